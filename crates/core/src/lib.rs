@@ -1,1 +1,17 @@
-//! (see docs/ARCHITECTURE.md)
+//! The model of a conversation, pure: no I/O, no async, no clock, no randomness.
+//!
+//! A request is a [`message::Message`] sequence. [`tree::Tree`] remembers which messages were
+//! seen as which slots, [`reconcile`] recognises them when the client sends them again, and
+//! [`frames`] cuts a path into what people talk about. No wire format is known here.
+
+pub mod frames;
+pub mod key;
+pub mod message;
+pub mod reconcile;
+pub mod tokens;
+pub mod tree;
+
+pub use key::Key;
+pub use message::{Block, Kind, Message, Role};
+pub use reconcile::{Place, Reconciled, Verdict};
+pub use tree::{NodeIx, SlotId, Tree};

@@ -1,0 +1,100 @@
+//! What the model of a conversation needs to know of one message. A wire format fills it in.
+
+use crate::key::Key;
+use std::ops::Range;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    User,
+    Assistant,
+    /// A system message inside the conversation, not the system prompt.
+    System,
+    Other,
+}
+
+impl Role {
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::System => "system",
+            Role::Other => "other",
+        }
+    }
+}
+
+/// What a block is, as far as people care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Text that the human or the model wrote.
+    Text,
+    /// Text that the client put in by itself: reminders, notices, output of local commands.
+    Reminder,
+    Thinking,
+    ToolUse,
+    ToolResult,
+    Image,
+    Document,
+    /// Anything else; carried, counted, never interpreted.
+    Other,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Text => "text",
+            Kind::Reminder => "reminder",
+            Kind::Thinking => "thinking",
+            Kind::ToolUse => "tool_use",
+            Kind::ToolResult => "tool_result",
+            Kind::Image => "image",
+            Kind::Document => "document",
+            Kind::Other => "other",
+        }
+    }
+}
+
+/// One content block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    pub kind: Kind,
+    /// Where it stands in the bytes of its message.
+    pub at: Range<u32>,
+    /// Characters the model reads; encrypted fields weigh nothing.
+    pub chars: u32,
+    /// Tokens on top of the characters (images).
+    pub fixed_tokens: u32,
+    pub tool: Option<Box<str>>,
+    pub tool_use_id: Option<Box<str>>,
+    /// A few words on what it does: a call's main argument, or the first words of a text.
+    pub label: Option<Box<str>>,
+}
+
+/// Something in a message by which it is recognised even when the rest was re-written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Anchor {
+    /// A tool id or a thinking signature: given by the provider, unique.
+    Id(Key),
+    /// A text too long to be said twice by chance.
+    Text(Key),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    pub role: Role,
+    /// Equal for two spellings of the same message: see `design`, "key".
+    pub key: Key,
+    pub anchors: Vec<Anchor>,
+    pub blocks: Vec<Block>,
+    /// The block from which on a human speaks; `None` when only tools and the client do.
+    pub speaks: Option<u32>,
+    /// The human's words, or the model's, cut to a line.
+    pub title: Option<Box<str>>,
+}
+
+impl Message {
+    /// The tool results that a user message opens with.
+    pub fn has_results(&self) -> bool {
+        self.blocks.iter().any(|block| block.kind == Kind::ToolResult)
+    }
+}

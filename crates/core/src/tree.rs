@@ -1,0 +1,237 @@
+//! Slots and the tree of paths they form.
+//!
+//! A *slot* is the lasting identity of one client message. A *node* is a slot at a place: the
+//! same slot stands at two nodes when a client compaction moved the tail under a new root. Every
+//! request is a path from a root to a tip; the *current* path is the one people look at.
+
+use crate::key::Key;
+use crate::message::{Anchor, Message, Role};
+use std::collections::HashMap;
+
+/// Names a slot, in this conversation and in those forked from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SlotId(pub u64);
+
+/// A place in the tree of one conversation. Given out in order, so a replayed log gives the same.
+pub type NodeIx = u32;
+
+#[derive(Debug)]
+pub struct Slot {
+    pub id: SlotId,
+    /// The newest version seen.
+    pub message: Message,
+    /// How many versions were seen before it.
+    pub version: u32,
+    nodes: Vec<NodeIx>,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: Option<NodeIx>,
+    slot: u32,
+    children: Vec<NodeIx>,
+}
+
+/// What an anchor leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    One(u32),
+    Many,
+}
+
+#[derive(Debug)]
+pub struct Tree {
+    seed: u64,
+    slots: Vec<Slot>,
+    by_id: HashMap<SlotId, u32>,
+    nodes: Vec<Node>,
+    roots: Vec<NodeIx>,
+    anchors: HashMap<Anchor, Found>,
+    current: Vec<NodeIx>,
+}
+
+impl Tree {
+    /// An empty tree whose slot ids do not clash with those of trees of another seed.
+    pub fn new(seed: u64) -> Tree {
+        Tree {
+            seed: seed << 24,
+            slots: Vec::new(),
+            by_id: HashMap::new(),
+            nodes: Vec::new(),
+            roots: Vec::new(),
+            anchors: HashMap::new(),
+            current: Vec::new(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The id that the next new slot should get.
+    pub fn next_slot(&self, ahead: usize) -> SlotId {
+        SlotId(self.seed | (self.slots.len() + ahead) as u64)
+    }
+
+    pub fn slot(&self, id: SlotId) -> Option<&Slot> {
+        self.by_id.get(&id).map(|&ix| &self.slots[ix as usize])
+    }
+
+    /// Records a version of a slot: the first one creates it.
+    pub fn put(&mut self, id: SlotId, message: Message) {
+        let ix = *self.by_id.entry(id).or_insert(self.slots.len() as u32);
+        for &anchor in &message.anchors {
+            self.anchors
+                .entry(anchor)
+                .and_modify(|found| {
+                    if *found != Found::One(ix) {
+                        *found = Found::Many;
+                    }
+                })
+                .or_insert(Found::One(ix));
+        }
+        match self.slots.get_mut(ix as usize) {
+            Some(slot) => {
+                slot.message = message;
+                slot.version += 1;
+            }
+            None => self.slots.push(Slot { id, message, version: 0, nodes: Vec::new() }),
+        }
+    }
+
+    /// Puts known slots under `base`, reusing nodes that are there. `None` if one is unknown.
+    pub fn extend(&mut self, base: Option<NodeIx>, slots: &[SlotId]) -> Option<Option<NodeIx>> {
+        let mut at = base;
+        for id in slots {
+            let slot = *self.by_id.get(id)?;
+            at = Some(self.child_of(at, slot).unwrap_or_else(|| self.add(at, slot)));
+        }
+        Some(at)
+    }
+
+    fn add(&mut self, parent: Option<NodeIx>, slot: u32) -> NodeIx {
+        let ix = self.nodes.len() as NodeIx;
+        self.nodes.push(Node { parent, slot, children: Vec::new() });
+        self.slots[slot as usize].nodes.push(ix);
+        match parent {
+            Some(parent) => self.nodes[parent as usize].children.push(ix),
+            None => self.roots.push(ix),
+        }
+        ix
+    }
+
+    /// Makes the path to `tip` the current one. Only the part that differs is walked.
+    pub fn set_current(&mut self, tip: Option<NodeIx>) {
+        let mut tail = Vec::new();
+        let mut at = tip;
+        while let Some(node) = at {
+            let depth = self.depth_on_current(node);
+            if let Some(depth) = depth {
+                self.current.truncate(depth + 1);
+                self.current.extend(tail.iter().rev());
+                return;
+            }
+            tail.push(node);
+            at = self.nodes[node as usize].parent;
+        }
+        tail.reverse();
+        self.current = tail;
+    }
+
+    /// How deep `node` lies on the current path, if it does.
+    pub fn depth_on_current(&self, node: NodeIx) -> Option<usize> {
+        // Nodes are made parent first, so along a path their numbers rise.
+        self.current.binary_search(&node).ok()
+    }
+
+    /// The nodes of the current path, root first.
+    pub fn current(&self) -> &[NodeIx] {
+        &self.current
+    }
+
+    /// The slots of the current path, root first.
+    pub fn path(&self) -> impl ExactSizeIterator<Item = &Slot> {
+        self.current.iter().map(|&node| self.slot_at(node))
+    }
+
+    pub fn slot_at(&self, node: NodeIx) -> &Slot {
+        &self.slots[self.nodes[node as usize].slot as usize]
+    }
+
+    pub fn parent(&self, node: NodeIx) -> Option<NodeIx> {
+        self.nodes[node as usize].parent
+    }
+
+    /// The nodes from a root down to `tip`.
+    pub fn path_to(&self, tip: Option<NodeIx>) -> Vec<NodeIx> {
+        let mut path: Vec<NodeIx> = std::iter::successors(tip, |&node| self.parent(node)).collect();
+        path.reverse();
+        path
+    }
+
+    fn children(&self, at: Option<NodeIx>) -> &[NodeIx] {
+        match at {
+            Some(node) => &self.nodes[node as usize].children,
+            None => &self.roots,
+        }
+    }
+
+    fn child_of(&self, at: Option<NodeIx>, slot: u32) -> Option<NodeIx> {
+        self.children(at).iter().copied().find(|&child| self.nodes[child as usize].slot == slot)
+    }
+
+    /// The child of `at` that holds the message `key`; one on the current path is preferred.
+    pub(crate) fn child_with_key(&self, at: Option<NodeIx>, key: Key) -> Option<NodeIx> {
+        let mut found = None;
+        for &child in self.children(at) {
+            if self.slot_at(child).message.key == key {
+                if self.depth_on_current(child).is_some() {
+                    return Some(child);
+                }
+                found = Some(child); // the newest branch, unless the current one has it
+            }
+        }
+        found
+    }
+
+    /// The one slot that `anchor` leads to.
+    pub(crate) fn anchored(&self, anchor: Anchor) -> Option<&Slot> {
+        match self.anchors.get(&anchor)? {
+            Found::One(ix) => Some(&self.slots[*ix as usize]),
+            Found::Many => None,
+        }
+    }
+
+    /// The slots that ever followed `slot` (or began a path), system messages looked through.
+    pub(crate) fn successors(&self, slot: Option<SlotId>) -> Vec<&Slot> {
+        let mut out = Vec::new();
+        let mut todo: Vec<NodeIx> = Vec::new();
+        match slot.and_then(|id| self.slot(id)) {
+            Some(slot) => slot.nodes.iter().for_each(|&node| todo.extend(self.children(Some(node)))),
+            None if slot.is_none() => todo.extend(&self.roots),
+            None => {}
+        }
+        while let Some(node) = todo.pop() {
+            let slot = self.slot_at(node);
+            if slot.message.role == Role::System {
+                todo.extend(self.children(Some(node)));
+            }
+            out.push(slot);
+        }
+        out
+    }
+
+    /// The slots that ever stood before `slot`, system messages looked through.
+    pub(crate) fn predecessors(&self, slot: SlotId) -> Vec<&Slot> {
+        let mut out = Vec::new();
+        for &node in self.slot(slot).map(|slot| slot.nodes.as_slice()).unwrap_or_default() {
+            let mut at = self.parent(node);
+            while let Some(parent) = at {
+                let before = self.slot_at(parent);
+                out.push(before);
+                at = if before.message.role == Role::System { self.parent(parent) } else { None };
+            }
+        }
+        out
+    }
+}
