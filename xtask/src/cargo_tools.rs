@@ -1,0 +1,25 @@
+//! Cargo's own helpers that checks need, built once into the cache from crates.io at pinned versions.
+
+use std::path::PathBuf;
+
+use crate::failure::Outcome;
+use crate::{shell, workspace};
+
+pub const DENY: (&str, &str) = ("cargo-deny", "0.20.2");
+pub const FUZZ: (&str, &str) = ("cargo-fuzz", "0.13.2");
+
+/// The program's path; builds it first if this version is not in the cache yet.
+pub fn ensure((name, version): (&str, &str)) -> Outcome<PathBuf> {
+    let root = workspace::cache()?.join(format!("{name}-{version}"));
+    let program = root.join("bin").join(name);
+    if program.is_file() {
+        println!("{name} {version}: there");
+        return Ok(program);
+    }
+    println!("{name} {version}: building, which takes some minutes the first time");
+    let mut install = shell::cargo();
+    // Unoptimised: it runs for a second, and building it is what takes the time.
+    install.args(["install", "--locked", "--debug", "--quiet", "--version", version, "--root"]);
+    shell::run(install.arg(&root).arg(name))?;
+    Ok(program)
+}

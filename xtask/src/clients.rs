@@ -1,0 +1,120 @@
+//! The real clients that end-to-end tests drive: the stock Claude Code and the official SDKs, at pinned
+//! versions, each in its own folder of the cache. A client that already answers with its version is left alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::{Failure, Outcome};
+use crate::{page, shell, system, workspace};
+
+const CLAUDE_CODE: &str = "2.1.325";
+const PYTHON_SDK: &str = "2.8.0";
+const TYPESCRIPT_SDK: &str = "1.8.0";
+
+/// Environment variables that tell the tests where the clients are.
+pub type Environment = Vec<(&'static str, PathBuf)>;
+
+/// Installs what is missing and says where everything is.
+pub fn install_missing() -> Outcome<Environment> {
+    if !shell::found("npm") {
+        return Err(Failure::new("the tests need npm for the stock client").hint(page::WITHOUT_NODE));
+    }
+    let cache = workspace::cache()?;
+    let mut environment = vec![
+        ("CTX_TEST_CLAUDE", claude_code(&cache)?),
+        ("CTX_TEST_ANTHROPIC_PY", python_sdk(&cache)?),
+        ("CTX_TEST_ANTHROPIC_TS", typescript_sdk(&cache)?),
+    ];
+    environment.extend(shell::find("chromium").map(|chromium| ("CTX_TEST_CHROMIUM", chromium)));
+    environment.extend(shell::find("tmux").map(|tmux| ("CTX_TEST_TMUX", tmux)));
+    Ok(environment)
+}
+
+fn claude_code(cache: &Path) -> Outcome<PathBuf> {
+    let folder = cache.join(format!("claude-code-{CLAUDE_CODE}"));
+    let package = folder.join("node_modules/@anthropic-ai/claude-code");
+    // The package names its native program `claude.exe` on every platform.
+    let binary = package.join("bin/claude.exe");
+    ensure(
+        &format!("Claude Code {CLAUDE_CODE}"),
+        || answers(Command::new(&binary).arg("--version"), CLAUDE_CODE),
+        || {
+            npm_install(&folder, &format!("@anthropic-ai/claude-code@{CLAUDE_CODE}"))?;
+            // npm may be set up to skip install scripts. This one copies the native program, which came as a package
+            // of its own, into place; running it twice does no harm.
+            shell::run(shell::command("node").arg("install.cjs").current_dir(&package))
+        },
+    )?;
+    Ok(binary)
+}
+
+fn typescript_sdk(cache: &Path) -> Outcome<PathBuf> {
+    let folder = cache.join(format!("anthropic-typescript-{TYPESCRIPT_SDK}"));
+    let print =
+        "console.log(JSON.parse(require('fs').readFileSync('node_modules/@anthropic-ai/sdk/package.json')).version)";
+    ensure(
+        &format!("TypeScript SDK {TYPESCRIPT_SDK}"),
+        || answers(Command::new("node").args(["-e", print]).current_dir(&folder), TYPESCRIPT_SDK),
+        || npm_install(&folder, &format!("@anthropic-ai/sdk@{TYPESCRIPT_SDK}")),
+    )?;
+    Ok(folder)
+}
+
+fn python_sdk(cache: &Path) -> Outcome<PathBuf> {
+    let folder = cache.join(format!("anthropic-python-{PYTHON_SDK}"));
+    let python = folder.join("bin/python");
+    let print = "import anthropic; print(anthropic.__version__)";
+    ensure(
+        &format!("Python SDK {PYTHON_SDK}"),
+        || answers(Command::new(&python).args(["-c", print]), PYTHON_SDK),
+        || {
+            let environment = || {
+                let mut command = shell::command("python3");
+                command.args(["-m", "venv", "--clear"]).arg(&folder);
+                command
+            };
+            if shell::run(&mut environment()).is_err() {
+                // Debian ships Python without the part that makes environments.
+                system::install_packages(&["python3-venv"])?;
+                shell::run(&mut environment())?;
+            }
+            let mut pip = shell::command(&python);
+            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+            shell::run(pip.arg(format!("anthropic=={PYTHON_SDK}")))
+        },
+    )?;
+    Ok(python)
+}
+
+fn ensure(name: &str, is_ready: impl Fn() -> bool, install: impl FnOnce() -> Outcome) -> Outcome {
+    if is_ready() {
+        println!("{name}: there");
+        return Ok(());
+    }
+    println!("{name}: installing");
+    install()?;
+    if is_ready() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("{name} was installed but does not answer with its version"))
+        .hint("remove its folder from the cache (~/.cache/ctx-tests) and try again"))
+}
+
+fn answers(command: &mut Command, version: &str) -> bool {
+    shell::output(command).is_some_and(|said| said.split_whitespace().any(|word| word == version))
+}
+
+/// One package in a folder of its own, made anew: what an interrupted run left there is not trusted.
+fn npm_install(folder: &Path, package: &str) -> Outcome {
+    let unusable = |error: std::io::Error| Failure::new(format!("{}: {error}", folder.display()));
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(unusable)?;
+    }
+    fs::create_dir_all(folder).map_err(unusable)?;
+    // Without a package.json npm would look for one in the folders above.
+    fs::write(folder.join("package.json"), "{\"private\":true}\n").map_err(unusable)?;
+    let mut npm = shell::command("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--save-exact", package]);
+    shell::run(npm.current_dir(folder))
+}

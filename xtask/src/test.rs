@@ -1,0 +1,183 @@
+//! Everything that must hold before a change lands, one named and timed step after another.
+//! The first failure ends the run, and the last line says which step it was.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::clients::{self, Environment};
+use crate::failure::{Failure, Outcome};
+use crate::tally::Tally;
+use crate::{cargo_tools, fuzz, page, shell, system, workspace};
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    long: bool,
+    filter: Option<String>,
+}
+
+impl Plan {
+    pub fn parse(arguments: &[String]) -> Outcome<Self> {
+        let mut plan = Plan::default();
+        for argument in arguments {
+            match argument.as_str() {
+                "--long" => plan.long = true,
+                flag if flag.starts_with('-') => {
+                    return Err(Failure::usage(format!("`test` does not know `{flag}`")));
+                }
+                _ if plan.filter.is_some() => {
+                    return Err(Failure::usage("`test` takes one filter"));
+                }
+                filter => plan.filter = Some(filter.to_owned()),
+            }
+        }
+        Ok(plan)
+    }
+}
+
+pub fn test(plan: &Plan) -> Outcome {
+    let mut steps = Steps::default();
+    let mut tally = Tally::default();
+    let passed = match &plan.filter {
+        Some(_) => only_rust_tests(plan, &mut steps, &mut tally),
+        None => everything(plan, &mut steps, &mut tally),
+    };
+    steps.summary();
+    // This line is for programs, which expect it alone and last; a failure says its words after it.
+    println!("{tally}");
+    passed
+}
+
+/// Cheap checks first. The page comes before anything is compiled, because the server embeds it.
+fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
+    steps.run("rustfmt", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
+    steps.run("programs of the system", || system::install_missing(system::FOR_TESTS))?;
+    let environment = steps.run("clients", clients::install_missing)?;
+    steps.run("page: packages", page::install_packages)?;
+    steps.run("page: types", || shell::run(&mut page::npm(&["run", "typecheck"])))?;
+    steps.run("page: unit tests", || shell::run(&mut page::npm(&["run", "test"])))?;
+    steps.run("page: build", page::build)?;
+    steps.run("clippy", || {
+        let arguments = ["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"];
+        shell::run(shell::cargo().args(arguments))
+    })?;
+    steps.run("licences and sources of dependencies", dependencies)?;
+    steps.run("tests", || rust_tests(plan, &environment, tally))?;
+    if workspace::root().join("fuzz").is_dir() {
+        let time = Duration::from_secs(if plan.long { 300 } else { 20 });
+        steps.run("fuzzing", || fuzz::run_each(time))?;
+    } else {
+        println!("fuzzing: left out, there is no fuzz/ folder yet");
+    }
+    Ok(())
+}
+
+/// For the person working on one thing: a tool that is missing fails the test that needs it, not the run.
+fn only_rust_tests(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
+    let environment = steps.run("clients", || {
+        let installed = system::install_missing(system::FOR_TESTS).and_then(|()| clients::install_missing());
+        match installed {
+            Err(failure) if !workspace::on_ci() => {
+                println!("going on without: {failure}");
+                Ok(Environment::new())
+            }
+            outcome => outcome,
+        }
+    })?;
+    steps.run("tests", || rust_tests(plan, &environment, tally))
+}
+
+fn dependencies() -> Outcome {
+    let mut deny = shell::command(cargo_tools::ensure(cargo_tools::DENY)?);
+    deny.args(["--all-features", "check", "licenses", "bans", "sources"]);
+    shell::run(&mut deny)
+}
+
+fn rust_tests(plan: &Plan, environment: &Environment, tally: &mut Tally) -> Outcome {
+    let mut tests = shell::cargo();
+    tests.args(["test", "--workspace", "--locked", "--no-fail-fast"]);
+    if let Some(filter) = &plan.filter {
+        tests.args(["--", filter]);
+    }
+    tests.envs(environment.iter().map(|(name, path)| (name, path)));
+    if plan.long {
+        tests.env("CTX_TEST_LONG", "1").env("PROPTEST_CASES", "10000");
+    }
+    let passed = shell::watch(&mut tests, |line| tally.read(line))?;
+    judge(passed, tally, &tests)
+}
+
+fn judge(passed: bool, tally: &Tally, tests: &Command) -> Outcome {
+    if !passed {
+        return Err(
+            Failure::new(format!("tests: {tally}")).hint("run one again with: cargo xtask test NAME_OF_THE_TEST")
+        );
+    }
+    if tally.ran_nothing() {
+        return Err(Failure::new(format!("`{}` ran no test", shell::shown(tests))));
+    }
+    if workspace::on_ci() && tally.skipped() > 0 {
+        return Err(Failure::new(format!("{} ignored tests did not run", tally.skipped()))
+            .hint("CI leaves nothing out: make them run, or remove them"));
+    }
+    Ok(())
+}
+
+/// What ran, and how long it took.
+#[derive(Default)]
+struct Steps {
+    done: Vec<(&'static str, Duration, bool)>,
+}
+
+impl Steps {
+    fn run<T>(&mut self, name: &'static str, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+        println!("\n== {name}");
+        let start = Instant::now();
+        let outcome = step();
+        self.done.push((name, start.elapsed(), outcome.is_ok()));
+        outcome
+    }
+
+    fn summary(&self) {
+        println!();
+        for (name, took, passed) in &self.done {
+            let mark = if *passed { "ok    " } else { "FAILED" };
+            println!("{mark} {:>7.1} s  {name}", took.as_secs_f64());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Outcome<Plan> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Plan::parse(&words)
+    }
+
+    #[test]
+    fn a_filter_and_a_flag_come_in_any_order() {
+        let expected = Plan { long: true, filter: Some("frames".into()) };
+        assert_eq!(parse("--long frames").unwrap(), expected);
+        assert_eq!(parse("frames --long").unwrap(), expected);
+    }
+
+    #[test]
+    fn a_misspelt_flag_or_a_second_filter_is_refused() {
+        assert_eq!(parse("--lnog").unwrap_err().exit_code(), 2);
+        assert_eq!(parse("one two").unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn a_run_without_any_test_is_a_failure() {
+        let nothing = judge(true, &Tally::default(), &Command::new("cargo"));
+        assert!(nothing.unwrap_err().to_string().contains("ran no test"));
+    }
+
+    #[test]
+    fn a_failed_step_is_kept_in_the_summary() {
+        let mut steps = Steps::default();
+        assert!(steps.run("broken", || Outcome::<()>::Err(Failure::new("on purpose"))).is_err());
+        assert!(!steps.done[0].2);
+    }
+}

@@ -1,0 +1,84 @@
+//! Holds the line between the parts of the house: which crate of ours may stand on which.
+//! The same picture in words is in docs/ARCHITECTURE.md.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Each crate with those of ours that its code may use. Tests may use `testkit` besides.
+const HOUSE: &[(&str, &[&str])] = &[
+    ("ctx-core", &[]),
+    ("ctx-wire", &["ctx-core"]),
+    ("ctx-store", &["ctx-core"]),
+    ("ctx-composer", &["ctx-core", "ctx-wire", "ctx-store"]),
+    ("ctx-server", &["ctx-core", "ctx-wire", "ctx-composer"]),
+    ("ctx-cli", &["ctx-core", "ctx-wire", "ctx-store", "ctx-composer", "ctx-server"]),
+    // The fake provider judges what the others send, so it shares no code with them.
+    ("testkit", &[]),
+    ("xtask", &[]),
+];
+
+/// What would bring I/O, async, a clock or somebody else's format into the pure core.
+const NOT_IN_CORE: &[&str] =
+    &["axum", "chrono", "http", "hyper", "rand", "rusqlite", "serde_json", "time", "tokio", "tracing", "uuid"];
+
+struct Dependency {
+    name: String,
+    for_tests: bool,
+}
+
+/// The members of the workspace and what each one's Cargo.toml names.
+fn members() -> BTreeMap<String, Vec<Dependency>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo metadata starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    list(&metadata["packages"])
+        .iter()
+        .map(|package| {
+            let dependencies = list(&package["dependencies"])
+                .iter()
+                .map(|dependency| Dependency {
+                    name: text(&dependency["name"]),
+                    for_tests: dependency["kind"] == "dev",
+                })
+                .collect();
+            (text(&package["name"]), dependencies)
+        })
+        .collect()
+}
+
+#[test]
+fn every_crate_of_the_workspace_has_its_place_in_the_house() {
+    let members: BTreeSet<String> = members().into_keys().collect();
+    let places: BTreeSet<String> = HOUSE.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(members, places);
+}
+
+#[test]
+fn no_crate_stands_on_one_above_it() {
+    let members = members();
+    let ours: BTreeSet<&str> = members.keys().map(String::as_str).collect();
+    for (name, allowed) in HOUSE {
+        for dependency in members.get(*name).into_iter().flatten() {
+            let used = dependency.name.as_str();
+            let fine = !ours.contains(used) || allowed.contains(&used) || (dependency.for_tests && used == "testkit");
+            assert!(fine, "{name} must not depend on {used}; it may use {allowed:?}");
+        }
+    }
+}
+
+#[test]
+fn the_core_uses_nothing_that_does_io() {
+    let members = members();
+    for dependency in members.get("ctx-core").into_iter().flatten() {
+        let fine = dependency.for_tests || !NOT_IN_CORE.contains(&dependency.name.as_str());
+        assert!(fine, "ctx-core is pure and must not depend on {}", dependency.name);
+    }
+}
