@@ -1,1 +1,4 @@
 //! (see docs/ARCHITECTURE.md)
+
+pub mod encoding;
+pub mod sse;
