@@ -55,7 +55,7 @@ pub fn frames(path: &[&Message]) -> Vec<Frame> {
         let follows_assistant = at > 0 && path[at - 1].role == Role::Assistant;
         if message.role == Role::Assistant
             && let Some(frame) = frames.last_mut()
-            && !(follows_assistant && !frame.steps.is_empty())
+            && (!follows_assistant || frame.steps.is_empty())
         {
             frame.steps.push(Step { start: here, end: here });
         }

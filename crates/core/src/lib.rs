@@ -4,6 +4,7 @@
 //! seen as which slots, [`reconcile`] recognises them when the client sends them again, and
 //! [`frames`] cuts a path into what people talk about. No wire format is known here.
 
+pub mod class;
 pub mod frames;
 pub mod key;
 pub mod message;
@@ -11,6 +12,7 @@ pub mod reconcile;
 pub mod tokens;
 pub mod tree;
 
+pub use class::Class;
 pub use key::Key;
 pub use message::{Block, Kind, Message, Role};
 pub use reconcile::{Place, Reconciled, Verdict};

@@ -20,15 +20,9 @@ pub fn of_message(message: &Message) -> f64 {
 }
 
 /// What the provider's own figures say about our estimates, for one conversation and model.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Calibration {
     factor: Option<f64>,
-}
-
-impl Default for Calibration {
-    fn default() -> Self {
-        Calibration { factor: None }
-    }
 }
 
 impl Calibration {

@@ -1,0 +1,107 @@
+//! What counts as the same message, who speaks in it, and what it weighs.
+
+use super::*;
+
+fn facts(text: &str) -> Message {
+    read(text.as_bytes()).facts
+}
+
+#[test]
+fn spelling_marks_and_reminders_do_not_change_the_key() {
+    let key = facts(r#"{"role":"user","content":"fix it"}"#).key;
+    for same in [
+        r#"{"content":"fix it","role":"user"}"#,
+        r#"{ "role" : "user", "content" : [ { "text" : "f\u0069x it\n", "type" : "text" } ] }"#,
+        r#"{"role":"user","content":[{"type":"text","text":"fix it","cache_control":{"type":"ephemeral"}}]}"#,
+        r#"{"role":"user","content":[{"type":"text","text":"<system-reminder>noon</system-reminder>"},{"type":"text","text":"fix it"}]}"#,
+        r#"{"role":"user","content":"<system-reminder>one</system-reminder>fix it"}"#,
+    ] {
+        assert_eq!(facts(same).key, key, "{same}");
+    }
+    for other in [r#"{"role":"assistant","content":"fix it"}"#, r#"{"role":"user","content":"fix that"}"#] {
+        assert_ne!(facts(other).key, key, "{other}");
+    }
+}
+
+#[test]
+fn tool_messages_are_recognised_by_their_ids() {
+    let call = |input: &str| {
+        format!(r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t1","name":"Read","input":{input}}}]}}"#)
+    };
+    assert_eq!(facts(&call(r#"{"file_path":"/a"}"#)).key, facts(&call(r#"{"file_path":"/a","limit":3}"#)).key);
+    let result = |content: &str| {
+        format!(r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t1","content":{content}}}]}}"#)
+    };
+    assert_eq!(facts(&result("\"a\"")).key, facts(&result("[]")).key);
+    assert_ne!(facts(&result("\"a\"")).key, facts(&call("{}")).key);
+}
+
+#[test]
+fn stripped_thinking_does_not_change_the_key() {
+    let with = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"done"}]}"#;
+    let without = r#"{"role":"assistant","content":[{"type":"text","text":"done"}]}"#;
+    assert_eq!(facts(with).key, facts(without).key);
+    assert_eq!(facts(with).anchors.len(), 1);
+}
+
+#[test]
+fn messages_of_nothing_but_reminders_differ_by_what_they_say() {
+    let say =
+        |text: &str| facts(&format!(r#"{{"role":"user","content":"<system-reminder>{text}</system-reminder>"}}"#));
+    assert_eq!(say("a").key, say("a").key);
+    assert_ne!(say("a").key, say("b").key);
+    assert_eq!(say("a").speaks, None);
+}
+
+#[test]
+fn a_human_speaks_behind_the_tool_results() {
+    let mixed = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"},{"type":"text","text":"and now stop"}]}"#;
+    assert_eq!(facts(mixed).speaks, Some(1));
+    assert_eq!(facts(mixed).title.as_deref(), Some("and now stop"));
+    let reminded = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"},{"type":"text","text":"<system-reminder>r</system-reminder>"}]}"#;
+    assert_eq!(facts(reminded).speaks, None);
+    assert_eq!(facts(r#"{"role":"assistant","content":"hello"}"#).speaks, None);
+}
+
+#[test]
+fn a_prompt_wins_over_the_command_output_glued_to_it() {
+    let glued = r#"{"role":"user","content":[{"type":"text","text":"<command-name>/context</command-name>"},{"type":"text","text":"<local-command-stdout>x</local-command-stdout>"},{"type":"text","text":"go on"}]}"#;
+    assert_eq!(facts(glued).title.as_deref(), Some("go on"));
+    assert_eq!(facts(glued).speaks, Some(0));
+}
+
+#[test]
+fn weights_count_characters_not_escapes_and_not_signatures() {
+    let block = |text: &str| facts(text).blocks[0].clone();
+    assert_eq!(block(r#"{"role":"user","content":"a\n\u00e9é\"b"}"#).chars, 6);
+    assert_eq!(
+        block(r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"a\n\u00e9é\"b"}]}"#)
+            .chars,
+        6
+    );
+    assert_eq!(block(r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abc","signature":"xxxxxxxxxxxxxxxxxxxx"}]}"#).chars, 3);
+}
+
+#[test]
+fn a_call_is_labelled_by_its_main_argument() {
+    let call = facts(
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"description":"list","command":"ls  -l"}}]}"#,
+    );
+    assert_eq!(call.blocks[0].label.as_deref(), Some("ls -l"));
+    assert_eq!(call.blocks[0].tool.as_deref(), Some("Bash"));
+}
+
+#[test]
+fn what_is_no_message_is_carried() {
+    for odd in [
+        "7",
+        "null",
+        "{}",
+        r#"{"role":3,"content":{}}"#,
+        r#"{"role":"user","content":[1,null,{"type":"new_thing","x":[[]]}]}"#,
+    ] {
+        let read = read(odd.as_bytes());
+        assert!(read.cuts.is_empty(), "{odd}");
+    }
+    assert_eq!(facts(r#"{"role":"user","content":[{"type":"new_thing"}]}"#).blocks[0].kind, Kind::Other);
+}

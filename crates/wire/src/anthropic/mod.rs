@@ -1,0 +1,11 @@
+//! The Anthropic Messages format: what a request says and how it is recognised; what a response
+//! told. Nothing here knows where the bytes come from or go to.
+
+pub mod dress;
+pub mod envelope;
+pub mod identify;
+mod image;
+pub mod message;
+pub mod request;
+pub mod tap;
+pub mod words;

@@ -1,0 +1,311 @@
+//! Where the parts of a Messages request stand in its bytes.
+//!
+//! The client sends its whole history again on every turn. [`Body::advance`] therefore compares
+//! with the request before, at memory speed, and scans only what is new.
+
+use crate::json::{self, Elements, Member, Members, Span, Syntax};
+
+/// Why a body cannot be taken apart. It is still forwarded: judging it is the provider's business.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    #[error(transparent)]
+    Syntax(#[from] Syntax),
+    #[error("the body is not a JSON object")]
+    NotAnObject,
+    #[error("the body has no `messages` array")]
+    NoMessages,
+    #[error("the body has `messages` twice")]
+    TwoMessages,
+    #[error("something follows the body's JSON at byte {0}")]
+    Trailing(usize),
+}
+
+/// The spans of one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The members of the body, in order, `messages` among them.
+    pub members: Vec<Member>,
+    /// The `messages` array, brackets included.
+    pub array: Span,
+    pub messages: Vec<Span>,
+}
+
+impl Request {
+    /// The value of a member, the last one if it is there twice.
+    pub fn member<'a>(&self, bytes: &'a [u8], name: &str) -> Option<(Span, &'a [u8])> {
+        let found =
+            self.members.iter().rev().find(|m| bytes.get(m.key.clone()).is_some_and(|key| json::key_is(key, name)))?;
+        Some((found.value.clone(), bytes.get(found.value.clone())?))
+    }
+
+    /// What stands before the first message, and behind the last one.
+    pub fn envelope(&self) -> (std::ops::RangeTo<usize>, std::ops::RangeFrom<usize>) {
+        let first = self.messages.first().map_or(self.array.start + 1, |span| span.start);
+        let last = self.messages.last().map_or(first, |span| span.end);
+        (..first, last..)
+    }
+}
+
+/// Takes a body apart from scratch.
+pub fn parse(bytes: &[u8]) -> Result<Request, Unreadable> {
+    let mut walk = json::members(bytes, 0).ok_or(Unreadable::NotAnObject)?;
+    let mut parts = Parts::default();
+    parts.scan(bytes, &mut walk)?;
+    parts.finish(bytes, walk.position())
+}
+
+#[derive(Default)]
+struct Parts {
+    members: Vec<Member>,
+    array: Option<Span>,
+    messages: Vec<Span>,
+}
+
+impl Parts {
+    fn scan(&mut self, bytes: &[u8], walk: &mut Members<'_>) -> Result<(), Unreadable> {
+        while let Some(next) = walk.next_key() {
+            let (key, at) = next?;
+            let is_messages = bytes.get(key.clone()).is_some_and(|key| json::key_is(key, "messages"));
+            let value = match json::elements(bytes, at) {
+                Some(elements) if is_messages => {
+                    if self.array.is_some() {
+                        return Err(Unreadable::TwoMessages);
+                    }
+                    self.elements(at, elements)?
+                }
+                _ => json::value(bytes, at)?,
+            };
+            walk.past(value.end);
+            self.members.push(Member { key, value });
+        }
+        Ok(())
+    }
+
+    fn elements(&mut self, start: usize, mut elements: Elements<'_>) -> Result<Span, Unreadable> {
+        for element in &mut elements {
+            self.messages.push(element?);
+        }
+        let array = start..elements.position();
+        self.array = Some(array.clone());
+        Ok(array)
+    }
+
+    fn finish(self, bytes: &[u8], end: usize) -> Result<Request, Unreadable> {
+        let trailing = bytes.get(end..).unwrap_or_default().iter().position(|byte| !byte.is_ascii_whitespace());
+        if let Some(offset) = trailing {
+            return Err(Unreadable::Trailing(end + offset));
+        }
+        let array = self.array.ok_or(Unreadable::NoMessages)?;
+        Ok(Request { members: self.members, array, messages: self.messages })
+    }
+}
+
+/// A request's bytes with their spans; turns into the next request of the conversation.
+#[derive(Debug)]
+pub struct Body {
+    bytes: Vec<u8>,
+    request: Request,
+}
+
+/// What two successive bodies have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shared {
+    /// Leading messages with the same bytes.
+    pub messages: usize,
+    /// Whether all that is not `messages` has the same bytes.
+    pub envelope: bool,
+}
+
+impl Body {
+    pub fn parse(bytes: Vec<u8>) -> Result<Body, Unreadable> {
+        Ok(Body { request: parse(&bytes)?, bytes })
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    pub fn message(&self, index: usize) -> &[u8] {
+        self.request.messages.get(index).and_then(|span| self.bytes.get(span.clone())).unwrap_or_default()
+    }
+
+    /// How many leading bytes `chunks` share with this body.
+    pub fn common_prefix<C: AsRef<[u8]>>(&self, chunks: &[C]) -> usize {
+        let mut kept = 0;
+        for chunk in chunks {
+            let (old, new) = (self.bytes.get(kept..).unwrap_or_default(), chunk.as_ref());
+            let same = common_prefix(old, new);
+            kept += same;
+            if same < new.len() {
+                break;
+            }
+        }
+        kept
+    }
+
+    /// Becomes the body that `chunks` hold. On an error the body is lost.
+    pub fn advance<C: AsRef<[u8]>>(self, chunks: &[C]) -> Result<(Body, Shared), Unreadable> {
+        let kept = self.common_prefix(chunks);
+        let known = self.request.messages.iter().take_while(|span| span.end <= kept).count();
+        if known == 0 { self.replace(concat(chunks)) } else { self.splice(chunks, kept, known) }
+    }
+
+    /// The beginning differs (another model, say): scan all of it, then see which messages stayed.
+    fn replace(self, bytes: Vec<u8>) -> Result<(Body, Shared), Unreadable> {
+        let next = Body::parse(bytes)?;
+        let messages = self.same_messages(&next);
+        Ok((next, Shared { messages, envelope: false }))
+    }
+
+    /// How many leading messages have the same bytes in both.
+    pub fn same_messages(&self, other: &Body) -> usize {
+        let both = self.request.messages.len().min(other.request.messages.len());
+        (0..both).take_while(|&index| self.message(index) == other.message(index)).count()
+    }
+
+    /// Whether `chunks` begin with the same bytes up to and including the first message.
+    pub fn shares_history<C: AsRef<[u8]>>(&self, chunks: &[C]) -> bool {
+        self.request.messages.first().is_some_and(|first| self.common_prefix(chunks) >= first.end)
+    }
+
+    /// The usual case: keep the buffer up to `kept`, scan from the last known message on.
+    fn splice<C: AsRef<[u8]>>(mut self, chunks: &[C], kept: usize, known: usize) -> Result<(Body, Shared), Unreadable> {
+        let old_tail = self.bytes.split_off(kept);
+        append(&mut self.bytes, chunks, kept);
+        let bytes = &self.bytes;
+        let old_array_end = self.request.array.end;
+        let old_members = self.request.members;
+
+        let mut messages = self.request.messages;
+        messages.truncate(known);
+        let resume = messages.last().map_or(0, |span| span.end);
+        let mut elements = Elements::resume(bytes, resume);
+        for element in &mut elements {
+            messages.push(element?);
+        }
+        let array = self.request.array.start..elements.position();
+
+        let index = old_members.iter().position(|member| member.value.start == array.start).unwrap_or(0);
+        let old_rest = old_array_end.checked_sub(kept).and_then(|at| old_tail.get(at..));
+        let same_rest = old_rest.is_some() && old_rest == bytes.get(array.end..);
+        let mut members = old_members;
+        let request = if same_rest {
+            // The same bytes after the same state: the same members, moved.
+            members[index].value = array.clone();
+            for member in members.iter_mut().skip(index + 1) {
+                *member = Member {
+                    key: moved(&member.key, old_array_end, array.end),
+                    value: moved(&member.value, old_array_end, array.end),
+                };
+            }
+            Request { members, array, messages }
+        } else {
+            members.truncate(index + 1);
+            members[index].value = array.clone();
+            let mut walk = Members::resume(bytes, array.end);
+            let mut parts = Parts { members, array: Some(array), messages };
+            parts.scan(bytes, &mut walk)?;
+            parts.finish(bytes, walk.position())?
+        };
+        Ok((Body { bytes: self.bytes, request }, Shared { messages: known, envelope: same_rest }))
+    }
+}
+
+fn moved(span: &Span, from: usize, to: usize) -> Span {
+    span.start - from + to..span.end - from + to
+}
+
+/// All chunks as one.
+pub fn concat<C: AsRef<[u8]>>(chunks: &[C]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(chunks.iter().map(|chunk| chunk.as_ref().len()).sum());
+    append(&mut out, chunks, 0);
+    out
+}
+
+fn append<C: AsRef<[u8]>>(out: &mut Vec<u8>, chunks: &[C], mut skip: usize) {
+    for chunk in chunks {
+        let chunk = chunk.as_ref();
+        out.extend_from_slice(chunk.get(skip..).unwrap_or_default());
+        skip = skip.saturating_sub(chunk.len());
+    }
+}
+
+/// Compares in pieces that `==` turns into a memcmp, then finds the byte.
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    const PIECE: usize = 4096;
+    let both = a.len().min(b.len());
+    let mut at = 0;
+    while at + PIECE <= both && a[at..at + PIECE] == b[at..at + PIECE] {
+        at += PIECE;
+    }
+    at + a[at..both].iter().zip(&b[at..both]).take_while(|(x, y)| x == y).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn texts<'a>(body: &'a Body) -> Vec<&'a str> {
+        (0..body.request.messages.len()).map(|i| std::str::from_utf8(body.message(i)).unwrap()).collect()
+    }
+
+    #[test]
+    fn finds_messages_and_members_in_any_spelling() {
+        let text = br#" { "model" : "m" , "mess\u0061ges" : [ {"role":"user"} , 7 ] , "x" : 1e400 } "#;
+        let body = Body::parse(text.to_vec()).unwrap();
+        assert_eq!(texts(&body), [r#"{"role":"user"}"#, "7"]);
+        assert_eq!(body.request.member(text, "x").unwrap().1, b"1e400");
+        assert_eq!(&text[body.request.envelope().0], br#" { "model" : "m" , "mess\u0061ges" : [ "#);
+        assert_eq!(&text[body.request.envelope().1], br#" ] , "x" : 1e400 } "#);
+    }
+
+    #[test]
+    fn says_why_a_body_cannot_be_read() {
+        assert_eq!(parse(b"[]"), Err(Unreadable::NotAnObject));
+        assert_eq!(parse(b"{}"), Err(Unreadable::NoMessages));
+        assert_eq!(parse(b"{\"messages\":3}"), Err(Unreadable::NoMessages));
+        assert_eq!(parse(b"{\"messages\":[],\"messages\":[]}"), Err(Unreadable::TwoMessages));
+        assert_eq!(parse(b"{\"messages\":[]} x"), Err(Unreadable::Trailing(16)));
+        assert!(matches!(parse(b"{\"messages\":[{\"role\":"), Err(Unreadable::Syntax(_))));
+    }
+
+    fn spelled(head: &str, messages: &[String], tail: &str) -> Vec<u8> {
+        format!("{{{head}\"messages\":[{}]{tail}}}", messages.join(",")).into_bytes()
+    }
+
+    proptest! {
+        /// Whatever the two bodies are and however the second arrives, advancing equals parsing.
+        #[test]
+        fn advancing_equals_parsing(
+            first in proptest::collection::vec("[a-c]{0,3}", 0..6), second in proptest::collection::vec("[a-c]{0,3}", 0..6),
+            keep in 0..6usize, heads in prop::array::uniform2(0..2u8), tails in prop::array::uniform2(0..3u8), chunk in 1..40usize,
+        ) {
+            let quote = |texts: &[String]| -> Vec<String> { texts.iter().map(|text| format!("{{\"t\":\"{text}\"}}")).collect() };
+            let head = |n: u8| ["", "\"model\":\"m\","][usize::from(n)];
+            let tail = |n: u8| ["", ",\"tools\":[1]", ",\"tools\":[22],\"z\":{\"messages\":[]}"][usize::from(n)];
+            let old = quote(&first);
+            let mut new = old[..keep.min(old.len())].to_vec();
+            new.extend(quote(&second));
+            let old_bytes = spelled(head(heads[0]), &old, tail(tails[0]));
+            let new_bytes = spelled(head(heads[1]), &new, tail(tails[1]));
+            let chunks: Vec<&[u8]> = new_bytes.chunks(chunk).collect();
+            let (body, shared) = Body::parse(old_bytes).unwrap().advance(&chunks).unwrap();
+            prop_assert_eq!(&body.bytes, &new_bytes);
+            prop_assert_eq!(&body.request, &parse(&new_bytes).unwrap());
+            prop_assert!(shared.messages <= new.len() && new[..shared.messages] == old[..shared.messages]);
+            prop_assert!(!shared.envelope || (heads[0] == heads[1] && tails[0] == tails[1]));
+        }
+
+        #[test]
+        fn never_panics_on_any_bytes(bytes in proptest::collection::vec(prop::sample::select(br#"{}[]",:\mesag1 "#.to_vec()), 0..60)) {
+            let _ = parse(&bytes);
+            let body = Body::parse(b"{\"messages\":[1,2]}".to_vec()).unwrap();
+            let _ = body.advance(&[&bytes]);
+        }
+    }
+}
