@@ -65,10 +65,10 @@ impl Reply {
         };
         let piece = piece.ok_or(Unusable)?;
         let index = index.and_then(count).ok_or(Unusable)?;
-        if !self.grow(piece.len() + 1) {
-            return Ok(());
-        }
-        let block = self.blocks.get_mut(&index).ok_or(Unusable)?;
+        let fits = self.grow(piece.len() + 1);
+        let Some(block) = self.blocks.get_mut(&index) else {
+            return if fits { Err(Unusable) } else { Ok(()) };
+        };
         match &*kind {
             "text_delta" => block.text.push_str(piece),
             "thinking_delta" => block.thinking.push_str(piece),
