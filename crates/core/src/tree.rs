@@ -42,6 +42,8 @@ enum Found {
 #[derive(Debug)]
 pub struct Tree {
     seed: u64,
+    /// The number the next new slot gets.
+    next: u64,
     slots: Vec<Slot>,
     by_id: HashMap<SlotId, u32>,
     nodes: Vec<Node>,
@@ -55,6 +57,7 @@ impl Tree {
     pub fn new(seed: u64) -> Tree {
         Tree {
             seed: seed << 24,
+            next: 0,
             slots: Vec::new(),
             by_id: HashMap::new(),
             nodes: Vec::new(),
@@ -68,9 +71,21 @@ impl Tree {
         self.nodes.is_empty()
     }
 
-    /// The id that the next new slot should get.
+    pub fn node_count(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// The id that a new slot should get; `ahead` others are already promised.
     pub fn next_slot(&self, ahead: usize) -> SlotId {
-        SlotId(self.seed | (self.slots.len() + ahead) as u64)
+        SlotId(self.seed | (self.next + ahead as u64))
+    }
+
+    /// Never gives this id to a new slot. Ids from another tree are no concern of ours.
+    pub fn reserve(&mut self, id: SlotId) {
+        const NUMBER: u64 = (1 << 24) - 1;
+        if id.0 & !NUMBER == self.seed {
+            self.next = self.next.max((id.0 & NUMBER) + 1);
+        }
     }
 
     pub fn slot(&self, id: SlotId) -> Option<&Slot> {
@@ -79,6 +94,7 @@ impl Tree {
 
     /// Records a version of a slot: the first one creates it.
     pub fn put(&mut self, id: SlotId, message: Message) {
+        self.reserve(id);
         let ix = *self.by_id.entry(id).or_insert(self.slots.len() as u32);
         for &anchor in &message.anchors {
             self.anchors
