@@ -1,1 +1,27 @@
-//! (see docs/ARCHITECTURE.md)
+//! The store: an append-only log of versioned records, the blobs they use, and small notes.
+//!
+//! Here belongs how bytes are kept, found again, checked and purged. What a record *means* does not:
+//! bodies are opaque, their kind and version are for the composer to judge.
+//!
+//! * A **record** is never changed. It has a number (`seq`) that is never given twice, and a checksum.
+//! * A **blob** is exact bytes, stored once, addressed by their [`Hash`]. Records name the blobs they use.
+//! * A **note** is a projection that can be rebuilt from the log: one body per conversation and name,
+//!   overwritten in place.
+//!
+//! Two backends pass the same contract: [`SqliteStore`] and [`MemoryStore`].
+
+mod error;
+mod hash;
+mod health;
+mod memory;
+mod model;
+mod sqlite;
+mod store;
+
+pub use error::StoreError;
+pub use hash::{Hash, ParseHashError};
+pub use health::{Counts, Finding, FindingKind, Health};
+pub use memory::MemoryStore;
+pub use model::{Blob, ConversationRow, Damage, NewRecord, Note, Purged, Record, Records, Size, Skipped, Step};
+pub use sqlite::{Opened, SCHEMA_VERSION, SqliteReader, SqliteStore};
+pub use store::{Reader, Store};

@@ -1,0 +1,126 @@
+//! What can go wrong in a store: a sentence, a stable code, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{Damage, Hash};
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("there is no store at {}", path.display())]
+    Absent { path: PathBuf },
+
+    #[error("another daemon{} already uses the store in {}", process(*holder), folder.display())]
+    InUse {
+        folder: PathBuf,
+        /// The process that holds it, when it could be told.
+        holder: Option<u32>,
+    },
+
+    #[error("{} has schema version {found}, this program knows up to {known}", path.display())]
+    FutureSchema { path: PathBuf, found: i64, known: i64 },
+
+    #[error("{} is the database of another program", path.display())]
+    OtherProgram { path: PathBuf },
+
+    #[error("others can read {}, and it holds files that are not ours", path.display())]
+    OpenToOthers { path: PathBuf },
+
+    #[error("the store file is damaged")]
+    Damaged(#[source] rusqlite::Error),
+
+    #[error("blob {hash} is damaged: {why}")]
+    DamagedBlob { hash: Hash, why: Damage },
+
+    #[error("the bytes given for blob {given} have the hash {actual}")]
+    WrongHash { given: Hash, actual: Hash },
+
+    #[error("a record uses blob {0}, which is neither in the store nor in its step")]
+    UnknownBlob(Hash),
+
+    #[error("{bytes} bytes are too much for one body; the limit is {limit}")]
+    TooLarge { bytes: usize, limit: usize },
+
+    #[error("there is no room left for the store")]
+    Full(#[source] rusqlite::Error),
+
+    #[error("could not {doing} {}", path.display())]
+    File {
+        doing: &'static str,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+
+    #[error("could not compress a body")]
+    Compression(#[source] io::Error),
+
+    #[error("the store's database refused")]
+    Database(#[source] rusqlite::Error),
+}
+
+impl StoreError {
+    /// A stable name for scripts and tests.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Absent { .. } => "store-absent",
+            Self::InUse { .. } => "store-in-use",
+            Self::FutureSchema { .. } => "store-from-the-future",
+            Self::OtherProgram { .. } => "store-of-another-program",
+            Self::OpenToOthers { .. } => "store-open-to-others",
+            Self::Damaged(_) => "store-damaged",
+            Self::DamagedBlob { .. } => "blob-damaged",
+            Self::WrongHash { .. } => "blob-wrong-hash",
+            Self::UnknownBlob(_) => "blob-unknown",
+            Self::TooLarge { .. } => "body-too-large",
+            Self::Full(_) => "store-full",
+            Self::File { .. } => "store-file",
+            Self::Compression(_) => "store-compression",
+            Self::Database(_) => "store-database",
+        }
+    }
+
+    /// What a person, or the caller, can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Absent { .. } => "the daemon makes it on its first start; or choose another home",
+            Self::InUse { .. } => "use the daemon that runs, stop it first, or give this one another home",
+            Self::FutureSchema { .. } => {
+                "use the newer version that wrote it, or give this one another home; the file was not touched"
+            }
+            Self::OtherProgram { .. } => "choose another home; the file was not touched",
+            Self::OpenToOthers { .. } => "choose an empty folder as home, or make this one private (chmod 700)",
+            Self::Damaged(_) => {
+                "run a check to see what is affected; to start afresh, stop the daemon and move the file away"
+            }
+            Self::DamagedBlob { .. } => {
+                "it is written anew when the same bytes are seen again; a check tells what else is affected"
+            }
+            Self::WrongHash { .. } | Self::TooLarge { .. } => "nothing was stored",
+            Self::UnknownBlob(_) => "nothing was stored; give the blob in the step that uses it",
+            Self::Full(_) => "nothing was stored; free some disk space or purge old conversations",
+            Self::File { .. } => "check that the folder exists, is yours and can be written to",
+            Self::Compression(_) => "nothing was stored; this is likely a lack of memory",
+            Self::Database(_) => "a check tells whether the store is sound",
+        }
+    }
+
+    pub(crate) fn file(doing: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::File { doing, path: path.to_owned(), source }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
+        match error.sqlite_error_code() {
+            Some(DatabaseCorrupt | NotADatabase) => Self::Damaged(error),
+            Some(DiskFull) => Self::Full(error),
+            _ => Self::Database(error),
+        }
+    }
+}
+
+fn process(holder: Option<u32>) -> String {
+    holder.map_or_else(String::new, |id| format!(" (process {id})"))
+}

@@ -1,0 +1,202 @@
+//! How values look on disk: packed bodies, lists of blob ids, checksums. No SQL, no files.
+
+use std::borrow::Cow;
+use std::io;
+
+use zstd::bulk::{Compressor, Decompressor};
+
+use crate::{Damage, StoreError};
+
+/// The database's own limit for one value is 1,000,000,000 bytes, the rest of its row included.
+pub const LARGEST_BODY: usize = 999_000_000;
+
+/// Below this a frame header eats what compression gains.
+const SMALLEST_WORTH_PACKING: usize = 64;
+
+const PLAIN: i64 = 0;
+const ZSTD: i64 = 1;
+
+/// Bytes as they are stored.
+pub struct Packed<'a> {
+    pub codec: i64,
+    /// Size when unpacked; `None` when stored as they are.
+    pub size: Option<i64>,
+    pub bytes: Cow<'a, [u8]>,
+}
+
+/// Compresses when that makes the bytes smaller.
+pub fn pack<'a>(compressor: &mut Compressor<'static>, bytes: &'a [u8]) -> Result<Packed<'a>, StoreError> {
+    if bytes.len() > LARGEST_BODY {
+        return Err(StoreError::TooLarge { bytes: bytes.len(), limit: LARGEST_BODY });
+    }
+    if bytes.len() >= SMALLEST_WORTH_PACKING {
+        let smaller = compressor.compress(bytes).map_err(StoreError::Compression)?;
+        if smaller.len() < bytes.len() {
+            return Ok(Packed { codec: ZSTD, size: Some(bytes.len() as i64), bytes: Cow::Owned(smaller) });
+        }
+    }
+    Ok(Packed { codec: PLAIN, size: None, bytes: Cow::Borrowed(bytes) })
+}
+
+/// Undoes [`pack`], trusting none of its arguments.
+pub fn unpack(codec: i64, size: Option<i64>, bytes: Vec<u8>) -> Result<Vec<u8>, Damage> {
+    match (codec, size) {
+        (PLAIN, None) => Ok(bytes),
+        (ZSTD, Some(size)) => {
+            let size = usize::try_from(size).map_err(|_| Damage::Packing)?;
+            if size > LARGEST_BODY {
+                return Err(Damage::Packing);
+            }
+            let unpacked = decompress(&bytes, size).map_err(|_| Damage::Packing)?;
+            if unpacked.len() == size { Ok(unpacked) } else { Err(Damage::Packing) }
+        }
+        _ => Err(Damage::Packing),
+    }
+}
+
+fn decompress(bytes: &[u8], size: usize) -> io::Result<Vec<u8>> {
+    let mut unpacked = Vec::new();
+    // A damaged size must not end the process for lack of memory.
+    unpacked.try_reserve_exact(size)?;
+    Decompressor::new()?.decompress_to_buffer(bytes, &mut unpacked)?;
+    Ok(unpacked)
+}
+
+/// Eight bytes that change when any of the parts does, or a byte moves from one part to the next.
+pub fn checksum(parts: &[&[u8]]) -> i64 {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    let mut first = [0; 8];
+    hasher.finalize_xof().fill(&mut first);
+    i64::from_le_bytes(first)
+}
+
+/// Writes a list of blob ids, order kept. Blobs that came one after the other have neighbouring ids,
+/// so a list is written as runs: how far the run starts from where the last one ended, and how long
+/// it is. A whole path of a long conversation takes a few bytes.
+pub fn encode_uses(ids: &[i64]) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    let mut expected = 0_i64;
+    let mut rest = ids;
+    while let Some(&start) = rest.first() {
+        let neighbours = rest.iter().enumerate();
+        let length = neighbours.take_while(|(index, id)| **id == start.wrapping_add(*index as i64)).count();
+        let distance = start.wrapping_sub(expected);
+        write_varint(&mut encoded, zigzag(distance));
+        write_varint(&mut encoded, length as u64);
+        expected = start.wrapping_add(length as i64);
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    encoded
+}
+
+/// Reads what [`encode_uses`] wrote, as half-open ranges; `None` when it is not that.
+pub fn decode_uses(mut encoded: &[u8]) -> Option<Vec<std::ops::Range<i64>>> {
+    let mut runs = Vec::new();
+    let mut expected = 0_i64;
+    while !encoded.is_empty() {
+        let distance = unzigzag(read_varint(&mut encoded)?);
+        let length = i64::try_from(read_varint(&mut encoded)?).ok()?;
+        let start = expected.checked_add(distance)?;
+        let end = start.checked_add(length)?;
+        runs.push(start..end);
+        expected = end;
+    }
+    Some(runs)
+}
+
+fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)).cast_unsigned()
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
+}
+
+fn write_varint(to: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        to.push((number as u8) | 0x80);
+        number >>= 7;
+    }
+    to.push(number as u8);
+}
+
+fn read_varint(from: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = from.split_first()?;
+        *from = rest;
+        let bits = u64::from(byte & 0x7f);
+        if (bits << shift) >> shift != bits {
+            return None;
+        }
+        number |= bits << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decoded(encoded: &[u8]) -> Option<Vec<i64>> {
+        Some(decode_uses(encoded)?.into_iter().flatten().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn uses_survive_being_written_and_read(ids in prop::collection::vec(1..2000_i64, 0..60)) {
+            prop_assert_eq!(decoded(&encode_uses(&ids)), Some(ids));
+        }
+
+        #[test]
+        fn far_apart_uses_survive_too(ids in prop::collection::vec(0..i64::MAX, 0..9)) {
+            prop_assert_eq!(decoded(&encode_uses(&ids)), Some(ids));
+        }
+
+        #[test]
+        fn any_bytes_as_uses_are_read_or_refused(bytes: Vec<u8>) {
+            let _ = decode_uses(&bytes);
+        }
+
+        #[test]
+        fn bodies_survive_packing(pattern: Vec<u8>, times in 1..40_usize) {
+            let body = pattern.repeat(times);
+            let mut compressor = Compressor::new(1)?;
+            let packed = pack(&mut compressor, &body).unwrap();
+            prop_assert!(packed.bytes.len() <= body.len());
+            prop_assert_eq!(unpack(packed.codec, packed.size, packed.bytes.into_owned()), Ok(body));
+        }
+
+        #[test]
+        fn any_bytes_as_a_packed_body_are_unpacked_or_refused(bytes: Vec<u8>, size: i64) {
+            let _ = unpack(ZSTD, Some(size % 100_000), bytes);
+        }
+    }
+
+    #[test]
+    fn a_path_of_neighbours_takes_a_few_bytes() {
+        let path: Vec<i64> = (70_000..72_000).collect();
+        assert!(encode_uses(&path).len() <= 5);
+    }
+
+    #[test]
+    fn a_checksum_knows_where_its_parts_end() {
+        assert_ne!(checksum(&[b"ab", b"c"]), checksum(&[b"a", b"bc"]));
+    }
+
+    #[test]
+    fn a_packing_of_the_future_is_damage_not_a_panic() {
+        assert_eq!(unpack(7, None, vec![1]), Err(Damage::Packing));
+        assert_eq!(unpack(ZSTD, Some(i64::MAX), vec![1]), Err(Damage::Packing));
+        assert_eq!(unpack(ZSTD, Some(-1), vec![1]), Err(Damage::Packing));
+    }
+}

@@ -1,0 +1,238 @@
+//! The store in one SQLite file. Here the backend is put together: one connection that writes, behind
+//! a lock, and a few that read and never wait for it (write-ahead logging gives each reader the
+//! last committed moment). The parts are in the modules below.
+
+mod check;
+mod encode;
+mod files;
+mod open;
+mod purge;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+pub use self::open::{Opened, SCHEMA_VERSION};
+use self::read::Scope;
+use self::write::Writer;
+use crate::model::{Blob, ConversationRow, Purged, Records, Size, Step};
+use crate::{Hash, Health, Reader, Store, StoreError};
+
+/// More readers than this may be at work at once; only so many are kept for the next time.
+const IDLE_READERS: usize = 4;
+
+/// The daemon's store: reads and writes. Only one can be open on a folder.
+pub struct SqliteStore {
+    // Dropped in this order: the readers close before the writer, which then tidies up as the last
+    // one, and only after that the folder is free for others.
+    reader: SqliteReader,
+    writer: Mutex<Writer>,
+    opened: Opened,
+    _lock: File,
+}
+
+impl SqliteStore {
+    /// Opens the store in this folder, making both if need be. What had to be done on the way is
+    /// told by [`SqliteStore::opened`].
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let mut opened = Opened::default();
+        if files::prepare_folder(folder)? {
+            opened.fixed_permissions.push(folder.to_owned());
+        }
+        let lock = files::lock(folder)?;
+        let writer = Writer::new(open::writer(folder, &mut opened)?)?;
+        Ok(Self { reader: SqliteReader::on(folder), writer: Mutex::new(writer), opened, _lock: lock })
+    }
+
+    /// Opens the store in this folder for looking only, whether a daemon runs or not.
+    pub fn open_reader(folder: &Path) -> Result<SqliteReader, StoreError> {
+        let reader = SqliteReader::on(folder);
+        reader.with(|_| Ok(()))?;
+        Ok(reader)
+    }
+
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// Where the store's file is.
+    pub fn path(&self) -> &Path {
+        self.reader.path()
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(|poisoned| {
+            // Whoever panicked rolled back; what the writer remembers may be ahead of the file.
+            self.writer.clear_poison();
+            let mut writer = poisoned.into_inner();
+            writer.forget();
+            writer
+        })
+    }
+}
+
+/// A store that is only looked at.
+pub struct SqliteReader {
+    database: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+    /// Blobs that were read and found bad, so that the writer can replace them.
+    damaged: Mutex<HashSet<Hash>>,
+}
+
+impl SqliteReader {
+    fn on(folder: &Path) -> Self {
+        Self { database: files::database_path(folder), idle: Mutex::default(), damaged: Mutex::default() }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.database
+    }
+
+    /// Runs `read` on one committed moment of the store.
+    fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let idle = guard(&self.idle).pop();
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => open::reader(&self.database)?,
+        };
+        let transaction = connection.transaction()?;
+        let outcome = read(&transaction);
+        transaction.finish()?;
+        let mut idle = guard(&self.idle);
+        if idle.len() < IDLE_READERS {
+            idle.push(connection);
+        }
+        outcome
+    }
+}
+
+fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn size(connection: &Connection, database: &Path) -> Result<Size, StoreError> {
+    let mut lengths = files::all_paths(database).into_iter().map(|path| files::length(&path));
+    Ok(Size {
+        records: read::count(connection, "records")?,
+        blobs: read::count(connection, "blobs")?,
+        database_bytes: lengths.next().unwrap_or(0),
+        waiting_bytes: lengths.sum(),
+    })
+}
+
+impl Reader for SqliteReader {
+    fn records(&self, conversation: &str, after: u64) -> Result<Records, StoreError> {
+        let scope = Scope::Conversation(conversation);
+        self.with(|connection| read::records(connection, &scope, after, usize::MAX))
+    }
+
+    fn log(&self, after: u64, limit: usize) -> Result<Records, StoreError> {
+        self.with(|connection| read::records(connection, &Scope::All, after, limit))
+    }
+
+    fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError> {
+        let blobs = self.with(|connection| {
+            let found = hashes.iter().map(|hash| read::blob(connection, hash));
+            found.collect::<Result<Vec<_>, _>>()
+        })?;
+        for (hash, blob) in hashes.iter().zip(&blobs) {
+            if let Blob::Damaged(why) = blob {
+                tracing::warn!(%hash, %why, "a blob is damaged");
+                guard(&self.damaged).insert(*hash);
+            }
+        }
+        Ok(blobs)
+    }
+
+    fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.with(|connection| read::notes(connection, name))
+    }
+
+    fn note(&self, conversation: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.with(|connection| read::note(connection, conversation, name))
+    }
+
+    fn last_seq(&self) -> Result<u64, StoreError> {
+        self.with(|connection| Ok(read::last_seq(connection)?.cast_unsigned()))
+    }
+
+    fn conversations(&self) -> Result<Vec<ConversationRow>, StoreError> {
+        self.with(read::conversations)
+    }
+
+    fn size(&self) -> Result<Size, StoreError> {
+        self.with(|connection| size(connection, &self.database))
+    }
+
+    fn check(&self) -> Result<Health, StoreError> {
+        let (health, damaged) = self.with(|connection| check::check(connection, &self.database))?;
+        guard(&self.damaged).extend(damaged);
+        Ok(health)
+    }
+}
+
+impl Reader for SqliteStore {
+    fn records(&self, conversation: &str, after: u64) -> Result<Records, StoreError> {
+        self.reader.records(conversation, after)
+    }
+
+    fn log(&self, after: u64, limit: usize) -> Result<Records, StoreError> {
+        self.reader.log(after, limit)
+    }
+
+    fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError> {
+        self.reader.blobs(hashes)
+    }
+
+    fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.reader.notes(name)
+    }
+
+    fn note(&self, conversation: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.reader.note(conversation, name)
+    }
+
+    fn last_seq(&self) -> Result<u64, StoreError> {
+        self.reader.last_seq()
+    }
+
+    fn conversations(&self) -> Result<Vec<ConversationRow>, StoreError> {
+        self.reader.conversations()
+    }
+
+    fn size(&self) -> Result<Size, StoreError> {
+        self.reader.size()
+    }
+
+    fn check(&self) -> Result<Health, StoreError> {
+        self.reader.check()
+    }
+}
+
+impl Store for SqliteStore {
+    fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError> {
+        let damaged = guard(&self.reader.damaged).clone();
+        let given: Vec<Hash> = steps
+            .iter()
+            .flat_map(|step| step.blobs.iter().map(|(hash, _)| *hash))
+            .filter(|hash| damaged.contains(hash))
+            .collect();
+        let numbers = self.writer().append(steps, &damaged)?;
+        let mut damaged = guard(&self.reader.damaged);
+        for hash in given {
+            damaged.remove(&hash);
+        }
+        Ok(numbers)
+    }
+
+    fn purge(&self, conversations: &[String]) -> Result<Purged, StoreError> {
+        self.writer().purge(conversations)
+    }
+}

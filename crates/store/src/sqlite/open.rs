@@ -1,0 +1,181 @@
+//! From a folder to a connection: settings, schema, and what to do with a file that is not sound.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::files;
+use crate::StoreError;
+
+/// The schema this program writes. It stands in `schema.sql` too; a test holds the two together.
+pub const SCHEMA_VERSION: i64 = 1;
+
+const SCHEMA: &str = include_str!("schema.sql");
+const APPLICATION: i64 = 0x4374_7853;
+const TABLES: [&str; 6] = ["conversations", "records", "blobs", "pieces", "notes", "facts"];
+
+/// Large enough that pages are well filled by pieces, small enough that a commit, which writes each
+/// touched page as a whole, stays cheap.
+pub const PAGE_BYTES: i64 = 16 * 1024;
+
+/// The write-ahead log is moved into the main file when it is this long, and cut back to this length.
+pub const LOG_BYTES: i64 = 4 * 1024 * 1024;
+
+/// How long to wait for another process that has the file for a moment, for example to recover it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What opening a store found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Opened {
+    /// There was no store here before.
+    pub created: bool,
+    /// The file was damaged: it lies there now, and this is a new, empty store.
+    pub moved_aside: Option<PathBuf>,
+    /// Files and folders that others could have read, until now.
+    pub fixed_permissions: Vec<PathBuf>,
+}
+
+/// Opens the file for writing; a damaged one is moved aside and replaced by a new one.
+pub fn writer(folder: &Path, opened: &mut Opened) -> Result<Connection, StoreError> {
+    let database = files::database_path(folder);
+    match connect(&database, opened) {
+        Err(StoreError::Damaged(error)) => {
+            let aside = files::move_aside(&database)?;
+            tracing::warn!(%error, aside = %aside.display(), "the store's file is damaged and was moved aside");
+            opened.moved_aside = Some(aside);
+            connect(&database, opened)
+        }
+        outcome => outcome,
+    }
+}
+
+fn connect(database: &Path, opened: &mut Opened) -> Result<Connection, StoreError> {
+    let fixed = files::prepare_database(database)?;
+    opened.fixed_permissions.extend(fixed);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(database, flags)?;
+    settle(&connection)?;
+    if is_blank(&connection)? {
+        create(&connection)?;
+        opened.created = true;
+    } else {
+        recognise(&connection, database)?;
+        probe(&connection)?;
+    }
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / PAGE_BYTES)?;
+    connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
+    // What is purged shall be gone, also from the unused parts of pages.
+    connection.pragma_update(None, "secure_delete", true)?;
+    // Where the system's plain "sync" leaves bytes in the drive's cache (macOS), use the stronger one.
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+    Ok(connection)
+}
+
+/// Opens the file for reading only. Works beside a running daemon and without one.
+pub fn reader(database: &Path) -> Result<Connection, StoreError> {
+    if !database.exists() {
+        return Err(StoreError::Absent { path: database.to_owned() });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(database, flags)?;
+    settle(&connection)?;
+    if is_blank(&connection)? {
+        return Err(StoreError::Absent { path: database.to_owned() });
+    }
+    recognise(&connection, database)?;
+    Ok(connection)
+}
+
+fn settle(connection: &Connection) -> Result<(), StoreError> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    // Nothing of a conversation goes into temporary files.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    // The file is not trusted: no functions from its schema, and pages are looked at before use.
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    Ok(())
+}
+
+/// A new file, or one whose making was interrupted before its one transaction.
+fn is_blank(connection: &Connection) -> Result<bool, StoreError> {
+    let entries: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(entries == 0 && pragma(connection, "user_version")? == 0)
+}
+
+fn create(connection: &Connection) -> Result<(), StoreError> {
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+    // Lets a purge give pages back to the system.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA} COMMIT;"))?;
+    Ok(())
+}
+
+fn recognise(connection: &Connection, database: &Path) -> Result<(), StoreError> {
+    if pragma(connection, "application_id")? != APPLICATION {
+        return Err(StoreError::OtherProgram { path: database.to_owned() });
+    }
+    let found = schema_version(connection)?;
+    if found > SCHEMA_VERSION {
+        return Err(StoreError::FutureSchema { path: database.to_owned(), found, known: SCHEMA_VERSION });
+    }
+    Ok(())
+}
+
+/// Looks where the next writes will land. Damage elsewhere is met, and skipped, when it is read.
+fn probe(connection: &Connection) -> Result<(), StoreError> {
+    for table in TABLES {
+        let sql = format!("SELECT * FROM {table} ORDER BY 1 DESC LIMIT 1");
+        let mut statement = connection.prepare(&sql).map_err(missing_is_damage)?;
+        statement.query([])?.next()?;
+    }
+    Ok(())
+}
+
+/// Our mark and version are there, so a table that is not was lost.
+fn missing_is_damage(error: rusqlite::Error) -> StoreError {
+    match error {
+        rusqlite::Error::SqlInputError { .. } => StoreError::Damaged(error),
+        error => error.into(),
+    }
+}
+
+pub fn schema_version(connection: &Connection) -> Result<i64, StoreError> {
+    pragma(connection, "user_version")
+}
+
+pub fn pragma(connection: &Connection, name: &str) -> Result<i64, StoreError> {
+    Ok(connection.pragma_query_value(None, name, |row| row.get(0))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_file_has_the_schema_version_and_the_settings() -> Result<(), StoreError> {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = writer(folder.path(), &mut Opened::default())?;
+        assert_eq!(schema_version(&connection)?, SCHEMA_VERSION);
+        assert_eq!(pragma(&connection, "application_id")?, APPLICATION);
+        assert_eq!(pragma(&connection, "page_size")?, PAGE_BYTES);
+        assert_eq!(pragma(&connection, "auto_vacuum")?, 2);
+        assert_eq!(pragma(&connection, "secure_delete")?, 1);
+        let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+        assert_eq!(mode, "wal");
+        Ok(())
+    }
+
+    #[test]
+    fn every_table_of_the_schema_is_probed() -> Result<(), StoreError> {
+        let connection = Connection::open_in_memory()?;
+        connection.execute_batch(SCHEMA)?;
+        let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'";
+        let tables: isize = connection.query_row(sql, [], |row| row.get(0))?;
+        assert_eq!(tables, TABLES.len() as isize);
+        probe(&connection)
+    }
+}

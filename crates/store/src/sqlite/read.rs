@@ -1,0 +1,382 @@
+//! Reading: from rows to records, blobs and notes, with everything verified on the way. A row that is
+//! not sound is reported, never returned and never fatal.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::encode::{checksum, decode_uses, unpack};
+use crate::model::{Blob, ConversationRow, Damage, Record, Records, Skipped};
+use crate::{Hash, StoreError};
+
+/// Which part of the log to read.
+pub enum Scope<'a> {
+    Conversation(&'a str),
+    All,
+}
+
+/// What one row of the log turned out to be.
+pub type Read = Result<Record, Skipped>;
+
+const COLUMNS: &str = "seq, conversation, at, kind, version, uses, checksum, codec, size, body FROM records";
+
+pub fn records(connection: &Connection, scope: &Scope<'_>, after: u64, limit: usize) -> Result<Records, StoreError> {
+    let mut found = Records::default();
+    if limit == 0 {
+        return Ok(found);
+    }
+    scan(connection, scope, after, |read| {
+        match read {
+            Ok(record) => found.records.push(record),
+            Err(skipped) => found.skipped.push(skipped),
+        }
+        if found.records.len() + found.skipped.len() < limit {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    })?;
+    if !found.skipped.is_empty() {
+        tracing::warn!(count = found.skipped.len(), "skipped damaged records");
+    }
+    Ok(found)
+}
+
+/// Hands the rows of the log to `each`, in order.
+pub fn scan(
+    connection: &Connection,
+    scope: &Scope<'_>,
+    after: u64,
+    mut each: impl FnMut(Read) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let names = names(connection, scope)?;
+    let after = i64::try_from(after).unwrap_or(i64::MAX);
+    let mut last = after;
+    let outcome = scan_at_once(connection, scope, &names, after, |read| {
+        last = number(&read);
+        each(read)
+    });
+    match outcome {
+        // A page is broken. Ask for each row by itself, so that the others are still found.
+        Err(StoreError::Damaged(_)) => scan_one_by_one(connection, scope, &names, last, each),
+        outcome => outcome,
+    }
+}
+
+fn number(read: &Read) -> i64 {
+    let seq = match read {
+        Ok(record) => record.seq,
+        Err(skipped) => skipped.seq,
+    };
+    seq.cast_signed()
+}
+
+fn scan_at_once(
+    connection: &Connection,
+    scope: &Scope<'_>,
+    names: &HashMap<i64, String>,
+    after: i64,
+    mut each: impl FnMut(Read) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let sql = match scope {
+        Scope::Conversation(_) => {
+            format!("SELECT {COLUMNS} WHERE conversation = ?2 AND seq > ?1 ORDER BY seq")
+        }
+        Scope::All => format!("SELECT {COLUMNS} WHERE seq > ?1 ORDER BY seq"),
+    };
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = match (scope, names.keys().next()) {
+        (Scope::All, _) => statement.query([after])?,
+        (Scope::Conversation(_), Some(id)) => statement.query([after, *id])?,
+        (Scope::Conversation(_), None) => return Ok(()),
+    };
+    while let Some(row) = rows.next()? {
+        if each(record(connection, names, row)?).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn scan_one_by_one(
+    connection: &Connection,
+    scope: &Scope<'_>,
+    names: &HashMap<i64, String>,
+    after: i64,
+    mut each: impl FnMut(Read) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let mut numbers = numbers_from_index(connection, scope, names, after)?;
+    numbers.sort_unstable();
+    let mut statement = connection.prepare_cached(&format!("SELECT {COLUMNS} WHERE seq = ?1"))?;
+    for seq in numbers {
+        let skipped = |why| Skipped { seq: seq.cast_unsigned(), why };
+        let mut rows = statement.query([seq])?;
+        let read = match rows.next() {
+            Ok(Some(row)) => record(connection, names, row)?,
+            Ok(None) => Err(skipped(Damage::Page)),
+            Err(error) => match StoreError::from(error) {
+                StoreError::Damaged(_) => Err(skipped(Damage::Page)),
+                error => return Err(error),
+            },
+        };
+        if each(read).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The index has pages of its own and knows the numbers without looking at the rows.
+fn numbers_from_index(
+    connection: &Connection,
+    scope: &Scope<'_>,
+    names: &HashMap<i64, String>,
+    after: i64,
+) -> Result<Vec<i64>, StoreError> {
+    let sql = "SELECT seq, conversation FROM records INDEXED BY record_by_conversation \
+               WHERE conversation >= ?1 AND conversation <= ?2";
+    let (from, to) = match (scope, names.keys().next()) {
+        (Scope::Conversation(_), Some(id)) => (*id, *id),
+        (Scope::Conversation(_), None) => return Ok(Vec::new()),
+        (Scope::All, _) => (i64::MIN, i64::MAX),
+    };
+    let mut statement = connection.prepare(sql)?;
+    let mut numbers: Vec<i64> = statement.query_map([from, to], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    numbers.retain(|seq| *seq > after);
+    Ok(numbers)
+}
+
+/// The conversations in scope, by their number. A name that is not text is left out, and its records
+/// are skipped.
+fn names(connection: &Connection, scope: &Scope<'_>) -> Result<HashMap<i64, String>, StoreError> {
+    match scope {
+        Scope::Conversation(name) => {
+            let id = conversation_id(connection, name)?;
+            Ok(id.map(|id| (id, (*name).to_owned())).into_iter().collect())
+        }
+        Scope::All => {
+            let mut names = HashMap::new();
+            let mut statement = connection.prepare_cached("SELECT id, name FROM conversations")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                if let Ok(name) = row.get_ref(1)?.as_str() {
+                    names.insert(row.get(0)?, name.to_owned());
+                }
+            }
+            Ok(names)
+        }
+    }
+}
+
+pub fn conversation_id(connection: &Connection, name: &str) -> Result<Option<i64>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT id FROM conversations WHERE name = ?1")?;
+    Ok(statement.query_row([name], |row| row.get(0)).optional()?)
+}
+
+/// One row of the log. The outer error is the database's, the inner one is the row's.
+fn record(connection: &Connection, names: &HashMap<i64, String>, row: &Row<'_>) -> Result<Read, StoreError> {
+    let seq: i64 = row.get(0)?;
+    let seq = seq.cast_unsigned();
+    let read = match plain_record(names, row) {
+        Ok((record, uses)) => match resolve(connection, record, &uses) {
+            Err(StoreError::Damaged(_)) => Err(Damage::Page),
+            outcome => outcome?,
+        },
+        Err(why) => Err(why),
+    };
+    Ok(read.map_err(|why| Skipped { seq, why }))
+}
+
+/// The record without its uses, and those as they are stored.
+fn plain_record(names: &HashMap<i64, String>, row: &Row<'_>) -> Result<(Record, Vec<u8>), Damage> {
+    let unreadable = |_| Damage::Checksum;
+    let seq: i64 = row.get(0).map_err(unreadable)?;
+    let conversation: i64 = row.get(1).map_err(unreadable)?;
+    let conversation = names.get(&conversation).ok_or(Damage::Checksum)?.clone();
+    let at: i64 = row.get(2).map_err(unreadable)?;
+    let kind: String = row.get(3).map_err(unreadable)?;
+    let version: u16 = row.get(4).map_err(unreadable)?;
+    let uses: Vec<u8> = row.get(5).map_err(unreadable)?;
+    let expected: i64 = row.get(6).map_err(unreadable)?;
+    let codec: i64 = row.get(7).map_err(unreadable)?;
+    let size: Option<i64> = row.get(8).map_err(unreadable)?;
+    let body: Vec<u8> = row.get(9).map_err(unreadable)?;
+    let record = Record {
+        seq: seq.cast_unsigned(),
+        conversation,
+        at: at.cast_unsigned(),
+        kind,
+        version,
+        uses: Vec::new(),
+        body: unpack(codec, size, body)?,
+    };
+    let actual = record_checksum(&record.conversation, record.at, &record.kind, record.version, &uses, &record.body);
+    if actual == expected { Ok((record, uses)) } else { Err(Damage::Checksum) }
+}
+
+pub fn record_checksum(conversation: &str, at: u64, kind: &str, version: u16, uses: &[u8], body: &[u8]) -> i64 {
+    checksum(&[conversation.as_bytes(), &at.to_le_bytes(), kind.as_bytes(), &version.to_le_bytes(), uses, body])
+}
+
+pub fn note_checksum(conversation: &str, name: &str, body: &[u8]) -> i64 {
+    checksum(&[conversation.as_bytes(), name.as_bytes(), body])
+}
+
+/// Turns blob numbers back into hashes.
+fn resolve(connection: &Connection, mut record: Record, uses: &[u8]) -> Result<Result<Record, Damage>, StoreError> {
+    let Some(runs) = decode_uses(uses) else {
+        return Ok(Err(Damage::Checksum));
+    };
+    let mut statement =
+        connection.prepare_cached("SELECT id, hash FROM blobs WHERE id >= ?1 AND id < ?2 ORDER BY id")?;
+    for run in runs {
+        let mut expected = run.start;
+        let mut rows = statement.query([run.start, run.end])?;
+        while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            let Ok(hash) = row.get(1) else { break };
+            if id != expected {
+                break;
+            }
+            record.uses.push(Hash::from_bytes(hash));
+            expected += 1;
+        }
+        if expected != run.end {
+            return Ok(Err(Damage::MissingBlob));
+        }
+    }
+    Ok(Ok(record))
+}
+
+/// Where a blob's bytes are.
+pub struct Place {
+    pub id: i64,
+    pub first: i64,
+    pub pieces: i64,
+    pub codec: i64,
+    pub size: Option<i64>,
+}
+
+/// Named so that the writer and the reader ask in the same words, which the index understands.
+pub const FIND_BLOB: &str = "SELECT id, first, pieces, codec, size FROM blobs \
+                             WHERE substr(hash, 1, 8) = substr(?1, 1, 8) AND hash = ?1";
+
+pub fn find_blob(connection: &Connection, hash: &Hash) -> Result<Option<Place>, StoreError> {
+    let mut statement = connection.prepare_cached(FIND_BLOB)?;
+    let place = statement.query_row([hash.as_bytes()], |row| {
+        Ok(Place { id: row.get(0)?, first: row.get(1)?, pieces: row.get(2)?, codec: row.get(3)?, size: row.get(4)? })
+    });
+    Ok(place.optional()?)
+}
+
+/// One blob, verified.
+pub fn blob(connection: &Connection, hash: &Hash) -> Result<Blob, StoreError> {
+    match find_blob(connection, hash) {
+        Ok(Some(place)) => bytes_at(connection, &place, hash),
+        Ok(None) => Ok(Blob::Missing),
+        Err(StoreError::Damaged(_)) => Ok(Blob::Damaged(Damage::Page)),
+        Err(error) => Err(error),
+    }
+}
+
+pub fn bytes_at(connection: &Connection, place: &Place, hash: &Hash) -> Result<Blob, StoreError> {
+    let unpacked = match stored_bytes(connection, place) {
+        Ok(Some(stored)) => unpack(place.codec, place.size, stored),
+        Ok(None) => Err(Damage::Pieces),
+        Err(StoreError::Damaged(_)) => Err(Damage::Page),
+        Err(error) => return Err(error),
+    };
+    Ok(match unpacked {
+        Ok(bytes) if Hash::of(&bytes) == *hash => Blob::Present(bytes),
+        Ok(_) => Blob::Damaged(Damage::Hash),
+        Err(why) => Blob::Damaged(why),
+    })
+}
+
+fn stored_bytes(connection: &Connection, place: &Place) -> Result<Option<Vec<u8>>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT body FROM pieces WHERE id >= ?1 AND id < ?2 ORDER BY id")?;
+    let end = place.first.saturating_add(place.pieces);
+    let mut rows = statement.query([place.first, end])?;
+    let mut stored = Vec::new();
+    let mut found = 0;
+    while let Some(row) = rows.next()? {
+        let Ok(piece) = row.get_ref(0)?.as_blob() else {
+            return Ok(None);
+        };
+        stored.extend_from_slice(piece);
+        found += 1;
+    }
+    Ok((found == place.pieces).then_some(stored))
+}
+
+pub fn notes(connection: &Connection, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT c.name, n.checksum, n.body FROM notes n JOIN conversations c ON c.id = n.conversation \
+         WHERE n.name = ?1 ORDER BY c.name",
+    )?;
+    let mut rows = statement.query([name])?;
+    let mut notes = Vec::new();
+    while let Some(row) = rows.next()? {
+        let Ok((conversation, expected, body)) = <(String, i64, Vec<u8>)>::try_from(row) else {
+            continue;
+        };
+        if note_checksum(&conversation, name, &body) == expected {
+            notes.push((conversation, body));
+        } else {
+            tracing::warn!(conversation, name, "left out a damaged note");
+        }
+    }
+    Ok(notes)
+}
+
+pub fn note(connection: &Connection, conversation: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let Some(id) = conversation_id(connection, conversation)? else {
+        return Ok(None);
+    };
+    let mut statement =
+        connection.prepare_cached("SELECT checksum, body FROM notes WHERE name = ?1 AND conversation = ?2")?;
+    let found: Option<(i64, Vec<u8>)> = statement.query_row(params![name, id], |row| row.try_into()).optional()?;
+    Ok(found.filter(|(expected, body)| note_checksum(conversation, name, body) == *expected).map(|(_, body)| body))
+}
+
+/// The highest number ever given, also when its record has been purged.
+pub fn last_seq(connection: &Connection) -> Result<i64, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT max(coalesce((SELECT max(seq) FROM records), 0), \
+                    coalesce((SELECT value FROM facts WHERE name = 'last-seq'), 0))",
+    )?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}
+
+pub fn conversations(connection: &Connection) -> Result<Vec<ConversationRow>, StoreError> {
+    // Counted from the index; only the first and the last row of each are looked at.
+    let mut statement = connection.prepare_cached(
+        "WITH ends AS (SELECT conversation, count(*) AS records, min(seq) AS first, max(seq) AS last \
+                       FROM records GROUP BY conversation) \
+         SELECT c.name, e.records, f.at, l.at FROM ends e \
+         JOIN conversations c ON c.id = e.conversation \
+         JOIN records f ON f.seq = e.first JOIN records l ON l.seq = e.last ORDER BY c.name",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut conversations = Vec::new();
+    while let Some(row) = rows.next()? {
+        // A name that is no longer text cannot be asked for either.
+        let Ok((id, records, first_at, last_at)) = <(String, i64, i64, i64)>::try_from(row) else {
+            continue;
+        };
+        conversations.push(ConversationRow {
+            id,
+            records: records.cast_unsigned(),
+            first_at: first_at.cast_unsigned(),
+            last_at: last_at.cast_unsigned(),
+        });
+    }
+    Ok(conversations)
+}
+
+pub fn count(connection: &Connection, table: &str) -> Result<u64, StoreError> {
+    let mut statement = connection.prepare_cached(&format!("SELECT count(*) FROM {table}"))?;
+    let count: i64 = statement.query_row([], |row| row.get(0))?;
+    Ok(count.cast_unsigned())
+}

@@ -1,0 +1,279 @@
+//! Writing: one transaction for all steps of an append, on the one connection that writes.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::{Connection, TransactionBehavior, params};
+use zstd::bulk::Compressor;
+
+use super::encode::{encode_uses, pack};
+use super::open::PAGE_BYTES;
+use super::read::{conversation_id, find_blob, last_seq, note_checksum, record_checksum};
+use crate::model::{NewRecord, Note, Step};
+use crate::{Hash, StoreError};
+
+/// Fast enough to keep up with any agent; higher levels gain little on JSON text.
+const COMPRESSION_LEVEL: i32 = 1;
+
+/// Thirty-two pieces fill a page but for a few bytes.
+const PIECE_BYTES: usize = 500;
+
+/// From here on a body is one piece: it fills whole pages by itself, and what it leaves empty of the
+/// last one no longer counts.
+const ONE_PIECE_FROM: usize = 16 * PAGE_BYTES as usize;
+
+pub struct Writer {
+    pub connection: Connection,
+    compressor: Compressor<'static>,
+    /// Numbers of conversations seen so far. Emptied when a transaction fails or removes some.
+    conversations: HashMap<String, i64>,
+    /// Unknown at first and after a failed transaction: then the file is asked.
+    next: Option<Next>,
+    /// Whether a commit currently waits for the disk.
+    synchronous: Option<bool>,
+}
+
+/// The numbers to be given next.
+#[derive(Clone, Copy)]
+struct Next {
+    seq: i64,
+    blob: i64,
+    piece: i64,
+}
+
+impl Writer {
+    pub fn new(connection: Connection) -> Result<Self, StoreError> {
+        Ok(Self {
+            connection,
+            compressor: Compressor::new(COMPRESSION_LEVEL).map_err(StoreError::Compression)?,
+            conversations: HashMap::new(),
+            next: None,
+            synchronous: None,
+        })
+    }
+
+    /// Forgets what was remembered of the file's content.
+    pub fn forget(&mut self) {
+        self.conversations.clear();
+        self.next = None;
+    }
+
+    /// Keeps all steps or none. `damaged` are blobs whose stored bytes are known to be bad: they are
+    /// written anew when their bytes come by again.
+    pub fn append(&mut self, steps: Vec<Step>, damaged: &HashSet<Hash>) -> Result<Vec<u64>, StoreError> {
+        self.wait_for_disk(steps.iter().any(|step| step.durable))?;
+        let outcome = self.try_append(steps, damaged);
+        if outcome.is_err() {
+            self.forget();
+        }
+        outcome
+    }
+
+    /// With `synchronous = NORMAL` a commit goes to the operating system, with `FULL` the log is also
+    /// forced to the disk, and with it everything written to the log before. The setting belongs to
+    /// the connection and can change between transactions, not within one.
+    pub fn wait_for_disk(&mut self, wait: bool) -> Result<(), StoreError> {
+        if self.synchronous != Some(wait) {
+            let level = if wait { "FULL" } else { "NORMAL" };
+            self.connection.pragma_update(None, "synchronous", level)?;
+            self.synchronous = Some(wait);
+        }
+        Ok(())
+    }
+
+    fn try_append(&mut self, steps: Vec<Step>, damaged: &HashSet<Hash>) -> Result<Vec<u64>, StoreError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut appending = Appending {
+            next: match self.next {
+                Some(next) => next,
+                None => Next::ask(&transaction)?,
+            },
+            connection: &transaction,
+            compressor: &mut self.compressor,
+            conversations: &mut self.conversations,
+            known: HashMap::new(),
+            damaged,
+        };
+        let mut numbers = Vec::with_capacity(steps.len());
+        for step in steps {
+            numbers.push(appending.step(step)?);
+        }
+        let next = appending.next;
+        transaction.commit()?;
+        self.next = Some(next);
+        Ok(numbers)
+    }
+}
+
+impl Next {
+    fn ask(connection: &Connection) -> Result<Self, StoreError> {
+        let after_last = |sql| -> Result<i64, StoreError> {
+            let last: Option<i64> = connection.query_row(sql, [], |row| row.get(0))?;
+            Ok(last.unwrap_or(0).saturating_add(1))
+        };
+        Ok(Self {
+            seq: last_seq(connection)?.saturating_add(1),
+            blob: after_last("SELECT max(id) FROM blobs")?,
+            piece: after_last("SELECT max(id) FROM pieces")?,
+        })
+    }
+}
+
+/// One transaction under way.
+struct Appending<'a> {
+    connection: &'a Connection,
+    compressor: &'a mut Compressor<'static>,
+    conversations: &'a mut HashMap<String, i64>,
+    next: Next,
+    /// Blobs met in this transaction, by number.
+    known: HashMap<Hash, i64>,
+    damaged: &'a HashSet<Hash>,
+}
+
+impl Appending<'_> {
+    fn step(&mut self, step: Step) -> Result<u64, StoreError> {
+        for (hash, bytes) in &step.blobs {
+            self.blob(*hash, bytes)?;
+        }
+        for record in &step.records {
+            self.record(record)?;
+        }
+        for note in &step.notes {
+            self.note(note)?;
+        }
+        Ok(self.next.seq.saturating_sub(1).cast_unsigned())
+    }
+
+    fn blob(&mut self, hash: Hash, bytes: &[u8]) -> Result<(), StoreError> {
+        if self.known.contains_key(&hash) {
+            return Ok(());
+        }
+        let stored = find_blob(self.connection, &hash)?.map(|place| place.id);
+        if let Some(id) = stored.filter(|_| !self.damaged.contains(&hash)) {
+            self.known.insert(hash, id);
+            return Ok(());
+        }
+        let actual = Hash::of(bytes);
+        if actual != hash {
+            return Err(StoreError::WrongHash { given: hash, actual });
+        }
+        let id = stored.unwrap_or(self.next.blob);
+        let packed = pack(self.compressor, bytes)?;
+        let first = self.next.piece;
+        self.pieces(&packed.bytes)?;
+        // Replacing only happens to a damaged blob, whose old pieces may be beyond reach.
+        self.connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO blobs (id, hash, first, pieces, codec, size) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![id, hash.as_bytes(), first, self.next.piece - first, packed.codec, packed.size])?;
+        if stored.is_none() {
+            self.next.blob = self.next.blob.saturating_add(1);
+        }
+        self.known.insert(hash, id);
+        Ok(())
+    }
+
+    fn pieces(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut insert = self.connection.prepare_cached("INSERT INTO pieces (id, body) VALUES (?1, ?2)")?;
+        let length = if bytes.len() < ONE_PIECE_FROM { PIECE_BYTES } else { bytes.len() };
+        let mut rest = bytes;
+        loop {
+            // Also an empty body has one piece: what is there can be told from what is lost.
+            let (piece, later) = rest.split_at(length.min(rest.len()));
+            insert.execute(params![self.next.piece, piece])?;
+            self.next.piece = self.next.piece.saturating_add(1);
+            rest = later;
+            if rest.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn record(&mut self, record: &NewRecord) -> Result<(), StoreError> {
+        let mut ids = Vec::with_capacity(record.uses.len());
+        for hash in &record.uses {
+            ids.push(self.blob_id(*hash)?);
+        }
+        let uses = encode_uses(&ids);
+        let conversation = self.conversation(&record.conversation)?;
+        let checksum =
+            record_checksum(&record.conversation, record.at, &record.kind, record.version, &uses, &record.body);
+        let packed = pack(self.compressor, &record.body)?;
+        self.connection
+            .prepare_cached(
+                "INSERT INTO records \
+                 (seq, conversation, at, kind, version, uses, checksum, codec, size, body) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?
+            .execute(params![
+                self.next.seq,
+                conversation,
+                record.at.cast_signed(),
+                record.kind,
+                record.version,
+                uses,
+                checksum,
+                packed.codec,
+                packed.size,
+                packed.bytes
+            ])?;
+        self.next.seq = self.next.seq.saturating_add(1);
+        Ok(())
+    }
+
+    fn blob_id(&mut self, hash: Hash) -> Result<i64, StoreError> {
+        if let Some(id) = self.known.get(&hash) {
+            return Ok(*id);
+        }
+        let place = find_blob(self.connection, &hash)?;
+        let id = place.ok_or(StoreError::UnknownBlob(hash))?.id;
+        self.known.insert(hash, id);
+        Ok(id)
+    }
+
+    fn conversation(&mut self, name: &str) -> Result<i64, StoreError> {
+        if let Some(id) = self.known_conversation(name)? {
+            return Ok(id);
+        }
+        self.connection.prepare_cached("INSERT INTO conversations (name) VALUES (?1)")?.execute([name])?;
+        let id = self.connection.last_insert_rowid();
+        self.conversations.insert(name.to_owned(), id);
+        Ok(id)
+    }
+
+    fn known_conversation(&mut self, name: &str) -> Result<Option<i64>, StoreError> {
+        if let Some(id) = self.conversations.get(name) {
+            return Ok(Some(*id));
+        }
+        let found = conversation_id(self.connection, name)?;
+        if let Some(id) = found {
+            self.conversations.insert(name.to_owned(), id);
+        }
+        Ok(found)
+    }
+
+    fn note(&mut self, note: &Note) -> Result<(), StoreError> {
+        match &note.body {
+            Some(body) => {
+                let conversation = self.conversation(&note.conversation)?;
+                let checksum = note_checksum(&note.conversation, &note.name, body);
+                self.connection
+                    .prepare_cached(
+                        "INSERT INTO notes (name, conversation, checksum, body) \
+                         VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE \
+                         SET checksum = excluded.checksum, body = excluded.body",
+                    )?
+                    .execute(params![note.name, conversation, checksum, body])?;
+            }
+            None => {
+                if let Some(conversation) = self.known_conversation(&note.conversation)? {
+                    self.connection
+                        .prepare_cached("DELETE FROM notes WHERE name = ?1 AND conversation = ?2")?
+                        .execute(params![note.name, conversation])?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! What every backend promises. The promises are tested once, for all of them, in `tests/contract`.
+
+use crate::{Blob, ConversationRow, Hash, Health, Purged, Records, Size, Step, StoreError};
+
+/// The reading half: it never waits for a writer and never changes anything.
+pub trait Reader: Send + Sync {
+    /// The records of one conversation with a number above `after`, in order.
+    fn records(&self, conversation: &str, after: u64) -> Result<Records, StoreError>;
+
+    /// The records of all conversations with a number above `after`, in order, at most `limit` of
+    /// them (skipped ones count).
+    fn log(&self, after: u64, limit: usize) -> Result<Records, StoreError>;
+
+    /// The named blobs in the order asked for, each verified against its hash.
+    fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError>;
+
+    /// One blob; `None` when it is not here. A damaged one is an error.
+    fn blob(&self, hash: Hash) -> Result<Option<Vec<u8>>, StoreError> {
+        match self.blobs(&[hash])?.pop() {
+            Some(Blob::Present(bytes)) => Ok(Some(bytes)),
+            Some(Blob::Damaged(why)) => Err(StoreError::DamagedBlob { hash, why }),
+            Some(Blob::Missing) | None => Ok(None),
+        }
+    }
+
+    /// The notes of this name as (conversation, body), ordered by conversation. A damaged note is
+    /// left out: it can be rebuilt.
+    fn notes(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
+
+    fn note(&self, conversation: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// The highest number ever given to a record; 0 before the first.
+    fn last_seq(&self) -> Result<u64, StoreError>;
+
+    /// The conversations that have records, ordered by id.
+    fn conversations(&self) -> Result<Vec<ConversationRow>, StoreError>;
+
+    fn size(&self) -> Result<Size, StoreError>;
+
+    /// Reads and verifies everything. Takes time in proportion to the store.
+    fn check(&self) -> Result<Health, StoreError>;
+}
+
+/// A store that can be written to.
+pub trait Store: Reader {
+    /// Keeps all given steps, or on an error none of them. Returns for each step the highest number
+    /// given so far, which is that of its last record if it has one. If any of the steps is durable
+    /// then they all, and everything appended before them, are on the disk when this returns.
+    fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError>;
+
+    /// Removes the records and notes of these conversations and all blobs that no remaining record
+    /// uses, durably. Unknown conversations are ignored. Numbers are not given again.
+    fn purge(&self, conversations: &[String]) -> Result<Purged, StoreError>;
+}
