@@ -139,10 +139,8 @@ impl Reader {
     }
 
     fn give_up_event(&mut self) {
-        self.overflow = match self.line.is_empty() {
-            true => Overflow::AtLineStart,
-            false => Overflow::InsideLine,
-        };
+        // The caller holds more of this line, and will say so.
+        self.overflow = Overflow::AtLineStart;
         self.past_first_line = true;
         self.line = Vec::new();
         self.name = Vec::new();

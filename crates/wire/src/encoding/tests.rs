@@ -101,6 +101,19 @@ fn every_form_decodes() {
 }
 
 #[test]
+fn a_body_may_arrive_byte_by_byte() {
+    for form in FORMS {
+        let mut decoder = Decoder::new(&[form.encoding()]).unwrap();
+        let mut out = Vec::new();
+        for byte in form.encode_whole(TEXT) {
+            decoder.feed(&[byte], &mut out).unwrap();
+        }
+        assert_eq!(out, TEXT, "{form:?}");
+        assert_eq!(decoder.finish(), Ok(()), "{form:?}");
+    }
+}
+
+#[test]
 fn stacked_encodings_are_undone_from_the_last() {
     let encoded = Form::Zstd.encode_whole(&Form::Brotli.encode_whole(&Form::Gzip.encode_whole(TEXT)));
     let encodings = Encoding::parse("gzip, br, zstd").unwrap();

@@ -41,6 +41,6 @@ pub(super) fn owned(value: Option<&str>) -> Option<String> {
 pub(super) fn count(value: &str) -> Option<u64> {
     value.parse().ok().or_else(|| {
         let number: f64 = value.parse().ok()?;
-        (value.starts_with(|first: char| first.is_ascii_digit()) && number.is_finite()).then_some(number as u64)
+        (number >= 0.0).then_some(number as u64)
     })
 }

@@ -192,3 +192,20 @@ impl Block {
         filled
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_over_its_limit_holds_no_memory_and_takes_no_more() {
+        let mut reply = Reply::new(1000);
+        let block = format!(r#"{{"text":"{}"}}"#, "x".repeat(300));
+        for index in ["0", "1", "2", "3"] {
+            assert_eq!(reply.start_block(Some(index), Some(&block)), Ok(()));
+        }
+        assert!(reply.blocks.is_empty());
+        assert_eq!(reply.apply(Some("0"), Some(r#"{"type":"text_delta","text":"y"}"#)), Ok(()));
+        assert_eq!(reply.message(), None);
+    }
+}

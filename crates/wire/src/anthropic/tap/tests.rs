@@ -62,11 +62,12 @@ fn usage_is_merged_and_the_later_value_that_is_not_null_wins() {
 #[test]
 fn a_field_of_the_wrong_type_does_not_lose_the_rest() {
     let answer = read_events(&[
-        r#"{"type":"message_start","message":{"id":7,"model":["x"],"usage":{"input_tokens":"many","output_tokens":2.0,"cache_read_input_tokens":-1},"input_transformations":{}}}"#,
+        r#"{"type":"message_start","message":{"id":7,"model":["x"],"usage":{"input_tokens":"many","output_tokens":2.0,"cache_read_input_tokens":6},"input_transformations":{}}}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":5},"usage":{"cache_read_input_tokens":-1,"output_tokens":true}}"#,
         r#"{"type":"message_delta","delta":{"stop_reason":5},"usage":17,"context_management":{"applied_edits":[3,{"type":null,"cleared_tool_uses":"x"},{"type":"e","cleared_input_tokens":8}]}}"#,
     ]);
     assert_eq!(answer.message_id, None);
-    assert_eq!(answer.usage, Some(Usage { output: 2, ..Usage::default() }));
+    assert_eq!(answer.usage, Some(Usage { output: 2, cache_read: 6, ..Usage::default() }));
     assert_eq!(answer.stop_reason, None);
     let edits: Vec<_> = answer.applied_edits.iter().map(|e| (e.kind.as_str(), e.cleared_input_tokens)).collect();
     assert_eq!(edits, [("", None), ("e", Some(8))]);
