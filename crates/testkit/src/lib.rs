@@ -1,1 +1,19 @@
-//! (see docs/ARCHITECTURE.md)
+//! What tests and benches of every other crate stand on: a scripted provider, a recording
+//! forwarder, a raw client and a builder of realistic conversations.
+//!
+//! Nothing here ships with `ctx`, and nothing here knows `ctx`: the kit looks at it from outside,
+//! through sockets. HTTP/1.1 is read with `httparse` on bare sockets instead of a server
+//! framework, because the kit has to see header case and order, exact body bytes and cut
+//! connections, which frameworks hide.
+
+mod background;
+pub mod client;
+pub mod fake_provider;
+pub mod http1;
+mod observed;
+pub mod recorder;
+
+pub use client::Client;
+pub use fake_provider::{FakeProvider, Options};
+pub use observed::NotObserved;
+pub use recorder::Recorder;

@@ -1,1 +1,116 @@
-fn main() {}
+//! The test kit by hand: `cargo run -p testkit -- fake-provider` starts a provider to try `ctx`
+//! against without a key.
+
+use clap::{Args, Parser, Subcommand};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use testkit::fake_provider::{FakeProvider, Options, VOLATILE_SYSTEM};
+
+#[derive(Parser)]
+#[command(version, about = "Tools for testing ctx")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// A scripted stand-in for the Anthropic Messages API, on 127.0.0.1
+    FakeProvider(Provider),
+}
+
+#[derive(Args)]
+struct Provider {
+    /// 0 picks a free one
+    #[arg(long, default_value_t = 9100)]
+    port: u16,
+    /// Write the port number here once listening
+    #[arg(long, value_name = "FILE")]
+    port_file: Option<PathBuf>,
+    /// Write every request here as JSON
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+    /// Keep the raw body beside it
+    #[arg(long)]
+    record_raw: bool,
+    /// Refuse what the real API refuses
+    #[arg(long)]
+    strict: bool,
+    /// Refuse (or drop, if asked) thinking whose prefix was altered
+    #[arg(long)]
+    bind_thinking: bool,
+    /// Compress responses when accepted
+    #[arg(long)]
+    gzip: bool,
+    /// Seconds of retry-after on 429 and 529
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    retry_after: u64,
+    /// Answer unknown paths with 200 {} instead of 404
+    #[arg(long)]
+    unknown_200: bool,
+    /// Extra response header, may repeat
+    #[arg(long = "header", value_name = "NAME:VALUE", value_parser = header)]
+    headers: Vec<(String, String)>,
+    /// System blocks starting with this do not count for the prompt cache
+    #[arg(long, value_name = "TEXT", default_value = VOLATILE_SYSTEM)]
+    volatile_system: String,
+    /// Forget bodies once answered, for long runs
+    #[arg(long)]
+    forget_bodies: bool,
+}
+
+fn header(argument: &str) -> Result<(String, String), String> {
+    argument
+        .split_once(':')
+        .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| "write it as NAME:VALUE".to_owned())
+}
+
+fn main() -> ExitCode {
+    let Command::FakeProvider(provider) = Cli::parse().command;
+    let port = provider.port;
+    match run(provider) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("The fake provider cannot run: {error}");
+            if error.kind() == io::ErrorKind::AddrInUse {
+                eprintln!("Port {port} is taken; choose another one with --port, or 0 for a free one.");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Provider) -> io::Result<()> {
+    let provider = FakeProvider::start(Options {
+        port: arguments.port,
+        strict: arguments.strict,
+        bind_thinking: arguments.bind_thinking,
+        gzip: arguments.gzip,
+        record: arguments.record,
+        record_raw: arguments.record_raw,
+        retry_after: arguments.retry_after,
+        headers: arguments.headers,
+        unknown_ok: arguments.unknown_200,
+        volatile_system: arguments.volatile_system,
+        forget_bodies: arguments.forget_bodies,
+    })?;
+    if let Some(file) = &arguments.port_file {
+        announce(file, provider.address().port())?;
+    }
+    println!("fake provider on {}", provider.url());
+    // It serves on its own threads until the process is told to stop.
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Whoever waits for the file never reads half a number.
+fn announce(file: &Path, port: u16) -> io::Result<()> {
+    let mut unfinished = file.as_os_str().to_owned();
+    unfinished.push(".tmp");
+    std::fs::write(&unfinished, port.to_string())?;
+    std::fs::rename(&unfinished, file)
+}

@@ -1,0 +1,57 @@
+//! A list that a server writes and a test reads, with waiting for a condition instead of sleeping.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long a test waits for something that should happen at once.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The awaited condition did not come true in time.
+#[derive(Debug, thiserror::Error)]
+#[error("waited {PATIENCE:?} in vain; {seen} entries were seen")]
+pub struct NotObserved {
+    seen: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Observed<T> {
+    entries: Mutex<Vec<T>>,
+    changed: Notify,
+}
+
+impl<T: Clone> Observed<T> {
+    pub(crate) fn new() -> Self {
+        Self { entries: Mutex::new(Vec::new()), changed: Notify::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<T>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn all(&self) -> Vec<T> {
+        self.lock().clone()
+    }
+
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Vec<T>)) {
+        change(&mut self.lock());
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) async fn wait_until(&self, condition: impl Fn(&[T]) -> bool) -> Result<Vec<T>, NotObserved> {
+        let watch = async {
+            loop {
+                // Registered before looking, so that a change in between is not missed.
+                let changed = self.changed.notified();
+                tokio::pin!(changed);
+                changed.as_mut().enable();
+                let entries = self.all();
+                if condition(&entries) {
+                    return entries;
+                }
+                changed.await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, watch).await.map_err(|_| NotObserved { seen: self.lock().len() })
+    }
+}
