@@ -1,1 +1,107 @@
-//! (see docs/ARCHITECTURE.md)
+//! The service behind every face of the program: what flows is observed here, and read from here.
+//!
+//! [`recorder`] takes passive copies of what passes; [`observe`] and [`answer`] turn them into
+//! records; [`writer`] stores them; [`view`] shows them. The network, the terminal and the page
+//! live elsewhere. The proxy never waits for anything in this crate.
+
+pub mod address;
+pub mod answer;
+mod card;
+mod conversation;
+mod directory;
+mod envelope;
+pub mod log;
+pub mod observe;
+pub mod recorder;
+pub mod view;
+mod writer;
+
+pub use answer::Timing;
+pub use observe::{Seen, Ticket};
+pub use recorder::Recorder;
+pub use view::Refusal;
+
+use ctx_store::{Hash, NewRecord, Step, Store, StoreError};
+use directory::{Directory, lock};
+use serde::Serialize;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+use writer::Writer;
+
+/// Why something that passed could not be taken note of. It has been forwarded all the same.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    #[error("the request cannot be read: {0}")]
+    Unreadable(#[from] ctx_wire::anthropic::request::Unreadable),
+    #[error("the request's encoding cannot be undone: {0}")]
+    Encoding(#[from] ctx_wire::encoding::DecodeError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+pub struct Composer {
+    store: Arc<dyn Store>,
+    directory: Arc<Mutex<Directory>>,
+    writer: Writer,
+    nonce: AtomicU64,
+}
+
+impl Composer {
+    pub fn open(store: Arc<dyn Store>) -> Result<Composer, StoreError> {
+        let directory = Arc::new(Mutex::new(Directory::open(&*store)?));
+        let writer = Writer::start(store.clone(), directory.clone());
+        Ok(Composer { store, directory, writer, nonce: AtomicU64::new(0) })
+    }
+
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Calls `listener` with every record that was stored, until it returns false.
+    pub fn listen(&self, listener: impl Fn(&ctx_store::Record) -> bool + Send + 'static) {
+        self.writer.listen(Box::new(listener));
+    }
+
+    /// Waits until all that was observed so far is stored, but no longer than `most`.
+    pub fn settle(&self, most: std::time::Duration) {
+        self.writer.settle(most);
+    }
+
+    /// What could not be stored since the start.
+    pub fn unsaved(&self) -> u64 {
+        self.writer.unsaved()
+    }
+
+    /// Forgets conversations for good.
+    pub fn purge(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {
+        let mut directory = lock(&self.directory);
+        let purged = self.store.purge(ids)?;
+        ids.iter().for_each(|id| directory.forget(id));
+        Ok(purged)
+    }
+
+    fn write(&self, step: Step) {
+        self.writer.write(step);
+    }
+
+    fn nonce(&self) -> u64 {
+        self.nonce.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+fn record(conversation: &str, at: u64, kind: &str, body: &impl Serialize, uses: Vec<Hash>) -> NewRecord {
+    NewRecord {
+        conversation: conversation.to_owned(),
+        at,
+        kind: kind.to_owned(),
+        version: log::VERSION,
+        uses,
+        body: serde_json::to_vec(body).unwrap_or_default(),
+    }
+}

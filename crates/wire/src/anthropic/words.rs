@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// What a client's own summary of the conversation is called.
+pub const SUMMARY_TITLE: &str = "Summary of the conversation so far";
+
 const OPEN: &str = "<system-reminder>";
 const CLOSE: &str = "</system-reminder>";
 
@@ -58,7 +61,7 @@ pub fn judge(text: &str) -> Speech {
         return Speech::Human(line(&format!("! {}", command.trim())));
     }
     if is_summary(text) {
-        return Speech::Human("Summary of the conversation so far".to_owned());
+        return Speech::Human(SUMMARY_TITLE.to_owned());
     }
     Speech::Human(line(text))
 }

@@ -1,0 +1,118 @@
+//! What the provider reported, added to the conversation it belongs to.
+
+use crate::conversation::Pending;
+use crate::directory::lock;
+use crate::log::{self, Answered, ErrorSaid, Usage};
+use crate::observe::Ticket;
+use crate::{Composer, Problem, card, record};
+use ctx_core::Key;
+use ctx_store::{Note, Step};
+use ctx_wire::anthropic::tap::{Answer, Ending};
+
+/// When things happened, in milliseconds of the daemon's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    pub at: u64,
+    pub first_byte_ms: Option<u64>,
+    pub total_ms: u64,
+}
+
+impl Composer {
+    /// Takes note of an answer. Without an `ending` the provider could not be reached.
+    pub fn answered(
+        &self,
+        ticket: &Ticket,
+        ending: Option<Ending>,
+        answer: Option<Answer>,
+        timing: Timing,
+    ) -> Result<(), Problem> {
+        let Some(shared) = lock(&self.directory).get(&ticket.conversation, &*self.store)? else { return Ok(()) };
+        let mut conversation = lock(&shared);
+        let mut step = Step::default();
+        let newest = ticket.turn && ticket.request == conversation.last_turn;
+        let reply = answer.as_ref().and_then(|answer| answer.reply.clone());
+        let answered = to_record(ticket, ending, answer, timing, newest.then(|| conversation.estimate()));
+        conversation.learn(&answered);
+        if newest && let Some(reply) = reply {
+            step.notes.push(Note {
+                conversation: conversation.id.clone(),
+                name: "pending".into(),
+                body: Some(reply.clone()),
+            });
+            conversation.pending = Some(Pending::new(reply));
+        }
+        step.records.push(record(&conversation.id, timing.at, log::ANSWERED, &answered, Vec::new()));
+        if newest {
+            let card = card::of(&conversation);
+            step.notes.push(card::note(&card));
+            lock(&self.directory).put(card);
+        }
+        drop(conversation);
+        self.write(step);
+        Ok(())
+    }
+}
+
+fn to_record(
+    ticket: &Ticket,
+    ending: Option<Ending>,
+    answer: Option<Answer>,
+    timing: Timing,
+    estimated: Option<f64>,
+) -> Answered {
+    let ending = match ending {
+        Some(Ending::Complete) => "complete",
+        Some(Ending::Cut) => "cut",
+        Some(Ending::Cancelled) => "cancelled",
+        None => "unreachable",
+    };
+    let mut record = Answered {
+        request: ticket.request,
+        status: 0,
+        ending: ending.into(),
+        stop_reason: None,
+        usage: None,
+        message_id: None,
+        error: None,
+        applied_edits: Vec::new(),
+        transformations: Vec::new(),
+        signatures: Vec::new(),
+        cache_miss_reason: None,
+        estimated,
+        first_byte_ms: timing.first_byte_ms,
+        total_ms: timing.total_ms,
+        undecodable: None,
+    };
+    let Some(answer) = answer else { return record };
+    record.status = answer.status;
+    record.stop_reason = answer.stop_reason;
+    record.message_id = answer.message_id;
+    record.usage = answer.usage.map(|usage| Usage {
+        input: usage.input,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+        output: usage.output,
+        cache_write_1h: usage.cache_write_1h.filter(|&tokens| tokens > 0),
+        thinking: usage.thinking.filter(|&tokens| tokens > 0),
+    });
+    record.error = answer
+        .error
+        .map(|error| ErrorSaid { kind: error.kind.unwrap_or_else(|| "unknown".into()), message: error.message });
+    record.applied_edits = answer.applied_edits.iter().map(|edit| serde_json::json!({
+        "kind": edit.kind, "cleared_tool_uses": edit.cleared_tool_uses,
+        "cleared_thinking_turns": edit.cleared_thinking_turns, "cleared_input_tokens": edit.cleared_input_tokens,
+    })).collect();
+    record.transformations = answer
+        .transformations
+        .iter()
+        .map(|seen| {
+            serde_json::json!({
+                "kind": seen.kind, "path": seen.path, "reason": seen.reason,
+            })
+        })
+        .collect();
+    record.signatures = answer.signatures.iter().map(|signature| Key::of([signature.as_bytes()]).to_string()).collect();
+    record.cache_miss_reason = answer.cache_miss_reason;
+    record.undecodable = answer.undecodable;
+    record
+}

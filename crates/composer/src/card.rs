@@ -1,0 +1,37 @@
+//! Writes the card of a conversation: the little that a listing shows.
+
+use crate::conversation::Conversation;
+use crate::directory::{Beginning, CARD, Card};
+use ctx_core::frames;
+use ctx_core::message::Message;
+use ctx_store::Note;
+
+pub fn of(conversation: &Conversation) -> Card {
+    let path: Vec<&Message> = conversation.tree.path().map(|slot| &slot.message).collect();
+    let frames = frames::frames(&path);
+    let beginning = Beginning::of(path.iter().copied());
+    let opened = &conversation.opened;
+    Card {
+        id: conversation.id.clone(),
+        class: opened.class.clone(),
+        title: frames.first().map(|frame| frames::title(&path, frame)).unwrap_or_default(),
+        model: conversation.envelope.model.as_deref().map(str::to_owned),
+        client: opened.client.clone(),
+        session: opened.session.clone(),
+        agent: opened.agent.clone(),
+        parent: opened.parent.clone(),
+        forked_from: opened.forked_from.clone(),
+        frames: frames.len(),
+        messages: path.len(),
+        requests: conversation.requests,
+        tokens: conversation.calibration.tokens(conversation.estimate()),
+        calibrated: conversation.calibration.is_calibrated(),
+        last_activity: conversation.last_activity,
+        start: beginning.start,
+        opening: beginning.opening,
+    }
+}
+
+pub fn note(card: &Card) -> Note {
+    Note { conversation: card.id.clone(), name: CARD.into(), body: serde_json::to_vec(card).ok() }
+}

@@ -1,0 +1,275 @@
+//! One conversation in memory: its tree of slots, their versions, and the last body seen.
+//!
+//! Everything here is either replayed from the log or derived from it; dropping a conversation
+//! from memory loses nothing.
+
+use crate::log::{Answered, Arrived, Opened, Turn, Usage, Version};
+use crate::{envelope, log};
+use ctx_core::message::Message;
+use ctx_core::tokens::{self, Calibration};
+use ctx_core::{SlotId, Tree};
+use ctx_store::{Blob, Hash, Reader, Record, StoreError};
+use ctx_wire::anthropic::dress::{Dress, dress};
+use ctx_wire::anthropic::envelope::Envelope;
+use ctx_wire::anthropic::message;
+use ctx_wire::anthropic::request::Body;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The newest version of a slot: a bare message and what it wears.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worn {
+    pub blob: Hash,
+    pub dress: Dress,
+}
+
+/// A reply that the client has not sent back yet.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    pub bytes: Vec<u8>,
+    pub facts: Message,
+}
+
+impl Pending {
+    pub fn new(bytes: Vec<u8>) -> Pending {
+        let facts = message::read(&bytes).facts;
+        Pending { bytes, facts }
+    }
+}
+
+#[derive(Debug)]
+pub struct Conversation {
+    pub id: String,
+    pub opened: Opened,
+    pub tree: Tree,
+    pub versions: HashMap<SlotId, Worn>,
+    /// The envelope of the current path's newest request.
+    pub envelope: Arc<Envelope>,
+    /// The stored envelope of the current path's newest request.
+    pub packed: Option<Hash>,
+    /// What stands between the messages of that request, if not a comma.
+    pub between: Option<Vec<String>>,
+    /// The newest body that carried the history, for comparing.
+    pub body: Option<Body>,
+    /// Leading messages of `body` that have the bytes of the current path.
+    pub aligned: usize,
+    /// The envelope of `body`, and where it is stored if it is.
+    pub body_envelope: Arc<Envelope>,
+    pub body_packed: Option<Hash>,
+    pub requests: u32,
+    pub turns: u32,
+    /// The number of the newest request that was a turn.
+    pub last_turn: u32,
+    pub pending: Option<Pending>,
+    pub calibration: Calibration,
+    pub last_usage: Option<Usage>,
+    pub last_activity: u64,
+    /// The newest turn was answered to the end.
+    pub answered: bool,
+    /// Records that could not be read.
+    pub skipped: u64,
+}
+
+impl Conversation {
+    pub fn new(id: String, opened: Opened) -> Conversation {
+        let seed = blake_seed(&id);
+        Conversation {
+            id,
+            opened,
+            tree: Tree::new(seed),
+            versions: HashMap::new(),
+            envelope: Arc::default(),
+            packed: None,
+            between: None,
+            body: None,
+            aligned: 0,
+            body_envelope: Arc::default(),
+            body_packed: None,
+            requests: 0,
+            turns: 0,
+            last_turn: 0,
+            pending: None,
+            calibration: Calibration::default(),
+            last_usage: None,
+            last_activity: 0,
+            answered: false,
+            skipped: 0,
+        }
+    }
+
+    /// Replays a conversation from the store. `None` when the store does not know it.
+    pub fn load(id: &str, store: &dyn Reader) -> Result<Option<Conversation>, StoreError> {
+        let found = store.records(id, 0)?;
+        if found.records.is_empty() {
+            return Ok(None);
+        }
+        let blobs = messages_of(&found.records, store)?;
+        let fallback =
+            Opened { class: "main".into(), session: None, agent: None, client: None, parent: None, forked_from: None };
+        let mut conversation = Conversation::new(id.to_owned(), fallback);
+        conversation.skipped = found.skipped.len() as u64;
+        for record in &found.records {
+            if conversation.replay(record, &blobs).is_none() {
+                conversation.skipped += 1;
+            }
+        }
+        if let Some(bytes) = store.note(id, "pending")? {
+            conversation.pending = Some(Pending::new(bytes));
+        }
+        conversation.restore_body(store)?;
+        Ok(Some(conversation))
+    }
+
+    /// `None` when the record cannot be understood; it then changes nothing.
+    fn replay(&mut self, record: &Record, blobs: &HashMap<Hash, Vec<u8>>) -> Option<()> {
+        if record.version != log::VERSION {
+            return None;
+        }
+        match record.kind.as_str() {
+            log::OPENED => self.opened = serde_json::from_slice(&record.body).ok()?,
+            log::ARRIVED => {
+                let arrived: Arrived = serde_json::from_slice(&record.body).ok()?;
+                self.requests = self.requests.max(arrived.request);
+                if let Some(turn) = &arrived.turn {
+                    let versions = versions_of(turn, &record.uses, blobs)?;
+                    self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?)?;
+                    self.last_turn = arrived.request;
+                    self.last_activity = record.at;
+                }
+            }
+            log::ANSWERED => {
+                let answered: Answered = serde_json::from_slice(&record.body).ok()?;
+                self.learn(&answered);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Applies a turn: new versions, then the path. Used live and in replay alike.
+    /// `None`, and no change, when it builds on a record that was lost.
+    pub fn grow(&mut self, turn: &Turn, versions: Vec<(SlotId, Worn, Message)>, packed: Hash) -> Option<()> {
+        turn.slots.iter().for_each(|&slot| self.tree.reserve(SlotId(slot)));
+        if self.tree.node_count() != turn.nodes {
+            return None;
+        }
+        for (slot, worn, facts) in versions {
+            self.tree.put(slot, facts);
+            self.versions.insert(slot, worn);
+        }
+        let slots: Vec<SlotId> = turn.slots.iter().map(|&slot| SlotId(slot)).collect();
+        let tip = self.tree.extend(turn.base, &slots)?;
+        if turn.current {
+            self.tree.set_current(tip);
+            self.packed = Some(packed);
+            self.between = turn.between.clone();
+            self.turns += 1;
+            self.answered = false;
+        }
+        Some(())
+    }
+
+    /// Takes in what the provider reported for a turn.
+    pub fn learn(&mut self, answered: &Answered) {
+        let Some(estimated) = answered.estimated else { return };
+        self.answered = answered.status == 200 && answered.ending == "complete";
+        if let Some(usage) = answered.usage {
+            let cleared: u64 =
+                answered.applied_edits.iter().filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum();
+            self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
+            self.last_usage = Some(usage);
+        }
+    }
+
+    /// Our estimate of the whole request, before calibration.
+    pub fn estimate(&self) -> f64 {
+        let pieces =
+            self.envelope.system.iter().chain(self.envelope.tools.iter().flatten().filter(|tool| !tool.deferred));
+        let around: f64 = pieces.map(|piece| tokens::estimate(piece.chars, 0)).sum();
+        around + self.tree.path().map(|slot| tokens::of_message(&slot.message)).sum::<f64>()
+    }
+
+    /// The exact bytes of the newest request on the current path, from what is stored.
+    pub fn rebuild(&self, store: &dyn Reader) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(packed) = self.packed else { return Ok(None) };
+        let worn: Vec<&Worn> = self.tree.path().filter_map(|slot| self.versions.get(&slot.id)).collect();
+        let hashes: Vec<Hash> = worn.iter().map(|worn| worn.blob).collect();
+        let mut messages = Vec::new();
+        for (index, (worn, blob)) in worn.iter().zip(store.blobs(&hashes)?).enumerate() {
+            let Blob::Present(bare) = blob else { return Ok(None) };
+            if index > 0 {
+                messages.extend_from_slice(self.separator(index).as_bytes());
+            }
+            let Some(exact) = dress(&bare, &worn.dress) else { return Ok(None) };
+            messages.extend_from_slice(&exact);
+        }
+        let Some(own) = store.blob(packed)? else { return Ok(None) };
+        let mut failure = None;
+        let whole = envelope::unpack(&own, &messages, |hash| {
+            store.blob(hash).unwrap_or_else(|error| {
+                failure = Some(error);
+                None
+            })
+        });
+        failure.map_or(Ok(whole), Err)
+    }
+
+    fn separator(&self, index: usize) -> &str {
+        match self.between.as_deref() {
+            None => ",",
+            Some([one]) => one,
+            Some(each) => each.get(index - 1).map_or(",", String::as_str),
+        }
+    }
+
+    fn restore_body(&mut self, store: &dyn Reader) -> Result<(), StoreError> {
+        self.body = self.rebuild(store)?.and_then(|bytes| Body::parse(bytes).ok());
+        if let Some(body) = &self.body {
+            self.aligned = body.request().messages.len();
+            self.envelope = Arc::new(ctx_wire::anthropic::envelope::read(body.bytes(), body.request()));
+            self.body_envelope = self.envelope.clone();
+            self.body_packed = self.packed;
+        }
+        Ok(())
+    }
+
+    /// About how much memory it takes.
+    pub fn weight(&self) -> usize {
+        self.body.as_ref().map_or(0, |body| body.bytes().len()) + self.versions.len() * 600 + 4096
+    }
+}
+
+fn blake_seed(id: &str) -> u64 {
+    let key = ctx_core::Key::of([id.as_bytes()]);
+    u64::from_le_bytes([key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], 0, 0, 0])
+}
+
+/// The blobs of all message versions in these records.
+fn messages_of(records: &[Record], store: &dyn Reader) -> Result<HashMap<Hash, Vec<u8>>, StoreError> {
+    let mut hashes: Vec<Hash> = records
+        .iter()
+        .filter(|record| record.kind == log::ARRIVED)
+        .flat_map(|record| record.uses.iter().copied())
+        .collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    let blobs = store.blobs(&hashes)?;
+    Ok(hashes
+        .into_iter()
+        .zip(blobs)
+        .filter_map(|(hash, blob)| match blob {
+            Blob::Present(bytes) => Some((hash, bytes)),
+            _ => None,
+        })
+        .collect())
+}
+
+fn versions_of(turn: &Turn, uses: &[Hash], blobs: &HashMap<Hash, Vec<u8>>) -> Option<Vec<(SlotId, Worn, Message)>> {
+    let version = |version: &Version| {
+        let blob = *uses.get(version.blob as usize)?;
+        let worn = Dress(version.dress.iter().map(|(at, text)| (*at, text.as_bytes().into())).collect());
+        let exact = dress(blobs.get(&blob)?, &worn)?;
+        Some((SlotId(version.slot), Worn { blob, dress: worn }, message::read(&exact).facts))
+    };
+    turn.versions.iter().map(version).collect()
+}

@@ -1,0 +1,236 @@
+//! Which conversation is meant: by the client's ids, else by the longest known path.
+//!
+//! Every listed conversation has a card, a small projection kept with the store so that nothing
+//! has to be replayed at start. The conversations themselves are loaded when somebody asks.
+
+use crate::conversation::Conversation;
+use crate::log::Opened;
+use ctx_core::message::{Message, Role};
+use ctx_core::{Class, Key};
+use ctx_store::{Reader, StoreError};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub type Shared = Arc<Mutex<Conversation>>;
+
+/// The name of the note that holds a card.
+pub const CARD: &str = "card";
+
+/// Bodies kept in memory for comparing; beyond this the longest unused conversation goes.
+const MEMORY: usize = 256 * 1024 * 1024;
+
+/// What a listing needs to know of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Card {
+    pub id: String,
+    pub class: String,
+    pub title: String,
+    pub model: Option<String>,
+    pub client: Option<String>,
+    pub session: Option<String>,
+    pub agent: Option<String>,
+    pub parent: Option<String>,
+    pub forked_from: Option<String>,
+    pub frames: usize,
+    pub messages: usize,
+    pub requests: u32,
+    pub tokens: u64,
+    pub calibrated: bool,
+    pub last_activity: u64,
+    /// Keys of the path before the first answer, and up to it.
+    pub start: Option<String>,
+    pub opening: Option<String>,
+}
+
+#[derive(Default)]
+pub struct Directory {
+    cards: BTreeMap<String, Card>,
+    by_session: HashMap<(String, Option<String>), String>,
+    by_start: HashMap<String, Vec<String>>,
+    by_opening: HashMap<String, Vec<String>>,
+    loaded: HashMap<String, (Shared, u64, usize)>,
+    clock: u64,
+}
+
+impl Directory {
+    pub fn open(store: &dyn Reader) -> Result<Directory, StoreError> {
+        let mut directory = Directory::default();
+        for (_, body) in store.notes(CARD)? {
+            if let Ok(card) = serde_json::from_slice::<Card>(&body) {
+                directory.put(card);
+            }
+        }
+        Ok(directory)
+    }
+
+    pub fn cards(&self) -> impl Iterator<Item = &Card> {
+        self.cards.values()
+    }
+
+    pub fn card(&self, id: &str) -> Option<&Card> {
+        self.cards.get(id)
+    }
+
+    /// The conversation that people most likely mean: the newest main activity.
+    pub fn active(&self) -> Option<&Card> {
+        let mains = self.cards.values().filter(|card| card.class == Class::Main.name());
+        mains
+            .max_by_key(|card| card.last_activity)
+            .or_else(|| self.cards.values().max_by_key(|card| card.last_activity))
+    }
+
+    pub fn put(&mut self, card: Card) {
+        if let Some(session) = &card.session {
+            self.by_session.insert((session.clone(), card.agent.clone()), card.id.clone());
+        }
+        for (map, key) in [(&mut self.by_start, &card.start), (&mut self.by_opening, &card.opening)] {
+            if let Some(key) = key {
+                let ids = map.entry(key.clone()).or_default();
+                if !ids.contains(&card.id) {
+                    ids.push(card.id.clone());
+                }
+            }
+        }
+        self.cards.insert(card.id.clone(), card);
+    }
+
+    pub fn forget(&mut self, id: &str) {
+        self.loaded.remove(id);
+        self.cards.remove(id);
+        self.by_session.retain(|_, found| found != id);
+        for map in [&mut self.by_start, &mut self.by_opening] {
+            map.values_mut().for_each(|ids| ids.retain(|found| found != id));
+        }
+    }
+
+    /// Drops a conversation from memory only; it is replayed when it is needed again.
+    pub fn unload(&mut self, id: &str) {
+        self.loaded.remove(id);
+    }
+
+    /// The conversation of these ids, made if it is not known yet.
+    pub fn of_session(
+        &mut self,
+        session: &str,
+        agent: Option<&str>,
+        opened: impl FnOnce() -> Opened,
+        store: &dyn Reader,
+    ) -> Result<Shared, StoreError> {
+        let key = (session.to_owned(), agent.map(str::to_owned));
+        let id = match self.by_session.get(&key) {
+            Some(id) => id.clone(),
+            None => self.free_id(&[session, agent.unwrap_or_default()]),
+        };
+        self.by_session.insert(key, id.clone());
+        self.load_or(&id, store, || Conversation::new(id.clone(), opened()))
+    }
+
+    /// A new conversation of a client that names no session.
+    pub fn fresh(&mut self, seed: &[&str], opened: Opened, store: &dyn Reader) -> Result<Shared, StoreError> {
+        let id = self.free_id(seed);
+        self.load_or(&id, store, || Conversation::new(id.clone(), opened))
+    }
+
+    /// A short id that no other conversation has.
+    fn free_id(&self, seed: &[&str]) -> String {
+        let key = Key::of(seed.iter().map(|part| part.as_bytes())).to_string();
+        let taken = |id: &str| self.cards.contains_key(id) || self.loaded.contains_key(id);
+        let mut length = 6;
+        while length < key.len() && taken(&format!("c{}", &key[..length])) {
+            length += 2;
+        }
+        format!("c{}", &key[..length])
+    }
+
+    pub fn get(&mut self, id: &str, store: &dyn Reader) -> Result<Option<Shared>, StoreError> {
+        if let Some(found) = self.touch(id) {
+            return Ok(Some(found));
+        }
+        Ok(Conversation::load(id, store)?.map(|conversation| self.keep(id, conversation)))
+    }
+
+    fn load_or(
+        &mut self,
+        id: &str,
+        store: &dyn Reader,
+        make: impl FnOnce() -> Conversation,
+    ) -> Result<Shared, StoreError> {
+        if let Some(found) = self.get(id, store)? {
+            return Ok(found);
+        }
+        let made = make();
+        Ok(self.keep(id, made))
+    }
+
+    fn touch(&mut self, id: &str) -> Option<Shared> {
+        self.clock += 1;
+        let clock = self.clock;
+        self.loaded.get_mut(id).map(|(shared, used, _)| {
+            *used = clock;
+            shared.clone()
+        })
+    }
+
+    fn keep(&mut self, id: &str, conversation: Conversation) -> Shared {
+        self.clock += 1;
+        let weight = conversation.weight();
+        let shared: Shared = Arc::new(Mutex::new(conversation));
+        self.loaded.insert(id.to_owned(), (shared.clone(), self.clock, weight));
+        shared
+    }
+
+    /// Notes how heavy a conversation has become, and makes room if it is too much.
+    pub fn weigh(&mut self, id: &str, weight: usize) {
+        if let Some(entry) = self.loaded.get_mut(id) {
+            entry.2 = weight;
+        }
+        let mut total: usize = self.loaded.values().map(|(_, _, weight)| weight).sum();
+        while total > MEMORY && self.loaded.len() > 1 {
+            let idle = self.loaded.iter().filter(|(other, _)| *other != id).min_by_key(|(_, (_, used, _))| *used);
+            let Some((oldest, weight)) = idle.map(|(id, (_, _, weight))| (id.clone(), *weight)) else { return };
+            self.loaded.remove(&oldest);
+            total -= weight;
+        }
+    }
+
+    /// Conversations whose path begins like this, the most recently active first.
+    pub fn beginning_with(&self, path: &Beginning, most: usize) -> Vec<String> {
+        let by_opening = path.opening.as_ref().and_then(|key| self.by_opening.get(key));
+        let by_start = path.start.as_ref().and_then(|key| self.by_start.get(key));
+        let mut ids: Vec<&String> = by_opening.into_iter().chain(by_start).flatten().collect();
+        ids.sort_by_key(|id| std::cmp::Reverse(self.cards.get(*id).map_or(0, |card| card.last_activity)));
+        ids.dedup();
+        ids.into_iter().take(most).cloned().collect()
+    }
+}
+
+/// How a path begins: before the first answer, and with it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Beginning {
+    pub start: Option<String>,
+    pub opening: Option<String>,
+}
+
+impl Beginning {
+    /// Of a path's first messages; system messages come and go and do not count.
+    pub fn of<'a>(path: impl Iterator<Item = &'a Message>) -> Beginning {
+        let mut key = Key::of([b"path".as_slice()]);
+        let mut beginning = Beginning::default();
+        for message in path.filter(|message| message.role != Role::System) {
+            key = key.then(message.key);
+            if message.role == Role::Assistant {
+                beginning.opening = Some(key.to_string());
+                break;
+            }
+            beginning.start = Some(key.to_string());
+        }
+        beginning
+    }
+}
+
+/// Locks, also after a panic elsewhere: the state is replayable, so a half-done change is at worst
+/// dropped with its conversation.
+pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,134 @@
+//! The envelope of a request as it is stored: all bytes around the messages.
+//!
+//! It is cut into pieces so that a client that changes one small setting on every turn does not
+//! make us store its tools and its system prompt again.
+
+use ctx_store::Hash;
+use ctx_wire::anthropic::request::Request;
+use serde::{Deserialize, Serialize};
+
+/// Values from this size on are stored as blobs of their own.
+const LARGE: usize = 1024;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum Piece {
+    #[serde(rename = "text")]
+    Text(String),
+    #[serde(rename = "blob")]
+    Blob(String),
+    #[serde(rename = "messages")]
+    Messages,
+}
+
+/// An envelope ready to be stored: first its own bytes, then those it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packed {
+    pub blobs: Vec<(Hash, Vec<u8>)>,
+}
+
+impl Packed {
+    pub fn hash(&self) -> Hash {
+        self.blobs[0].0
+    }
+}
+
+/// Cuts the envelope of `bytes` into pieces.
+pub fn pack(bytes: &[u8], request: &Request) -> Packed {
+    let (head, tail) = request.envelope();
+    let mut packer = Packer { bytes, request, pieces: Vec::new(), blobs: Vec::new() };
+    packer.range(0, head.end);
+    packer.pieces.push(Piece::Messages);
+    packer.range(tail.start, bytes.len());
+    let own = serde_json::to_vec(&packer.pieces).unwrap_or_default();
+    packer.blobs.insert(0, (Hash::of(&own), own));
+    Packed { blobs: packer.blobs }
+}
+
+struct Packer<'a> {
+    bytes: &'a [u8],
+    request: &'a Request,
+    pieces: Vec<Piece>,
+    blobs: Vec<(Hash, Vec<u8>)>,
+}
+
+impl Packer<'_> {
+    fn range(&mut self, mut at: usize, end: usize) {
+        for member in &self.request.members {
+            let value = member.value.clone();
+            let inside = value.start >= at && value.end <= end && value.start != self.request.array.start;
+            if inside && value.len() >= LARGE {
+                self.text(at, value.start);
+                self.blob(value.start, value.end);
+                at = value.end;
+            }
+        }
+        self.text(at, end);
+    }
+
+    fn text(&mut self, from: usize, to: usize) {
+        match std::str::from_utf8(&self.bytes[from..to]) {
+            Ok("") => {}
+            Ok(text) => self.pieces.push(Piece::Text(text.to_owned())),
+            Err(_) => self.blob(from, to),
+        }
+    }
+
+    fn blob(&mut self, from: usize, to: usize) {
+        let raw = &self.bytes[from..to];
+        let hash = Hash::of(raw);
+        self.pieces.push(Piece::Blob(hash.to_string()));
+        self.blobs.push((hash, raw.to_vec()));
+    }
+}
+
+/// Puts an envelope together again around `messages`; `find` gives a blob's bytes.
+pub fn unpack(own: &[u8], messages: &[u8], mut find: impl FnMut(Hash) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+    let pieces: Vec<Piece> = serde_json::from_slice(own).ok()?;
+    let mut out = Vec::with_capacity(messages.len() + own.len());
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
+            Piece::Blob(hash) => out.extend_from_slice(&find(hash.parse().ok()?)?),
+            Piece::Messages => out.extend_from_slice(messages),
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctx_wire::anthropic::request;
+    use std::collections::HashMap;
+
+    #[test]
+    fn every_byte_around_the_messages_comes_back() {
+        let big = "x".repeat(LARGE);
+        let spellings: [Vec<u8>; 5] = [
+            br#"{"messages":[]}"#.to_vec(),
+            format!(r#" {{ "system" : "{big}" , "messages" : [ {{}} , 3 ] , "tools":["{big}"],"a":1, "b":"{big}" }} "#)
+                .into_bytes(),
+            format!(r#"{{"messages":[{{"a":"{big}"}}],"metadata":{{"user_id":"u"}}}}"#).into_bytes(),
+            [br#"{"x":""#.as_slice(), &[0xFF, 0xFE], br#"","messages":[1]}"#].concat(),
+            format!(r#"{{"messages":[ ],"system":[{{"text":"{big}"}}]}}"#).into_bytes(),
+        ];
+        for bytes in spellings {
+            let request = request::parse(&bytes).unwrap();
+            let packed = pack(&bytes, &request);
+            let (head, tail) = request.envelope();
+            let blobs: HashMap<Hash, Vec<u8>> = packed.blobs.iter().cloned().collect();
+            let inner = &bytes[head.end..tail.start];
+            assert_eq!(unpack(&packed.blobs[0].1, inner, |hash| blobs.get(&hash).cloned()).unwrap(), bytes);
+        }
+    }
+
+    #[test]
+    fn a_small_change_does_not_repeat_the_tools() {
+        let body =
+            |n: u32| format!(r#"{{"messages":[],"tools":["{}"],"max_tokens":{n}}}"#, "t".repeat(50_000)).into_bytes();
+        let packed: Vec<Packed> = [1, 2].map(|n| pack(&body(n), &request::parse(&body(n)).unwrap())).into();
+        assert_ne!(packed[0].hash(), packed[1].hash());
+        assert_eq!(packed[0].blobs[1], packed[1].blobs[1]);
+        assert!(packed[1].blobs[0].1.len() < 300);
+    }
+}

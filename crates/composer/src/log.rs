@@ -1,0 +1,136 @@
+//! The records as they are stored. Each has a kind and a version; old ones are read for ever.
+//!
+//! A record says what was decided, never what to decide again: replaying the log asks nobody and
+//! gives the same tree. Blobs are named by their place in the record's list of uses.
+
+use serde::{Deserialize, Serialize};
+
+pub const OPENED: &str = "opened";
+pub const ARRIVED: &str = "arrived";
+pub const ANSWERED: &str = "answered";
+/// The version that this program writes.
+pub const VERSION: u16 = 1;
+
+/// A conversation begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    pub class: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
+}
+
+/// A request came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrived {
+    /// Counts the requests of the conversation from 1.
+    pub request: u32,
+    pub class: String,
+    pub verdict: String,
+    pub known: u32,
+    pub new: u32,
+    pub changed: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    pub bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// What it adds to the conversation; side traffic adds nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The node that the known prefix ends at.
+    pub base: Option<u32>,
+    /// How many nodes the tree had before: a gap shows when an earlier record is lost.
+    pub nodes: u32,
+    /// The slots behind it.
+    pub slots: Vec<u64>,
+    /// Versions of slots that were not seen before.
+    pub versions: Vec<Version>,
+    /// The envelope: its place in the record's uses.
+    pub envelope: u32,
+    /// What stands between messages, when it is not a comma: one text for all, or one each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<Vec<String>>,
+    /// Whether this path is the one to look at.
+    pub current: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    pub slot: u64,
+    /// The bare message: its place in the record's uses.
+    pub blob: u32,
+    /// What to insert into it to get the exact bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dress: Vec<(u32, String)>,
+}
+
+/// What the provider answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    pub request: u32,
+    /// 0 when there was no answer.
+    pub status: u16,
+    pub ending: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorSaid>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub applied_edits: Vec<serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transformations: Vec<serde_json::Value>,
+    /// Keys of the thinking signatures it gave, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signatures: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_miss_reason: Option<String>,
+    /// Our estimate of what was sent, before calibration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte_ms: Option<u64>,
+    pub total_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecodable: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorSaid {
+    pub kind: String,
+    pub message: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    pub input: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    pub output: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<u64>,
+}
+
+impl Usage {
+    /// All the tokens the model read.
+    pub fn prompt(&self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+}
