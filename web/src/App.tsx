@@ -1,0 +1,126 @@
+// The page as a whole: conversations on the left, the chosen one in the middle, what is open of it on the right,
+// the daemon's state below.
+
+import { ActionIcon, Drawer, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { useDisclosure, useMediaQuery } from "@mantine/hooks";
+import { HamburgerMenuIcon, MoonIcon, SunIcon } from "@radix-ui/react-icons";
+
+import { ApiError } from "./api";
+import styles from "./App.module.css";
+import { ConversationList } from "./conversations/ConversationList";
+import { ConversationView } from "./conversations/ConversationView";
+import { useLive } from "./live";
+import { FramePanel } from "./messages/FramePanel";
+import { FirstSteps } from "./notices/FirstSteps";
+import { Locked } from "./notices/Locked";
+import { Problem } from "./notices/Problem";
+import { useConversations } from "./queries";
+import { FOLLOW_ACTIVE, useRoute } from "./route";
+import { StatusBar } from "./status/StatusBar";
+
+export function App() {
+  const connection = useLive();
+  const conversations = useConversations();
+  const [route, go] = useRoute();
+  const narrow = useMediaQuery("(max-width: 760px)") ?? false;
+  const [menuOpen, menu] = useDisclosure(false);
+
+  if (conversations.error instanceof ApiError && [401, 403].includes(conversations.error.status)) {
+    return <Locked error={conversations.error} />;
+  }
+
+  const all = conversations.data ?? [];
+  const following = route.conversation === FOLLOW_ACTIVE;
+  const chosen = all.find(({ id, active }) => (following ? active : id === route.conversation));
+  const list = (
+    <ConversationList
+      conversations={all}
+      chosen={chosen?.id ?? null}
+      following={following}
+      onChoose={(conversation) => {
+        go({ conversation, open: null });
+        menu.close();
+      }}
+    />
+  );
+
+  return (
+    <div className={styles.page}>
+      <header className={styles.header}>
+        {narrow && (
+          <ActionIcon variant="subtle" color="gray" onClick={menu.open} aria-label="Conversations">
+            <HamburgerMenuIcon />
+          </ActionIcon>
+        )}
+        <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width={20} height={20} />
+        <h1 className={styles.name}>Context Composer</h1>
+        <span className={styles.grow} />
+        <SchemeSwitch />
+      </header>
+
+      {narrow ? (
+        <Drawer opened={menuOpen} onClose={menu.close} size={300} padding={0} lockScroll={false} title="Conversations">
+          {list}
+        </Drawer>
+      ) : (
+        <nav className={styles.conversations} aria-label="Conversations">
+          {list}
+        </nav>
+      )}
+
+      <main className={styles.main}>
+        {conversations.error !== null && <Problem error={conversations.error} />}
+        {conversations.data !== undefined && all.length === 0 && <FirstSteps />}
+        {all.length > 0 && chosen === undefined && (
+          <Problem
+            error={new Error(`There is no conversation ${route.conversation} any more.`)}
+            action={{ label: "Show the active one", run: () => go({ conversation: FOLLOW_ACTIVE, open: null }) }}
+          />
+        )}
+        {chosen !== undefined && (
+          <ConversationView
+            key={chosen.id}
+            conversation={chosen}
+            view={route.view}
+            open={route.open}
+            onView={(view) => go({ view })}
+            onOpen={(open) => go({ open })}
+          />
+        )}
+      </main>
+
+      {chosen !== undefined && route.open !== null && (
+        <aside className={styles.panel} aria-label={`Content of ${route.open}`}>
+          <FramePanel
+            conversation={chosen.id}
+            calibrated={chosen.calibrated}
+            id={route.open}
+            onOpen={(open) => go({ open })}
+            onClose={() => go({ open: null })}
+          />
+        </aside>
+      )}
+
+      <StatusBar connection={connection} />
+    </div>
+  );
+}
+
+function SchemeSwitch() {
+  // Keeping transitions spares the style element that would switch them off.
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true });
+  const dark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
+  const label = dark ? "Light colours" : "Dark colours";
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={label}
+        onClick={() => setColorScheme(dark ? "light" : "dark")}
+      >
+        {dark ? <SunIcon /> : <MoonIcon />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}

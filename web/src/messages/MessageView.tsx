@@ -1,0 +1,22 @@
+// One message: who speaks, and its blocks.
+
+import type { Message } from "../api";
+import { tokens } from "../format/numbers";
+import { BlockView } from "./BlockView";
+import styles from "./MessageView.module.css";
+
+export function MessageView({ message, calibrated }: { message: Message; calibrated: boolean }) {
+  return (
+    <article className={styles.message} data-role={message.role} aria-label={`${message.role} ${message.id}`}>
+      <header className={styles.header}>
+        <span className={styles.role}>{message.role}</span>
+        <span className={styles.id}>{message.id}</span>
+        <span className={styles.tokens}>{tokens(message.tokens, calibrated)}</span>
+      </header>
+      {message.blocks.length === 0 && <p className={styles.empty}>No content</p>}
+      {message.blocks.map((block) => (
+        <BlockView key={block.id} block={block} calibrated={calibrated} />
+      ))}
+    </article>
+  );
+}

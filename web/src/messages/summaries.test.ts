@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+
+import type { Block } from "../api";
+import { callInput, callSummary, clip, firstLine, picture } from "./summaries";
+
+test("a call is summed up by its most telling argument", () => {
+  expect(callSummary({ input: { description: "Run tests", command: "cargo test\necho done" } })).toBe("cargo test");
+  expect(callSummary({ input: { path: "src", pattern: "fn main" } })).toBe("fn main");
+  expect(callSummary({ input: { something: "else" } })).toBe("else");
+});
+
+test("a call with odd arguments has no summary and is no failure", () => {
+  for (const raw of [null, "text", [], { input: null }, { input: [1] }, { input: { command: 5 } }]) {
+    expect(callSummary(raw)).toBe("");
+  }
+  expect(callInput(null)).toBe("null");
+});
+
+test("the first line skips blank lines and the marks of injected text", () => {
+  expect(firstLine("\n<system-reminder>\n  The file changed.\n</system-reminder>")).toBe("The file changed.");
+  expect(firstLine("")).toBe("");
+  expect(firstLine("12\tpub fn main() {")).toBe("12 pub fn main() {");
+});
+
+test("a gigantic line is cut without reading all of it", () => {
+  expect(firstLine("x".repeat(10_000_000), 20)).toBe(`${"x".repeat(19)}…`);
+});
+
+function image(source: unknown): Block {
+  return {
+    id: "t1#0.0",
+    kind: "image",
+    tokens: 1,
+    text: "",
+    tool: null,
+    tool_use_id: null,
+    is_error: false,
+    raw: { type: "image", source },
+  };
+}
+
+test("only pictures that cannot run anything are drawn", () => {
+  expect(picture(image({ media_type: "image/png", data: "AAAA" }))).toBe("data:image/png;base64,AAAA");
+  expect(picture(image({ media_type: "image/svg+xml", data: "AAAA" }))).toBeNull();
+  expect(picture(image({ media_type: "image/png", data: 'AA" onload="x' }))).toBeNull();
+  expect(picture(image({ type: "url", url: "https://example.org/a.png" }))).toBeNull();
+});
+
+test("a long text is cut between characters, never inside one", () => {
+  expect(clip("short", 10)).toEqual({ shown: "short", hidden: 0 });
+  expect(clip("ab😀cd", 3)).toEqual({ shown: "ab", hidden: 4 });
+});

@@ -1,0 +1,75 @@
+// One line for a folded block: what a person would want to know before opening it.
+
+import type { Block } from "../api";
+
+/** The arguments that say what a call is about, the most telling first. */
+const TELLING = [
+  "command",
+  "file_path",
+  "notebook_path",
+  "pattern",
+  "query",
+  "path",
+  "url",
+  "description",
+  "prompt",
+  "skill",
+] as const;
+
+/** "src/main.rs" for a Read, the command for a Bash; empty when nothing tells. */
+export function callSummary(raw: unknown): string {
+  const input = field(raw, "input");
+  for (const name of TELLING) {
+    const value = field(input, name);
+    if (typeof value === "string" && value.trim() !== "") return firstLine(value);
+  }
+  const strings = isRecord(input) ? Object.values(input).filter((value) => typeof value === "string") : [];
+  return firstLine(strings[0] ?? "");
+}
+
+/** The arguments of a call, one indented JSON text. */
+export function callInput(raw: unknown): string {
+  return pretty(field(raw, "input") ?? raw);
+}
+
+export function pretty(value: unknown): string {
+  return JSON.stringify(value, null, 2) ?? "";
+}
+
+/** The first line that says anything, without the marks that injected texts begin with. */
+export function firstLine(text: string, length = 140): string {
+  const line = text
+    .slice(0, 4000)
+    .replace(/<\/?[a-z][a-z-]*>/g, " ")
+    .split("\n")
+    .map((part) => part.replace(/\s+/g, " ").trim())
+    .find((part) => part !== "");
+  if (line === undefined) return "";
+  return line.length > length ? `${line.slice(0, length - 1)}…` : line;
+}
+
+/** A picture inside the block that is safe to show: only the formats that browsers draw and cannot run. */
+export function picture(block: Block): string | null {
+  const source = field(block.raw, "source");
+  const type = field(source, "media_type");
+  const data = field(source, "data");
+  if (typeof type !== "string" || typeof data !== "string") return null;
+  if (!/^image\/(png|jpeg|gif|webp)$/.test(type) || !/^[A-Za-z0-9+/=\s]+$/.test(data)) return null;
+  return `data:${type};base64,${data}`;
+}
+
+/** A text too long to lay out at once: its beginning, and how much is missing. */
+export function clip(text: string, limit: number): { shown: string; hidden: number } {
+  if (text.length <= limit) return { shown: text, hidden: 0 };
+  // Never half of a surrogate pair.
+  const end = /[\uD800-\uDBFF]/.test(text.charAt(limit - 1)) ? limit - 1 : limit;
+  return { shown: text.slice(0, end), hidden: text.length - end };
+}
+
+function field(value: unknown, name: string): unknown {
+  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,59 @@
+// One line about the daemon: is it there, where does it send to, what has it seen, what does it keep.
+
+import { Tooltip } from "@mantine/core";
+
+import { bytes, count, plural } from "../format/numbers";
+import { moment } from "../format/time";
+import type { Connection } from "../live";
+import { useStatus } from "../queries";
+import styles from "./StatusBar.module.css";
+
+const CONNECTIONS: Record<Connection, { label: string; meaning: string }> = {
+  connecting: { label: "Connecting", meaning: "Waiting for the daemon" },
+  live: { label: "Live", meaning: "Changes appear as they happen" },
+  lost: { label: "Reconnecting", meaning: "The connection to the daemon was lost; the page keeps trying" },
+};
+
+export function StatusBar({ connection }: { connection: Connection }) {
+  const { data: status } = useStatus();
+  const { label, meaning } = CONNECTIONS[connection];
+  return (
+    <footer className={styles.bar}>
+      <Tooltip label={meaning}>
+        <span className={styles.connection} data-connection={connection} role="status">
+          {label}
+        </span>
+      </Tooltip>
+      {status !== undefined && (
+        <>
+          <span title="Where requests go">→ {status.upstream}</span>
+          <span>
+            {plural(status.requests.total, "request")}
+            {status.requests.in_flight > 0 && `, ${count(status.requests.in_flight)} in flight`}
+          </span>
+          {status.requests.failed > 0 && <span className={styles.bad}>{count(status.requests.failed)} failed</span>}
+          {status.recorder.queued > 0 && (
+            <span title="Seen but not yet written down">{count(status.recorder.queued)} waiting to be recorded</span>
+          )}
+          {status.recorder.dropped > 0 && (
+            <span className={styles.bad} title="They reached the provider, but the recorder was too busy to keep them">
+              {count(status.recorder.dropped)} not recorded
+            </span>
+          )}
+          <span title={`${status.store.path}: ${plural(status.store.records, "record")}`}>
+            store {bytes(status.store.bytes)}
+          </span>
+          {status.store.skipped > 0 && (
+            <span className={styles.bad} title="Damaged or newer than this daemon; `ctx doctor` tells more">
+              {plural(status.store.skipped, "record")} skipped
+            </span>
+          )}
+          <span className={styles.quiet}>memory {bytes(status.memory_bytes)}</span>
+          <span className={styles.last} title={`Process ${status.pid}, since ${moment(status.started_at)}`}>
+            ctx {status.version} on {status.listen}
+          </span>
+        </>
+      )}
+    </footer>
+  );
+}

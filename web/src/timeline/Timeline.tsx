@@ -1,0 +1,122 @@
+// What went over the wire, newest first: each request with the verdict on it, and the answer with what it cost.
+
+import { Badge, Loader, Tooltip } from "@mantine/core";
+
+import type { Usage } from "../api";
+import { bytes, count, percent, plural, short } from "../format/numbers";
+import { clock, duration, moment } from "../format/time";
+import { Problem } from "../notices/Problem";
+import { useTimeline } from "../queries";
+import { cacheShares, type Exchange, exchanges, outcome, verdictMeaning } from "./exchanges";
+import styles from "./Timeline.module.css";
+
+export function Timeline({ conversation }: { conversation: string }) {
+  const { data: events, error } = useTimeline(conversation);
+  if (error !== null) return <Problem error={error} />;
+  if (events === undefined) return <Loader size="sm" aria-label="Loading" />;
+  if (events.length === 0) return <p className={styles.none}>No request of this conversation is on record.</p>;
+  return (
+    <section className={styles.timeline} aria-label="Timeline">
+      <div className={styles.key} aria-hidden>
+        <span>What the model read:</span>
+        <span data-part="read">from the cache</span>
+        <span data-part="written">written to the cache</span>
+        <span data-part="fresh">not cached</span>
+      </div>
+      <ol className={styles.rows}>
+        {exchanges(events).map((exchange) => (
+          <Row key={exchange.seq} exchange={exchange} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Row({ exchange }: { exchange: Exchange }) {
+  const { request, answer } = exchange;
+  const how = outcome(exchange);
+  const time = answer?.total_ms ?? null;
+  return (
+    <li className={styles.row} data-outcome={how}>
+      <time className={styles.time} title={moment(exchange.at)}>
+        {clock(exchange.at)}
+      </time>
+      <div className={styles.asked}>
+        {request === null ? <span className={styles.quiet}>request not on record</span> : <Asked request={request} />}
+      </div>
+      <div className={styles.read}>{answer?.usage != null && <Reading usage={answer.usage} />}</div>
+      <div className={styles.answered}>
+        {how === "waiting" && <Badge color="teal">answer on its way</Badge>}
+        {how === "cut" && (
+          <Tooltip label="The connection to the provider broke before the answer was complete">
+            <Badge color="red">cut off</Badge>
+          </Tooltip>
+        )}
+        {how === "cancelled" && (
+          <Tooltip label="The client went away before the answer was complete">
+            <Badge color="gray">cancelled</Badge>
+          </Tooltip>
+        )}
+        {how === "failed" && <Badge color="red">{answer?.status ?? "failed"}</Badge>}
+        {answer?.stop_reason != null && <span>{answer.stop_reason.replaceAll("_", " ")}</span>}
+        {answer?.usage != null && <span className={styles.quiet}>{short(answer.usage.output)} out</span>}
+      </div>
+      <span className={styles.took} title={firstByte(answer?.first_byte_ms ?? null)}>
+        {time === null ? "" : duration(time)}
+      </span>
+      {answer?.error != null && <p className={styles.error}>{answer.error}</p>}
+      {(answer?.applied_edits.length ?? 0) > 0 && (
+        <p className={styles.note}>
+          The provider cleared content on its side ({plural(answer?.applied_edits.length ?? 0, "edit")}).
+        </p>
+      )}
+      {(answer?.transformations.length ?? 0) > 0 && (
+        <p className={styles.note}>
+          The provider changed the request before reading it (
+          {plural(answer?.transformations.length ?? 0, "transformation")}).
+        </p>
+      )}
+    </li>
+  );
+}
+
+function Asked({ request }: { request: NonNullable<Exchange["request"]> }) {
+  const meaning = [verdictMeaning(request.verdict), request.detail].filter(Boolean).join(". ");
+  return (
+    <>
+      <Tooltip label={meaning} disabled={meaning === ""}>
+        <Badge color={["new", "next"].includes(request.verdict) ? "blue" : "orange"}>{request.verdict}</Badge>
+      </Tooltip>
+      {request.class !== "main" && <span className={styles.quiet}>{request.class}</span>}
+      <span>
+        {request.new > 0 ? `+${plural(request.new, "message")}` : "nothing new"}
+        {request.changed > 0 && `, ${count(request.changed)} changed`}
+      </span>
+      <span className={styles.quiet}>{bytes(request.bytes)}</span>
+    </>
+  );
+}
+
+function Reading({ usage }: { usage: Usage }) {
+  const shares = cacheShares(usage);
+  const label =
+    `Read ${count(shares.total)} tokens: ${count(usage.cache_read)} from the cache, ` +
+    `${count(usage.cache_write)} written to it, ${count(usage.input)} not cached`;
+  return (
+    <Tooltip label={label}>
+      <div className={styles.reading} role="img" aria-label={label}>
+        <span className={styles.track}>
+          <span data-part="read" style={{ flexGrow: shares.read }} />
+          <span data-part="written" style={{ flexGrow: shares.written }} />
+          <span data-part="fresh" style={{ flexGrow: shares.fresh }} />
+        </span>
+        <span className={styles.total}>{short(shares.total)} in</span>
+        <span className={styles.cached}>{percent(shares.read)} cached</span>
+      </div>
+    </Tooltip>
+  );
+}
+
+function firstByte(milliseconds: number | null): string | undefined {
+  return milliseconds === null ? undefined : `first byte after ${duration(milliseconds)}`;
+}

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+
+import type { AnswerEvent, RequestEvent } from "../api";
+import { cacheShares, exchanges, outcome, verdictMeaning } from "./exchanges";
+
+function request(seq: number): RequestEvent {
+  return {
+    seq,
+    at: seq,
+    kind: "request",
+    class: "main",
+    verdict: "next",
+    known: 1,
+    new: 1,
+    changed: 0,
+    detail: null,
+    model: "m",
+    bytes: 1,
+  };
+}
+
+function answer(seq: number, to: number, more: Partial<AnswerEvent> = {}): AnswerEvent {
+  return {
+    seq,
+    at: seq,
+    kind: "answer",
+    request: to,
+    status: 200,
+    stop_reason: "end_turn",
+    usage: null,
+    first_byte_ms: 1,
+    total_ms: 2,
+    error: null,
+    applied_edits: [],
+    transformations: [],
+    ending: "complete",
+    ...more,
+  };
+}
+
+test("answers find their requests even when they overtake each other", () => {
+  const rows = exchanges([request(1), request(2), answer(3, 2), answer(4, 1)]);
+  expect(rows.map((row) => [row.request?.seq, row.answer?.seq])).toEqual([
+    [2, 3],
+    [1, 4],
+  ]);
+});
+
+test("a request without an answer is on its way, an answer without its request is still shown", () => {
+  const rows = exchanges([answer(5, 4), request(6)]);
+  expect(rows.map((row) => [row.request?.seq ?? null, row.answer?.seq ?? null])).toEqual([
+    [6, null],
+    [null, 5],
+  ]);
+  expect(rows.map(outcome)).toEqual(["waiting", "fine"]);
+});
+
+test("a cut stream is never shown as a fine one", () => {
+  const row = (more: Partial<AnswerEvent>) => ({ seq: 1, at: 1, request: null, answer: answer(2, 1, more) });
+  expect(outcome(row({ ending: "cut" }))).toBe("cut");
+  expect(outcome(row({ ending: "cancelled" }))).toBe("cancelled");
+  expect(outcome(row({ status: 529 }))).toBe("failed");
+  expect(outcome(row({ error: "overloaded_error" }))).toBe("failed");
+});
+
+test("the shares of what was read add up to one", () => {
+  expect(cacheShares({ input: 10, cache_read: 70, cache_write: 20, output: 5 })).toEqual({
+    read: 0.7,
+    written: 0.2,
+    fresh: 0.1,
+    total: 100,
+  });
+  expect(cacheShares({ input: 0, cache_read: 0, cache_write: 0, output: 5 }).read).toBe(0);
+});
+
+test("a verdict this page does not know has no meaning made up for it", () => {
+  expect(verdictMeaning("next")).toContain("new behind it");
+  expect(verdictMeaning("toString")).toBeNull();
+});

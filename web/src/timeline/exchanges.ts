@@ -1,0 +1,69 @@
+// The timeline's events as a person thinks of them: a request together with its answer.
+
+import type { AnswerEvent, RequestEvent, TimelineEvent, Usage } from "../api";
+
+export interface Exchange {
+  seq: number;
+  at: number;
+  /** Absent when the answer's request lies before the oldest event at hand. */
+  request: RequestEvent | null;
+  /** Absent while the answer is still on its way. */
+  answer: AnswerEvent | null;
+}
+
+/** Newest first. */
+export function exchanges(events: TimelineEvent[]): Exchange[] {
+  const answers = new Map<number, AnswerEvent>();
+  const requests = new Set<number>();
+  for (const event of events) {
+    if (event.kind === "answer") answers.set(event.request, event);
+    else if (event.kind === "request") requests.add(event.seq);
+  }
+  const rows: Exchange[] = [];
+  for (const event of events) {
+    if (event.kind === "request") {
+      rows.push({ seq: event.seq, at: event.at, request: event, answer: answers.get(event.seq) ?? null });
+    } else if (event.kind === "answer" && !requests.has(event.request)) {
+      rows.push({ seq: event.seq, at: event.at, request: null, answer: event });
+    }
+  }
+  return rows.sort((left, right) => right.seq - left.seq);
+}
+
+export interface CacheShares {
+  read: number;
+  written: number;
+  fresh: number;
+  total: number;
+}
+
+/** Everything the model read for one answer, by how it was paid for; the three shares add up to one. */
+export function cacheShares(usage: Usage): CacheShares {
+  const total = usage.input + usage.cache_read + usage.cache_write;
+  const of = (part: number) => (total > 0 ? part / total : 0);
+  return { read: of(usage.cache_read), written: of(usage.cache_write), fresh: of(usage.input), total };
+}
+
+const VERDICTS: Record<string, string> = {
+  new: "The first request of this conversation",
+  next: "The known history with something new behind it",
+  retry: "The same messages again",
+  rewind: "The history was cut back before it went on",
+  return: "A branch that had been left was taken up again",
+  compaction: "The client replaced its history by a summary",
+  rerender: "The client wrote its history anew; it was recognised by what stayed the same",
+  unrelated: "Nothing of it had been seen in this conversation",
+};
+
+/** What a verdict means, in words; a verdict this page does not know has none. */
+export function verdictMeaning(verdict: string): string | null {
+  return Object.hasOwn(VERDICTS, verdict) ? (VERDICTS[verdict] ?? null) : null;
+}
+
+/** How an exchange went, for its mark. */
+export function outcome({ answer }: Exchange): "waiting" | "fine" | "failed" | "cut" | "cancelled" {
+  if (answer === null) return "waiting";
+  if (answer.ending === "cut") return "cut";
+  if (answer.ending === "cancelled") return "cancelled";
+  return answer.error !== null || (answer.status !== null && answer.status >= 400) ? "failed" : "fine";
+}
