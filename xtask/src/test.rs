@@ -107,6 +107,9 @@ fn rust_tests(plan: &Plan, environment: &Environment, tally: &mut Tally) -> Outc
 }
 
 fn judge(passed: bool, tally: &Tally, tests: &Command) -> Outcome {
+    if !passed && tally.ran_nothing() {
+        return Err(Failure::new("the tests did not build"));
+    }
     if !passed {
         return Err(
             Failure::new(format!("tests: {tally}")).hint("run one again with: cargo xtask test NAME_OF_THE_TEST")
