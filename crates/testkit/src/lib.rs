@@ -8,12 +8,15 @@
 
 mod background;
 pub mod client;
+pub mod conversation;
 pub mod fake_provider;
 pub mod http1;
 mod observed;
+mod random;
 pub mod recorder;
 
 pub use client::Client;
+pub use conversation::{Family, Random, Session};
 pub use fake_provider::{FakeProvider, Options};
 pub use observed::NotObserved;
 pub use recorder::Recorder;
