@@ -135,11 +135,11 @@ fn probe(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Our mark and version are there, so a table that is not was lost.
+/// Our mark and version are there, so a table or a column that is not was lost.
 fn missing_is_damage(error: rusqlite::Error) -> StoreError {
-    match error {
-        rusqlite::Error::SqlInputError { .. } => StoreError::Damaged(error),
-        error => error.into(),
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::Unknown) => StoreError::Damaged(error),
+        _ => error.into(),
     }
 }
 

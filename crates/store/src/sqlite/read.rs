@@ -177,57 +177,73 @@ pub fn conversation_id(connection: &Connection, name: &str) -> Result<Option<i64
 /// One row of the log. The outer error is the database's, the inner one is the row's.
 fn record(connection: &Connection, names: &HashMap<i64, String>, row: &Row<'_>) -> Result<Read, StoreError> {
     let seq: i64 = row.get(0)?;
-    let seq = seq.cast_unsigned();
-    let read = match plain_record(names, row) {
-        Ok((record, uses)) => match resolve(connection, record, &uses) {
+    let read = match unverified(names, row) {
+        Ok(unverified) => match resolve(connection, &unverified.uses) {
+            Ok(Ok(uses)) => unverified.verify(uses),
+            Ok(Err(why)) => Err(why),
             Err(StoreError::Damaged(_)) => Err(Damage::Page),
-            outcome => outcome?,
+            Err(error) => return Err(error),
         },
         Err(why) => Err(why),
     };
-    Ok(read.map_err(|why| Skipped { seq, why }))
+    Ok(read.map_err(|why| Skipped { seq: seq.cast_unsigned(), why }))
 }
 
-/// The record without its uses, and those as they are stored.
-fn plain_record(names: &HashMap<i64, String>, row: &Row<'_>) -> Result<(Record, Vec<u8>), Damage> {
+/// A record whose checksum has not been looked at: for that, its uses must be known by hash.
+struct Unverified {
+    record: Record,
+    uses: Vec<u8>,
+    checksum: i64,
+}
+
+fn unverified(names: &HashMap<i64, String>, row: &Row<'_>) -> Result<Unverified, Damage> {
     let unreadable = |_| Damage::Checksum;
     let seq: i64 = row.get(0).map_err(unreadable)?;
     let conversation: i64 = row.get(1).map_err(unreadable)?;
-    let conversation = names.get(&conversation).ok_or(Damage::Checksum)?.clone();
     let at: i64 = row.get(2).map_err(unreadable)?;
-    let kind: String = row.get(3).map_err(unreadable)?;
-    let version: u16 = row.get(4).map_err(unreadable)?;
-    let uses: Vec<u8> = row.get(5).map_err(unreadable)?;
-    let expected: i64 = row.get(6).map_err(unreadable)?;
     let codec: i64 = row.get(7).map_err(unreadable)?;
     let size: Option<i64> = row.get(8).map_err(unreadable)?;
     let body: Vec<u8> = row.get(9).map_err(unreadable)?;
-    let record = Record {
-        seq: seq.cast_unsigned(),
-        conversation,
-        at: at.cast_unsigned(),
-        kind,
-        version,
-        uses: Vec::new(),
-        body: unpack(codec, size, body)?,
-    };
-    let actual = record_checksum(&record.conversation, record.at, &record.kind, record.version, &uses, &record.body);
-    if actual == expected { Ok((record, uses)) } else { Err(Damage::Checksum) }
+    Ok(Unverified {
+        record: Record {
+            seq: seq.cast_unsigned(),
+            conversation: names.get(&conversation).ok_or(Damage::Checksum)?.clone(),
+            at: at.cast_unsigned(),
+            kind: row.get(3).map_err(unreadable)?,
+            version: row.get(4).map_err(unreadable)?,
+            uses: Vec::new(),
+            body: unpack(codec, size, body)?,
+        },
+        uses: row.get(5).map_err(unreadable)?,
+        checksum: row.get(6).map_err(unreadable)?,
+    })
 }
 
-pub fn record_checksum(conversation: &str, at: u64, kind: &str, version: u16, uses: &[u8], body: &[u8]) -> i64 {
-    checksum(&[conversation.as_bytes(), &at.to_le_bytes(), kind.as_bytes(), &version.to_le_bytes(), uses, body])
+impl Unverified {
+    fn verify(self, uses: Vec<Hash>) -> Result<Record, Damage> {
+        let record = Record { uses, ..self.record };
+        let actual =
+            record_checksum(&record.conversation, record.at, &record.kind, record.version, &record.uses, &record.body);
+        if actual == self.checksum { Ok(record) } else { Err(Damage::Checksum) }
+    }
+}
+
+/// Over what the record says, not over how it is stored: also a wrong hash of a blob is noticed.
+pub fn record_checksum(conversation: &str, at: u64, kind: &str, version: u16, uses: &[Hash], body: &[u8]) -> i64 {
+    let uses: Vec<u8> = uses.iter().flat_map(|hash| *hash.as_bytes()).collect();
+    checksum(&[conversation.as_bytes(), &at.to_le_bytes(), kind.as_bytes(), &version.to_le_bytes(), &uses, body])
 }
 
 pub fn note_checksum(conversation: &str, name: &str, body: &[u8]) -> i64 {
     checksum(&[conversation.as_bytes(), name.as_bytes(), body])
 }
 
-/// Turns blob numbers back into hashes.
-fn resolve(connection: &Connection, mut record: Record, uses: &[u8]) -> Result<Result<Record, Damage>, StoreError> {
-    let Some(runs) = decode_uses(uses) else {
+/// Turns the stored list of blob numbers back into hashes.
+fn resolve(connection: &Connection, encoded: &[u8]) -> Result<Result<Vec<Hash>, Damage>, StoreError> {
+    let Some(runs) = decode_uses(encoded) else {
         return Ok(Err(Damage::Checksum));
     };
+    let mut uses = Vec::new();
     let mut statement =
         connection.prepare_cached("SELECT id, hash FROM blobs WHERE id >= ?1 AND id < ?2 ORDER BY id")?;
     for run in runs {
@@ -239,14 +255,14 @@ fn resolve(connection: &Connection, mut record: Record, uses: &[u8]) -> Result<R
             if id != expected {
                 break;
             }
-            record.uses.push(Hash::from_bytes(hash));
+            uses.push(Hash::from_bytes(hash));
             expected += 1;
         }
         if expected != run.end {
             return Ok(Err(Damage::MissingBlob));
         }
     }
-    Ok(Ok(record))
+    Ok(Ok(uses))
 }
 
 /// Where a blob's bytes are.

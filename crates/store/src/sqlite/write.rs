@@ -198,7 +198,7 @@ impl Appending<'_> {
         let uses = encode_uses(&ids);
         let conversation = self.conversation(&record.conversation)?;
         let checksum =
-            record_checksum(&record.conversation, record.at, &record.kind, record.version, &uses, &record.body);
+            record_checksum(&record.conversation, record.at, &record.kind, record.version, &record.uses, &record.body);
         let packed = pack(self.compressor, &record.body)?;
         self.connection
             .prepare_cached(
