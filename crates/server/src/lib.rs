@@ -1,1 +1,31 @@
-//! (see docs/ARCHITECTURE.md)
+//! The daemon: forwards every request to the provider untouched, lets an [`Observer`] look on, and keeps the
+//! doors of its own rooms (control API and page). It reads no environment and no configuration file, and it
+//! does not parse what it forwards.
+//!
+//! ```text
+//! listen ─► connection ─► house ─► proxy  ─► upstream      everything that is the provider's
+//!                              └─► rooms  ─► control, page  /control and /ui, behind their doors
+//! ```
+
+mod api;
+mod config;
+mod connection;
+pub mod daemon;
+mod doors;
+mod house;
+mod listen;
+mod observer;
+mod port_holder;
+mod proxy;
+mod reply;
+mod rooms;
+mod secret;
+pub mod watch;
+
+pub use config::{Limits, ProxySettings, ServerConfig, Upstream, UpstreamUrl, UpstreamUrlError};
+pub use doors::{Token, TokenError};
+pub use listen::{BindError, Bound, Server};
+pub use proxy::{SetupError, TrustError};
+pub use rooms::{ControlError, page_is_embedded};
+pub use secret::{Secret, is_secret_name};
+pub use watch::Observer;

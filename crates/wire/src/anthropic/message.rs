@@ -310,7 +310,7 @@ impl<'a> Reader<'a> {
         let shown =
             self.blocks.iter().position(|block| matches!(block.kind, Kind::Image | Kind::Document)).map(|at| at as u32);
         let first = self.speech.as_ref().or(self.command.as_ref()).map(|(at, _)| *at).or(shown)?;
-        (self.role == Role::User).then(|| if first >= results { results } else { first })
+        (self.role == Role::User).then_some(if first >= results { results } else { first })
     }
 }
 

@@ -56,11 +56,12 @@ fn unicode(rest: &[u8]) -> (char, usize) {
         digits.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
     };
     let Some(high) = unit(2) else { return (char::REPLACEMENT_CHARACTER, 2) };
-    if (0xD800..0xDC00).contains(&high) && rest.get(6..8) == Some(b"\\u") {
-        if let Some(low @ 0xDC00..0xE000) = unit(8) {
-            let code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-            return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12);
-        }
+    if (0xD800..0xDC00).contains(&high)
+        && rest.get(6..8) == Some(b"\\u")
+        && let Some(low @ 0xDC00..0xE000) = unit(8)
+    {
+        let code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+        return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12);
     }
     (char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER), 6)
 }

@@ -1,0 +1,50 @@
+//! Puts the built page (`web/dist`) into the binary, if it is there. Without it the daemon works the same and
+//! `/ui/` says how to get the page. `CTX_WEB_DIST` names another folder.
+
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+fn main() -> io::Result<()> {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=CTX_WEB_DIST");
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let web = here.join("../../web");
+    let dist = env::var_os("CTX_WEB_DIST").map_or_else(|| web.join("dist"), PathBuf::from);
+
+    let mut files = Vec::new();
+    if dist.is_dir() {
+        println!("cargo:rerun-if-changed={}", dist.display());
+        collect(&dist, &mut files)?;
+        files.sort();
+    } else if web.is_dir() {
+        // Watching a path that does not exist would rebuild every time; its parent changes when it appears.
+        println!("cargo:rerun-if-changed={}", web.display());
+    }
+
+    let mut table = String::from("pub(crate) static ASSETS: &[Asset] = &[\n");
+    for file in &files {
+        let name = file.strip_prefix(&dist).map_err(io::Error::other)?;
+        let name = name.to_string_lossy().replace('\\', "/");
+        let path = file.canonicalize()?;
+        writeln!(table, "    Asset {{ name: {name:?}, bytes: include_bytes!({path:?}) }},")
+            .map_err(io::Error::other)?;
+    }
+    table.push_str("];\n");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    fs::write(out.join("page.rs"), table)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

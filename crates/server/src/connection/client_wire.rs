@@ -1,0 +1,152 @@
+//! The client's socket, with two manners that hyper does not have. Answers that hyper's parser gives by itself
+//! (400, 414, 431) are replaced by ones in the provider's shape. And when we close first, the rest of what the
+//! client sends is read and thrown away for a moment: closing with unread bytes resets the connection, and the
+//! client would lose the answer it was about to read.
+
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use http::{Response, StatusCode};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::Sleep;
+
+use super::phase::{Phase, PhaseCell};
+use crate::proxy::errors;
+
+pub(super) struct ClientWire {
+    socket: TcpStream,
+    phase: Arc<PhaseCell>,
+    /// Our own words in place of the parser's, as far as they are not yet written.
+    refusal: Bytes,
+    linger: Duration,
+    lingering: Option<Pin<Box<Sleep>>>,
+}
+
+impl ClientWire {
+    pub(super) fn new(socket: TcpStream, phase: Arc<PhaseCell>, linger: Duration) -> Self {
+        Self { socket, phase, refusal: Bytes::new(), linger, lingering: None }
+    }
+
+    /// Bytes written while no request is being served can only be the parser's own answer.
+    fn takes_over(&mut self, first: &[u8]) -> bool {
+        match self.phase.get() {
+            Phase::Serving | Phase::Finishing => false,
+            Phase::Refusing => true,
+            Phase::New | Phase::ReadingHead | Phase::Resting => {
+                self.phase.enter(Phase::Refusing);
+                self.refusal = in_bytes(&errors::malformed(status_of(first)));
+                true
+            }
+        }
+    }
+
+    fn poll_refusal(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.refusal.has_remaining() {
+            let written = ready!(Pin::new(&mut self.socket).poll_write(context, &self.refusal))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.refusal.advance(written);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut waste = [0u8; 16 * 1024];
+        loop {
+            let mut buffer = ReadBuf::new(&mut waste);
+            match Pin::new(&mut self.socket).poll_read(context, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => break,
+            }
+        }
+        let linger = self.linger;
+        let alarm = self.lingering.get_or_insert_with(|| Box::pin(tokio::time::sleep(linger)));
+        alarm.as_mut().poll(context)
+    }
+}
+
+impl AsyncRead for ClientWire {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.socket).poll_read(context, buffer);
+        if buffer.filled().len() > before && matches!(this.phase.get(), Phase::New | Phase::Resting) {
+            this.phase.enter(Phase::ReadingHead);
+        }
+        read
+    }
+}
+
+impl AsyncWrite for ClientWire {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        if this.takes_over(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        Pin::new(&mut this.socket).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        if this.takes_over(slices.first().map_or(&[], |slice| slice)) {
+            return Poll::Ready(Ok(slices.iter().map(|slice| slice.len()).sum()));
+        }
+        Pin::new(&mut this.socket).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    /// hyper flushes when it has handed over everything: a reply that was finishing is finished now.
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        this.phase.step(Phase::Finishing, Phase::Resting);
+        ready!(this.poll_refusal(context))?;
+        Pin::new(&mut this.socket).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(this.poll_refusal(context))?;
+        ready!(Pin::new(&mut this.socket).poll_shutdown(context))?;
+        ready!(this.poll_linger(context));
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The status in `HTTP/1.1 431 …`.
+fn status_of(line: &[u8]) -> StatusCode {
+    line.get(9..12).and_then(|digits| StatusCode::from_bytes(digits).ok()).unwrap_or(StatusCode::BAD_REQUEST)
+}
+
+fn in_bytes(response: &Response<Bytes>) -> Bytes {
+    let status = response.status();
+    let mut bytes = Vec::with_capacity(512);
+    bytes.extend_from_slice(b"HTTP/1.1 ");
+    bytes.extend_from_slice(status.as_str().as_bytes());
+    bytes.push(b' ');
+    bytes.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
+    bytes.extend_from_slice(b"\r\n");
+    for (name, value) in response.headers() {
+        bytes.extend_from_slice(name.as_str().as_bytes());
+        bytes.extend_from_slice(b": ");
+        bytes.extend_from_slice(value.as_bytes());
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(b"connection: close\r\n\r\n");
+    bytes.extend_from_slice(response.body());
+    bytes.into()
+}

@@ -1,0 +1,57 @@
+//! How long a client may keep a connection waiting: a head must come soon (slow-loris), rest may last long.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Context;
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep};
+
+use super::phase::{Phase, PhaseCell};
+use crate::config::Limits;
+
+pub(super) struct Patience {
+    head: Duration,
+    rest: Duration,
+    seen: u32,
+    since: Instant,
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patience {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            head: limits.head_timeout,
+            rest: limits.client_idle_timeout,
+            seen: 0,
+            since: Instant::now(),
+            alarm: None,
+        }
+    }
+
+    pub(super) fn is_over(&mut self, phase: &PhaseCell, context: &mut Context<'_>) -> bool {
+        let limit = match phase.get() {
+            Phase::New | Phase::ReadingHead => self.head,
+            Phase::Resting => self.rest,
+            // The upstream may take all the time it needs, and bodies have their own limit.
+            Phase::Serving | Phase::Finishing | Phase::Refusing => return false,
+        };
+        if self.seen != phase.changes() {
+            self.seen = phase.changes();
+            self.since = Instant::now();
+        }
+        let deadline = self.since + limit;
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        // An alarm that rings too early is simply set again; only one that would ring too late is moved.
+        if alarm.deadline() > deadline {
+            alarm.as_mut().reset(deadline);
+        }
+        while alarm.as_mut().poll(context).is_ready() {
+            if Instant::now() >= deadline {
+                return true;
+            }
+            alarm.as_mut().reset(deadline);
+        }
+        false
+    }
+}

@@ -1,0 +1,76 @@
+//! What a client connection is doing. Three parties need to know and each sees only a part: the socket
+//! wrapper, the service and the reply's body. All run in one task; the atomics only make it shareable.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Just opened, no byte yet.
+    New,
+    /// The first bytes of a request's head have come, not yet all.
+    ReadingHead,
+    /// A request is being served.
+    Serving,
+    /// The reply has been produced, but not all of it has been written to the socket.
+    Finishing,
+    /// Between two requests.
+    Resting,
+    /// The parser refused what came, and an answer in our own words is on its way.
+    Refusing,
+}
+
+pub(super) struct PhaseCell {
+    phase: AtomicU8,
+    changes: AtomicU32,
+}
+
+impl Default for PhaseCell {
+    fn default() -> Self {
+        Self { phase: AtomicU8::new(Phase::New as u8), changes: AtomicU32::new(0) }
+    }
+}
+
+impl PhaseCell {
+    pub(super) fn get(&self) -> Phase {
+        match self.phase.load(Ordering::Relaxed) {
+            code if code == Phase::New as u8 => Phase::New,
+            code if code == Phase::ReadingHead as u8 => Phase::ReadingHead,
+            code if code == Phase::Serving as u8 => Phase::Serving,
+            code if code == Phase::Finishing as u8 => Phase::Finishing,
+            code if code == Phase::Resting as u8 => Phase::Resting,
+            _ => Phase::Refusing,
+        }
+    }
+
+    /// Grows with every change, so that an observer can tell "still" from "again".
+    pub(super) fn changes(&self) -> u32 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn enter(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn step(&self, from: Phase, to: Phase) {
+        if self.get() == from {
+            self.enter(to);
+        }
+    }
+}
+
+/// Travels with a reply's body. When it is dropped, the reply has been produced.
+pub(crate) struct Turn(Arc<PhaseCell>);
+
+impl Turn {
+    pub(super) fn new(phase: Arc<PhaseCell>) -> Self {
+        Self(phase)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.step(Phase::Serving, Phase::Finishing);
+    }
+}

@@ -1,0 +1,60 @@
+//! The whole daemon: the proxy in front, the composer behind it, the control API beside it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ctx_composer::{Composer, Recorder};
+
+use crate::api::{self, Api};
+use crate::config::ServerConfig;
+use crate::listen::{BindError, Bound, Server};
+use crate::observer::{ComposerObserver, Traffic};
+
+/// What is observed when the daemon stops may take this long to be stored.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+pub struct Daemon {
+    bound: Bound,
+    recorder: Recorder,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    #[error("cannot start a thread: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+impl Daemon {
+    /// Opens the port. `home` and `store_path` are only shown, by `ctx status`.
+    pub async fn bind(
+        config: ServerConfig,
+        composer: Arc<Composer>,
+        home: PathBuf,
+        store_path: PathBuf,
+    ) -> Result<Daemon, DaemonError> {
+        let recorder = Recorder::start(composer.clone())?;
+        let traffic: Arc<Traffic> = Arc::default();
+        let observer = Arc::new(ComposerObserver::new(recorder.clone(), traffic.clone()));
+        let upstream = config.upstream.url.to_string();
+        let api = Api::new(composer, recorder.clone(), traffic, upstream, home, store_path);
+        let bound = Server::bind(config, observer, api::router(api.clone())).await?;
+        api.listens_on(bound.local_addr());
+        Ok(Daemon { bound, recorder })
+    }
+
+    pub fn local_addr(&self) -> SocketAddr {
+        self.bound.local_addr()
+    }
+
+    /// Serves until `shutdown` is ready, then lets running exchanges finish and stores the last of them.
+    pub async fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+        let ended = self.bound.run(shutdown).await;
+        let recorder = self.recorder;
+        let _ = tokio::task::spawn_blocking(move || recorder.settle(LAST_WORDS)).await;
+        ended
+    }
+}

@@ -1,0 +1,92 @@
+//! The names under which the daemon is addressed by those who mean it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use http::uri::Authority;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnAddresses {
+    address: IpAddr,
+    port: u16,
+}
+
+impl OwnAddresses {
+    pub(crate) fn new(listening: SocketAddr) -> Self {
+        Self { address: listening.ip(), port: listening.port() }
+    }
+
+    /// Is `host[:port]` one of ours? Only `localhost` counts as a name: every other name is resolved by a
+    /// name server that may belong to an attacker. When listening on all addresses any *number* will do,
+    /// because nobody can rebind a number.
+    pub(crate) fn contains(&self, host_and_port: &str) -> bool {
+        if host_and_port.contains(['@', '/']) {
+            return false;
+        }
+        let Ok(authority) = host_and_port.parse::<Authority>() else {
+            return false;
+        };
+        if authority.port_u16().unwrap_or(80) != self.port {
+            return false;
+        }
+        let host = authority.host();
+        if host.eq_ignore_ascii_case("localhost") {
+            return true;
+        }
+        let number = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        match number.parse::<IpAddr>() {
+            Ok(number) => {
+                self.address.is_unspecified()
+                    || number == self.address
+                    || number == IpAddr::V4(Ipv4Addr::LOCALHOST)
+                    || number == IpAddr::V6(Ipv6Addr::LOCALHOST)
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(listening: &str) -> OwnAddresses {
+        OwnAddresses::new(listening.parse().expect("an address"))
+    }
+
+    #[test]
+    fn a_loopback_daemon_answers_to_its_loopback_names_on_its_own_port() {
+        let own = own("127.0.0.1:8788");
+        for name in ["127.0.0.1:8788", "localhost:8788", "LocalHost:8788", "[::1]:8788"] {
+            assert!(own.contains(name), "{name}");
+        }
+        for name in [
+            "",
+            "localhost",
+            "127.0.0.1",
+            "127.0.0.1:8789",
+            "localhost.evil.example:8788",
+            "evil.example:8788",
+            "127.0.0.1.evil.example:8788",
+            "user@localhost:8788",
+            "localhost:8788/path",
+            "192.168.1.5:8788",
+            "127.0.0.1:",
+            "[::1",
+        ] {
+            assert!(!own.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn without_a_port_the_name_means_port_80() {
+        assert!(own("127.0.0.1:80").contains("localhost"));
+    }
+
+    #[test]
+    fn listening_everywhere_any_number_will_do_but_no_name() {
+        let own = own("0.0.0.0:8788");
+        assert!(own.contains("192.168.1.5:8788"));
+        assert!(own.contains("localhost:8788"));
+        assert!(!own.contains("my-computer:8788"));
+    }
+}

@@ -1,0 +1,258 @@
+//! The port: opening it, accepting on it, sharing connections among the workers, and coming to an end.
+//!
+//! Each worker is a thread with a runtime of its own, and a connection stays with its worker, together with
+//! the upstream connection it uses. So a byte that arrives wakes exactly the task that sends it on, and no
+//! other thread.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{io, thread};
+
+use axum::Router;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::config::{Limits, ServerConfig};
+use crate::connection;
+use crate::doors::{Doors, OwnAddresses};
+use crate::house::House;
+use crate::port_holder;
+use crate::proxy::{Proxy, SetupError, Target};
+use crate::rooms::Rooms;
+use crate::watch::Observer;
+
+/// Connections that the system completes before we accept them; a burst of clients must not be turned away.
+const BACKLOG: u32 = 1024;
+
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    #[error(
+        "listening on {listen} would let other machines use this proxy and whatever it can reach; \
+         listen on 127.0.0.1, or allow it explicitly if you mean it"
+    )]
+    RemoteRefused { listen: SocketAddr },
+    #[error("cannot listen on {listen}: the port is taken{}; {}", by(.holder), advice(.holder))]
+    PortTaken { listen: SocketAddr, holder: Option<String> },
+    #[error("cannot listen on {listen}: {source}; choose another address")]
+    Listen { listen: SocketAddr, source: io::Error },
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+}
+
+fn by(holder: &Option<String>) -> String {
+    holder.as_ref().map_or(String::new(), |holder| format!(" by {holder}"))
+}
+
+fn advice(holder: &Option<String>) -> &'static str {
+    match holder.as_deref() {
+        Some(port_holder::ANOTHER_DAEMON) => "use that one, stop it, or choose another port",
+        _ => "stop that program or choose another port",
+    }
+}
+
+pub struct Server;
+
+impl Server {
+    /// Checks everything and opens the port. `control` holds the routes below `/control/v1`; the doors are put
+    /// before them here and cannot be left out.
+    pub async fn bind(config: ServerConfig, observer: Arc<dyn Observer>, control: Router) -> Result<Bound, BindError> {
+        let ServerConfig { listen, allow_remote, upstream, token, limits, workers } = config;
+        if !allow_remote && !listen.ip().to_canonical().is_loopback() {
+            return Err(BindError::RemoteRefused { listen });
+        }
+        let target = Target::new(&upstream, &limits)?;
+        let listener = match open(listen) {
+            Ok(listener) => listener,
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                return Err(BindError::PortTaken { listen, holder: port_holder::find(listen).await });
+            }
+            Err(source) => return Err(BindError::Listen { listen, source }),
+        };
+        let address = listener.local_addr().map_err(|source| BindError::Listen { listen, source })?;
+        Ok(Bound {
+            listener,
+            address,
+            doors: Arc::new(Doors::new(token, OwnAddresses::new(address))),
+            observer,
+            control,
+            target: Arc::new(target),
+            limits: Arc::new(limits),
+            workers: if workers == 0 { default_workers() } else { workers },
+        })
+    }
+}
+
+/// A person's agents need few threads; each one more costs memory for its pool and its runtime.
+fn default_workers() -> usize {
+    thread::available_parallelism().map_or(2, usize::from).clamp(1, 4)
+}
+
+fn open(listen: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if listen.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Without this a restart would have to wait until the last connections of the old daemon are forgotten.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(listen)?;
+    socket.listen(BACKLOG)
+}
+
+/// An open port that nobody answers yet.
+pub struct Bound {
+    listener: TcpListener,
+    address: SocketAddr,
+    doors: Arc<Doors>,
+    observer: Arc<dyn Observer>,
+    control: Router,
+    target: Arc<Target>,
+    limits: Arc<Limits>,
+    workers: usize,
+}
+
+impl Bound {
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `shutdown` is ready; then lets running exchanges finish for a while. Dropping the returned
+    /// future ends everything at once. Control handlers run on the runtime that polls it.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+        let (progress, stage) = watch::channel(At::Open);
+        let stage = Stage(stage);
+        let rooms = Arc::new(Rooms::new(self.doors.clone(), self.control.clone(), Handle::current(), stage.clone()));
+        let workers: Vec<Worker> = (0..self.workers)
+            .map(|number| self.start_worker(number, rooms.clone(), stage.clone()))
+            .collect::<io::Result<_>>()?;
+
+        let Self { listener, limits, .. } = self;
+        accept(listener, &workers, shutdown).await;
+
+        let _ = progress.send(At::Closing);
+        let ended: Vec<oneshot::Receiver<Infallible>> = workers.into_iter().map(|worker| worker.ended).collect();
+        let all_ended = async {
+            for worker in ended {
+                let _ = worker.await;
+            }
+        };
+        let mut all_ended = pin!(all_ended);
+        if tokio::time::timeout(limits.shutdown_grace, &mut all_ended).await.is_err() {
+            tracing::info!("some exchanges were still running and are cut now");
+            let _ = progress.send(At::Over);
+            all_ended.await;
+        }
+        Ok(())
+    }
+
+    fn start_worker(&self, number: usize, rooms: Arc<Rooms>, stage: Stage) -> io::Result<Worker> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let (sockets, accepted) = mpsc::unbounded_channel();
+        let (alive, ended) = oneshot::channel();
+        let proxy =
+            Proxy::new(self.doors.clone(), self.observer.clone(), self.target.clone(), self.limits.body_idle_timeout);
+        let house = Arc::new(House::new(proxy, rooms));
+        let limits = self.limits.clone();
+        thread::Builder::new().name(format!("ctx-worker-{number}")).spawn(move || {
+            let _alive: oneshot::Sender<Infallible> = alive;
+            work(&runtime, accepted, &house, &limits, stage);
+            // A name lookup may still hang in the background; nobody waits for it.
+            runtime.shutdown_background();
+        })?;
+        Ok(Worker { sockets, ended })
+    }
+}
+
+async fn accept(listener: TcpListener, workers: &[Worker], shutdown: impl Future<Output = ()>) {
+    let mut shutdown = pin!(shutdown);
+    let mut turn = workers.iter().cycle();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = &mut shutdown => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((socket, _)) => {
+                if let (Ok(socket), Some(worker)) = (socket.into_std(), turn.next()) {
+                    let _ = worker.sockets.send(socket);
+                }
+            }
+            // The client gave up before we came to it: its own affair.
+            Err(error) if is_the_clients(&error) => {}
+            Err(error) => {
+                // Out of files, most likely. Accepting again at once would only burn the processor.
+                tracing::warn!(%error, "cannot accept a connection; trying again shortly");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+fn is_the_clients(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset)
+}
+
+struct Worker {
+    sockets: mpsc::UnboundedSender<std::net::TcpStream>,
+    ended: oneshot::Receiver<Infallible>,
+}
+
+fn work(
+    runtime: &Runtime,
+    mut accepted: mpsc::UnboundedReceiver<std::net::TcpStream>,
+    house: &Arc<House>,
+    limits: &Arc<Limits>,
+    mut stage: Stage,
+) {
+    runtime.block_on(async {
+        // Every connection holds a clone of `busy`; when the last one is gone, `idle` hears it.
+        let (busy, mut idle) = mpsc::channel::<Infallible>(1);
+        while let Some(socket) = accepted.recv().await {
+            let Ok(socket) = TcpStream::from_std(socket) else { continue };
+            let _ = socket.set_nodelay(true);
+            let (busy, mut stage) = (busy.clone(), stage.clone());
+            let closing = Box::pin(async move { stage.closing().await });
+            let served = connection::serve(socket, house.clone(), limits.clone(), closing);
+            tokio::spawn(async move {
+                let _busy = busy;
+                served.await;
+            });
+        }
+        drop(busy);
+        tokio::select! {
+            _ = idle.recv() => {}
+            () = stage.over() => {}
+        }
+    });
+}
+
+/// How far the daemon's life has got, seen from anywhere.
+#[derive(Clone)]
+pub(crate) struct Stage(watch::Receiver<At>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum At {
+    Open,
+    /// No new connections; what runs may finish.
+    Closing,
+    /// What still runs is cut.
+    Over,
+}
+
+impl Stage {
+    pub(crate) async fn closing(&mut self) {
+        self.reach(At::Closing).await;
+    }
+
+    async fn over(&mut self) {
+        self.reach(At::Over).await;
+    }
+
+    /// A sender that is gone means that everything is over.
+    async fn reach(&mut self, at: At) {
+        let _ = self.0.wait_for(|stage| *stage >= at).await;
+    }
+}

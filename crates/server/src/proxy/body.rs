@@ -1,0 +1,234 @@
+//! The two bodies of an exchange as they pass: each chunk is shown to the observer and goes on in the same
+//! breath. Nothing is collected; who reads slowly makes the other side write slowly.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::time::{Instant, Sleep};
+
+use super::answer::Answer;
+use crate::watch::{Ending, RequestEye, ResponseEye};
+
+/// How far the request body got. Shared with the response side: an answer that comes early is handled
+/// differently, and a broken request explains a broken exchange.
+#[derive(Default)]
+pub(super) struct Progress(AtomicU8);
+
+const FLOWING: u8 = 0;
+const COMPLETE: u8 = 1;
+const BROKEN: u8 = 2;
+const STALLED: u8 = 3;
+
+impl Progress {
+    fn set(&self, state: u8) {
+        self.0.store(state, Ordering::Release);
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.0.load(Ordering::Acquire) == COMPLETE
+    }
+
+    /// The client stopped in the middle; nobody else is to blame.
+    pub(super) fn is_broken(&self) -> bool {
+        self.0.load(Ordering::Acquire) == BROKEN
+    }
+
+    pub(super) fn is_stalled(&self) -> bool {
+        self.0.load(Ordering::Acquire) == STALLED
+    }
+}
+
+/// A body that ended before its end. Ends the other side's connection the same way.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    whose: &'static str,
+    reason: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl Cut {
+    pub(super) fn upstream(reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { whose: "upstream", reason: reason.into() }
+    }
+
+    fn client(reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { whose: "client", reason: reason.into() }
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the {} stopped in the middle: {}", self.whose, self.reason)
+    }
+}
+
+impl std::error::Error for Cut {}
+
+/// The client's body on its way to the upstream.
+pub(super) struct RequestBody {
+    incoming: Incoming,
+    eye: RequestEye,
+    progress: Arc<Progress>,
+    silence: Silence,
+}
+
+impl RequestBody {
+    pub(super) fn new(incoming: Incoming, eye: RequestEye, idle_timeout: Duration) -> Self {
+        let progress = Arc::new(Progress(AtomicU8::new(FLOWING)));
+        let mut body = Self { incoming, eye, progress, silence: Silence::new(idle_timeout) };
+        if body.incoming.is_end_stream() {
+            body.finish(COMPLETE);
+        }
+        body
+    }
+
+    pub(super) fn progress(&self) -> Arc<Progress> {
+        self.progress.clone()
+    }
+
+    fn finish(&mut self, state: u8) {
+        self.progress.set(state);
+        self.eye.end(state == COMPLETE);
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        let this = self.get_mut();
+        let Poll::Ready(frame) = Pin::new(&mut this.incoming).poll_frame(context) else {
+            if this.silence.is_too_long(context) {
+                this.finish(STALLED);
+                return Poll::Ready(Some(Err(Cut::client("no more bytes came"))));
+            }
+            return Poll::Pending;
+        };
+        this.silence.is_broken();
+        Poll::Ready(match frame {
+            Some(Ok(frame)) => {
+                if let Some(chunk) = frame.data_ref() {
+                    this.eye.chunk(chunk);
+                }
+                if this.incoming.is_end_stream() {
+                    this.finish(COMPLETE);
+                }
+                Some(Ok(frame))
+            }
+            Some(Err(error)) => {
+                this.finish(BROKEN);
+                Some(Err(Cut::client(error)))
+            }
+            None => {
+                this.finish(COMPLETE);
+                None
+            }
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}
+
+/// Measures how long a body has been silent while somebody waited for it. The timer is set once and moved
+/// only when it rings, so that a busy body costs no timer work.
+struct Silence {
+    limit: Duration,
+    since: Option<Instant>,
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl Silence {
+    fn new(limit: Duration) -> Self {
+        Self { limit, since: None, alarm: None }
+    }
+
+    fn is_broken(&mut self) {
+        self.since = None;
+    }
+
+    fn is_too_long(&mut self, context: &mut Context<'_>) -> bool {
+        let deadline = *self.since.get_or_insert_with(Instant::now) + self.limit;
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        while alarm.as_mut().poll(context).is_ready() {
+            if Instant::now() >= deadline {
+                return true;
+            }
+            alarm.as_mut().reset(deadline);
+        }
+        false
+    }
+}
+
+/// The upstream's body on its way to the client.
+pub(crate) struct AnswerBody {
+    answer: Answer,
+    eye: ResponseEye,
+    shape: Shape,
+}
+
+/// What hyper is told about the body before it flows. It writes a declared length only if it thinks that a
+/// body follows, so an empty body with a declared length pretends to be one until it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    AsItCame,
+    EmptyWithLength,
+    /// Such as a 304: the length is that of a body which is not sent.
+    EmptyWithForeignLength,
+}
+
+impl AnswerBody {
+    pub(super) fn new(answer: Answer, mut eye: ResponseEye, shape: Shape) -> Self {
+        if answer.is_over() {
+            eye.end(Ending::Complete);
+        }
+        Self { answer, eye, shape }
+    }
+
+    pub(crate) fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        if self.answer.is_over() {
+            self.shape = Shape::AsItCame;
+            return Poll::Ready(None);
+        }
+        let Poll::Ready(frame) = self.answer.poll_frame(context) else {
+            return Poll::Pending;
+        };
+        match &frame {
+            Some(Ok(frame)) => {
+                if let Some(chunk) = frame.data_ref() {
+                    self.eye.chunk(chunk);
+                }
+                if self.answer.is_over() {
+                    self.eye.end(Ending::Complete);
+                }
+            }
+            Some(Err(_)) => self.eye.end(Ending::Cut),
+            None => self.eye.end(Ending::Complete),
+        }
+        Poll::Ready(frame)
+    }
+
+    pub(crate) fn is_end_stream(&self) -> bool {
+        self.shape == Shape::AsItCame && self.answer.is_over()
+    }
+
+    pub(crate) fn size_hint(&self) -> SizeHint {
+        match self.shape {
+            Shape::EmptyWithForeignLength => SizeHint::default(),
+            Shape::AsItCame | Shape::EmptyWithLength => self.answer.size_hint(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The one place where errors on the proxied side become responses: always in the provider's own shape, so
+//! that every client knows how to read them, and with a header that says they are ours.
+
+use bytes::Bytes;
+use http::header::{self, HeaderName, HeaderValue};
+use http::{Response, StatusCode};
+use serde_json::json;
+
+use super::connect_error::ConnectError;
+use crate::config::UpstreamUrl;
+
+/// Marks an answer as ours and tells which error it is.
+pub(crate) const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-error");
+
+/// Everything that can go wrong between a client's request and the upstream's answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Unreachable {
+        upstream: UpstreamUrl,
+        cause: ConnectError,
+    },
+    /// The upstream took the request, or part of it, and closed without an answer.
+    NoAnswer {
+        upstream: UpstreamUrl,
+        reason: String,
+    },
+    /// The client stopped sending in the middle of its body.
+    ClientStalled {
+        seconds: u64,
+    },
+    /// The client went away or broke its own framing; nobody reads this answer.
+    ClientBroke,
+    /// `CONNECT` asks for a tunnel, and we are not that kind of proxy.
+    Tunnel,
+    /// A web page of another site is speaking.
+    CrossSite,
+}
+
+impl Failure {
+    pub(crate) fn into_response(self) -> Response<Bytes> {
+        let told = self.tell();
+        tracing::debug!(code = told.code, status = told.status.as_u16(), "answered for the upstream: {}", told.message);
+        told.into_response()
+    }
+
+    fn tell(&self) -> Told {
+        match self {
+            Self::Unreachable { upstream, cause } => Told {
+                status: StatusCode::BAD_GATEWAY,
+                kind: "api_error",
+                code: "upstream-unreachable",
+                message: format!("Context Composer cannot reach {upstream}: {cause}. {}", cause.advice()),
+                permanent: cause.is_permanent(),
+            },
+            Self::NoAnswer { upstream, reason } => Told {
+                status: StatusCode::BAD_GATEWAY,
+                kind: "api_error",
+                code: "upstream-closed",
+                message: format!(
+                    "{upstream} closed the connection without an answer ({reason}). \
+                     The request may have reached it. Try again."
+                ),
+                permanent: false,
+            },
+            Self::ClientStalled { seconds } => Told {
+                status: StatusCode::REQUEST_TIMEOUT,
+                kind: "invalid_request_error",
+                code: "request-stalled",
+                message: format!("The request body stopped for {seconds} s before its end. Send it again."),
+                permanent: false,
+            },
+            Self::ClientBroke => Told::refusal(
+                StatusCode::BAD_REQUEST,
+                "request-broken",
+                "The request body ended before its announced end, or is not well framed. Send it again.",
+            ),
+            Self::Tunnel => Told::refusal(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "no-tunnels",
+                "Context Composer does not open tunnels (CONNECT). Use its address as the base URL of the \
+                 client (ANTHROPIC_BASE_URL), not as its HTTPS_PROXY.",
+            ),
+            Self::CrossSite => Told::refusal(
+                StatusCode::FORBIDDEN,
+                "cross-site",
+                "Context Composer refuses requests from web pages of other sites. \
+                 Use a program on this machine, not a page in a browser.",
+            ),
+        }
+    }
+}
+
+/// The answers that the HTTP parser gives before a request exists.
+pub(crate) fn malformed(status: StatusCode) -> Response<Bytes> {
+    let told = match status {
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Told::refusal(
+            status,
+            "headers-too-large",
+            "The request has too many headers, or they are too long. Send fewer or shorter ones.",
+        ),
+        StatusCode::URI_TOO_LONG => {
+            Told::refusal(status, "address-too-long", "The request's address is too long. Send a shorter one.")
+        }
+        _ => Told::refusal(
+            status,
+            "malformed-request",
+            "The request is not well-formed HTTP/1.1. Check the client, and that it speaks http, not https, here.",
+        ),
+    };
+    told.into_response()
+}
+
+struct Told {
+    status: StatusCode,
+    kind: &'static str,
+    code: &'static str,
+    message: String,
+    permanent: bool,
+}
+
+impl Told {
+    fn refusal(status: StatusCode, code: &'static str, message: &str) -> Self {
+        Self { status, kind: kind_of(status), code, message: message.to_owned(), permanent: false }
+    }
+
+    fn into_response(self) -> Response<Bytes> {
+        let body = json!({
+            "type": "error",
+            "error": { "type": self.kind, "message": self.message },
+            "request_id": null,
+        });
+        let body = Bytes::from(body.to_string());
+        let mut response = Response::new(body);
+        *response.status_mut() = self.status;
+        let length = HeaderValue::from(response.body().len());
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ERROR_HEADER, HeaderValue::from_static(self.code));
+        if self.permanent {
+            // Clients of the provider honour this; otherwise they repeat a 502 for minutes.
+            headers.insert("x-should-retry", HeaderValue::from_static("false"));
+        }
+        headers.insert(header::CONTENT_LENGTH, length);
+        response
+    }
+}
+
+fn kind_of(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::FORBIDDEN => "permission_error",
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE | StatusCode::URI_TOO_LONG => "request_too_large",
+        _ => "invalid_request_error",
+    }
+}

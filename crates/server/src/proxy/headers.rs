@@ -1,0 +1,205 @@
+//! Which headers cross the proxy. Everything does, in the order and spelling it came, except what belongs
+//! to one connection only. Nothing is added. (Values of one name that stood apart come out together, because
+//! the map groups them; among themselves they keep their order.)
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use crate::doors;
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
+
+/// The headers of a request as they leave: for HTTP/1.1. [`for_http2`] takes away what HTTP/2 forbids.
+pub(super) fn outgoing(headers: HeaderMap, host: &HeaderValue) -> HeaderMap {
+    let named = Named::by(&headers);
+    let wants_trailers = asks_for_trailers(&headers);
+    let has_host = headers.contains_key(header::HOST);
+    let mut outgoing = rebuild(headers, |name, value| match *name {
+        header::HOST => Some(host.clone()),
+        header::COOKIE => doors::without_own_cookie(&value).unwrap_or(Some(value)),
+        // The answer's trailers can only come back if they are asked for, and that takes both headers.
+        header::TE if wants_trailers => Some(HeaderValue::from_static("trailers")),
+        header::CONNECTION if wants_trailers => Some(HeaderValue::from_static("TE")),
+        header::PROXY_AUTHORIZATION => None,
+        _ if is_hop_by_hop(name) || named.contains(name) => None,
+        _ => Some(value),
+    });
+    if !has_host {
+        outgoing.insert(header::HOST, host.clone());
+    }
+    outgoing
+}
+
+/// HTTP/2 frames its own bodies and names its own authority.
+pub(super) fn for_http2(headers: &mut HeaderMap) {
+    *headers = rebuild(std::mem::take(headers), |name, value| match *name {
+        header::HOST | header::CONNECTION | header::TRANSFER_ENCODING => None,
+        _ => Some(value),
+    });
+}
+
+/// The headers of a response as they go back to the client.
+pub(super) fn returning(headers: HeaderMap) -> HeaderMap {
+    // Most answers have nothing to drop: leave those exactly as they are.
+    let chunked = headers.contains_key(header::TRANSFER_ENCODING);
+    if !headers.keys().any(|name| is_hop_by_hop(name) || (chunked && *name == header::CONTENT_LENGTH)) {
+        return headers;
+    }
+    let named = Named::by(&headers);
+    rebuild(headers, |name, value| match *name {
+        // Two framings contradict each other; the chunked one is what was read.
+        header::CONTENT_LENGTH if chunked => None,
+        _ if is_hop_by_hop(name) || named.contains(name) => None,
+        _ => Some(value),
+    })
+}
+
+/// Filters into a new map, because removing from a map moves its last entry into the gap.
+fn rebuild(headers: HeaderMap, mut keep: impl FnMut(&HeaderName, HeaderValue) -> Option<HeaderValue>) -> HeaderMap {
+    let mut rebuilt = HeaderMap::with_capacity(headers.keys_len());
+    let mut current: Option<HeaderName> = None;
+    let mut is_first = true;
+    for (name, value) in headers {
+        if name.is_some() {
+            current = name;
+            is_first = true;
+        }
+        let Some(name) = &current else { continue };
+        // `TE` and `Connection` are rewritten as a whole: one value stands for all.
+        let is_rewritten = matches!(*name, header::TE | header::CONNECTION | header::HOST);
+        if is_rewritten && !is_first {
+            continue;
+        }
+        is_first = false;
+        if let Some(value) = keep(name, value) {
+            rebuilt.append(name.clone(), value);
+        }
+    }
+    rebuilt
+}
+
+/// `transfer-encoding` is not here: it is framing, and hyper frames anew from it. `trailer` announces what
+/// the body will bring, so it travels with the body.
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    matches!(*name, header::CONNECTION | header::UPGRADE | header::TE)
+        || *name == KEEP_ALIVE
+        || *name == PROXY_CONNECTION
+        || *name == HTTP2_SETTINGS
+}
+
+fn asks_for_trailers(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(header::TE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|line| line.split(','))
+        .any(|coding| coding.trim().eq_ignore_ascii_case("trailers"))
+}
+
+/// The headers that `Connection` names as its own.
+struct Named(Vec<HeaderName>);
+
+impl Named {
+    fn by(headers: &HeaderMap) -> Self {
+        let names = headers
+            .get_all(header::CONNECTION)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|line| line.split(','))
+            .filter_map(|name| HeaderName::try_from(name.trim()).ok())
+            .filter(|name| *name != KEEP_ALIVE && name.as_str() != "close")
+            // Nobody may talk a message out of its framing or its addressee.
+            .filter(|name| {
+                !matches!(*name, header::HOST | header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::TE)
+            })
+            .collect();
+        Self(names)
+    }
+
+    fn contains(&self, name: &HeaderName) -> bool {
+        self.0.contains(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    fn list(headers: &HeaderMap) -> Vec<(&str, &str)> {
+        headers.iter().map(|(name, value)| (name.as_str(), value.to_str().expect("text"))).collect()
+    }
+
+    const HOST: HeaderValue = HeaderValue::from_static("upstream:1");
+
+    #[test]
+    fn a_request_keeps_its_order_when_headers_in_the_middle_go() {
+        let headers = map(&[
+            ("accept", "*/*"),
+            ("connection", "keep-alive, x-private"),
+            ("keep-alive", "timeout=5"),
+            ("x-private", "1"),
+            ("host", "localhost:8788"),
+            ("upgrade", "websocket"),
+            ("te", "gzip"),
+            ("proxy-authorization", "Basic eA=="),
+            ("content-length", "5"),
+            ("x-last", "z"),
+        ]);
+        assert_eq!(
+            list(&outgoing(headers, &HOST)),
+            [("accept", "*/*"), ("host", "upstream:1"), ("content-length", "5"), ("x-last", "z")]
+        );
+    }
+
+    #[test]
+    fn connection_cannot_name_away_the_framing_or_the_host() {
+        let headers = map(&[("connection", "host, content-length"), ("host", "a"), ("content-length", "5")]);
+        assert_eq!(list(&outgoing(headers, &HOST)), [("host", "upstream:1"), ("content-length", "5")]);
+    }
+
+    #[test]
+    fn a_request_for_trailers_is_passed_on_with_its_connection_option() {
+        let headers = map(&[("te", "gzip"), ("te", "trailers"), ("connection", "TE, close"), ("host", "a")]);
+        let mut headers = outgoing(headers, &HOST);
+        assert_eq!(list(&headers), [("te", "trailers"), ("connection", "TE"), ("host", "upstream:1")]);
+        for_http2(&mut headers);
+        assert_eq!(list(&headers), [("te", "trailers")]);
+    }
+
+    #[test]
+    fn a_request_without_a_host_gets_one() {
+        assert_eq!(list(&outgoing(map(&[("accept", "*/*")]), &HOST)), [("accept", "*/*"), ("host", "upstream:1")]);
+    }
+
+    #[test]
+    fn a_response_loses_only_what_belongs_to_its_connection() {
+        let headers = map(&[
+            ("set-cookie", "a=1"),
+            ("set-cookie", "b=2"),
+            ("connection", "close"),
+            ("transfer-encoding", "chunked"),
+            ("content-length", "7"),
+            ("proxy-authenticate", "Basic"),
+            ("request-id", "req_1"),
+        ]);
+        assert_eq!(
+            list(&returning(headers)),
+            [
+                ("set-cookie", "a=1"),
+                ("set-cookie", "b=2"),
+                ("transfer-encoding", "chunked"),
+                ("proxy-authenticate", "Basic"),
+                ("request-id", "req_1"),
+            ]
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! The forwarding proxy. [`Proxy::forward`] is the life of a request from top to bottom; the files beside it
+//! hold one concern each. Nothing here parses a body: whoever wants to know looks through [`crate::watch`].
+
+mod answer;
+mod body;
+mod connect;
+mod connect_error;
+pub(crate) mod errors;
+mod headers;
+mod pool;
+mod trust;
+mod upstream;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{self, HeaderMap};
+use http::uri::PathAndQuery;
+use http::{Method, Request, Response, StatusCode, Uri, Version};
+use hyper::body::Incoming;
+use hyper::ext::ReasonPhrase;
+
+use self::answer::Answer;
+pub(crate) use self::body::AnswerBody;
+use self::body::{RequestBody, Shape};
+pub use self::connect_error::SetupError;
+use self::errors::Failure;
+pub use self::trust::TrustError;
+pub(crate) use self::upstream::Target;
+use self::upstream::{SendError, Upstream};
+use crate::doors::Doors;
+use crate::secret;
+use crate::watch::{Ending, Observer, RequestEye, RequestHead, ResponseEye, Watch};
+
+/// One worker's proxy: everything it needs to forward, and a pool of connections that is its own.
+pub(crate) struct Proxy {
+    doors: Arc<Doors>,
+    observer: Arc<dyn Observer>,
+    upstream: Upstream,
+    body_idle_timeout: Duration,
+}
+
+impl Proxy {
+    pub(crate) fn new(
+        doors: Arc<Doors>,
+        observer: Arc<dyn Observer>,
+        target: Arc<Target>,
+        body_idle_timeout: Duration,
+    ) -> Self {
+        Self { doors, observer, upstream: Upstream::new(target), body_idle_timeout }
+    }
+
+    pub(crate) async fn forward(&self, request: Request<Incoming>) -> Result<Response<AnswerBody>, Failure> {
+        let (mut head, incoming) = request.into_parts();
+        secret::seal(&mut head.headers);
+
+        // Refuse what cannot come from a program that means us, before anybody looks at it.
+        if head.method == Method::CONNECT {
+            return Err(Failure::Tunnel);
+        }
+        self.doors.admit_proxied(&head.headers).map_err(|_| Failure::CrossSite)?;
+
+        // Let the observer decide whether it watches. From here on its two halves travel with the bodies,
+        // and are told how it ended even if this function is dropped because the client left.
+        let watch = self.observer.begin(&RequestHead::new(&head.method, &head.uri, &head.headers));
+        let (request_eye, mut response_eye) = eyes(watch);
+
+        // Readdress the head. It keeps its order and spelling: the names' spelling is in its extensions.
+        let target = self.upstream.target();
+        let is_head = head.method == Method::HEAD;
+        head.uri = readdress(&head.uri, target.url.base_path());
+        head.headers = headers::outgoing(head.headers, &target.host);
+
+        // Send it while it arrives. Dropping this future drops the upstream connection or stream with it:
+        // a client that leaves takes its request along.
+        let body = RequestBody::new(incoming, request_eye, self.body_idle_timeout);
+        let progress = body.progress();
+        let sent = self.upstream.send(Request::from_parts(head, body)).await;
+        let response = match sent {
+            Ok(response) if response.status() != StatusCode::SWITCHING_PROTOCOLS => response,
+            other => {
+                let failure = if progress.is_stalled() {
+                    Failure::ClientStalled { seconds: self.body_idle_timeout.as_secs() }
+                } else if progress.is_broken() {
+                    Failure::ClientBroke
+                } else {
+                    self.failure(other.err())
+                };
+                let is_ours = matches!(failure, Failure::ClientStalled { .. } | Failure::ClientBroke);
+                response_eye.end(if is_ours { Ending::Cancelled } else { Ending::Unreachable });
+                return Err(failure);
+            }
+        };
+
+        // Hand the answer back as it comes, trailers and all.
+        Ok(hand_back(response, response_eye, is_head))
+    }
+
+    fn failure(&self, error: Option<SendError>) -> Failure {
+        let upstream = self.upstream.target().url.clone();
+        match error {
+            Some(SendError::Connect(cause)) => Failure::Unreachable { upstream, cause },
+            Some(SendError::Broken(error)) => Failure::NoAnswer { upstream, reason: error.to_string() },
+            None => Failure::NoAnswer { upstream, reason: "it changed the protocol unasked".to_owned() },
+        }
+    }
+}
+
+fn eyes(watch: Option<Watch>) -> (RequestEye, ResponseEye) {
+    match watch {
+        Some(watch) => (RequestEye::new(Some(watch.request)), ResponseEye::new(Some(watch.response))),
+        None => (RequestEye::new(None), ResponseEye::new(None)),
+    }
+}
+
+/// The path and query as they came, after the upstream's base path. `*` (as in `OPTIONS *`) stays alone.
+fn readdress(uri: &Uri, base_path: &str) -> Uri {
+    let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+    if base_path.is_empty() || path.as_str() == "*" {
+        return Uri::from(path);
+    }
+    let joined = format!("{base_path}{path}");
+    PathAndQuery::try_from(joined).map_or_else(|_| Uri::from(path), Uri::from)
+}
+
+fn hand_back(response: Response<Answer>, mut eye: ResponseEye, is_head: bool) -> Response<AnswerBody> {
+    let (mut head, answer) = response.into_parts();
+    eye.head(head.status, &head.headers);
+    // Each side of a proxy speaks its own version.
+    let from_http2 = head.version == Version::HTTP_2;
+    head.version = Version::HTTP_11;
+    head.headers = headers::returning(head.headers);
+    if from_http2 && head.status.canonical_reason().is_none() {
+        // HTTP/2 has no reason phrases; better none than an invented one.
+        head.extensions.insert(ReasonPhrase::from_static(b""));
+    }
+    let shape = shape(head.status, &head.headers, answer.is_over(), is_head);
+    Response::from_parts(head, AnswerBody::new(answer, eye, shape))
+}
+
+fn shape(status: StatusCode, headers: &HeaderMap, is_empty: bool, is_head: bool) -> Shape {
+    if !is_empty || is_head || !headers.contains_key(header::CONTENT_LENGTH) {
+        Shape::AsItCame
+    } else if matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
+        Shape::EmptyWithForeignLength
+    } else {
+        Shape::EmptyWithLength
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_path_comes_first_and_the_rest_stays_as_it_was() {
+        let readdressed = |uri: &str, base: &str| readdress(&uri.parse().expect("a uri"), base).to_string();
+        assert_eq!(readdressed("/v1/messages?beta=true", ""), "/v1/messages?beta=true");
+        assert_eq!(readdressed("/v1/messages?beta=true", "/team/a"), "/team/a/v1/messages?beta=true");
+        assert_eq!(readdressed("//a//../b/%2e%2E?x=%zz&&y", "/s"), "/s//a//../b/%2e%2E?x=%zz&&y");
+        assert_eq!(readdressed("http://localhost:8788/v1", ""), "/v1");
+        assert_eq!(readdressed("*", "/team"), "*");
+    }
+}

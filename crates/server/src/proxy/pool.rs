@@ -1,0 +1,201 @@
+//! Connections to the upstream, and where they rest between requests. HTTP/1.1 connections are lent to one
+//! exchange at a time and *driven by it*: the task that serves the client also moves the bytes of its upstream
+//! connection, so no byte waits for another task to wake up. HTTP/2 connections are shared and drive themselves.
+//!
+//! Each worker thread has a pool of its own: connections never change threads.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant, SystemTime};
+
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::TokioIo;
+
+use super::body::RequestBody;
+use super::wire::Wire;
+
+/// Upstreams allow at least this many streams on one connection; beyond it a further connection is opened
+/// instead of letting a request wait for another one's end.
+const STREAMS_PER_CONNECTION: usize = 100;
+
+/// One HTTP/1.1 connection together with the state machine that drives it.
+pub(super) struct Line {
+    pub(super) sender: http1::SendRequest<RequestBody>,
+    driver: http1::Connection<TokioIo<Wire>, RequestBody>,
+    is_over: bool,
+}
+
+impl Line {
+    pub(super) fn new(
+        sender: http1::SendRequest<RequestBody>,
+        driver: http1::Connection<TokioIo<Wire>, RequestBody>,
+    ) -> Self {
+        Self { sender, driver, is_over: false }
+    }
+
+    /// Moves whatever can be moved on the socket, in both directions.
+    pub(super) fn drive(&mut self, context: &mut Context<'_>) {
+        if !self.is_over && Pin::new(&mut self.driver).poll(context).is_ready() {
+            self.is_over = true;
+        }
+    }
+
+    /// Nothing under way and the upstream still there: fit for the next request.
+    pub(super) fn is_free(&self) -> bool {
+        !self.is_over && self.sender.is_ready()
+    }
+
+    /// Lets the connection run on its own, for the rare exchange in which both directions stay open.
+    pub(super) fn let_go(self) -> http1::SendRequest<RequestBody> {
+        let Self { sender, driver, is_over } = self;
+        if !is_over {
+            tokio::spawn(async move {
+                if let Err(error) = driver.await {
+                    tracing::debug!(%error, "an upstream connection ended");
+                }
+            });
+        }
+        sender
+    }
+}
+
+/// An HTTP/2 connection in use by one more stream. Gives its place back when dropped.
+pub(super) struct Seat {
+    pub(super) sender: http2::SendRequest<RequestBody>,
+    usage: Arc<Usage>,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        *lock(&self.usage.rested) = Rest::begin();
+        self.usage.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+struct Usage {
+    streams: AtomicUsize,
+    rested: Mutex<Rest>,
+}
+
+struct Shared {
+    sender: http2::SendRequest<RequestBody>,
+    usage: Arc<Usage>,
+}
+
+impl Shared {
+    fn seat(&self) -> Option<Seat> {
+        if self.sender.is_closed() || self.usage.streams.load(Ordering::Relaxed) >= STREAMS_PER_CONNECTION {
+            return None;
+        }
+        self.usage.streams.fetch_add(1, Ordering::Relaxed);
+        Some(Seat { sender: self.sender.clone(), usage: self.usage.clone() })
+    }
+
+    fn is_wanted(&self, limit: Duration) -> bool {
+        let in_use = self.usage.streams.load(Ordering::Relaxed) > 0;
+        !self.sender.is_closed() && (in_use || !lock(&self.usage.rested).is_longer_than(limit))
+    }
+}
+
+/// A connection that is there already.
+pub(super) enum Existing {
+    Line(Line),
+    Seat(Seat),
+}
+
+pub(super) struct Pool {
+    limit: Duration,
+    resting: Mutex<Resting>,
+}
+
+#[derive(Default)]
+struct Resting {
+    lines: Vec<(Line, Rest)>,
+    shared: Vec<Shared>,
+    is_swept: bool,
+}
+
+impl Pool {
+    pub(super) fn new(limit: Duration) -> Arc<Self> {
+        Arc::new(Self { limit, resting: Mutex::default() })
+    }
+
+    /// The connection that rested shortest is the likeliest to be alive.
+    pub(super) async fn take(&self) -> Option<Existing> {
+        loop {
+            let (mut line, rest) = {
+                let mut resting = lock(&self.resting);
+                if let Some(seat) = resting.shared.iter().find_map(Shared::seat) {
+                    return Some(Existing::Seat(seat));
+                }
+                resting.lines.pop()?
+            };
+            // The upstream may have hung up meanwhile; that shows only when somebody looks.
+            poll_fn(|context| Poll::Ready(line.drive(context))).await;
+            if line.is_free() && !rest.is_longer_than(self.limit) {
+                return Some(Existing::Line(line));
+            }
+        }
+    }
+
+    pub(super) fn rest(self: &Arc<Self>, line: Line) {
+        let mut resting = lock(&self.resting);
+        resting.lines.push((line, Rest::begin()));
+        self.sweep_soon(&mut resting);
+    }
+
+    /// Shares a new HTTP/2 connection and takes the first seat on it.
+    pub(super) fn share(self: &Arc<Self>, sender: http2::SendRequest<RequestBody>) -> Seat {
+        let usage = Arc::new(Usage { streams: AtomicUsize::new(1), rested: Mutex::new(Rest::begin()) });
+        let mut resting = lock(&self.resting);
+        resting.shared.push(Shared { sender: sender.clone(), usage: usage.clone() });
+        self.sweep_soon(&mut resting);
+        Seat { sender, usage }
+    }
+
+    /// One sweeper at a time, and none while nothing rests: an idle daemon does not wake up.
+    fn sweep_soon(self: &Arc<Self>, resting: &mut Resting) {
+        if !std::mem::replace(&mut resting.is_swept, true) {
+            tokio::spawn(sweep(Arc::downgrade(self), self.limit));
+        }
+    }
+}
+
+async fn sweep(pool: Weak<Pool>, limit: Duration) {
+    loop {
+        tokio::time::sleep(limit / 2).await;
+        let Some(pool) = pool.upgrade() else { return };
+        let mut resting = lock(&pool.resting);
+        resting.lines.retain(|(_, rest)| !rest.is_longer_than(limit));
+        resting.shared.retain(|shared| shared.is_wanted(limit));
+        if resting.lines.is_empty() && resting.shared.is_empty() {
+            resting.is_swept = false;
+            return;
+        }
+    }
+}
+
+/// Since when a connection rests, by two clocks: the steady one stands still while the machine sleeps, and
+/// after waking up every connection that looks young is dead.
+struct Rest {
+    steady: Instant,
+    wall: SystemTime,
+}
+
+impl Rest {
+    fn begin() -> Self {
+        Self { steady: Instant::now(), wall: SystemTime::now() }
+    }
+
+    fn is_longer_than(&self, limit: Duration) -> bool {
+        self.steady.elapsed() > limit || self.wall.elapsed().is_ok_and(|rest| rest > limit)
+    }
+}
+
+/// Nothing that holds these locks can panic half-way, so a poisoned one is as good as new.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,82 @@
+//! Whom we believe: the system's certificate authorities, the bundled ones where the system has none, and
+//! the extra files the user names.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
+
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    #[error("cannot read the certificate file {path}: {reason}; check the path, it must be a PEM file")]
+    File { path: PathBuf, reason: String },
+    #[error("the certificate file {path} holds no certificate; it must be a PEM file with authorities to trust")]
+    Empty { path: PathBuf },
+    #[error("TLS cannot be set up: {0}")]
+    Setup(#[from] rustls::Error),
+}
+
+/// The settings for connections to the upstream, and for those to a proxy that speaks TLS itself.
+pub(super) struct Trust {
+    pub(super) upstream: Arc<ClientConfig>,
+    pub(super) proxy: Arc<ClientConfig>,
+}
+
+impl Trust {
+    pub(super) fn load(extra: &[PathBuf], http2: bool) -> Result<Self, TrustError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let proxy = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(authorities(extra)?)
+            .with_no_client_auth();
+        let mut upstream = proxy.clone();
+        upstream.alpn_protocols =
+            if http2 { vec![b"h2".to_vec(), b"http/1.1".to_vec()] } else { vec![b"http/1.1".to_vec()] };
+        Ok(Self { upstream: Arc::new(upstream), proxy: Arc::new(proxy) })
+    }
+}
+
+fn authorities(extra: &[PathBuf]) -> Result<RootCertStore, TrustError> {
+    let mut authorities = RootCertStore::empty();
+    let system = rustls_native_certs::load_native_certs();
+    for error in &system.errors {
+        tracing::debug!(%error, "a system certificate could not be read");
+    }
+    authorities.add_parsable_certificates(system.certs);
+    if authorities.is_empty() {
+        authorities.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    for path in extra {
+        let unreadable = |reason: String| TrustError::File { path: path.clone(), reason };
+        let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(path)
+            .and_then(Iterator::collect)
+            .map_err(|error| unreadable(error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(TrustError::Empty { path: path.clone() });
+        }
+        for certificate in certificates {
+            authorities.add(certificate).map_err(|error| unreadable(error.to_string()))?;
+        }
+    }
+    Ok(authorities)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_or_empty_certificate_file_is_named_in_the_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let missing = folder.path().join("missing.pem");
+        let error = authorities(&[missing]).expect_err("refused").to_string();
+        assert!(error.contains("missing.pem"), "{error}");
+
+        let empty = folder.path().join("empty.pem");
+        std::fs::write(&empty, "no certificate").expect("written");
+        let error = authorities(&[empty]).expect_err("refused").to_string();
+        assert!(error.contains("empty.pem") && error.contains("holds no certificate"), "{error}");
+    }
+}

@@ -1,0 +1,193 @@
+//! Sends one request to the upstream and brings back its answer: chooses or opens a connection, gives the
+//! request the form that connection needs, and keeps the connection for the next one.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use http::header::{self, HeaderValue};
+use http::uri::PathAndQuery;
+use http::{Request, Response, Uri, Version};
+use hyper::body::Incoming;
+use hyper::client::conn::{TrySendError, http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+
+use super::answer::{Answer, Via};
+use super::body::RequestBody;
+use super::connect::Connector;
+use super::connect_error::{ConnectError, SetupError};
+use super::headers;
+use super::pool::{Existing, Line, Pool, Seat};
+use crate::config::{self, Limits, UpstreamUrl};
+
+/// One stalled client may hold this much of an HTTP/2 connection's window; the connection's own window is
+/// large enough that a hundred of them do not stop the others.
+const STREAM_WINDOW: u32 = 512 * 1024;
+const CONNECTION_WINDOW: u32 = 64 * 1024 * 1024;
+
+/// Everything about the upstream that all workers share.
+pub(crate) struct Target {
+    pub(super) url: UpstreamUrl,
+    pub(super) host: HeaderValue,
+    connector: Connector,
+    limits: Limits,
+}
+
+impl Target {
+    pub(crate) fn new(upstream: &config::Upstream, limits: &Limits) -> Result<Self, SetupError> {
+        let url = upstream.url.clone();
+        let host =
+            HeaderValue::from_str(url.authority().as_str()).map_err(|_| SetupError::Host(url.host().to_owned()))?;
+        let connector = Connector::new(upstream, limits.connect_timeout)?;
+        Ok(Self { url, host, connector, limits: limits.clone() })
+    }
+}
+
+/// One worker's view of the upstream.
+pub(super) struct Upstream {
+    target: Arc<Target>,
+    pool: Arc<Pool>,
+}
+
+#[derive(Debug)]
+pub(super) enum SendError {
+    Connect(ConnectError),
+    /// The connection broke between the request and the answer's head.
+    Broken(hyper::Error),
+}
+
+enum Connection {
+    Line(Line),
+    Seat(Seat),
+}
+
+impl Upstream {
+    pub(super) fn new(target: Arc<Target>) -> Self {
+        let pool = Pool::new(target.limits.pool_idle_timeout);
+        Self { target, pool }
+    }
+
+    pub(super) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    pub(super) async fn send(&self, mut request: Request<RequestBody>) -> Result<Response<Answer>, SendError> {
+        // A resting connection may have died unnoticed. As long as nothing of the request was sent on it,
+        // the request comes back and another connection gets it; in all other cases we never repeat.
+        while let Some(existing) = self.pool.take().await {
+            let connection = match existing {
+                Existing::Line(line) => Connection::Line(line),
+                Existing::Seat(seat) => Connection::Seat(seat),
+            };
+            match self.exchange(connection, request).await {
+                Ok(response) => return Ok(response),
+                Err(mut failed) => match failed.take_message() {
+                    Some(unsent) => request = unsent,
+                    None => return Err(SendError::Broken(failed.into_error())),
+                },
+            }
+        }
+        let connection = self.open().await?;
+        let exchanged = self.exchange(connection, request).await;
+        exchanged.map_err(|failed| SendError::Broken(failed.into_error()))
+    }
+
+    async fn open(&self) -> Result<Connection, SendError> {
+        let wire = self.target.connector.connect().await.map_err(SendError::Connect)?;
+        if wire.is_http2() {
+            let (sender, driver) = http2::Builder::new(TokioExecutor::new())
+                .timer(TokioTimer::new())
+                .initial_stream_window_size(STREAM_WINDOW)
+                .initial_connection_window_size(CONNECTION_WINDOW)
+                .keep_alive_interval(Duration::from_secs(20))
+                .keep_alive_timeout(Duration::from_secs(20))
+                .handshake(TokioIo::new(wire))
+                .await
+                .map_err(SendError::Broken)?;
+            tokio::spawn(async move {
+                if let Err(error) = driver.await {
+                    tracing::debug!(%error, "an upstream connection ended");
+                }
+            });
+            return Ok(Connection::Seat(self.pool.share(sender)));
+        }
+        let (sender, driver) = http1::Builder::new()
+            .preserve_header_case(true)
+            .max_headers(self.target.limits.max_headers)
+            .handshake(TokioIo::new(wire))
+            .await
+            .map_err(SendError::Broken)?;
+        Ok(Connection::Line(Line::new(sender, driver)))
+    }
+
+    async fn exchange(
+        &self,
+        connection: Connection,
+        mut request: Request<RequestBody>,
+    ) -> Result<Response<Answer>, TrySendError<Request<RequestBody>>> {
+        let progress = request.body().progress();
+        let (response, via) = match connection {
+            Connection::Line(mut line) => {
+                self.address_http1(&mut request);
+                let response = converse(&mut line, request).await?;
+                let via = if progress.is_complete() {
+                    Via::Line(line, self.pool.clone())
+                } else {
+                    // The answer came before the request was through. From here on the two directions must
+                    // not wait for each other, so the connection gets a task of its own.
+                    Via::Alone(line.let_go())
+                };
+                (response, via)
+            }
+            Connection::Seat(mut seat) => {
+                self.address_http2(&mut request);
+                let response = seat.sender.try_send_request(request).await?;
+                (response, Via::Seat(seat))
+            }
+        };
+        Ok(response.map(|incoming| Answer::new(incoming, via, progress)))
+    }
+
+    fn address_http1(&self, request: &mut Request<RequestBody>) {
+        *request.version_mut() = Version::HTTP_11;
+        request.headers_mut().entry(header::HOST).or_insert_with(|| self.target.host.clone());
+        let Some(credentials) = self.target.connector.forwards() else { return };
+        // A forwarding proxy wants the whole address in the first line.
+        *request.uri_mut() = self.absolute(request.uri());
+        if let Some(credentials) = credentials {
+            request.headers_mut().insert(header::PROXY_AUTHORIZATION, credentials.clone());
+        }
+    }
+
+    fn address_http2(&self, request: &mut Request<RequestBody>) {
+        *request.version_mut() = Version::HTTP_2;
+        *request.uri_mut() = self.absolute(request.uri());
+        headers::for_http2(request.headers_mut());
+    }
+
+    fn absolute(&self, uri: &Uri) -> Uri {
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = Some(self.target.url.scheme().clone());
+        parts.authority = Some(self.target.url.authority().clone());
+        parts.path_and_query = Some(uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/")));
+        Uri::from_parts(parts).unwrap_or_else(|_| uri.clone())
+    }
+}
+
+/// Sends on an HTTP/1.1 connection, driving it until the head of the answer is there.
+async fn converse(
+    line: &mut Line,
+    request: Request<RequestBody>,
+) -> Result<Response<Incoming>, TrySendError<Request<RequestBody>>> {
+    let mut answer = pin!(line.sender.try_send_request(request));
+    poll_fn(|context| {
+        line.drive(context);
+        match answer.as_mut().poll(context) {
+            Poll::Ready(answer) => Poll::Ready(answer),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}

@@ -1,0 +1,101 @@
+//! The words of the control API that do not belong to any one handler: its error shape and its refusals.
+
+use axum::body::Body;
+use axum::response::IntoResponse;
+use http::header::{self, HeaderValue};
+use http::{Response, StatusCode};
+use serde_json::json;
+
+use super::json;
+use crate::doors::Refusal;
+use crate::proxy::errors::ERROR_HEADER;
+
+/// What every control handler answers when it cannot do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ControlError {
+    pub status: StatusCode,
+    /// Stable, for programs.
+    pub code: &'static str,
+    /// One sentence, for people.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl ControlError {
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), hint: hint.into() }
+    }
+}
+
+impl IntoResponse for ControlError {
+    fn into_response(self) -> Response<Body> {
+        let mut response =
+            json(self.status, &json!({ "error": { "code": self.code, "message": self.message, "hint": self.hint } }));
+        response.headers_mut().insert(ERROR_HEADER, HeaderValue::from_static(self.code));
+        response
+    }
+}
+
+pub(super) fn refused(refusal: Refusal) -> Response<Body> {
+    let error = match refusal {
+        Refusal::TokenMissing => ControlError::new(
+            StatusCode::UNAUTHORIZED,
+            "token-needed",
+            "The control API needs the daemon's token.",
+            "Send it as `Authorization: Bearer …`; it is in the file `token` of the daemon's home. The ctx commands do.",
+        ),
+        Refusal::TokenWrong => ControlError::new(
+            StatusCode::UNAUTHORIZED,
+            "token-wrong",
+            "This is not the token of this daemon.",
+            "Read it from the file `token` of the daemon's home; `--home` or CTX_HOME may point to another one.",
+        ),
+        Refusal::ForeignHost => ControlError::new(
+            StatusCode::FORBIDDEN,
+            "foreign-host",
+            "The request was addressed to another host name.",
+            "Use the address that the daemon listens on, or localhost.",
+        ),
+        Refusal::ForeignOrigin => ControlError::new(
+            StatusCode::FORBIDDEN,
+            "cross-site",
+            "Web pages of other sites may not use the control API.",
+            "Open the page with `ctx ui`.",
+        ),
+    };
+    let mut response = error.into_response();
+    if response.status() == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+pub(super) fn failed() -> Response<Body> {
+    ControlError::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "internal",
+        "The daemon could not finish this; it is a defect.",
+        "Forwarding goes on. Please report it with the daemon's log.",
+    )
+    .into_response()
+}
+
+pub(super) async fn unknown_path() -> ControlError {
+    ControlError::new(
+        StatusCode::NOT_FOUND,
+        "unknown-path",
+        "The control API has no such path.",
+        "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",
+    )
+}
+
+pub(super) async fn wrong_method() -> ControlError {
+    ControlError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "wrong-method",
+        "This path of the control API does not take this method.",
+        "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",
+    )
+}

@@ -1,0 +1,103 @@
+//! Our own rooms: the control API and the page. Every request passes its door here, once, before anything
+//! behind it sees the request; a handler cannot be reached in any other way.
+
+mod control;
+mod embedded;
+mod page;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::{self, HeaderName, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use tokio::runtime::Handle;
+use tower_service::Service;
+
+pub use self::control::ControlError;
+pub use self::embedded::is_embedded as page_is_embedded;
+use crate::doors::{Doors, PagePass, Refusal};
+use crate::listen::Stage;
+use crate::reply::Reply;
+
+const NO_SNIFF: HeaderName = header::X_CONTENT_TYPE_OPTIONS;
+
+pub(crate) struct Rooms {
+    doors: Arc<Doors>,
+    router: Router,
+    /// Handlers run here and not on the worker that accepted the request: one that computes for a while
+    /// must not hold up the streams of that worker.
+    runtime: Handle,
+    stage: Stage,
+}
+
+impl Rooms {
+    /// `control` has its routes relative to `/control/v1`.
+    pub(crate) fn new(doors: Arc<Doors>, control: Router, runtime: Handle, stage: Stage) -> Self {
+        let control = control.fallback(control::unknown_path).method_not_allowed_fallback(control::wrong_method);
+        let router = Router::new().nest("/control/v1", control).fallback(control::unknown_path);
+        Self { doors, router, runtime, stage }
+    }
+
+    pub(crate) async fn control(&self, request: Request<Incoming>) -> Response<Reply> {
+        let (head, incoming) = request.into_parts();
+        if let Err(refusal) = self.doors.admit_control(&head) {
+            return self.room(control::refused(refusal));
+        }
+        let request = Request::from_parts(head, Body::new(incoming));
+        let mut router = self.router.clone();
+        let handled = self.runtime.spawn(async move { router.call(request).await });
+        let mut response = match handled.await {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(panicked) => {
+                tracing::error!(%panicked, "a control handler failed");
+                control::failed()
+            }
+        };
+        let headers = response.headers_mut();
+        headers.insert(NO_SNIFF, HeaderValue::from_static("nosniff"));
+        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        self.room(response)
+    }
+
+    pub(crate) fn page(&self, request: Request<Incoming>) -> Response<Reply> {
+        let (head, _) = request.into_parts();
+        let mut response = match self.doors.admit_page(&head) {
+            _ if head.method != Method::GET && head.method != Method::HEAD => page::wrong_method(),
+            Ok(PagePass::Link) => {
+                let mut response = page::moved(&page::without_token(&head.uri));
+                for cookie in self.doors.cookies() {
+                    response.headers_mut().append(header::SET_COOKIE, cookie);
+                }
+                response
+            }
+            Ok(PagePass::Known) => match head.uri.path().strip_prefix("/ui/") {
+                Some(name) => page::serve(embedded::ASSETS, name),
+                None => page::moved("/ui/"),
+            },
+            Err(Refusal::TokenMissing | Refusal::TokenWrong) => page::needs_link(),
+            Err(Refusal::ForeignHost | Refusal::ForeignOrigin) => page::foreign(),
+        };
+        page::secure(response.headers_mut());
+        if head.method == Method::HEAD {
+            *response.body_mut() = Bytes::new();
+        }
+        response.map(Reply::whole)
+    }
+
+    fn room(&self, response: Response<Body>) -> Response<Reply> {
+        let mut stage = self.stage.clone();
+        let closing = Box::pin(async move { stage.closing().await });
+        response.map(|body| Reply::room(body, closing))
+    }
+}
+
+fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
+    let mut response = Response::new(Body::from(value.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

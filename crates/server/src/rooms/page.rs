@@ -1,0 +1,170 @@
+//! The page: its files, its security headers, and the small pages shown in its place.
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Response, StatusCode, Uri};
+
+use super::embedded::Asset;
+
+const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// No script but ours, in nobody's frame, and no word to other sites about where one came from. There are no
+/// CORS headers, here or anywhere: nobody else's page may read anything.
+pub(super) fn secure(headers: &mut HeaderMap) {
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin"));
+    headers.insert(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin"));
+}
+
+/// A file of the page by its name below `/ui/`. Names without an extension are places inside the page.
+pub(super) fn serve(assets: &'static [Asset], name: &str) -> Response<Bytes> {
+    let find = |wanted: &str| assets.iter().find(|asset| asset.name == wanted);
+    let is_place = !name.rsplit('/').next().unwrap_or_default().contains('.');
+    match find(name).or_else(|| is_place.then(|| find("index.html")).flatten()) {
+        Some(asset) => {
+            let mut response = Response::new(Bytes::from_static(asset.bytes));
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type(asset.name)));
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching(asset.name)));
+            response
+        }
+        None if assets.is_empty() && is_place => small_page(
+            StatusCode::OK,
+            "The page is not in this build",
+            "Everything else works. To get the page, install Node and run <code>cargo xtask run</code> \
+             (or <code>cargo xtask install</code>) in the project's folder: it builds the page and the daemon together.",
+        ),
+        None => small_page(StatusCode::NOT_FOUND, "There is no such file", "Go back to <a href=\"/ui/\">the page</a>."),
+    }
+}
+
+pub(super) fn needs_link() -> Response<Bytes> {
+    small_page(
+        StatusCode::UNAUTHORIZED,
+        "You need the link",
+        "This page is for the owner of the daemon. Run <code>ctx ui</code> in a terminal and open the link that it \
+         prints; the browser then remembers you.",
+    )
+}
+
+pub(super) fn foreign() -> Response<Bytes> {
+    small_page(
+        StatusCode::FORBIDDEN,
+        "This is not the daemon's address",
+        "Run <code>ctx ui</code> in a terminal and open the link that it prints.",
+    )
+}
+
+pub(super) fn wrong_method() -> Response<Bytes> {
+    let mut response = small_page(StatusCode::METHOD_NOT_ALLOWED, "The page can only be read", "Nothing happened.");
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    response
+}
+
+pub(super) fn moved(to: &str) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/ui/"));
+    response.headers_mut().insert(header::LOCATION, to);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The same address without the token, so that it stays neither in the history nor on the screen.
+pub(super) fn without_token(uri: &Uri) -> String {
+    let path = if uri.path() == "/ui" { "/ui/" } else { uri.path() };
+    let rest: Vec<&str> = uri
+        .query()
+        .unwrap_or_default()
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.starts_with("token="))
+        .collect();
+    if rest.is_empty() { path.to_owned() } else { format!("{path}?{}", rest.join("&")) }
+}
+
+fn small_page(status: StatusCode, title: &str, text: &str) -> Response<Bytes> {
+    let html = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n\
+         <title>{title} · Context Composer</title>\n<h1>{title}</h1>\n<p>{text}</p>\n</html>\n"
+    );
+    let mut response = Response::new(Bytes::from(html));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The builder puts a hash into the names below `assets/`: what such a name holds never changes.
+fn caching(name: &str) -> &'static str {
+    if name.starts_with("assets/") { "private, max-age=31536000, immutable" } else { "no-cache" }
+}
+
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit('.').next().unwrap_or_default() {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "json" | "map" => "application/json",
+        "webmanifest" => "application/manifest+json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "webp" => "image/webp",
+        "ico" => "image/x-icon",
+        "woff2" => "font/woff2",
+        "woff" => "font/woff",
+        "wasm" => "application/wasm",
+        "txt" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static ASSETS: &[Asset] = &[
+        Asset { name: "index.html", bytes: b"<!doctype html>" },
+        Asset { name: "assets/app-3f2a9c1b.js", bytes: b"go()" },
+    ];
+
+    fn header(response: &Response<Bytes>, name: HeaderName) -> &str {
+        response.headers().get(name).expect("the header").to_str().expect("text")
+    }
+
+    #[test]
+    fn hashed_files_are_kept_for_ever_and_the_page_itself_is_asked_for_again() {
+        let script = serve(ASSETS, "assets/app-3f2a9c1b.js");
+        assert_eq!(script.body(), &Bytes::from_static(b"go()"));
+        assert!(header(&script, header::CACHE_CONTROL).contains("immutable"));
+        assert_eq!(header(&script, header::CONTENT_TYPE), "text/javascript; charset=utf-8");
+        for name in ["", "index.html", "c/3f9a1/t3"] {
+            let page = serve(ASSETS, name);
+            assert_eq!(page.body(), &Bytes::from_static(b"<!doctype html>"), "{name}");
+            assert_eq!(header(&page, header::CACHE_CONTROL), "no-cache");
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_not_found_and_a_missing_page_is_explained() {
+        assert_eq!(serve(ASSETS, "assets/gone.js").status(), StatusCode::NOT_FOUND);
+        assert_eq!(serve(ASSETS, "../token.txt").status(), StatusCode::NOT_FOUND);
+        let explained = serve(&[], "");
+        assert_eq!(explained.status(), StatusCode::OK);
+        assert!(String::from_utf8_lossy(explained.body()).contains("cargo xtask run"));
+    }
+
+    #[test]
+    fn the_token_leaves_the_address_and_the_rest_stays() {
+        let without = |uri: &str| without_token(&uri.parse().expect("a uri"));
+        assert_eq!(without("/ui/?token=hush"), "/ui/");
+        assert_eq!(without("/ui?token=hush"), "/ui/");
+        assert_eq!(without("/ui/c/1?a=2&token=hush&b"), "/ui/c/1?a=2&b");
+    }
+}

@@ -1,0 +1,158 @@
+//! What is secret, and the type that keeps it from being printed. Every decision about which header or
+//! query parameter holds a credential is made here and nowhere else.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use http::header::{self, HeaderMap, HeaderName};
+
+/// Text that may be used but never shown: its `Debug` says only that there is something.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself. The name is long so that a reader stops at every use.
+    pub fn expose_secret(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret(…)")
+    }
+}
+
+/// Words that make a header or a parameter a credential when they stand alone between separators.
+/// `token` is here and `tokens` is not: `anthropic-ratelimit-tokens-limit` is a count, not a key.
+const SECRET_WORDS: [&str; 12] = [
+    "authorization",
+    "auth",
+    "cookie",
+    "cookie2",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "credential",
+    "credentials",
+    "apikey",
+    "signature",
+];
+
+/// The same for words that only together make a credential.
+const SECRET_PAIRS: [&str; 4] = ["api-key", "api_key", "access-key", "accesskey"];
+
+/// Does a header or parameter of this name carry a credential?
+pub fn is_secret_name(name: &str) -> bool {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        is_secret_lowercase(&name.to_ascii_lowercase())
+    } else {
+        is_secret_lowercase(name)
+    }
+}
+
+pub(crate) fn is_secret_header(name: &HeaderName) -> bool {
+    is_secret_lowercase(name.as_str())
+}
+
+fn is_secret_lowercase(name: &str) -> bool {
+    name.split(['-', '_', '.']).any(|word| SECRET_WORDS.contains(&word))
+        || SECRET_PAIRS.iter().any(|pair| name.contains(pair))
+        || name == "key"
+}
+
+/// Marks the usual credentials of a message, so that a `Debug` of it cannot print them. Only the usual
+/// ones: this runs on every request, while [`is_secret_name`] guards what is handed out.
+pub(crate) fn seal(headers: &mut HeaderMap) {
+    const USUAL: [HeaderName; 4] =
+        [header::AUTHORIZATION, HeaderName::from_static("x-api-key"), header::COOKIE, header::PROXY_AUTHORIZATION];
+    for name in USUAL {
+        if let Some(value) = headers.get_mut(name) {
+            value.set_sensitive(true);
+        }
+    }
+}
+
+/// A query string without the values of its secret parameters.
+pub(crate) fn visible_query(query: &str) -> Cow<'_, str> {
+    let is_secret_pair = |pair: &str| pair.split_once('=').is_some_and(|(name, _)| is_secret_name(name));
+    if !query.split('&').any(is_secret_pair) {
+        return Cow::Borrowed(query);
+    }
+    let shown: Vec<Cow<'_, str>> = query
+        .split('&')
+        .map(|pair| match pair.split_once('=') {
+            Some((name, _)) if is_secret_name(name) => Cow::Owned(format!("{name}=…")),
+            _ => Cow::Borrowed(pair),
+        })
+        .collect();
+    Cow::Owned(shown.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_known_by_their_names() {
+        for name in [
+            "Authorization",
+            "x-api-key",
+            "X-Api-Key",
+            "api-key",
+            "x-goog-api-key",
+            "Cookie",
+            "Set-Cookie",
+            "Proxy-Authorization",
+            "x-amz-security-token",
+            "x-auth-token",
+            "x-client-secret",
+            "access_token",
+            "key",
+        ] {
+            assert!(is_secret_name(name), "{name} holds a credential");
+        }
+    }
+
+    #[test]
+    fn what_the_recorder_needs_stays_visible() {
+        for name in [
+            "X-Claude-Code-Session-Id",
+            "x-claude-code-agent-id",
+            "anthropic-beta",
+            "anthropic-version",
+            "user-agent",
+            "anthropic-ratelimit-tokens-limit",
+            "anthropic-ratelimit-input-tokens-remaining",
+            "request-id",
+            "content-encoding",
+            "x-claude-code-prev-tool-durations",
+            "beta",
+        ] {
+            assert!(!is_secret_name(name), "{name} is not a credential");
+        }
+    }
+
+    #[test]
+    fn a_query_loses_only_the_values_of_its_secret_parameters() {
+        assert_eq!(visible_query("beta=true&x"), "beta=true&x");
+        assert_eq!(visible_query("beta=true&key=hush&b=2"), "beta=true&key=…&b=2");
+    }
+
+    #[test]
+    fn a_secret_and_a_sealed_header_print_nothing() {
+        assert_eq!(format!("{:?}", Secret::new("hush")), "Secret(…)");
+        let mut headers = HeaderMap::new();
+        headers.insert("x-api-key", "hush".parse().expect("a value"));
+        headers.insert("accept", "everything".parse().expect("a value"));
+        seal(&mut headers);
+        let printed = format!("{headers:?}");
+        assert!(!printed.contains("hush"), "{printed}");
+        assert!(printed.contains("everything"));
+    }
+}

@@ -1,0 +1,234 @@
+//! The seam through which somebody may look at what flows. The proxy calls, it never waits: an observer
+//! takes its reference-counted copy of a chunk and returns at once. Credentials do not fit through: heads
+//! show only what [`crate::secret`] calls harmless. What is done with the copies belongs elsewhere.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use bytes::Bytes;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::{Method, StatusCode, Uri};
+
+use crate::secret;
+
+/// Decides, for every request that is about to be forwarded, whether it is looked at.
+pub trait Observer: Send + Sync + 'static {
+    /// `None` makes the exchange a plain pipe.
+    fn begin(&self, head: &RequestHead<'_>) -> Option<Watch>;
+}
+
+/// The two halves of one observed exchange. They are separate values because request and response
+/// flow at the same time: each half moves into its own body, and neither needs a lock of ours.
+pub struct Watch {
+    pub request: Box<dyn RequestWatch>,
+    pub response: Box<dyn ResponseWatch>,
+}
+
+/// Sees the request body pass. `end` is called exactly once, last.
+pub trait RequestWatch: Send + 'static {
+    fn chunk(&mut self, chunk: &Bytes);
+    /// `complete` is false when the client or the upstream went away before the last byte.
+    fn end(&mut self, complete: bool);
+}
+
+/// Sees the response pass. `head` comes at most once and first; `end` is called exactly once, last.
+pub trait ResponseWatch: Send + 'static {
+    fn head(&mut self, head: &ResponseHead<'_>);
+    fn chunk(&mut self, chunk: &Bytes);
+    fn end(&mut self, ending: Ending);
+}
+
+/// How an exchange came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The upstream's answer passed to its last byte.
+    Complete,
+    /// The upstream stopped in the middle of its answer.
+    Cut,
+    /// The client went away first.
+    Cancelled,
+    /// There was no answer: the upstream could not be reached, or closed without one.
+    Unreachable,
+}
+
+/// Looks at nothing.
+pub struct Blind;
+
+impl Observer for Blind {
+    fn begin(&self, _head: &RequestHead<'_>) -> Option<Watch> {
+        None
+    }
+}
+
+/// The head of a request, without its credentials.
+pub struct RequestHead<'a> {
+    method: &'a Method,
+    uri: &'a Uri,
+    headers: VisibleHeaders<'a>,
+}
+
+impl<'a> RequestHead<'a> {
+    pub fn new(method: &'a Method, uri: &'a Uri, headers: &'a HeaderMap) -> Self {
+        Self { method, uri, headers: VisibleHeaders(headers) }
+    }
+
+    pub fn method(&self) -> &'a Method {
+        self.method
+    }
+
+    pub fn path(&self) -> &'a str {
+        self.uri.path()
+    }
+
+    /// The query, with the values of parameters such as `key` or `access_token` left out.
+    pub fn query(&self) -> Option<Cow<'a, str>> {
+        self.uri.query().map(secret::visible_query)
+    }
+
+    pub fn headers(&self) -> VisibleHeaders<'a> {
+        self.headers
+    }
+}
+
+/// The head of a response, without its credentials.
+pub struct ResponseHead<'a> {
+    status: StatusCode,
+    headers: VisibleHeaders<'a>,
+}
+
+impl<'a> ResponseHead<'a> {
+    pub fn new(status: StatusCode, headers: &'a HeaderMap) -> Self {
+        Self { status, headers: VisibleHeaders(headers) }
+    }
+
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub fn headers(&self) -> VisibleHeaders<'a> {
+        self.headers
+    }
+}
+
+/// Headers seen through the filter: those that hold credentials are not there.
+#[derive(Clone, Copy)]
+pub struct VisibleHeaders<'a>(&'a HeaderMap);
+
+impl<'a> VisibleHeaders<'a> {
+    pub fn get(&self, name: &str) -> Option<&'a HeaderValue> {
+        if secret::is_secret_name(name) { None } else { self.0.get(name) }
+    }
+
+    /// The value as text; absent also when it is not plain ASCII.
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        self.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&'a HeaderName, &'a HeaderValue)> + use<'a> {
+        self.0.iter().filter(|(name, _)| !secret::is_secret_header(name))
+    }
+}
+
+impl fmt::Debug for VisibleHeaders<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl fmt::Debug for RequestHead<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("RequestHead")
+            .field("method", self.method)
+            .field("path", &self.path())
+            .field("query", &self.query())
+            .field("headers", &self.headers)
+            .finish()
+    }
+}
+
+impl fmt::Debug for ResponseHead<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ResponseHead").field("status", &self.status).field("headers", &self.headers).finish()
+    }
+}
+
+/// Holds a request half and keeps the promise of its trait: one `end`, also when it is merely dropped.
+pub(crate) struct RequestEye(Option<Box<dyn RequestWatch>>);
+
+impl RequestEye {
+    pub(crate) fn new(watch: Option<Box<dyn RequestWatch>>) -> Self {
+        Self(watch)
+    }
+
+    pub(crate) fn chunk(&mut self, chunk: &Bytes) {
+        if let Some(watch) = &mut self.0 {
+            watch.chunk(chunk);
+        }
+    }
+
+    pub(crate) fn end(&mut self, complete: bool) {
+        if let Some(mut watch) = self.0.take() {
+            watch.end(complete);
+        }
+    }
+}
+
+impl Drop for RequestEye {
+    fn drop(&mut self) {
+        self.end(false);
+    }
+}
+
+/// Holds a response half and keeps the promise of its trait: dropped without an end, the client left.
+pub(crate) struct ResponseEye(Option<Box<dyn ResponseWatch>>);
+
+impl ResponseEye {
+    pub(crate) fn new(watch: Option<Box<dyn ResponseWatch>>) -> Self {
+        Self(watch)
+    }
+
+    pub(crate) fn head(&mut self, status: StatusCode, headers: &HeaderMap) {
+        if let Some(watch) = &mut self.0 {
+            watch.head(&ResponseHead::new(status, headers));
+        }
+    }
+
+    pub(crate) fn chunk(&mut self, chunk: &Bytes) {
+        if let Some(watch) = &mut self.0 {
+            watch.chunk(chunk);
+        }
+    }
+
+    pub(crate) fn end(&mut self, ending: Ending) {
+        if let Some(mut watch) = self.0.take() {
+            watch.end(ending);
+        }
+    }
+}
+
+impl Drop for ResponseEye {
+    fn drop(&mut self) {
+        self.end(Ending::Cancelled);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_shows_no_credential_in_any_way() {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", HeaderValue::from_static("Bearer hush"));
+        headers.insert("x-api-key", HeaderValue::from_static("hush"));
+        headers.insert("cookie", HeaderValue::from_static("a=hush"));
+        headers.insert("user-agent", HeaderValue::from_static("claude-cli"));
+        let uri: Uri = "/v1/messages?beta=true&key=hush".parse().expect("a uri");
+        let head = RequestHead::new(&Method::POST, &uri, &headers);
+        assert_eq!(head.headers().get("Authorization"), None);
+        assert_eq!(head.headers().text("user-agent"), Some("claude-cli"));
+        assert_eq!(head.headers().iter().count(), 1);
+        assert!(!format!("{head:?}").contains("hush"), "{head:?}");
+    }
+}
