@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::model::{Blob, ConversationRow, NewRecord, Purged, Record, Records, Size, Step};
+use crate::model::{Blob, ConversationRow, Purged, Record, Records, Size, Step};
 use crate::{Counts, Hash, Health, Reader, Store, StoreError};
 
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ impl State {
         }
         for record in step.records {
             self.last_seq += 1;
-            let record = numbered(self.last_seq, record);
+            let record = record.numbered(self.last_seq);
             self.records.insert(self.last_seq, record);
         }
         for note in step.notes {
@@ -133,18 +133,6 @@ impl State {
             row.last_at = record.at;
         }
         rows.into_values().collect()
-    }
-}
-
-fn numbered(seq: u64, record: NewRecord) -> Record {
-    Record {
-        seq,
-        conversation: record.conversation,
-        at: record.at,
-        kind: record.kind,
-        version: record.version,
-        uses: record.uses,
-        body: record.body,
     }
 }
 

@@ -29,6 +29,13 @@ pub struct NewRecord {
     pub body: Vec<u8>,
 }
 
+impl NewRecord {
+    pub(crate) fn numbered(self, seq: u64) -> Record {
+        let Self { conversation, at, kind, version, uses, body } = self;
+        Record { seq, conversation, at, kind, version, uses, body }
+    }
+}
+
 /// A record as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {

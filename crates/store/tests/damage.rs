@@ -81,6 +81,16 @@ fn any_changed_field_of_a_record_is_noticed() {
 }
 
 #[test]
+fn a_record_with_a_changed_number_is_not_returned_under_it() {
+    let folder = filled(3);
+    tamper(folder.path(), "UPDATE records SET seq = 7 WHERE seq = 2");
+    let store = SqliteStore::open(folder.path()).unwrap();
+    let found = store.log(0, 99).unwrap();
+    assert_eq!(numbers(&found.records), [1, 3]);
+    assert_eq!(found.skipped, [Skipped { seq: 7, why: Damage::Checksum }]);
+}
+
+#[test]
 fn a_record_whose_blob_is_gone_is_skipped_and_named() {
     let folder = filled(4);
     tamper(folder.path(), "DELETE FROM blobs WHERE id = 2");

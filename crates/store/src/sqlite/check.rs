@@ -6,8 +6,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::log::{self, Scope};
 use super::open::{LOG_BYTES, schema_version};
-use super::read::{self, Place, Scope};
+use super::read::{self, Place};
 use super::{files, purge, size};
 use crate::model::{Blob, Damage};
 use crate::{Counts, Finding, FindingKind, Hash, Health, StoreError};
@@ -106,7 +107,7 @@ impl Checking<'_> {
         let mut dangling = Vec::new();
         let mut damaged = Vec::new();
         let counts = &mut self.counts;
-        read::scan(self.connection, &Scope::All, 0, |read| {
+        log::scan(self.connection, &Scope::All, 0, |read| {
             counts.records += 1;
             match read {
                 Ok(_) => {}

@@ -5,6 +5,7 @@
 mod check;
 mod encode;
 mod files;
+mod log;
 mod open;
 mod purge;
 mod read;
@@ -19,8 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
+use self::log::Scope;
 pub use self::open::{Opened, SCHEMA_VERSION};
-use self::read::Scope;
 use self::write::Writer;
 use crate::model::{Blob, ConversationRow, Purged, Records, Size, Step};
 use crate::{Hash, Health, Reader, Store, StoreError};
@@ -130,11 +131,11 @@ fn size(connection: &Connection, database: &Path) -> Result<Size, StoreError> {
 impl Reader for SqliteReader {
     fn records(&self, conversation: &str, after: u64) -> Result<Records, StoreError> {
         let scope = Scope::Conversation(conversation);
-        self.with(|connection| read::records(connection, &scope, after, usize::MAX))
+        self.with(|connection| log::records(connection, &scope, after, usize::MAX))
     }
 
     fn log(&self, after: u64, limit: usize) -> Result<Records, StoreError> {
-        self.with(|connection| read::records(connection, &Scope::All, after, limit))
+        self.with(|connection| log::records(connection, &Scope::All, after, limit))
     }
 
     fn blobs(&self, hashes: &[Hash]) -> Result<Vec<Blob>, StoreError> {

@@ -22,7 +22,7 @@ CREATE TABLE records (
     kind         TEXT NOT NULL,
     version      INTEGER NOT NULL,
     uses         BLOB NOT NULL,         -- blob ids as runs, see encode.rs
-    checksum     INTEGER NOT NULL,      -- 8 bytes of blake3 over what it says, but for seq
+    checksum     INTEGER NOT NULL,      -- 8 bytes of blake3 over what it says
     codec        INTEGER NOT NULL,      -- 0 as it is, 1 zstd
     size         INTEGER,               -- of the unpacked body, when packed
     body         BLOB NOT NULL

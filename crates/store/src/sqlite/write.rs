@@ -6,8 +6,9 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use zstd::bulk::Compressor;
 
 use super::encode::{encode_uses, pack};
+use super::log::record_checksum;
 use super::open::PAGE_BYTES;
-use super::read::{conversation_id, find_blob, last_seq, note_checksum, record_checksum};
+use super::read::{conversation_id, find_blob, last_seq, note_checksum};
 use crate::model::{NewRecord, Note, Step};
 use crate::{Hash, StoreError};
 
@@ -134,7 +135,7 @@ impl Appending<'_> {
         for (hash, bytes) in &step.blobs {
             self.blob(*hash, bytes)?;
         }
-        for record in &step.records {
+        for record in step.records {
             self.record(record)?;
         }
         for note in &step.notes {
@@ -190,15 +191,13 @@ impl Appending<'_> {
         }
     }
 
-    fn record(&mut self, record: &NewRecord) -> Result<(), StoreError> {
+    fn record(&mut self, record: NewRecord) -> Result<(), StoreError> {
+        let record = record.numbered(self.next.seq.cast_unsigned());
         let mut ids = Vec::with_capacity(record.uses.len());
         for hash in &record.uses {
             ids.push(self.blob_id(*hash)?);
         }
-        let uses = encode_uses(&ids);
         let conversation = self.conversation(&record.conversation)?;
-        let checksum =
-            record_checksum(&record.conversation, record.at, &record.kind, record.version, &record.uses, &record.body);
         let packed = pack(self.compressor, &record.body)?;
         self.connection
             .prepare_cached(
@@ -212,8 +211,8 @@ impl Appending<'_> {
                 record.at.cast_signed(),
                 record.kind,
                 record.version,
-                uses,
-                checksum,
+                encode_uses(&ids),
+                record_checksum(&record),
                 packed.codec,
                 packed.size,
                 packed.bytes
