@@ -145,7 +145,14 @@ function block(id: string, kind: BlockKind, text: string, raw: unknown, more: Pa
 }
 
 function message(id: string, role: string, step: number, blocks: Block[]): Message {
-  return { id, role, step, blocks, tokens: blocks.reduce((sum, { tokens }) => sum + tokens, 0) };
+  return {
+    id,
+    role,
+    step,
+    blocks,
+    pending: id === "t4#5",
+    tokens: blocks.reduce((sum, { tokens }) => sum + tokens, 0),
+  };
 }
 
 function call(id: string, tool: string, input: Record<string, unknown>): Block {
@@ -171,7 +178,7 @@ const long = Array.from({ length: 400 }, (_, line) => `${line + 1}\tpub fn line_
 function content(id: string): FrameContent | undefined {
   const known = frames.flatMap((entry) => [entry, ...(entry.step_list ?? [])]).find((entry) => entry.id === id);
   if (known === undefined) return undefined;
-  const base = { conversation: "c3f9a1", id, kind: "turn", title: known.title, tokens: known.tokens };
+  const base = { conversation: "c3f9a1", id, kind: "turn", title: known.title, tokens: known.tokens, calibrated: true };
   if (id === "system") {
     const text = `You are an interactive agent that helps with software work.\n\n# How to work\n\n${"Read before you write. Say what you found and what you changed.\n".repeat(90)}`;
     return {
@@ -191,7 +198,7 @@ function content(id: string): FrameContent | undefined {
       };
       return block(`tools#0.${index}`, "tool", text, raw, { tool: name, tokens: 300 + index * 137 });
     });
-    return { ...base, kind: "tools", messages: [message("tools#0", "tools", 0, blocks)] };
+    return { ...base, kind: "tool", messages: [message("tools#0", "tools", 0, blocks)] };
   }
   const prefix = id.split("/")[0] ?? id;
   const part = (position: number, at = 0) => `${prefix}#${position}.${at}`;
@@ -262,6 +269,7 @@ function content(id: string): FrameContent | undefined {
 
 const timeline: TimelineEvent[] = [];
 let sequence = 0;
+let requests = 0;
 
 function exchange(request: Partial<RequestEvent>, answer: Partial<AnswerEvent> | null): TimelineEvent[] {
   const at = request.at ?? Date.now();
@@ -269,6 +277,7 @@ function exchange(request: Partial<RequestEvent>, answer: Partial<AnswerEvent> |
     seq: ++sequence,
     at,
     kind: "request",
+    request: ++requests,
     class: "main",
     verdict: "next",
     known: sequence,
@@ -285,7 +294,7 @@ function exchange(request: Partial<RequestEvent>, answer: Partial<AnswerEvent> |
       seq: ++sequence,
       at: at + (answer.total_ms ?? 4_200),
       kind: "answer",
-      request: asked.seq,
+      request: asked.request,
       status: 200,
       stop_reason: "tool_use",
       usage: { input: 4, cache_read: 38_000 + sequence * 700, cache_write: 900, output: 412 },
@@ -294,6 +303,7 @@ function exchange(request: Partial<RequestEvent>, answer: Partial<AnswerEvent> |
       error: null,
       applied_edits: [],
       transformations: [],
+      cache_miss_reason: null,
       ending: "complete",
       ...answer,
     });
@@ -310,7 +320,13 @@ exchange({ at: START + 60_000 }, {});
 exchange({ at: START + 75_000 }, { total_ms: 12_400, first_byte_ms: 1_900 });
 exchange(
   { at: START + 95_000 },
-  { status: 529, stop_reason: null, usage: null, total_ms: 84, error: "overloaded_error: Overloaded" },
+  {
+    status: 529,
+    stop_reason: null,
+    usage: null,
+    total_ms: 84,
+    error: { kind: "overloaded_error", message: "Overloaded" },
+  },
 );
 exchange({ at: START + 97_000, verdict: "retry", new: 0 }, {});
 exchange(
@@ -344,13 +360,13 @@ function status(): Status {
     started_at: START,
     conversations: conversations.length,
     requests: { total: 128 + sequence, in_flight: 1, failed: 2 },
-    recorder: { queued: 0, queued_bytes: 0, dropped: 0 },
+    recorder: { queued: 0, queued_bytes: 0, dropped: 0, unreadable: 0 },
     store: {
       path: "/home/you/.local/share/ctx/store.sqlite",
       bytes: 18_734_080,
       records: 1_204,
       blobs: 906,
-      skipped: 0,
+      unsaved: 0,
     },
     memory_bytes: 24_300_000,
     page: true,

@@ -93,7 +93,6 @@ export function App() {
         <aside className={styles.panel} aria-label={`Content of ${route.open}`}>
           <FramePanel
             conversation={chosen.id}
-            calibrated={chosen.calibrated}
             id={route.open}
             onOpen={(open) => go({ open })}
             onClose={() => go({ open: null })}

@@ -4,24 +4,25 @@
 export interface Status {
   version: string;
   pid: number;
-  listen: string;
+  listen: string | null;
   upstream: string;
   home: string;
   started_at: number;
   conversations: number;
   requests: { total: number; in_flight: number; failed: number };
-  recorder: { queued: number; queued_bytes: number; dropped: number };
-  store: { path: string; bytes: number; records: number; blobs: number; skipped: number };
-  memory_bytes: number;
+  recorder: { queued: number; queued_bytes: number; dropped: number; unreadable: number };
+  store: { path: string; bytes: number; records: number; blobs: number; unsaved: number };
+  /** Where the system tells. */
+  memory_bytes: number | null;
   page: boolean;
 }
 
 export interface Conversation {
   id: string;
   active: boolean;
-  class: "main" | "subagent";
+  class: string;
   title: string;
-  model: string;
+  model: string | null;
   client: string | null;
   session: string | null;
   agent: string | null;
@@ -61,7 +62,7 @@ export interface Frame {
 
 export interface Frames {
   conversation: string;
-  model: string;
+  model: string | null;
   calibrated: boolean;
   tokens: number;
   window: number | null;
@@ -79,6 +80,7 @@ export interface Block {
   tool: string | null;
   tool_use_id: string | null;
   is_error: boolean;
+  /** The block as it stands in the request; null where that is no valid JSON. */
   raw: unknown;
 }
 
@@ -86,7 +88,10 @@ export interface Message {
   id: string;
   role: string;
   tokens: number;
+  /** The step it belongs to; 0 before the model's first move. */
   step: number;
+  /** Known from the response only. */
+  pending: boolean;
   blocks: Block[];
 }
 
@@ -96,20 +101,30 @@ export interface FrameContent {
   kind: string;
   title: string;
   tokens: number;
+  calibrated: boolean;
   messages: Message[];
+}
+
+/** The conversation begins. */
+export interface OpenedEvent {
+  seq: number;
+  at: number;
+  kind: "opened";
 }
 
 export interface RequestEvent {
   seq: number;
   at: number;
   kind: "request";
+  /** Counts the requests of the conversation from 1. */
+  request: number;
   class: string;
   verdict: string;
   known: number;
   new: number;
   changed: number;
   detail: string | null;
-  model: string;
+  model: string | null;
   bytes: number;
 }
 
@@ -124,19 +139,22 @@ export interface AnswerEvent {
   seq: number;
   at: number;
   kind: "answer";
+  /** The number of the request that it answers. */
   request: number;
-  status: number | null;
+  /** 0 when there was no answer. */
+  status: number;
   stop_reason: string | null;
   usage: Usage | null;
   first_byte_ms: number | null;
-  total_ms: number | null;
-  error: string | null;
+  total_ms: number;
+  error: { kind: string; message: string } | null;
   applied_edits: unknown[];
   transformations: unknown[];
-  ending: "complete" | "cut" | "cancelled";
+  cache_miss_reason: string | null;
+  ending: string;
 }
 
-export type TimelineEvent = RequestEvent | AnswerEvent;
+export type TimelineEvent = OpenedEvent | RequestEvent | AnswerEvent;
 
 /** What the live stream carries: the timeline's events with the conversation they belong to. */
 export type LiveEvent = TimelineEvent & { conversation: string };

@@ -13,13 +13,12 @@ import { MessageView } from "./MessageView";
 
 interface Props {
   conversation: string;
-  calibrated: boolean;
   id: string;
   onOpen: (id: string) => void;
   onClose: () => void;
 }
 
-export function FramePanel({ conversation, calibrated, id, onOpen, onClose }: Props) {
+export function FramePanel({ conversation, id, onOpen, onClose }: Props) {
   const { data: frame, error } = useFrame(conversation, id);
   useHotkeys([["Escape", onClose]]);
   const whole = id.split(/[/#]/)[0] ?? id;
@@ -32,7 +31,8 @@ export function FramePanel({ conversation, calibrated, id, onOpen, onClose }: Pr
             <span className={styles.id}>{id}</span>
             {frame !== undefined && (
               <span className={styles.size}>
-                {plural(frame.messages.length, "message")} · {tokens(frame.tokens, calibrated)} tokens
+                {!["system", "tool"].includes(frame.kind) && `${plural(frame.messages.length, "message")} · `}
+                {tokens(frame.tokens, frame.calibrated)} tokens
               </span>
             )}
             {whole !== id && whole !== "tools" && (
@@ -57,7 +57,7 @@ export function FramePanel({ conversation, calibrated, id, onOpen, onClose }: Pr
           return (
             <Fragment key={message.id}>
               {startsStep && <div className={styles.step}>step {message.step}</div>}
-              <MessageView message={message} calibrated={calibrated} />
+              <MessageView message={message} calibrated={frame.calibrated} />
             </Fragment>
           );
         })}

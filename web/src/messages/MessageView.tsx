@@ -1,5 +1,7 @@
 // One message: who speaks, and its blocks.
 
+import { Badge } from "@mantine/core";
+
 import type { Message } from "../api";
 import { tokens } from "../format/numbers";
 import { BlockView } from "./BlockView";
@@ -11,6 +13,7 @@ export function MessageView({ message, calibrated }: { message: Message; calibra
       <header className={styles.header}>
         <span className={styles.role}>{message.role}</span>
         <span className={styles.id}>{message.id}</span>
+        {message.pending && <Badge color="teal">pending reply</Badge>}
         <span className={styles.tokens}>{tokens(message.tokens, calibrated)}</span>
       </header>
       {message.blocks.length === 0 && <p className={styles.empty}>No content</p>}

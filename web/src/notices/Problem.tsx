@@ -1,9 +1,10 @@
 // Something did not work: what, and what to do about it.
 
-import { Alert, Button } from "@mantine/core";
+import { Alert, Button, Code } from "@mantine/core";
 import { ExclamationTriangleIcon } from "@radix-ui/react-icons";
 
 import { ApiError } from "../api";
+import styles from "./notices.module.css";
 
 interface Props {
   error: Error;
@@ -13,15 +14,20 @@ interface Props {
 export function Problem({ error, action }: Props) {
   const { message, hint } = inWords(error);
   return (
-    <Alert color="red" variant="light" icon={<ExclamationTriangleIcon />} title={message} m="md" role="alert">
-      {hint}
+    <Alert className={styles.problem ?? ""} icon={<ExclamationTriangleIcon />} title={message} role="alert">
+      {hint !== null && <WithCode text={hint} />}
       {action !== undefined && (
-        <Button size="compact-sm" variant="light" color="red" onClick={action.run}>
+        <Button size="compact-sm" variant="default" onClick={action.run}>
           {action.label}
         </Button>
       )}
     </Alert>
   );
+}
+
+/** Hints are the daemon's own words, with commands between backticks. */
+function WithCode({ text }: { text: string }) {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? <Code key={index}>{part}</Code> : part));
 }
 
 function inWords(error: Error): { message: string; hint: string | null } {

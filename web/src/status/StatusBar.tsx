@@ -43,14 +43,15 @@ export function StatusBar({ connection }: { connection: Connection }) {
           <span title={`${status.store.path}: ${plural(status.store.records, "record")}`}>
             store {bytes(status.store.bytes)}
           </span>
-          {status.store.skipped > 0 && (
-            <span className={styles.bad} title="Damaged or newer than this daemon; `ctx doctor` tells more">
-              {plural(status.store.skipped, "record")} skipped
+          {status.store.unsaved > 0 && (
+            <span className={styles.bad} title="The store could not be written; `ctx doctor` tells more">
+              {plural(status.store.unsaved, "record")} not saved
             </span>
           )}
-          <span className={styles.quiet}>memory {bytes(status.memory_bytes)}</span>
+          {status.memory_bytes !== null && <span className={styles.quiet}>memory {bytes(status.memory_bytes)}</span>}
           <span className={styles.last} title={`Process ${status.pid}, since ${moment(status.started_at)}`}>
-            ctx {status.version} on {status.listen}
+            ctx {status.version}
+            {status.listen !== null && ` on ${status.listen}`}
           </span>
         </>
       )}

@@ -35,7 +35,6 @@ export function Timeline({ conversation }: { conversation: string }) {
 function Row({ exchange }: { exchange: Exchange }) {
   const { request, answer } = exchange;
   const how = outcome(exchange);
-  const time = answer?.total_ms ?? null;
   return (
     <li className={styles.row} data-outcome={how}>
       <time className={styles.time} title={moment(exchange.at)}>
@@ -57,14 +56,21 @@ function Row({ exchange }: { exchange: Exchange }) {
             <Badge color="gray">cancelled</Badge>
           </Tooltip>
         )}
-        {how === "failed" && <Badge color="red">{answer?.status ?? "failed"}</Badge>}
+        {how === "failed" && <Badge color="red">{answer?.status || "no answer"}</Badge>}
         {answer?.stop_reason != null && <span>{answer.stop_reason.replaceAll("_", " ")}</span>}
         {answer?.usage != null && <span className={styles.quiet}>{short(answer.usage.output)} out</span>}
       </div>
       <span className={styles.took} title={firstByte(answer?.first_byte_ms ?? null)}>
-        {time === null ? "" : duration(time)}
+        {answer === null ? "" : duration(answer.total_ms)}
       </span>
-      {answer?.error != null && <p className={styles.error}>{answer.error}</p>}
+      {answer?.error != null && (
+        <p className={styles.error}>
+          {answer.error.kind}: {answer.error.message}
+        </p>
+      )}
+      {answer?.cache_miss_reason != null && (
+        <p className={styles.note}>The cache was missed: {answer.cache_miss_reason.replaceAll("_", " ")}.</p>
+      )}
       {(answer?.applied_edits.length ?? 0) > 0 && (
         <p className={styles.note}>
           The provider cleared content on its side ({plural(answer?.applied_edits.length ?? 0, "edit")}).

@@ -3,11 +3,12 @@ import { expect, test } from "vitest";
 import type { AnswerEvent, RequestEvent } from "../api";
 import { cacheShares, exchanges, outcome, verdictMeaning } from "./exchanges";
 
-function request(seq: number): RequestEvent {
+function request(seq: number, number: number): RequestEvent {
   return {
     seq,
     at: seq,
     kind: "request",
+    request: number,
     class: "main",
     verdict: "next",
     known: 1,
@@ -31,6 +32,7 @@ function answer(seq: number, to: number, more: Partial<AnswerEvent> = {}): Answe
     first_byte_ms: 1,
     total_ms: 2,
     error: null,
+    cache_miss_reason: null,
     applied_edits: [],
     transformations: [],
     ending: "complete",
@@ -39,15 +41,15 @@ function answer(seq: number, to: number, more: Partial<AnswerEvent> = {}): Answe
 }
 
 test("answers find their requests even when they overtake each other", () => {
-  const rows = exchanges([request(1), request(2), answer(3, 2), answer(4, 1)]);
+  const rows = exchanges([request(11, 1), request(12, 2), answer(13, 2), answer(14, 1)]);
   expect(rows.map((row) => [row.request?.seq, row.answer?.seq])).toEqual([
-    [2, 3],
-    [1, 4],
+    [12, 13],
+    [11, 14],
   ]);
 });
 
 test("a request without an answer is on its way, an answer without its request is still shown", () => {
-  const rows = exchanges([answer(5, 4), request(6)]);
+  const rows = exchanges([answer(5, 4), request(6, 5)]);
   expect(rows.map((row) => [row.request?.seq ?? null, row.answer?.seq ?? null])).toEqual([
     [6, null],
     [null, 5],
@@ -55,12 +57,17 @@ test("a request without an answer is on its way, an answer without its request i
   expect(rows.map(outcome)).toEqual(["waiting", "fine"]);
 });
 
+test("the opening of a conversation is no exchange", () => {
+  expect(exchanges([{ seq: 1, at: 1, kind: "opened" }])).toEqual([]);
+});
+
 test("a cut stream is never shown as a fine one", () => {
   const row = (more: Partial<AnswerEvent>) => ({ seq: 1, at: 1, request: null, answer: answer(2, 1, more) });
   expect(outcome(row({ ending: "cut" }))).toBe("cut");
   expect(outcome(row({ ending: "cancelled" }))).toBe("cancelled");
   expect(outcome(row({ status: 529 }))).toBe("failed");
-  expect(outcome(row({ error: "overloaded_error" }))).toBe("failed");
+  expect(outcome(row({ status: 0 }))).toBe("failed");
+  expect(outcome(row({ error: { kind: "overloaded_error", message: "Overloaded" } }))).toBe("failed");
 });
 
 test("the shares of what was read add up to one", () => {

@@ -17,12 +17,12 @@ export function exchanges(events: TimelineEvent[]): Exchange[] {
   const requests = new Set<number>();
   for (const event of events) {
     if (event.kind === "answer") answers.set(event.request, event);
-    else if (event.kind === "request") requests.add(event.seq);
+    else if (event.kind === "request") requests.add(event.request);
   }
   const rows: Exchange[] = [];
   for (const event of events) {
     if (event.kind === "request") {
-      rows.push({ seq: event.seq, at: event.at, request: event, answer: answers.get(event.seq) ?? null });
+      rows.push({ seq: event.seq, at: event.at, request: event, answer: answers.get(event.request) ?? null });
     } else if (event.kind === "answer" && !requests.has(event.request)) {
       rows.push({ seq: event.seq, at: event.at, request: null, answer: event });
     }
@@ -65,5 +65,5 @@ export function outcome({ answer }: Exchange): "waiting" | "fine" | "failed" | "
   if (answer === null) return "waiting";
   if (answer.ending === "cut") return "cut";
   if (answer.ending === "cancelled") return "cancelled";
-  return answer.error !== null || (answer.status !== null && answer.status >= 400) ? "failed" : "fine";
+  return answer.error !== null || answer.status === 0 || answer.status >= 400 ? "failed" : "fine";
 }
