@@ -223,6 +223,18 @@ async fn bodies_are_forgotten_on_request() {
 }
 
 #[tokio::test]
+async fn a_directive_that_cannot_be_obeyed_is_answered_with_the_reason() {
+    let provider = start(Options::default());
+    let mut client = connect(&provider).await;
+    for prompt in ["USE_TOOL:Agent:{broken", "BIG:many", "FAIL:often"] {
+        let response = client.post("/v1/messages", &ask(prompt, false)).await;
+        let answer = response.expect("an answer").json().expect("JSON");
+        let text = answer["content"][0]["text"].as_str().expect("a text");
+        assert!(text.starts_with("bad directive: "), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn nonsense_never_kills_the_provider() {
     let provider = start(Options::strict());
     for body in [
