@@ -348,6 +348,10 @@ exchange(
   { at: START + 2_700_000 },
   { usage: { input: 9, cache_read: 0, cache_write: 61_200, output: 2_310 }, stop_reason: "max_tokens" },
 );
+exchange(
+  { at: START + 2_760_000 },
+  { ending: "unreachable", status: 0, stop_reason: null, usage: null, first_byte_ms: null, total_ms: 3 },
+);
 exchange({ at: Date.now() - 4_000 }, null);
 
 function status(): Status {

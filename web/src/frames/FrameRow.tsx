@@ -47,7 +47,7 @@ export function FrameRow({ frame, total, calibrated, length, unfolded, open, onU
             <bdi>{frame.title || "Untitled"}</bdi>
             {frame.pending && (
               <Tooltip label="The reply is known from the response only; the client has not sent it back yet">
-                <Badge color="teal" className={styles.pending ?? ""}>
+                <Badge color="teal" leftSection={<span className={styles.breathing} />}>
                   pending reply
                 </Badge>
               </Tooltip>

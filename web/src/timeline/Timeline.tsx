@@ -56,6 +56,11 @@ function Row({ exchange }: { exchange: Exchange }) {
             <Badge color="gray">cancelled</Badge>
           </Tooltip>
         )}
+        {how === "unreachable" && (
+          <Tooltip label="No connection to the provider could be made">
+            <Badge color="red">provider unreachable</Badge>
+          </Tooltip>
+        )}
         {how === "failed" && <Badge color="red">{answer?.status || "no answer"}</Badge>}
         {answer?.stop_reason != null && <span>{answer.stop_reason.replaceAll("_", " ")}</span>}
         {answer?.usage != null && <span className={styles.quiet}>{short(answer.usage.output)} out</span>}

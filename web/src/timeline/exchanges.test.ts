@@ -65,6 +65,7 @@ test("a cut stream is never shown as a fine one", () => {
   const row = (more: Partial<AnswerEvent>) => ({ seq: 1, at: 1, request: null, answer: answer(2, 1, more) });
   expect(outcome(row({ ending: "cut" }))).toBe("cut");
   expect(outcome(row({ ending: "cancelled" }))).toBe("cancelled");
+  expect(outcome(row({ ending: "unreachable", status: 0 }))).toBe("unreachable");
   expect(outcome(row({ status: 529 }))).toBe("failed");
   expect(outcome(row({ status: 0 }))).toBe("failed");
   expect(outcome(row({ error: { kind: "overloaded_error", message: "Overloaded" } }))).toBe("failed");

@@ -61,9 +61,8 @@ export function verdictMeaning(verdict: string): string | null {
 }
 
 /** How an exchange went, for its mark. */
-export function outcome({ answer }: Exchange): "waiting" | "fine" | "failed" | "cut" | "cancelled" {
+export function outcome({ answer }: Exchange): "waiting" | "fine" | "failed" | "cut" | "cancelled" | "unreachable" {
   if (answer === null) return "waiting";
-  if (answer.ending === "cut") return "cut";
-  if (answer.ending === "cancelled") return "cancelled";
+  if (answer.ending === "cut" || answer.ending === "cancelled" || answer.ending === "unreachable") return answer.ending;
   return answer.error !== null || answer.status === 0 || answer.status >= 400 ? "failed" : "fine";
 }
