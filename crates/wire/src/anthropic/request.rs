@@ -250,7 +250,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn texts<'a>(body: &'a Body) -> Vec<&'a str> {
+    fn texts(body: &Body) -> Vec<&str> {
         (0..body.request.messages.len()).map(|i| std::str::from_utf8(body.message(i)).unwrap()).collect()
     }
 
