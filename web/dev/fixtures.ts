@@ -14,7 +14,7 @@ import type {
   Status,
   Step,
   TimelineEvent,
-} from "../src/api";
+} from "../src/api.ts";
 
 const START = Date.now() - 47 * 60_000;
 const MODEL = "claude-opus-5-5";

@@ -6,7 +6,6 @@ use crate::failure::Outcome;
 use crate::{shell, workspace};
 
 pub const DENY: (&str, &str) = ("cargo-deny", "0.20.2");
-pub const FUZZ: (&str, &str) = ("cargo-fuzz", "0.13.2");
 
 /// The program's path; builds it first if this version is not in the cache yet.
 pub fn ensure((name, version): (&str, &str)) -> Outcome<PathBuf> {

@@ -1,32 +1,61 @@
 //! A short run of every fuzz target in `fuzz/`, so that a parser that panics on odd bytes is found early.
+//! What the targets hold, and how to go on from a finding, is in fuzz/README.md.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::failure::{Failure, Outcome};
-use crate::{cargo_tools, shell, workspace};
+use crate::{shell, workspace};
+
+/// A single input that takes longer than this is a finding.
+const SECONDS_PER_INPUT: u64 = 10;
 
 pub fn run_each(time: Duration) -> Outcome {
-    let program = cargo_tools::ensure(cargo_tools::FUZZ)?;
     let folder = workspace::root().join("fuzz");
-    for target in targets()? {
+    shell::run(cargo_in(&folder).args(["build", "--release", "--locked", "--bins"]))?;
+    for target in targets(&folder)? {
         println!("fuzzing {target} for {} s", time.as_secs());
-        let mut fuzz = shell::command(&program);
-        fuzz.args(["run", "--fuzz-dir"]).arg(&folder).arg(&target);
-        fuzz.args(["--", &format!("-max_total_time={}", time.as_secs()), "-timeout=10", "-print_final_stats=1"]);
-        // The instrumentation is behind a flag that stable compilers accept only so.
-        fuzz.env("RUSTC_BOOTSTRAP", "1");
-        shell::run(&mut fuzz).map_err(|failure| {
-            Failure::new(format!("fuzz target {target}: {failure}"))
-                .hint("the input that broke it is in fuzz/artifacts; add it to a test before mending the code")
-        })?;
+        run(&folder, &target, time)?;
     }
     Ok(())
 }
 
-/// The names of the files in `fuzz/fuzz_targets`, in a fixed order.
-fn targets() -> Outcome<Vec<String>> {
-    let folder = workspace::root().join("fuzz/fuzz_targets");
+fn run(folder: &Path, target: &str, time: Duration) -> Outcome {
+    let corpus = PathBuf::from("corpus").join(target);
+    for made in [corpus.as_path(), Path::new("artifacts")] {
+        fs::create_dir_all(folder.join(made))
+            .map_err(|error| Failure::new(format!("{}: {error}", folder.join(made).display())))?;
+    }
+    let mut fuzz = cargo_in(folder);
+    fuzz.args(["run", "--release", "--locked", "--quiet", "--bin", target, "--"]).arg(&corpus);
+    let seeds = PathBuf::from("seeds").join(target);
+    if folder.join(&seeds).is_dir() {
+        fuzz.arg(seeds);
+    }
+    let dictionary = format!("{target}.dict");
+    if folder.join(&dictionary).is_file() {
+        fuzz.arg(format!("-dict={dictionary}"));
+    }
+    fuzz.arg(format!("-max_total_time={}", time.as_secs()));
+    fuzz.arg(format!("-timeout={SECONDS_PER_INPUT}"));
+    fuzz.args(["-artifact_prefix=artifacts/", "-print_final_stats=1", "-verbosity=0"]);
+    shell::run(&mut fuzz).map_err(|_| {
+        Failure::new(format!("fuzz target {target} broke"))
+            .hint("the input that broke it is in fuzz/artifacts; fuzz/README.md says how to run it alone")
+    })
+}
+
+/// The compiler's flags for fuzzing are set in the folder, so cargo has to run there.
+fn cargo_in(folder: &Path) -> std::process::Command {
+    let mut cargo = shell::cargo();
+    cargo.current_dir(folder);
+    cargo
+}
+
+/// The names of the files in `fuzz_targets`, in a fixed order.
+fn targets(folder: &Path) -> Outcome<Vec<String>> {
+    let folder = folder.join("fuzz_targets");
     let unreadable = |error| Failure::new(format!("{}: {error}", folder.display()));
     let mut names: Vec<String> = fs::read_dir(&folder)
         .map_err(unreadable)?

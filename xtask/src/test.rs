@@ -49,7 +49,7 @@ pub fn test(plan: &Plan) -> Outcome {
 
 /// Cheap checks first. The page comes before anything is compiled, because the server embeds it.
 fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
-    steps.run("rustfmt", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
+    steps.run("rustfmt", formatting)?;
     steps.run("programs of the system", || system::install_missing(system::FOR_TESTS))?;
     let environment = steps.run("clients", clients::install_missing)?;
     steps.run("page: packages", page::install_packages)?;
@@ -62,13 +62,8 @@ fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
     })?;
     steps.run("licences and sources of dependencies", dependencies)?;
     steps.run("tests", || rust_tests(plan, &environment, tally))?;
-    if workspace::root().join("fuzz").is_dir() {
-        let time = Duration::from_secs(if plan.long { 300 } else { 20 });
-        steps.run("fuzzing", || fuzz::run_each(time))?;
-    } else {
-        println!("fuzzing: left out, there is no fuzz/ folder yet");
-    }
-    Ok(())
+    let time = Duration::from_secs(if plan.long { 300 } else { 20 });
+    steps.run("fuzzing", || fuzz::run_each(time))
 }
 
 /// For the person working on one thing: a tool that is missing fails the test that needs it, not the run.
@@ -84,6 +79,12 @@ fn only_rust_tests(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome
         }
     })?;
     steps.run("tests", || rust_tests(plan, &environment, tally))
+}
+
+fn formatting() -> Outcome {
+    shell::run(shell::cargo().args(["fmt", "--all", "--check"]))?;
+    // A workspace of its own.
+    shell::run(shell::cargo().args(["fmt", "--check", "--manifest-path", "fuzz/Cargo.toml"]))
 }
 
 fn dependencies() -> Outcome {
