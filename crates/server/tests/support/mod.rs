@@ -82,9 +82,7 @@ impl Plan {
 
     pub async fn start(self) -> Daemon {
         let token = self.config.token.expose().to_owned();
-        let bound = Server::bind(self.config, self.recorder.clone(), self.control)
-            .await
-            .expect("an open port");
+        let bound = Server::bind(self.config, self.recorder.clone(), self.control).await.expect("an open port");
         let address = bound.local_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(bound.run(async {
@@ -113,8 +111,7 @@ impl Daemon {
     /// A `GET` with `Connection: close`, the right `Host` and the given further header lines.
     pub async fn get(&self, path: &str, lines: &str) -> String {
         let host = self.address;
-        self.ask(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{lines}Connection: close\r\n\r\n"))
-            .await
+        self.ask(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{lines}Connection: close\r\n\r\n")).await
     }
 
     pub fn begin_shutdown(&mut self) {
@@ -124,10 +121,7 @@ impl Daemon {
     }
 
     pub async fn ended(self) {
-        soon("the daemon's end", self.running)
-            .await
-            .expect("no panic")
-            .expect("a clean end");
+        soon("the daemon's end", self.running).await.expect("no panic").expect("a clean end");
     }
 }
 

@@ -145,7 +145,8 @@ impl Peer {
 
     /// Nothing more has come for a moment.
     pub async fn is_quiet(&mut self, moment: Duration) -> bool {
-        self.read.is_empty() && tokio::time::timeout(moment, self.more()).await.is_err()
+        let more = tokio::time::timeout(moment, self.more()).await;
+        self.read.is_empty() && !matches!(more, Ok(Err(_)))
     }
 
     pub async fn close_sending(&mut self) {
@@ -153,10 +154,8 @@ impl Peer {
     }
 
     async fn more(&mut self) -> std::io::Result<usize> {
-        let mut block = [0u8; 64 * 1024];
-        let count = self.stream.read(&mut block).await?;
-        self.read.extend_from_slice(&block[..count]);
-        Ok(count)
+        self.read.reserve(64 * 1024);
+        self.stream.read_buf(&mut self.read).await
     }
 
     fn text(&self) -> String {
