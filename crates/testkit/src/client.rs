@@ -6,8 +6,13 @@
 use crate::http1::{Ending, Event, Headers, HttpError, Parser, ResponseHead, header};
 use bytes::Bytes;
 use std::io;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// A test that waits longer waits for ever.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -19,6 +24,8 @@ pub enum ClientError {
     NoAnswer,
     #[error("the connection closed in the middle of the answer")]
     Cut,
+    #[error("the server sent nothing for {PATIENCE:?}")]
+    Silence,
     #[error("{0:?} is not an http:// address with a port")]
     Address(String),
 }
@@ -145,7 +152,8 @@ impl Client {
             if let Some(event) = self.parser.next(bodiless)? {
                 return Ok(Some(event));
             }
-            match self.stream.read_buf(self.parser.buffer()).await {
+            let read = self.stream.read_buf(self.parser.buffer());
+            match timeout(PATIENCE, read).await.map_err(|_| ClientError::Silence)? {
                 Ok(0) => return Ok(None),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),

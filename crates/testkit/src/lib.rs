@@ -7,6 +7,8 @@
 //! connections, which frameworks hide.
 
 mod background;
+#[cfg(target_os = "linux")]
+pub mod bench;
 pub mod client;
 pub mod conversation;
 pub mod fake_provider;

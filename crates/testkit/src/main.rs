@@ -18,6 +18,32 @@ struct Cli {
 enum Command {
     /// A scripted stand-in for the Anthropic Messages API, on 127.0.0.1
     FakeProvider(Provider),
+    /// Measures `ctx` beside nginx; `cargo xtask bench` builds both and calls this
+    #[cfg(target_os = "linux")]
+    Bench(Bench),
+    /// The bench's upstream; says where it listens and ends with its standard input
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    BenchSink,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Args)]
+struct Bench {
+    /// The `ctx` binary
+    #[arg(long, value_name = "FILE")]
+    ctx: PathBuf,
+    #[arg(long, value_name = "FILE", default_value = "nginx")]
+    nginx: PathBuf,
+    /// Fewer rounds: two minutes instead of eight
+    #[arg(long)]
+    quick: bool,
+    /// Only one series
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(testkit::bench::names()))]
+    only: Option<String>,
+    /// Write the result here as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -69,7 +95,47 @@ fn header(argument: &str) -> Result<(String, String), String> {
 }
 
 fn main() -> ExitCode {
-    let Command::FakeProvider(provider) = Cli::parse().command;
+    match Cli::parse().command {
+        Command::FakeProvider(provider) => fake_provider(provider),
+        #[cfg(target_os = "linux")]
+        Command::Bench(plan) => bench(plan),
+        #[cfg(target_os = "linux")]
+        Command::BenchSink => bench_sink(),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn bench(Bench { ctx, nginx, quick, only, json }: Bench) -> ExitCode {
+    match testkit::bench::run(&testkit::bench::Plan { ctx, nginx, quick, only, json }) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(missed) => {
+            eprintln!("{missed} goals were missed");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("The bench cannot go on: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn bench_sink() -> ExitCode {
+    match testkit::bench::sink::start() {
+        Ok(address) => {
+            println!("{address}");
+            // Whoever started it holds the other end.
+            let _ = io::copy(&mut io::stdin(), &mut io::sink());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("The sink cannot listen: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn fake_provider(provider: Provider) -> ExitCode {
     let port = provider.port;
     match run(provider) {
         Ok(()) => ExitCode::SUCCESS,

@@ -47,6 +47,14 @@ impl Session {
         self.results(&outputs)
     }
 
+    /// One call and a result of about this many bytes: for bodies that have to stay near a size.
+    pub fn step_of(&mut self, bytes: usize) -> &mut Self {
+        let path = prose::path(&mut self.random);
+        let output = prose::source(&mut self.random, bytes);
+        self.assistant_tools(&[("Read", json!({"file_path": path}))]);
+        self.results(&[&output])
+    }
+
     /// Adds turns, then a last question, until the body is at least this long. Overshoots by a
     /// turn at most.
     pub fn grow_to(&mut self, bytes: usize) -> &mut Self {

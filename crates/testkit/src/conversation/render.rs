@@ -18,6 +18,12 @@ impl Session {
         self.body_value().to_string().into_bytes()
     }
 
+    /// One message as it stands in the body, with the cache mark or without it.
+    pub fn message(&self, index: usize, marked: bool) -> String {
+        let mark = json!({"type": "ephemeral"});
+        self.messages.get(index).map_or_else(String::new, |each| message(each, marked.then_some(&mark)).to_string())
+    }
+
     /// The same as a value, for tests that change it.
     pub fn body_value(&self) -> Value {
         let last = self.messages.len().saturating_sub(1);

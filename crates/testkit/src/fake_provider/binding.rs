@@ -198,16 +198,17 @@ mod tests {
         assert_eq!(places(&body), []);
 
         let mut long = conversation();
-        let mut thinking = json!({"type": "redacted_thinking", "data": ""});
-        {
+        for name in ["n3", "n4"] {
+            let mut thinking = json!({"type": "redacted_thinking", "data": ""});
             let fields = long.as_object().expect("an object");
             let (prefix, _) = unbound(&Request::read(fields).expect("a request"), VOLATILE);
-            prefix.sign(thinking.as_object_mut().expect("an object"), "n3");
+            prefix.sign(thinking.as_object_mut().expect("an object"), name);
+            push(&mut long, json!({"role": "assistant", "content": [thinking]}));
         }
-        push(&mut long, json!({"role": "assistant", "content": [thinking]}));
         assert_eq!(places(&long), []);
         let middle = long["messages"][3]["content"].as_array_mut();
         middle.expect("a list").remove(0);
-        assert_eq!(places(&long), [(5, 0)]);
+        // The last one follows what it was made after, and is spoiled by the one before.
+        assert_eq!(places(&long), [(5, 0), (6, 0)]);
     }
 }

@@ -85,6 +85,9 @@ pub fn side_requests() -> Vec<(String, Value)> {
     requests.push(("stop sequences".to_owned(), stops.clone()));
     stops["stream"] = true.into();
     requests.push(("streamed stop sequences".to_owned(), stops));
+    let mut both = ask("STOP:max_tokens;;SAY:one two");
+    both["stop_sequences"] = json!([" two"]);
+    requests.push(("a stop sequence and a stop reason".to_owned(), both));
     let beside = json!({"model": "m", "messages": [
         {"role": "user", "content": "SAY:first;;THEN;;SAY:second"},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "R", "input": {}}]},
@@ -202,6 +205,9 @@ pub async fn session(pair: &mut Pair, seed: u64) {
         // An edit of the past: refused on bound thinking, or dropped on request.
         let mut edited = twins.clone();
         edited.push(&json!({"role": "user", "content": "SAY:edited"}));
+        let mut gap = edited.clone();
+        gap.edit(|body| leave_gap(body, random.clone().below(12)));
+        pair.send("a gap", &gap).await;
         edited.edit(|body| body["messages"][0]["content"] = "another first question".into());
         pair.send("edited", &edited).await;
         let wish = json!({"prefix_mismatch_behavior": "drop_block"});
@@ -209,6 +215,22 @@ pub async fn session(pair: &mut Pair, seed: u64) {
         pair.send("edited, drop, no beta", &edited).await;
         edited.headers = vec![("anthropic-beta".to_owned(), format!("other-beta,{BETA}"))];
         pair.send("edited, drop, beta", &edited).await;
+        gap.edit(|body| body["thinking"]["block_binding"] = wish.clone());
+        gap.headers.clone_from(&edited.headers);
+        pair.send("a gap, drop, beta", &gap).await;
+    }
+}
+
+/// Leaves out the nth thinking block and keeps the others.
+fn leave_gap(body: &mut Value, nth: usize) {
+    let mut count = 0;
+    let messages = body["messages"].as_array_mut().into_iter().flatten();
+    for content in messages.filter_map(|message| message["content"].as_array_mut()) {
+        content.retain(|block| {
+            let thinking = matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"));
+            count += usize::from(thinking);
+            !thinking || count != nth + 1
+        });
     }
 }
 

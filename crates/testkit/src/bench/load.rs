@@ -1,0 +1,141 @@
+//! The client side: blocking sockets and bytes that lie ready, so that its own work does not show.
+
+use super::script::{self, Script};
+use super::sink;
+use std::io::{self, IoSlice, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Nothing in the bench takes as long; who does is stuck.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One connection to whoever is measured.
+pub struct Connection {
+    stream: TcpStream,
+    host: String,
+    head: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+impl Connection {
+    pub fn open(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self { stream, host: address.to_string(), head: Vec::new(), answer: Vec::with_capacity(16 * 1024) })
+    }
+
+    /// Sends one request of a script and reads the whole answer: from the first byte written to the
+    /// last byte read.
+    pub fn exchange(&mut self, script: &Script, number: usize) -> io::Result<Duration> {
+        script.head(number, &self.host, &mut self.head);
+        let mut slices = script::slices(&self.head, script.body(number));
+        self.answer.clear();
+        let started = Instant::now();
+        write_all(&mut self.stream, &mut slices)?;
+        while !self.answer.ends_with(sink::END) {
+            self.read()?;
+        }
+        let taken = started.elapsed();
+        self.check(sink::EVENTS)?;
+        Ok(taken)
+    }
+
+    /// Sends a request that asks for a slow stream and tells, for each of its events, how long it
+    /// travelled from the sink to here.
+    pub fn follow(&mut self, script: &Script, number: usize, events: usize) -> io::Result<Vec<Duration>> {
+        script.head(number, &self.host, &mut self.head);
+        self.answer.clear();
+        write_all(&mut self.stream, &mut script::slices(&self.head, script.body(number)))?;
+        let mut travelled = Vec::with_capacity(events);
+        let mut seen = 0;
+        while !self.answer.ends_with(sink::END) {
+            self.read()?;
+            let now = sink::nanos();
+            while let Some((stamp, end)) = next_stamp(&self.answer, seen) {
+                travelled.push(Duration::from_nanos(now.saturating_sub(stamp)));
+                seen = end;
+            }
+        }
+        self.check(events + STREAM_FRAME)?;
+        Ok(travelled)
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        let mut piece = [0; 16 * 1024];
+        match self.stream.read(&mut piece)? {
+            0 => Err(io::Error::other(format!("cut after {} bytes of an answer", self.answer.len()))),
+            count => {
+                self.answer.extend_from_slice(piece.get(..count).unwrap_or_default());
+                Ok(())
+            }
+        }
+    }
+
+    /// A fast wrong answer would be a fine number and no use.
+    fn check(&self, events: usize) -> io::Result<()> {
+        let found = memchr::memmem::find_iter(&self.answer, b"event: ").count();
+        if self.answer.starts_with(b"HTTP/1.1 200") && found == events {
+            return Ok(());
+        }
+        let start = String::from_utf8_lossy(self.answer.get(..400).unwrap_or(&self.answer)).into_owned();
+        Err(io::Error::other(format!("expected 200 and {events} events, got {found}: {start}")))
+    }
+}
+
+/// Events around the stamped ones: two before, three behind.
+const STREAM_FRAME: usize = 5;
+
+/// The next stamp from `from` on whose event is there to its last byte, and where that ends.
+fn next_stamp(answer: &[u8], from: usize) -> Option<(u64, usize)> {
+    let rest = answer.get(from..)?;
+    let digits = memchr::memmem::find(rest, sink::STAMP)? + sink::STAMP.len();
+    let end = digits + memchr::memmem::find(rest.get(digits..)?, b"}\n\n")?;
+    let stamp = std::str::from_utf8(rest.get(digits..end)?).ok()?.parse().ok()?;
+    Some((stamp, from + end))
+}
+
+fn write_all(stream: &mut TcpStream, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+    IoSlice::advance_slices(&mut slices, 0);
+    while !slices.is_empty() {
+        match stream.write_vectored(slices) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => IoSlice::advance_slices(&mut slices, count),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::SIZES;
+    use super::*;
+
+    #[test]
+    fn requests_of_a_script_are_answered_one_after_the_other() {
+        let mut connection = Connection::open(sink::start().unwrap()).unwrap();
+        let script = Script::near(SIZES[1], 1, 3);
+        for number in 0..script.len() {
+            assert!(connection.exchange(&script, number).unwrap() > Duration::ZERO);
+        }
+    }
+
+    #[test]
+    fn every_event_of_a_slow_stream_is_timed() {
+        let mut connection = Connection::open(sink::start().unwrap()).unwrap();
+        let script = Script::near(SIZES[0], 1, 1).slow(20, 50);
+        let travelled = connection.follow(&script, 0, 20).unwrap();
+        assert_eq!(travelled.len(), 20);
+        assert!(travelled.iter().all(|time| *time < Duration::from_secs(5)));
+    }
+
+    #[test]
+    fn an_event_counts_when_its_last_byte_is_there() {
+        assert_eq!(next_stamp(b"{\"at\":12}\n", 0), None);
+        assert_eq!(next_stamp(b"{\"at\":12}\n\n", 0), Some((12, 8)));
+        assert_eq!(next_stamp(b"{\"at\":12}\n\n", 8), None);
+    }
+}

@@ -1,0 +1,286 @@
+//! What the load sends: a conversation near a given size that grows by one turn with each request,
+//! rendered before the clock starts.
+//!
+//! Successive bodies share all but their end, so a script keeps one long body and, for each request,
+//! how much of it to send and what comes then. Variants of a script are other conversations of the
+//! same shape: another session, other ids in every message, so nothing is recognised from before.
+
+use crate::{Random, Session};
+use std::io::IoSlice;
+
+/// Every id of a call begins like this; the last two letters tell variants apart.
+const CALL_ID: &[u8] = b"toolu_01";
+const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// How large bodies are, and how they grow.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    pub name: &'static str,
+    pub bytes: usize,
+    /// The length of the one tool result that each turn brings.
+    pub result: usize,
+    /// Smaller than the stock client's first request: most of system prompt and tools is left out.
+    lean: bool,
+}
+
+pub const SIZES: [Size; 4] = [
+    Size { name: "30 KB", bytes: 30_000, result: 200, lean: true },
+    Size { name: "300 KB", bytes: 300_000, result: 1500, lean: false },
+    Size { name: "1.4 MB", bytes: 1_400_000, result: 3000, lean: false },
+    Size { name: "5.3 MB", bytes: 5_300_000, result: 3000, lean: false },
+];
+
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// Head of each request up to the host.
+    head: Vec<u8>,
+    /// The body that holds the beginning of all others.
+    longest: Vec<u8>,
+    requests: Vec<Request>,
+    session: Vec<u8>,
+}
+
+#[derive(Debug, Clone)]
+struct Request {
+    kept: usize,
+    tail: Vec<u8>,
+}
+
+impl Script {
+    /// `count` requests of about `size`, or fewer where more would leave it by a twelfth.
+    pub fn near(size: Size, seed: u64, count: usize) -> Self {
+        let mut session = Session::new(seed);
+        if size.lean {
+            session = session.lean();
+        }
+        let question = format!("Work on {} until it is done.", session.session_id());
+        session.user(&question);
+        let mut writing = Writing::begin(session);
+        while writing.length() < size.bytes - size.bytes / 12 {
+            writing.session.step_of(size.result);
+            writing.catch_up();
+        }
+        let mut requests = Vec::with_capacity(count);
+        while requests.len() < count && writing.length() < size.bytes + size.bytes / 12 {
+            requests.push(writing.request());
+            writing.session.step_of(size.result);
+        }
+        writing.finish(requests)
+    }
+
+    /// A whole conversation from its first request on: each turn is a question and one step of a tool
+    /// loop, which makes two requests.
+    pub fn turns(seed: u64, turns: usize, result: usize) -> Self {
+        let mut session = Session::new(seed);
+        let mut words = Random::new(seed);
+        session.user("What is this?");
+        let mut writing = Writing::begin(session);
+        let mut requests = Vec::with_capacity(2 * turns);
+        for turn in 1..=turns {
+            requests.push(writing.request());
+            writing.session.step_of(result);
+            requests.push(writing.request());
+            writing.session.assistant(&format!("Done, see {}.", words.hex(40)));
+            writing.session.user(&format!("Go on with part {turn} then, and look at {}.", words.hex(20)));
+        }
+        writing.finish(requests)
+    }
+
+    pub fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// The length of a request's body.
+    pub fn length(&self, number: usize) -> usize {
+        self.requests.get(number).map_or(0, |request| request.kept + request.tail.len())
+    }
+
+    /// The body in its two parts.
+    pub fn body(&self, number: usize) -> [&[u8]; 2] {
+        match self.requests.get(number) {
+            Some(request) => [self.longest.get(..request.kept).unwrap_or_default(), &request.tail],
+            None => [&[], &[]],
+        }
+    }
+
+    /// Writes the head of a request for `host`.
+    pub fn head(&self, number: usize, host: &str, out: &mut Vec<u8>) {
+        out.clear();
+        out.extend_from_slice(&self.head);
+        let length = self.length(number);
+        out.extend_from_slice(format!("Host: {host}\r\nContent-Length: {length}\r\n\r\n").as_bytes());
+    }
+
+    /// Asks the sink for slow streams.
+    pub fn slow(mut self, events: usize, gap_micros: u64) -> Self {
+        let target = format!("?events={events}&gap={gap_micros}");
+        if let Some(at) = memchr::memmem::find(&self.head, b"?beta=true") {
+            self.head.splice(at..at + b"?beta=true".len(), target.into_bytes());
+        }
+        self
+    }
+
+    /// Another conversation of the same shape and length.
+    pub fn variant(&self, number: usize) -> Self {
+        let mut variant = self.clone();
+        let letter = |number: usize| LETTERS.get(number % LETTERS.len()).copied().unwrap_or(b'0');
+        let call = [b"toolu_".as_slice(), &[letter(number / LETTERS.len()), letter(number)]].concat();
+        let mut session = self.session.clone();
+        let digits = format!("{number:012x}");
+        let start = session.len().saturating_sub(digits.len());
+        session.truncate(start);
+        session.extend_from_slice(digits.as_bytes());
+        for bytes in [&mut variant.head, &mut variant.longest] {
+            overwrite(bytes, &self.session, &session);
+        }
+        overwrite(&mut variant.longest, CALL_ID, &call);
+        for request in &mut variant.requests {
+            overwrite(&mut request.tail, &self.session, &session);
+            overwrite(&mut request.tail, CALL_ID, &call);
+        }
+        variant.session = session;
+        variant
+    }
+}
+
+/// A session as its bytes grow. The client writes everything anew for each request; all but the last
+/// message comes out the same, so here only what is new is written.
+struct Writing {
+    session: Session,
+    /// The body up to and with the last message that no longer carries the mark.
+    settled: Vec<u8>,
+    messages: usize,
+    /// The body behind the messages.
+    behind: Vec<u8>,
+}
+
+impl Writing {
+    /// The session has a message already.
+    fn begin(session: Session) -> Self {
+        let body = session.body();
+        let messages: Vec<String> =
+            (0..session.messages()).map(|at| session.message(at, at + 1 == session.messages())).collect();
+        let start = memchr::memmem::find(&body, b"\"messages\":[").map_or(0, |at| at + b"\"messages\":[".len());
+        let end = start + messages.join(",").len();
+        let behind = body.get(end..).unwrap_or_default().to_vec();
+        Self { settled: body.get(..start).unwrap_or_default().to_vec(), messages: 0, behind, session }
+    }
+
+    /// Writes all but the last message.
+    fn catch_up(&mut self) {
+        while self.messages + 1 < self.session.messages() {
+            let text = self.session.message(self.messages, false);
+            self.settled.extend_from_slice(text.as_bytes());
+            self.settled.push(b',');
+            self.messages += 1;
+        }
+    }
+
+    /// The request that the client would send now.
+    fn request(&mut self) -> Request {
+        self.catch_up();
+        let mut tail = self.session.message(self.messages, true).into_bytes();
+        tail.extend_from_slice(&self.behind);
+        Request { kept: self.settled.len(), tail }
+    }
+
+    /// About the length of its body.
+    fn length(&self) -> usize {
+        self.settled.len() + self.behind.len()
+    }
+
+    fn finish(self, requests: Vec<Request>) -> Script {
+        let mut head = b"POST /v1/messages?beta=true HTTP/1.1\r\n".to_vec();
+        for (name, value) in self.session.headers() {
+            head.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+        }
+        Script { head, longest: self.settled, requests, session: self.session.session_id().into() }
+    }
+}
+
+/// Replaces every `old` by `new`, which is as long.
+fn overwrite(bytes: &mut [u8], old: &[u8], new: &[u8]) {
+    let places: Vec<usize> = memchr::memmem::find_iter(bytes, old).collect();
+    for at in places {
+        if let Some(place) = bytes.get_mut(at..at + new.len()) {
+            place.copy_from_slice(new);
+        }
+    }
+}
+
+/// Head and body as one write.
+pub fn slices<'a>(head: &'a [u8], body: [&'a [u8]; 2]) -> [IoSlice<'a>; 3] {
+    [IoSlice::new(head), IoSlice::new(body[0]), IoSlice::new(body[1])]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(script: &Script, number: usize) -> Vec<u8> {
+        script.body(number).concat()
+    }
+
+    #[test]
+    fn the_bytes_are_those_that_the_session_would_send() {
+        let mut session = Session::new(5);
+        session.user("What is this?");
+        let script = Script::turns(5, 2, 700);
+        assert_eq!(whole(&script, 0), session.body());
+        session.step_of(700);
+        assert_eq!(whole(&script, 1), session.body());
+    }
+
+    #[test]
+    fn every_request_is_the_next_turn_of_one_conversation_near_its_size() {
+        for size in &SIZES[..2] {
+            let script = Script::near(*size, 1, 8);
+            assert!(script.len() > 4, "{}", script.len());
+            let mut messages = 0;
+            for number in 0..script.len() {
+                let body = whole(&script, number);
+                assert_eq!(body.len(), script.length(number));
+                assert!(body.len().abs_diff(size.bytes) < size.bytes / 6, "{}: {}", size.name, body.len());
+                let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
+                let list = value["messages"].as_array().unwrap();
+                assert!(number == 0 || list.len() == messages + 2);
+                messages = list.len();
+                let marks = body.windows(13).filter(|window| window == b"cache_control").count();
+                assert_eq!(marks, 3, "two in the system prompt, one that moves");
+            }
+        }
+    }
+
+    #[test]
+    fn a_variant_shares_no_message_that_carries_an_id_and_no_session() {
+        let script = Script::near(SIZES[0], 1, 4);
+        let (one, two) = (script.variant(1), script.variant(63));
+        assert_eq!(one.length(2), two.length(2));
+        let (one, two) = (whole(&one, 2), whole(&two, 2));
+        let parsed: Vec<serde_json::Value> =
+            [one, two].iter().map(|body| serde_json::from_slice(body).unwrap()).collect();
+        let messages = |at: usize| parsed[at]["messages"].as_array().unwrap();
+        for (left, right) in messages(0).iter().zip(messages(1)) {
+            let carries = left.to_string().contains("toolu_") || left["role"] == "user";
+            assert!(!carries || left != right, "{left}");
+        }
+        assert_ne!(parsed[0]["metadata"], parsed[1]["metadata"]);
+    }
+
+    #[test]
+    fn a_head_names_its_host_and_the_length_of_its_body() {
+        let script = Script::turns(3, 2, 100).slow(7, 90);
+        let mut head = Vec::new();
+        script.head(1, "127.0.0.1:7", &mut head);
+        let head = String::from_utf8(head).unwrap();
+        assert!(
+            head.starts_with("POST /v1/messages?events=7&gap=90 HTTP/1.1\r\nAccept: application/json\r\n"),
+            "{head}"
+        );
+        assert!(
+            head.ends_with(&format!("Host: 127.0.0.1:7\r\nContent-Length: {}\r\n\r\n", script.length(1))),
+            "{head}"
+        );
+        assert_eq!(script.len(), 4);
+    }
+}

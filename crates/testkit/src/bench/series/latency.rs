@@ -1,0 +1,59 @@
+//! One connection, one request after the other: from the first byte sent to the last byte received.
+
+use crate::bench::load::Connection;
+use crate::bench::report::{Goal, Report, Rounds};
+use crate::bench::script::{SIZES, Script};
+use crate::bench::stage::Stage;
+use crate::bench::{Pace, Plan, Rival, stats};
+use std::io;
+use std::time::Duration;
+
+/// Timed requests for each size in a round: enough that the 99th percentile is not the slowest one.
+const REQUESTS: [usize; 4] = [1000, 600, 400, 200];
+const GOAL: Goal = Goal::AtMost(2.0);
+
+pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
+    let daemon = stage.daemon(&stage.home("latency")?)?;
+    let (rounds, time) = if plan.quick { (3, 6) } else { (11, 22) };
+    for (index, (size, count)) in SIZES.into_iter().zip(REQUESTS).enumerate() {
+        let base = Script::near(size, 100 + index as u64, count);
+        let mut connections = Vec::new();
+        for rival in Rival::in_round(0) {
+            connections.push((rival, Connection::open(rival.address(stage, &daemon))?));
+        }
+        let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
+        let mut sessions = 0;
+        for round in Pace::new(rounds, Duration::from_secs(time)).rounds() {
+            let needed = count.div_ceil(base.len().saturating_sub(1).max(1));
+            let scripts: Vec<Script> = (sessions..sessions + needed).map(|number| base.variant(number)).collect();
+            sessions += needed;
+            for rival in Rival::in_round(round) {
+                let Some((_, connection)) = connections.iter_mut().find(|(whose, _)| *whose == rival) else { continue };
+                let mut samples = measure(connection, &scripts)?;
+                typical.push(rival, stats::micros(stats::percentile(&mut samples, 0.5)));
+                worst.push(rival, stats::micros(stats::percentile(&mut samples, 0.99)));
+                if rival == Rival::Ctx {
+                    daemon.settle()?;
+                }
+            }
+        }
+        report.add(typical.ratio("latency", format!("{} p50", size.name), "µs", GOAL));
+        report.add(worst.ratio("latency", format!("{} p99", size.name), "µs", GOAL));
+    }
+    daemon.stop()
+}
+
+/// The first request of a session is sent but not timed: at these sizes there is no such thing, a
+/// conversation arrives there turn by turn.
+fn measure(connection: &mut Connection, scripts: &[Script]) -> io::Result<Vec<Duration>> {
+    let mut samples = Vec::new();
+    for script in scripts {
+        for number in 0..script.len() {
+            let taken = connection.exchange(script, number)?;
+            if number > 0 {
+                samples.push(taken);
+            }
+        }
+    }
+    Ok(samples)
+}

@@ -1,0 +1,103 @@
+//! Slow streams: how much later an event arrives, and how much memory a thousand of them take.
+
+use crate::bench::load::Connection;
+use crate::bench::report::{Goal, Report, Rounds, Row};
+use crate::bench::script::{SIZES, Script};
+use crate::bench::stage::{Daemon, Stage};
+use crate::bench::{Pace, Plan, Rival, process, stats};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+const ADDED: Goal = Goal::AtMost(100.0);
+/// Streams at once, events of each, and microseconds between two of them.
+const CASES: [(usize, usize, u64); 2] = [(1, 500, 1000), (50, 60, 20_000)];
+
+const MANY: usize = 1000;
+const MANY_MEMORY: Goal = Goal::AtMost(150.0);
+/// Threads of the load that only read.
+const STACK: usize = 128 * 1024;
+
+pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
+    let daemon = stage.daemon(&stage.home("streaming")?)?;
+    let (rounds, time) = if plan.quick { (3, 8) } else { (11, 30) };
+    for (streams, events, gap) in CASES {
+        let base = Script::near(SIZES[0], 300, 1).slow(events, gap);
+        let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
+        for round in Pace::new(rounds, Duration::from_secs(time)).rounds() {
+            let scripts: Vec<Script> = (0..streams).map(|number| base.variant(round * streams + number)).collect();
+            for rival in Rival::in_round(round) {
+                let mut travelled = follow(rival.address(stage, &daemon), &scripts, events)?;
+                typical.push(rival, stats::micros(stats::percentile(&mut travelled, 0.5)));
+                worst.push(rival, stats::micros(stats::percentile(&mut travelled, 0.99)));
+                if rival == Rival::Ctx {
+                    daemon.settle()?;
+                }
+            }
+        }
+        let name = if streams == 1 { "one stream".to_owned() } else { format!("{streams} streams") };
+        report.add(typical.added("event", format!("{name} p50"), "µs", ADDED));
+        report.add(worst.added("event", format!("{name} p99"), "µs", ADDED));
+    }
+    daemon.stop()?;
+    many(stage, plan, report)
+}
+
+/// A fresh daemon, so that its memory is that of the streams.
+fn many(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
+    let daemon = stage.daemon(&stage.home("many")?)?;
+    let (events, gap) = if plan.quick { (10, 200_000) } else { (30, 200_000) };
+    let base = Script::near(SIZES[0], 400, 1).slow(events, gap);
+    let scripts: Vec<Script> = (0..MANY).map(|number| base.variant(number)).collect();
+    let (complete, most) = watched(&daemon, &scripts, events)?;
+    let name = format!("{MANY} streams at once");
+    report.add(Row::alone("memory", name.clone(), "MB", most as f64 / 1e6, MANY_MEMORY));
+    report.add(Row::alone("complete", name, "", complete as f64, Goal::AtLeast(MANY as f64)));
+    daemon.stop()
+}
+
+/// How many streams came to their end with every event, and the most memory seen meanwhile.
+fn watched(daemon: &Daemon, scripts: &[Script], events: usize) -> io::Result<(usize, u64)> {
+    let complete = AtomicUsize::new(0);
+    let ended = AtomicUsize::new(0);
+    let (complete_ref, ended_ref, address) = (&complete, &ended, daemon.address);
+    let most = thread::scope(|scope| {
+        for script in scripts {
+            let followed = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || {
+                let travelled =
+                    Connection::open(address).and_then(|mut connection| connection.follow(script, 0, events));
+                if travelled.is_ok_and(|travelled| travelled.len() == events) {
+                    complete_ref.fetch_add(1, Ordering::Relaxed);
+                }
+                ended_ref.fetch_add(1, Ordering::Relaxed);
+            });
+            if followed.is_err() {
+                ended.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let mut most = 0;
+        while ended.load(Ordering::Relaxed) < scripts.len() {
+            most = most.max(process::resident(daemon.id()).unwrap_or(0));
+            thread::sleep(Duration::from_millis(20));
+        }
+        most
+    });
+    Ok((complete.load(Ordering::Relaxed), most))
+}
+
+/// How long each event of all streams travelled.
+fn follow(address: SocketAddr, scripts: &[Script], events: usize) -> io::Result<Vec<Duration>> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = scripts
+            .iter()
+            .map(|script| scope.spawn(move || Connection::open(address)?.follow(script, 0, events)))
+            .collect();
+        let mut travelled = Vec::with_capacity(scripts.len() * events);
+        for thread in threads {
+            travelled.extend(thread.join().map_err(|_| io::Error::other("a stream's thread ended badly"))??);
+        }
+        Ok(travelled)
+    })
+}

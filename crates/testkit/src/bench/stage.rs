@@ -1,0 +1,198 @@
+//! Who is measured: `ctx up` and nginx before the same sink, and the sink itself. Each is a process
+//! of its own on loopback, with its files in a folder that goes away with the bench.
+
+use super::process::Running;
+use std::io::{self, BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Who did not listen by then never will.
+const STARTING: Duration = Duration::from_secs(10);
+
+pub struct Stage {
+    folder: TempDir,
+    program: PathBuf,
+    nginx: (Running, SocketAddr),
+    sink: (Running, SocketAddr),
+}
+
+impl Stage {
+    /// Starts the sink and nginx before it. `program` is the `ctx` binary.
+    pub fn set(program: &Path, nginx: &Path) -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("ctx-bench-").tempdir()?;
+        let sink = start_sink()?;
+        let nginx = start_nginx(nginx, folder.path(), sink.1)?;
+        Ok(Self { folder, program: program.to_owned(), nginx, sink })
+    }
+
+    pub fn sink(&self) -> SocketAddr {
+        self.sink.1
+    }
+
+    pub fn nginx(&self) -> SocketAddr {
+        self.nginx.1
+    }
+
+    /// A folder for a daemon's files that did not exist before.
+    pub fn home(&self, name: &str) -> io::Result<PathBuf> {
+        let home = self.folder.path().join(name);
+        std::fs::create_dir(&home)?;
+        Ok(home)
+    }
+
+    /// Starts a daemon and waits until it accepts connections; tells how long that took.
+    pub fn daemon(&self, home: &Path) -> io::Result<Daemon> {
+        let address = free_address()?;
+        let mut command = self.ctx(home);
+        let log = std::fs::File::create(home.with_extension("log"))?;
+        command.arg("up").arg("--listen").arg(address.to_string());
+        command.arg("--upstream").arg(format!("http://{}", self.sink()));
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let began = Instant::now();
+        let mut running = Running::start(&mut command)?;
+        wait_for(address, &mut running)
+            .map_err(|error| io::Error::other(format!("{error}: {}", last_words(&home.with_extension("log")))))?;
+        Ok(Daemon { running, address, started_in: began.elapsed() })
+    }
+
+    /// The `ctx` command with this home and without what the user's own shell says.
+    pub fn ctx(&self, home: &Path) -> Command {
+        let mut command = Command::new(&self.program);
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy().to_ascii_lowercase();
+            if text.starts_with("ctx_") || text.ends_with("_proxy") || text == "rust_log" {
+                command.env_remove(name);
+            }
+        }
+        command.env("CTX_HOME", home).current_dir(self.folder.path());
+        command
+    }
+}
+
+pub struct Daemon {
+    running: Running,
+    pub address: SocketAddr,
+    /// From starting the process to its first accepted connection.
+    pub started_in: Duration,
+}
+
+impl Daemon {
+    pub fn id(&self) -> u32 {
+        self.running.id()
+    }
+
+    pub fn stop(mut self) -> io::Result<()> {
+        self.running.stop()
+    }
+
+    /// Waits until what has passed is also recorded: until its threads rest.
+    pub fn settle(&self) -> io::Result<Duration> {
+        const REST: Duration = Duration::from_millis(40);
+        let began = Instant::now();
+        let mut before = super::process::thread_time(self.id(), &["ctx"])?;
+        while began.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(REST);
+            let now = super::process::thread_time(self.id(), &["ctx"])?;
+            if now == before {
+                break;
+            }
+            before = now;
+        }
+        Ok(began.elapsed().saturating_sub(REST))
+    }
+}
+
+/// This very program again, as the sink. It ends when its standard input does: with the bench.
+fn start_sink() -> io::Result<(Running, SocketAddr)> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("bench-sink").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut running = Running::start(&mut command)?;
+    let output = running.output().ok_or_else(|| io::Error::other("the sink has no output"))?;
+    let mut line = String::new();
+    BufReader::new(output).read_line(&mut line)?;
+    let address = line.trim().parse().map_err(|_| io::Error::other("the sink did not say where it listens"))?;
+    Ok((running, address))
+}
+
+/// A plain reverse proxy, set up as its manual says for streaming answers. Request bodies are passed on
+/// while they arrive, as `ctx` does: by default nginx would first write them to a file. One worker per
+/// processor is what Debian's own configuration says; connections to the upstream are kept open.
+fn start_nginx(program: &Path, folder: &Path, sink: SocketAddr) -> io::Result<(Running, SocketAddr)> {
+    let address = free_address()?;
+    let files = folder.join("nginx");
+    std::fs::create_dir(&files)?;
+    let place = files.display();
+    // Started by root, its workers would become another user, who may not enter our folder.
+    let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
+    let text = format!(
+        "{user}
+worker_processes auto;
+worker_rlimit_nofile 16384;
+pid {place}/pid;
+error_log stderr warn;
+daemon off;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off;
+    client_body_temp_path {place}/body;
+    proxy_temp_path {place}/proxy;
+    fastcgi_temp_path {place}/fastcgi;
+    uwsgi_temp_path {place}/uwsgi;
+    scgi_temp_path {place}/scgi;
+    client_max_body_size 0;
+    keepalive_timeout 3600s;
+    keepalive_requests 1000000;
+    tcp_nodelay on;
+    upstream sink {{ server {sink}; keepalive 256; keepalive_requests 1000000; keepalive_timeout 3600s; }}
+    server {{
+        listen {address} backlog=4096;
+        location / {{
+            proxy_pass http://sink;
+            proxy_http_version 1.1;
+            proxy_set_header Connection \"\";
+            proxy_buffering off;
+            proxy_request_buffering off;
+            proxy_read_timeout 3600s;
+        }}
+    }}
+}}
+"
+    );
+    let configuration = files.join("nginx.conf");
+    std::fs::write(&configuration, text)?;
+    let mut command = Command::new(program);
+    command.arg("-c").arg(&configuration).arg("-p").arg(&files).stdin(Stdio::null());
+    let mut running = Running::start(&mut command)?;
+    wait_for(address, &mut running)?;
+    Ok((running, address))
+}
+
+/// A port that was free a moment ago.
+fn free_address() -> io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}
+
+fn wait_for(address: SocketAddr, running: &mut Running) -> io::Result<()> {
+    let deadline = Instant::now() + STARTING;
+    loop {
+        if TcpStream::connect(address).is_ok() {
+            return Ok(());
+        }
+        if let Some(status) = running.has_ended()? {
+            return Err(io::Error::other(format!("it ended with {status} before it listened")));
+        }
+        if Instant::now() > deadline {
+            return Err(io::Error::other("it does not listen"));
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+fn last_words(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines.get(lines.len().saturating_sub(5)..).unwrap_or_default().join(" / ")
+}
