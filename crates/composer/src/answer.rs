@@ -26,7 +26,8 @@ impl Composer {
         answer: Option<Answer>,
         timing: Timing,
     ) -> Result<(), Problem> {
-        let Some(shared) = lock(&self.directory).get(&ticket.conversation, &*self.store)? else { return Ok(()) };
+        let _one_at_a_time = lock(&self.observing);
+        let Some(shared) = self.get(&ticket.conversation)? else { return Ok(()) };
         let mut conversation = lock(&shared);
         let mut step = Step::default();
         let newest = ticket.turn && ticket.request == conversation.last_turn;

@@ -3,11 +3,10 @@
 use crate::conversation::Conversation;
 use crate::directory::{Beginning, CARD, Card};
 use ctx_core::frames;
-use ctx_core::message::Message;
 use ctx_store::Note;
 
 pub fn of(conversation: &Conversation) -> Card {
-    let path: Vec<&Message> = conversation.tree.path().map(|slot| &slot.message).collect();
+    let path = conversation.path();
     let frames = frames::frames(&path);
     let beginning = Beginning::of(path.iter().copied());
     let opened = &conversation.opened;
@@ -24,7 +23,7 @@ pub fn of(conversation: &Conversation) -> Card {
         frames: frames.len(),
         messages: path.len(),
         requests: conversation.requests,
-        tokens: conversation.calibration.tokens(conversation.estimate()),
+        tokens: conversation.calibration.tokens(conversation.estimate() + conversation.pending_estimate()),
         calibrated: conversation.calibration.is_calibrated(),
         last_activity: conversation.last_activity,
         start: beginning.start,

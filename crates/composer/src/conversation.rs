@@ -66,13 +66,17 @@ pub struct Conversation {
     pub last_activity: u64,
     /// The newest turn was answered to the end.
     pub answered: bool,
+    /// The log says who this is.
+    pub introduced: bool,
     /// Records that could not be read.
     pub skipped: u64,
+    /// Something was skipped since the last turn that says all by itself.
+    pub broken: bool,
 }
 
 impl Conversation {
     pub fn new(id: String, opened: Opened) -> Conversation {
-        let seed = blake_seed(&id);
+        let seed = seed(&id);
         Conversation {
             id,
             opened,
@@ -93,31 +97,40 @@ impl Conversation {
             last_usage: None,
             last_activity: 0,
             answered: false,
+            introduced: false,
             skipped: 0,
+            broken: false,
         }
     }
 
     /// Replays a conversation from the store. `None` when the store does not know it.
     pub fn load(id: &str, store: &dyn Reader) -> Result<Option<Conversation>, StoreError> {
         let found = store.records(id, 0)?;
-        if found.records.is_empty() {
+        if found.records.is_empty() && found.skipped.is_empty() {
             return Ok(None);
         }
         let blobs = messages_of(&found.records, store)?;
-        let fallback =
-            Opened { class: "main".into(), session: None, agent: None, client: None, parent: None, forked_from: None };
-        let mut conversation = Conversation::new(id.to_owned(), fallback);
-        conversation.skipped = found.skipped.len() as u64;
+        let mut conversation = Conversation::new(id.to_owned(), Opened::unknown());
+        let mut damaged = found.skipped.iter().map(|skipped| skipped.seq).peekable();
         for record in &found.records {
+            while damaged.next_if(|&seq| seq < record.seq).is_some() {
+                conversation.skip();
+            }
             if conversation.replay(record, &blobs).is_none() {
-                conversation.skipped += 1;
+                conversation.skip();
             }
         }
+        damaged.for_each(|_| conversation.skip());
         if let Some(bytes) = store.note(id, "pending")? {
             conversation.pending = Some(Pending::new(bytes));
         }
         conversation.restore_body(store)?;
         Ok(Some(conversation))
+    }
+
+    fn skip(&mut self) {
+        self.skipped += 1;
+        self.broken = true;
     }
 
     /// `None` when the record cannot be understood; it then changes nothing.
@@ -126,15 +139,20 @@ impl Conversation {
             return None;
         }
         match record.kind.as_str() {
-            log::OPENED => self.opened = serde_json::from_slice(&record.body).ok()?,
+            log::OPENED => {
+                self.opened = serde_json::from_slice(&record.body).ok()?;
+                self.introduced = true;
+            }
             log::ARRIVED => {
                 let arrived: Arrived = serde_json::from_slice(&record.body).ok()?;
                 self.requests = self.requests.max(arrived.request);
                 if let Some(turn) = &arrived.turn {
                     let versions = versions_of(turn, &record.uses, blobs)?;
                     self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?)?;
-                    self.last_turn = arrived.request;
-                    self.last_activity = record.at;
+                    if turn.current {
+                        self.last_turn = arrived.request;
+                        self.last_activity = record.at;
+                    }
                 }
             }
             log::ANSWERED => {
@@ -150,6 +168,14 @@ impl Conversation {
     /// `None`, and no change, when it builds on a record that was lost.
     pub fn grow(&mut self, turn: &Turn, versions: Vec<(SlotId, Worn, Message)>, packed: Hash) -> Option<()> {
         turn.slots.iter().for_each(|&slot| self.tree.reserve(SlotId(slot)));
+        if turn.restart {
+            let mut tree = Tree::new(seed(&self.id));
+            // No slot id is given twice, also when nobody can tell any more what it named.
+            tree.reserve(self.tree.next_slot(0));
+            self.tree = tree;
+            self.versions.clear();
+            self.broken = false;
+        }
         if self.tree.node_count() != turn.nodes {
             return None;
         }
@@ -181,6 +207,12 @@ impl Conversation {
         }
     }
 
+    /// The messages of the current path, the pending reply behind them.
+    pub fn path(&self) -> Vec<&Message> {
+        let pending = self.pending.as_ref().map(|pending| &pending.facts);
+        self.tree.path().map(|slot| &slot.message).chain(pending).collect()
+    }
+
     /// Our estimate of the whole request, before calibration.
     pub fn estimate(&self) -> f64 {
         let pieces =
@@ -189,7 +221,12 @@ impl Conversation {
         around + self.tree.path().map(|slot| tokens::of_message(&slot.message)).sum::<f64>()
     }
 
-    /// The exact bytes of the newest request on the current path, from what is stored.
+    pub fn pending_estimate(&self) -> f64 {
+        self.pending.as_ref().map_or(0.0, |pending| tokens::of_message(&pending.facts))
+    }
+
+    /// The exact bytes of the newest request on the current path, from what is stored; `None` when
+    /// a part of it is missing or damaged.
     pub fn rebuild(&self, store: &dyn Reader) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(packed) = self.packed else { return Ok(None) };
         let worn: Vec<&Worn> = self.tree.path().filter_map(|slot| self.versions.get(&slot.id)).collect();
@@ -203,14 +240,16 @@ impl Conversation {
             let Some(exact) = dress(&bare, &worn.dress) else { return Ok(None) };
             messages.extend_from_slice(&exact);
         }
-        let Some(own) = store.blob(packed)? else { return Ok(None) };
         let mut failure = None;
-        let whole = envelope::unpack(&own, &messages, |hash| {
-            store.blob(hash).unwrap_or_else(|error| {
+        let mut find = |hash: Hash| match store.blob(hash) {
+            Ok(found) => found,
+            Err(StoreError::DamagedBlob { .. }) => None,
+            Err(error) => {
                 failure = Some(error);
                 None
-            })
-        });
+            }
+        };
+        let whole = find(packed).and_then(|own| envelope::unpack(&own, &messages, &mut find));
         failure.map_or(Ok(whole), Err)
     }
 
@@ -239,7 +278,7 @@ impl Conversation {
     }
 }
 
-fn blake_seed(id: &str) -> u64 {
+fn seed(id: &str) -> u64 {
     let key = ctx_core::Key::of([id.as_bytes()]);
     u64::from_le_bytes([key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], 0, 0, 0])
 }

@@ -4,12 +4,11 @@
 //! has to be replayed at start. The conversations themselves are loaded when somebody asks.
 
 use crate::conversation::Conversation;
-use crate::log::Opened;
 use ctx_core::message::{Message, Role};
 use ctx_core::{Class, Key};
 use ctx_store::{Reader, StoreError};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub type Shared = Arc<Mutex<Conversation>>;
@@ -49,8 +48,19 @@ pub struct Directory {
     by_session: HashMap<(String, Option<String>), String>,
     by_start: HashMap<String, Vec<String>>,
     by_opening: HashMap<String, Vec<String>>,
-    loaded: HashMap<String, (Shared, u64, usize)>,
+    /// Ids that name a conversation, or soon will.
+    given: HashSet<String>,
+    loaded: HashMap<String, Loaded>,
     clock: u64,
+    dropped: u64,
+}
+
+/// A conversation in memory.
+struct Loaded {
+    shared: Shared,
+    /// When it was asked for last, in counts of the directory's clock.
+    used: u64,
+    weight: usize,
 }
 
 impl Directory {
@@ -59,6 +69,15 @@ impl Directory {
         for (_, body) in store.notes(CARD)? {
             if let Ok(card) = serde_json::from_slice::<Card>(&body) {
                 directory.put(card);
+            }
+        }
+        // A card that is lost is written anew from the log.
+        for row in store.conversations()? {
+            if directory.card(&row.id).is_none()
+                && let Some(conversation) = Conversation::load(&row.id, store)?
+                && !conversation.tree.is_empty()
+            {
+                directory.put(crate::card::of(&conversation));
             }
         }
         Ok(directory)
@@ -92,104 +111,96 @@ impl Directory {
                 }
             }
         }
+        self.given.insert(card.id.clone());
         self.cards.insert(card.id.clone(), card);
     }
 
     pub fn forget(&mut self, id: &str) {
-        self.loaded.remove(id);
+        self.unload(id);
         self.cards.remove(id);
+        self.given.remove(id);
         self.by_session.retain(|_, found| found != id);
         for map in [&mut self.by_start, &mut self.by_opening] {
             map.values_mut().for_each(|ids| ids.retain(|found| found != id));
+            map.retain(|_, ids| !ids.is_empty());
         }
     }
 
     /// Drops a conversation from memory only; it is replayed when it is needed again.
     pub fn unload(&mut self, id: &str) {
         self.loaded.remove(id);
+        self.dropped += 1;
     }
 
-    /// The conversation of these ids, made if it is not known yet.
-    pub fn of_session(
-        &mut self,
-        session: &str,
-        agent: Option<&str>,
-        opened: impl FnOnce() -> Opened,
-        store: &dyn Reader,
-    ) -> Result<Shared, StoreError> {
+    pub fn unload_all(&mut self) {
+        self.loaded.clear();
+        self.dropped += 1;
+    }
+
+    /// How many times something was dropped from memory: what was read before that may be old.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The id of a session's conversation, or of one of its agents'.
+    pub fn id_of_session(&mut self, session: &str, agent: Option<&str>) -> String {
         let key = (session.to_owned(), agent.map(str::to_owned));
-        let id = match self.by_session.get(&key) {
-            Some(id) => id.clone(),
-            None => self.free_id(&[session, agent.unwrap_or_default()]),
-        };
+        if let Some(id) = self.by_session.get(&key) {
+            return id.clone();
+        }
+        let id = self.free_id(&[session, agent.unwrap_or_default()]);
         self.by_session.insert(key, id.clone());
-        self.load_or(&id, store, || Conversation::new(id.clone(), opened()))
-    }
-
-    /// A new conversation of a client that names no session.
-    pub fn fresh(&mut self, seed: &[&str], opened: Opened, store: &dyn Reader) -> Result<Shared, StoreError> {
-        let id = self.free_id(seed);
-        self.load_or(&id, store, || Conversation::new(id.clone(), opened))
+        id
     }
 
     /// A short id that no other conversation has.
-    fn free_id(&self, seed: &[&str]) -> String {
+    pub fn free_id(&mut self, seed: &[&str]) -> String {
         let key = Key::of(seed.iter().map(|part| part.as_bytes())).to_string();
-        let taken = |id: &str| self.cards.contains_key(id) || self.loaded.contains_key(id);
         let mut length = 6;
-        while length < key.len() && taken(&format!("c{}", &key[..length])) {
+        while length < key.len() && self.given.contains(&format!("c{}", &key[..length])) {
             length += 2;
         }
-        format!("c{}", &key[..length])
+        let id = format!("c{}", &key[..length]);
+        self.given.insert(id.clone());
+        id
     }
 
-    pub fn get(&mut self, id: &str, store: &dyn Reader) -> Result<Option<Shared>, StoreError> {
-        if let Some(found) = self.touch(id) {
-            return Ok(Some(found));
-        }
-        Ok(Conversation::load(id, store)?.map(|conversation| self.keep(id, conversation)))
-    }
-
-    fn load_or(
-        &mut self,
-        id: &str,
-        store: &dyn Reader,
-        make: impl FnOnce() -> Conversation,
-    ) -> Result<Shared, StoreError> {
-        if let Some(found) = self.get(id, store)? {
-            return Ok(found);
-        }
-        let made = make();
-        Ok(self.keep(id, made))
-    }
-
-    fn touch(&mut self, id: &str) -> Option<Shared> {
+    /// A conversation that is in memory.
+    pub fn touch(&mut self, id: &str) -> Option<Shared> {
         self.clock += 1;
         let clock = self.clock;
-        self.loaded.get_mut(id).map(|(shared, used, _)| {
-            *used = clock;
-            shared.clone()
+        self.loaded.get_mut(id).map(|loaded| {
+            loaded.used = clock;
+            loaded.shared.clone()
         })
     }
 
-    fn keep(&mut self, id: &str, conversation: Conversation) -> Shared {
-        self.clock += 1;
-        let weight = conversation.weight();
+    /// All conversations that are in memory.
+    pub fn loaded(&self) -> Vec<Shared> {
+        self.loaded.values().map(|loaded| loaded.shared.clone()).collect()
+    }
+
+    /// Keeps a conversation in memory. One that somebody else has put there meanwhile wins.
+    pub fn keep(&mut self, conversation: Conversation) -> Shared {
+        if let Some(found) = self.touch(&conversation.id) {
+            return found;
+        }
+        let (id, weight) = (conversation.id.clone(), conversation.weight());
         let shared: Shared = Arc::new(Mutex::new(conversation));
-        self.loaded.insert(id.to_owned(), (shared.clone(), self.clock, weight));
+        self.loaded.insert(id, Loaded { shared: shared.clone(), used: self.clock, weight });
         shared
     }
 
     /// Notes how heavy a conversation has become, and makes room if it is too much.
     pub fn weigh(&mut self, id: &str, weight: usize) {
-        if let Some(entry) = self.loaded.get_mut(id) {
-            entry.2 = weight;
+        if let Some(loaded) = self.loaded.get_mut(id) {
+            loaded.weight = weight;
         }
-        let mut total: usize = self.loaded.values().map(|(_, _, weight)| weight).sum();
-        while total > MEMORY && self.loaded.len() > 1 {
-            let idle = self.loaded.iter().filter(|(other, _)| *other != id).min_by_key(|(_, (_, used, _))| *used);
-            let Some((oldest, weight)) = idle.map(|(id, (_, _, weight))| (id.clone(), *weight)) else { return };
-            self.loaded.remove(&oldest);
+        let mut total: usize = self.loaded.values().map(|loaded| loaded.weight).sum();
+        while total > MEMORY {
+            let idle = self.loaded.iter().filter(|(other, _)| *other != id).min_by_key(|(_, loaded)| loaded.used);
+            let Some((oldest, weight)) = idle.map(|(id, loaded)| (id.clone(), loaded.weight)) else { return };
+            self.unload(&oldest);
             total -= weight;
         }
     }
@@ -199,7 +210,8 @@ impl Directory {
         let by_opening = path.opening.as_ref().and_then(|key| self.by_opening.get(key));
         let by_start = path.start.as_ref().and_then(|key| self.by_start.get(key));
         let mut ids: Vec<&String> = by_opening.into_iter().chain(by_start).flatten().collect();
-        ids.sort_by_key(|id| std::cmp::Reverse(self.cards.get(*id).map_or(0, |card| card.last_activity)));
+        let recent = |id: &str| self.cards.get(id).map_or(0, |card| card.last_activity);
+        ids.sort_by(|one, other| recent(other).cmp(&recent(one)).then_with(|| one.cmp(other)));
         ids.dedup();
         ids.into_iter().take(most).cloned().collect()
     }

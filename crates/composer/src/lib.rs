@@ -14,6 +14,7 @@ pub mod log;
 pub mod observe;
 pub mod recorder;
 pub mod view;
+mod whose;
 mod writer;
 
 pub use answer::Timing;
@@ -21,13 +22,17 @@ pub use observe::{Seen, Ticket};
 pub use recorder::Recorder;
 pub use view::Refusal;
 
+use conversation::Conversation;
 use ctx_store::{Hash, NewRecord, Step, Store, StoreError};
-use directory::{Directory, lock};
+use directory::{Directory, Shared, lock};
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use writer::Writer;
+
+/// How long a reader waits for what is still to be written.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why something that passed could not be taken note of. It has been forwarded all the same.
 #[derive(Debug, thiserror::Error)]
@@ -45,13 +50,17 @@ pub struct Composer {
     directory: Arc<Mutex<Directory>>,
     writer: Writer,
     nonce: AtomicU64,
+    /// One request is looked at at a time, so that records are written in the order they build on
+    /// each other. Locks are taken in this order: this one, a conversation, another conversation
+    /// (only under this one), the directory. Whoever holds the directory takes no other.
+    observing: Mutex<()>,
 }
 
 impl Composer {
     pub fn open(store: Arc<dyn Store>) -> Result<Composer, StoreError> {
         let directory = Arc::new(Mutex::new(Directory::open(&*store)?));
         let writer = Writer::start(store.clone(), directory.clone());
-        Ok(Composer { store, directory, writer, nonce: AtomicU64::new(0) })
+        Ok(Composer { store, directory, writer, nonce: AtomicU64::new(0), observing: Mutex::default() })
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {
@@ -64,7 +73,7 @@ impl Composer {
     }
 
     /// Waits until all that was observed so far is stored, but no longer than `most`.
-    pub fn settle(&self, most: std::time::Duration) {
+    pub fn settle(&self, most: Duration) {
         self.writer.settle(most);
     }
 
@@ -75,10 +84,40 @@ impl Composer {
 
     /// Forgets conversations for good.
     pub fn purge(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {
-        let mut directory = lock(&self.directory);
+        let _alone = lock(&self.observing);
+        // What still waits to be written would come back otherwise.
+        self.writer.settle(PATIENCE);
         let purged = self.store.purge(ids)?;
+        let mut directory = lock(&self.directory);
         ids.iter().for_each(|id| directory.forget(id));
         Ok(purged)
+    }
+
+    /// The conversation, from memory or replayed from the store.
+    fn get(&self, id: &str) -> Result<Option<Shared>, StoreError> {
+        const TRIES: usize = 3;
+        for attempt in 1.. {
+            let dropped = {
+                let mut directory = lock(&self.directory);
+                if let Some(found) = directory.touch(id) {
+                    return Ok(Some(found));
+                }
+                directory.dropped()
+            };
+            // What still waits to be written is a part of it. Nobody is kept waiting meanwhile.
+            self.writer.settle(PATIENCE);
+            let Some(conversation) = Conversation::load(id, &*self.store)? else { break };
+            let mut directory = lock(&self.directory);
+            if directory.dropped() == dropped || attempt == TRIES {
+                return Ok(Some(directory.keep(conversation)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Drops all conversations from memory; they are replayed when they are needed.
+    fn start_over(&self) {
+        lock(&self.directory).unload_all();
     }
 
     fn write(&self, step: Step) {

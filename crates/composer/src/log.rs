@@ -27,6 +27,13 @@ pub struct Opened {
     pub forked_from: Option<String>,
 }
 
+impl Opened {
+    /// Of a conversation whose own word is lost.
+    pub fn unknown() -> Opened {
+        Opened { class: "main".into(), session: None, agent: None, client: None, parent: None, forked_from: None }
+    }
+}
+
 /// A request came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arrived {
@@ -64,6 +71,10 @@ pub struct Turn {
     pub between: Option<Vec<String>>,
     /// Whether this path is the one to look at.
     pub current: bool,
+    /// It says all by itself, and what was known before is forgotten: the way out when an earlier
+    /// record could not be read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restart: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::{Ending, Tap};
 use ctx_wire::encoding::{self, Encoding};
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -19,11 +20,39 @@ use std::time::{Duration, Instant};
 /// The most bytes that wait to be looked at.
 const QUEUE: u64 = 256 * 1024 * 1024;
 
+/// What waiting costs beside the bytes.
+const EVENT: u64 = 128;
+
 enum Event {
-    Request { exchange: u64, hints: Box<Hints>, encoding: Option<Box<str>>, chunks: Vec<Bytes>, at: u64 },
-    Head { exchange: u64, status: u16, content_type: Option<Box<str>>, encoding: Option<Box<str>>, after: Duration },
-    Chunk { exchange: u64, chunk: Bytes },
-    End { exchange: u64, ending: Option<Ending>, after: Duration },
+    Request {
+        exchange: u64,
+        hints: Box<Hints>,
+        encoding: Option<Box<str>>,
+        chunks: Vec<Bytes>,
+        at: u64,
+    },
+    /// The request will not be looked at.
+    NoRequest {
+        exchange: u64,
+    },
+    Head {
+        exchange: u64,
+        status: u16,
+        content_type: Option<Box<str>>,
+        encoding: Option<Box<str>>,
+        after: Duration,
+    },
+    Chunk {
+        exchange: u64,
+        chunk: Bytes,
+    },
+    End {
+        exchange: u64,
+        ending: Option<Ending>,
+        after: Duration,
+        /// A piece of the answer was dropped.
+        lost: bool,
+    },
     Settle(SyncSender<()>),
 }
 
@@ -75,7 +104,7 @@ impl Recorder {
             chunks: Vec::new(),
             at: now(),
         };
-        let response = ResponseCopy { recorder: self.clone(), exchange, started, lost: false };
+        let response = ResponseCopy { recorder: self.clone(), exchange, started, lost: false, ended: false };
         (request, response)
     }
 
@@ -99,14 +128,31 @@ impl Recorder {
         }
     }
 
-    fn send(&self, event: Event, bytes: u64) -> bool {
-        if bytes > 0 && self.gauges.queued_bytes.load(Ordering::Relaxed) + bytes > QUEUE {
+    /// What holds bytes is dropped when there is no room; what only says that something happened is not.
+    fn send(&self, event: Event) -> bool {
+        let bytes = event.bytes();
+        if bytes > 0 && self.gauges.queued_bytes.load(Ordering::Relaxed).saturating_add(bytes) > QUEUE {
             self.gauges.dropped.fetch_add(1, Ordering::Relaxed);
             return false;
         }
-        self.gauges.queued.fetch_add(1, Ordering::Relaxed);
-        self.gauges.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.events.send(event).is_ok()
+        self.gauges.enter(bytes);
+        let sent = self.events.send(event).is_ok();
+        if !sent {
+            self.gauges.leave(bytes);
+        }
+        sent
+    }
+}
+
+impl Gauges {
+    fn enter(&self, bytes: u64) {
+        self.queued.fetch_add(1, Ordering::Relaxed);
+        self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn leave(&self, bytes: u64) {
+        self.queued.fetch_sub(1, Ordering::Relaxed);
+        self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -128,12 +174,18 @@ impl RequestCopy {
     /// The last byte has passed, or none will any more.
     pub fn end(&mut self, complete: bool) {
         let chunks = std::mem::take(&mut self.chunks);
-        if let (true, Some(hints)) = (complete, self.hints.take()) {
-            let bytes = chunks.iter().map(|chunk| chunk.len() as u64).sum();
-            let event =
-                Event::Request { exchange: self.exchange, hints, encoding: self.encoding.take(), chunks, at: self.at };
-            self.recorder.send(event, bytes);
+        let Some(hints) = self.hints.take() else { return };
+        let (exchange, at) = (self.exchange, self.at);
+        let request = || Event::Request { exchange, hints, encoding: self.encoding.take(), chunks, at };
+        if !complete || !self.recorder.send(request()) {
+            self.recorder.send(Event::NoRequest { exchange });
         }
+    }
+}
+
+impl Drop for RequestCopy {
+    fn drop(&mut self) {
+        self.end(false);
     }
 }
 
@@ -143,6 +195,7 @@ pub struct ResponseCopy {
     exchange: u64,
     started: Instant,
     lost: bool,
+    ended: bool,
 }
 
 impl ResponseCopy {
@@ -154,29 +207,49 @@ impl ResponseCopy {
             encoding: encoding.map(Into::into),
             after: self.started.elapsed(),
         };
-        self.recorder.send(event, 0);
+        self.recorder.send(event);
     }
 
     pub fn chunk(&mut self, chunk: &Bytes) {
         if !self.lost {
             // With a piece missing the rest makes no sense.
-            self.lost =
-                !self.recorder.send(Event::Chunk { exchange: self.exchange, chunk: chunk.clone() }, chunk.len() as u64);
+            self.lost = !self.recorder.send(Event::Chunk { exchange: self.exchange, chunk: chunk.clone() });
         }
     }
 
     /// `None`: there was no answer.
     pub fn end(&mut self, ending: Option<Ending>) {
-        self.recorder.send(Event::End { exchange: self.exchange, ending, after: self.started.elapsed() }, 0);
+        if !std::mem::replace(&mut self.ended, true) {
+            let after = self.started.elapsed();
+            self.recorder.send(Event::End { exchange: self.exchange, ending, after, lost: self.lost });
+        }
     }
 }
 
-/// An exchange whose answer is still to come, or coming.
+impl Drop for ResponseCopy {
+    fn drop(&mut self) {
+        self.end(Some(Ending::Cancelled));
+    }
+}
+
+/// An exchange of which something is still to come. The halves come in any order: a provider may
+/// answer before it has read the request.
 #[derive(Default)]
 struct Open {
-    ticket: Option<Ticket>,
+    asked: Asked,
     tap: Option<Box<Tap>>,
     first_byte: Option<Duration>,
+    ended: Option<(Option<Ending>, Duration)>,
+    /// A piece of the answer is missing.
+    lost: bool,
+}
+
+#[derive(Default)]
+enum Asked {
+    #[default]
+    Waiting,
+    Nothing,
+    Turn(Ticket),
 }
 
 struct Work {
@@ -193,29 +266,41 @@ impl Work {
                 continue;
             }
             let bytes = event.bytes();
-            self.take(event);
-            self.gauges.queued.fetch_sub(1, Ordering::Relaxed);
-            self.gauges.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            // A mistake of ours costs one observation, never the recorder.
+            if catch_unwind(AssertUnwindSafe(|| self.take(event))).is_err() {
+                tracing::error!("looking at a request or an answer failed; it was forwarded all the same");
+                self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
+                self.composer.start_over();
+            }
+            self.gauges.leave(bytes);
         }
     }
 
     fn take(&mut self, event: Event) {
         match event {
             Event::Request { exchange, hints, encoding, chunks, at } => {
+                self.open.entry(exchange).or_default().asked = Asked::Nothing;
                 let ticket = decoded(encoding.as_deref(), chunks)
                     .and_then(|chunks| self.composer.observe(Seen { hints: *hints, chunks, at }));
                 match ticket {
-                    Ok(Some(ticket)) => self.open.entry(exchange).or_default().ticket = Some(ticket),
+                    Ok(Some(ticket)) => self.open.entry(exchange).or_default().asked = Asked::Turn(ticket),
                     Ok(None) => {}
                     Err(problem) => {
                         self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
                         tracing::debug!(%problem, "a request was forwarded but not understood");
                     }
                 }
+                self.close(exchange);
+            }
+            Event::NoRequest { exchange } => {
+                self.open.entry(exchange).or_default().asked = Asked::Nothing;
+                self.close(exchange);
             }
             Event::Head { exchange, status, content_type, encoding, after } => {
                 let open = self.open.entry(exchange).or_default();
-                open.tap = Some(Box::new(Tap::new(status, content_type.as_deref(), encoding.as_deref())));
+                if !matches!(open.asked, Asked::Nothing) {
+                    open.tap = Some(Box::new(Tap::new(status, content_type.as_deref(), encoding.as_deref())));
+                }
                 open.first_byte = Some(after);
             }
             Event::Chunk { exchange, chunk } => {
@@ -223,14 +308,32 @@ impl Work {
                     tap.feed(&chunk);
                 }
             }
-            Event::End { exchange, ending, after } => self.end(exchange, ending, after),
+            Event::End { exchange, ending, after, lost } => {
+                let open = self.open.entry(exchange).or_default();
+                open.ended = Some((ending, after));
+                open.lost = lost;
+                self.close(exchange);
+            }
             Event::Settle(_) => {}
         }
     }
 
-    fn end(&mut self, exchange: u64, ending: Option<Ending>, after: Duration) {
-        let Some(Open { ticket: Some(ticket), tap, first_byte }) = self.open.remove(&exchange) else { return };
-        let answer = ending.and_then(|ending| tap.map(|tap| tap.finish(ending)));
+    /// Forgets an exchange of which nothing more will come; an answer is noted.
+    fn close(&mut self, exchange: u64) {
+        let is_over = |open: &Open| open.ended.is_some() && !matches!(open.asked, Asked::Waiting);
+        if !self.open.get(&exchange).is_some_and(is_over) {
+            return;
+        }
+        let Some(Open { asked: Asked::Turn(ticket), tap, first_byte, ended: Some((ending, after)), lost }) =
+            self.open.remove(&exchange)
+        else {
+            return;
+        };
+        let mut answer = ending.and_then(|ending| tap.map(|tap| tap.finish(ending)));
+        if let Some(answer) = answer.as_mut().filter(|_| lost) {
+            answer.reply = None;
+            answer.undecodable = Some("a piece of its copy was dropped for want of room".into());
+        }
         let timing = Timing {
             at: now(),
             first_byte_ms: first_byte.map(|after| after.as_millis() as u64),
@@ -245,8 +348,10 @@ impl Work {
 impl Event {
     fn bytes(&self) -> u64 {
         match self {
-            Event::Request { chunks, .. } => chunks.iter().map(|chunk| chunk.len() as u64).sum(),
-            Event::Chunk { chunk, .. } => chunk.len() as u64,
+            Event::Request { chunks, .. } => {
+                EVENT + chunks.iter().map(|chunk| chunk.len() as u64 + size_of::<Bytes>() as u64).sum::<u64>()
+            }
+            Event::Chunk { chunk, .. } => EVENT + chunk.len() as u64,
             _ => 0,
         }
     }

@@ -48,12 +48,6 @@ pub struct StepView {
     pub tools: Vec<String>,
 }
 
-/// The messages of the current path, the pending reply behind them.
-pub(super) fn path(conversation: &Conversation) -> Vec<&Message> {
-    let pending = conversation.pending.as_ref().map(|pending| &pending.facts);
-    conversation.tree.path().map(|slot| &slot.message).chain(pending).collect()
-}
-
 impl Composer {
     pub fn frames(&self, name: &str, with_steps: bool) -> Result<Frames, Refusal> {
         let shared = self.conversation(name)?;
@@ -63,7 +57,7 @@ impl Composer {
 }
 
 fn of(conversation: &Conversation, with_steps: bool) -> Frames {
-    let path = path(conversation);
+    let path = conversation.path();
     let turns = frames::frames(&path);
     let scale = |estimate: f64| conversation.calibration.tokens(estimate);
     let mut views = around(conversation);

@@ -76,7 +76,7 @@ impl Composer {
 
     fn conversation(&self, name: &str) -> Result<Shared, Refusal> {
         let id = self.resolve(name)?;
-        let found = lock(&self.directory).get(&id, &*self.store)?;
+        let found = self.get(&id)?;
         found.ok_or_else(|| {
             Refusal::new(
                 "unknown-conversation",

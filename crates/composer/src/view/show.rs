@@ -1,6 +1,6 @@
 //! One frame, step, message or block, with its content.
 
-use super::frames::{path, weight};
+use super::frames::weight;
 use super::{Refusal, nearest, rebuilt, suggest};
 use crate::Composer;
 use crate::address::Address;
@@ -57,7 +57,7 @@ impl Composer {
     pub fn show(&self, name: &str, id: &str) -> Result<Shown, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
-        let path = path(&conversation);
+        let path = conversation.path();
         let turns = frames::frames(&path);
         let unknown = || unknown(&conversation, &turns, id);
         let address: Address = id.parse().map_err(|_| unknown())?;
@@ -134,7 +134,11 @@ impl Composer {
         if pieces.is_empty() {
             return Ok(None);
         }
-        let scale = |chars: u32| conversation.calibration.tokens(tokens::estimate(chars, 0));
+        // The model does not read a tool that is not loaded.
+        let scale = |piece: &Piece| match piece.deferred {
+            true => 0,
+            false => conversation.calibration.tokens(tokens::estimate(piece.chars, 0)),
+        };
         let block = |(index, piece): (usize, &Piece)| {
             let raw = raw(&bytes[piece.at.clone()]);
             let id = if kind == "system" { format!("system#{index}") } else { format!("tools/{}", piece.name) };
@@ -145,7 +149,7 @@ impl Composer {
             BlockView {
                 id,
                 kind: kind.into(),
-                tokens: scale(piece.chars),
+                tokens: scale(piece),
                 text: text.unwrap_or_else(|| piece.label.to_string()),
                 tool: (kind == "tool").then(|| piece.name.to_string()),
                 tool_use_id: None,
