@@ -1,0 +1,130 @@
+//! What can be typed: the verbs and the flags that several of them share. A verb's own flags stand in its file.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use ctx_server::UpstreamUrl;
+
+use crate::config::{self, Flags};
+use crate::verbs;
+
+/// Shows and composes what a coding agent sends to its model.
+#[derive(Parser, Debug)]
+#[command(name = "ctx", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(after_help = "Examples:
+  ctx run -- claude          your agent, through ctx
+  ctx list                   what the model is sent, frame by frame
+  ctx show t3                one frame, readable
+  ctx ui --open              the same in a browser")]
+pub struct Cli {
+    #[command(subcommand)]
+    pub verb: Verb,
+    #[command(flatten)]
+    pub place: PlaceArguments,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Verb {
+    Up(verbs::up::Arguments),
+    Run(verbs::run::Arguments),
+    Stop(verbs::stop::Arguments),
+    Ui(verbs::ui::Arguments),
+    Conversations(verbs::conversations::Arguments),
+    List(verbs::list::Arguments),
+    Show(verbs::show::Arguments),
+    Compose(verbs::compose::Arguments),
+    Timeline(verbs::timeline::Arguments),
+    Watch(verbs::watch::Arguments),
+    Status(verbs::status::Arguments),
+    Doctor(verbs::doctor::Arguments),
+    Purge(verbs::purge::Arguments),
+}
+
+/// Which daemon is meant.
+#[derive(Args, Debug, Clone, Default)]
+pub struct PlaceArguments {
+    /// The daemon's folder: store, token, notices [env: CTX_HOME] [default: the platform's data folder]
+    #[arg(long, global = true, value_name = "FOLDER", value_parser = non_empty_path)]
+    pub home: Option<PathBuf>,
+    /// Where the daemon listens [env: CTX_LISTEN] [default: 127.0.0.1:8788]
+    #[arg(long, global = true, value_name = "ADDRESS", value_parser = config::parse_listen)]
+    pub listen: Option<SocketAddr>,
+}
+
+/// For verbs that print something a program may want to read.
+#[derive(Args, Debug, Clone, Default)]
+pub struct JsonArguments {
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// For verbs that look at one conversation.
+#[derive(Args, Debug, Clone)]
+pub struct ConversationArguments {
+    /// The conversation: an id, the beginning of one, or `active`
+    #[arg(long = "conv", value_name = "ID", default_value = "active", value_parser = non_empty)]
+    pub conversation: String,
+}
+
+/// For verbs that start a daemon.
+#[derive(Args, Debug, Clone, Default)]
+pub struct DaemonArguments {
+    /// Where requests go [env: CTX_UPSTREAM] [default: https://api.anthropic.com]
+    #[arg(long, value_name = "URL")]
+    pub upstream: Option<UpstreamUrl>,
+    /// The configuration file [env: CTX_CONFIG] [default: ctx.toml in the project, then in the home]
+    #[arg(long, value_name = "FILE", value_parser = non_empty_path)]
+    pub config: Option<PathBuf>,
+    /// Listen on an address that other machines can reach
+    #[arg(long)]
+    pub allow_remote: bool,
+}
+
+impl DaemonArguments {
+    pub fn flags(&self, place: &PlaceArguments) -> Flags {
+        Flags {
+            listen: place.listen,
+            allow_remote: self.allow_remote,
+            upstream: self.upstream.clone(),
+            config: self.config.clone(),
+        }
+    }
+}
+
+pub fn non_empty(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+fn non_empty_path(text: &str) -> Result<PathBuf, String> {
+    non_empty(text).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_says_what_it_is_for_and_shows_an_example() {
+        for verb in Cli::command().get_subcommands() {
+            let name = verb.get_name();
+            assert!(verb.get_about().is_some(), "{name} says what it is for");
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains(&format!("ctx {name}")), "the help of {name} shows an example");
+        }
+    }
+
+    #[test]
+    fn ids_that_are_empty_are_refused() {
+        assert!(Cli::try_parse_from(["ctx", "list", "--conv", ""]).is_err());
+        assert!(Cli::try_parse_from(["ctx", "list", "--home", ""]).is_err());
+    }
+}

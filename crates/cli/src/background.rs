@@ -1,0 +1,121 @@
+//! A daemon that nobody sits in front of: starting one, and waiting until it answers.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::client::{Client, Status, Whereabouts};
+use crate::context::Context;
+use crate::env::Environment;
+use crate::failure::Failure;
+use crate::home::{Home, open_private};
+
+/// How long a start may take. It usually takes a tenth of a second; a store may need recovery.
+const PATIENCE: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(15);
+/// A log that has grown beyond this is begun anew.
+const LONG_LOG: u64 = 10 * 1024 * 1024;
+
+/// The daemon that runs, if one does. Trouble with one that runs is a failure.
+pub fn running(context: &Context) -> Result<Option<(Client, Status)>, Failure> {
+    let answer = context.client().and_then(|client| client.status().map(|status| (client, status)));
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(failure) if failure.code == "no-daemon" => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Starts `ctx up` with these arguments behind the scenes and waits until it answers.
+pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<(Client, Status), Failure> {
+    home.prepare()?;
+    let path = home.log_file();
+    let log = open_log(&path).map_err(|error| Failure::file("write", &path, &error))?;
+    let said_before = log.metadata().map_or(0, |metadata| metadata.len());
+    let mut daemon = spawn(home, arguments, log)?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = answering(home) {
+            return Ok(found);
+        }
+        let ended = daemon.try_wait().ok().flatten();
+        if ended.is_some() {
+            // Somebody else may have been faster with the same wish.
+            return answering(home).ok_or_else(|| last_words(&path, said_before));
+        }
+        if Instant::now() > deadline {
+            return Err(Failure::new("daemon-not-up", "the daemon was started but does not answer")
+                .hint(format!("its log is {}", path.display())));
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Child, Failure> {
+    let refuse = |error: std::io::Error| Failure::new("daemon-not-up", format!("cannot start the daemon: {error}"));
+    let mut command = Command::new(std::env::current_exe().map_err(refuse)?);
+    command.arg("up").arg("--background").arg("--home").arg(home.path()).args(arguments);
+    // The agent's credentials are none of the daemon's business until they come with a request.
+    for (name, _) in std::env::vars_os() {
+        if ctx_server::is_secret_name(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    // Ctrl-C in the agent's terminal is meant for the agent.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.spawn().map_err(refuse)
+}
+
+/// Only the notice counts here: an address that was asked for may be another daemon's.
+fn answering(home: &Home) -> Option<(Client, Status)> {
+    let notice = home.notice()?;
+    let whereabouts = Whereabouts { home: home.clone(), flag: Some(notice.listen), environment: Environment::Process };
+    let client = Client::find(&whereabouts).ok()?;
+    let status = client.status().ok().filter(|status| status.pid == notice.pid)?;
+    Some((client, status))
+}
+
+fn open_log(path: &Path) -> std::io::Result<File> {
+    let is_long = fs::metadata(path).is_ok_and(|metadata| metadata.len() > LONG_LOG);
+    if is_long {
+        fs::remove_file(path)?;
+    }
+    open_private(path, |options| options.append(true))
+}
+
+/// What the daemon said before it ended.
+fn last_words(log: &Path, from: u64) -> Failure {
+    let mut said = String::new();
+    let read = File::open(log).and_then(|mut file| {
+        file.seek(SeekFrom::Start(from))?;
+        file.read_to_string(&mut said)
+    });
+    let find = |mark: &str| said.lines().rev().find_map(|line| line.strip_prefix(mark));
+    match (read, find("error: ")) {
+        (Ok(_), Some(error)) => Failure::new("daemon-not-up", format!("the daemon did not start: {error}"))
+            .hint(find("hint: ").unwrap_or_default()),
+        _ => Failure::new("daemon-not-up", "the daemon did not start").hint(format!("its log is {}", log.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_daemons_last_words_are_passed_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("daemon.log");
+        fs::write(&log, "error: long ago\n").expect("written");
+        let from = fs::metadata(&log).expect("a file").len();
+        assert!(last_words(&log, from).hint.expect("a hint").contains("daemon.log"));
+        fs::write(&log, "error: long ago\nnote: x\nerror: the port is taken\nhint: choose another\n").expect("written");
+        let failure = last_words(&log, from);
+        assert_eq!(failure.message, "the daemon did not start: the port is taken");
+        assert_eq!(failure.hint.as_deref(), Some("choose another"));
+    }
+}

@@ -1,0 +1,119 @@
+//! Where the daemon is. Its own notice tells; an address that the user gives wins. The token is sent only to
+//! an address that one of them named, never to whoever happens to sit on the usual port.
+
+use std::net::SocketAddr;
+
+use ctx_server::Token;
+
+use super::callable;
+use super::http::Trouble;
+use crate::config;
+use crate::env::{self, Environment};
+use crate::failure::Failure;
+use crate::home::Home;
+
+/// All that tells where to look.
+#[derive(Clone, Debug)]
+pub struct Whereabouts {
+    pub home: Home,
+    /// `--listen`, as an address to call.
+    pub flag: Option<SocketAddr>,
+    pub environment: Environment,
+}
+
+/// Why we believe that a daemon is at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The user said so.
+    Told { address: SocketAddr },
+    /// The daemon's notice said so.
+    Noticed { address: SocketAddr, pid: u32 },
+}
+
+const START: &str = "start one with `ctx up`, or run your agent with `ctx run -- claude`";
+
+impl Whereabouts {
+    pub(super) fn look(&self) -> Result<(Found, Token), Failure> {
+        let found = self.place()?;
+        let token = Token::load(self.home.path())?.ok_or_else(|| {
+            let home = self.home.path().display();
+            Failure::new("no-daemon", format!("no daemon has run with the home {home} yet: there is no token in it"))
+                .hint(format!("{START}; if one runs with another home, name it with --home or CTX_HOME"))
+        })?;
+        Ok((found, token))
+    }
+
+    fn place(&self) -> Result<Found, Failure> {
+        let told = |address| Found::Told { address: callable(address) };
+        if let Some(address) = self.flag {
+            return Ok(told(address));
+        }
+        let notice = self.home.notice();
+        if let Some(notice) = notice.as_ref().filter(|notice| is_running(notice.pid)) {
+            return Ok(Found::Noticed { address: callable(notice.listen), pid: notice.pid });
+        }
+        if let Some(text) = self.environment.text(env::LISTEN) {
+            let refuse = |why| Failure::new("environment", format!("{}: {why}", env::LISTEN.name()));
+            return config::parse_listen(&text).map(told).map_err(refuse);
+        }
+        let message = match notice {
+            Some(notice) => {
+                format!("no daemon is running; the last one (process {}) ended without taking leave", notice.pid)
+            }
+            None => "no daemon is running".to_owned(),
+        };
+        Err(Failure::new("no-daemon", message).hint(START))
+    }
+}
+
+impl Found {
+    pub(super) fn address(self) -> SocketAddr {
+        match self {
+            Self::Told { address } | Self::Noticed { address, .. } => address,
+        }
+    }
+
+    /// What went wrong between us and the daemon, in words.
+    pub(super) fn explain(self, trouble: Trouble) -> Failure {
+        let address = self.address();
+        match (trouble, self) {
+            (Trouble::Refused { code, message, hint }, _) => Failure::new(code, message).hint(hint),
+            (Trouble::Unreachable(_), Self::Noticed { pid, .. }) => Failure::new(
+                "no-daemon",
+                format!("no daemon answers: its notice names process {pid} on {address}, but nothing listens there"),
+            )
+            .hint(START),
+            (Trouble::Unreachable(why), Self::Told { .. }) => {
+                Failure::new("no-daemon", format!("no daemon answers on {address}: {why}"))
+                    .hint(format!("{START}; --listen and CTX_LISTEN say where to look for it"))
+            }
+            (Trouble::NotOurs, _) => {
+                Failure::new("not-a-daemon", format!("something answers on {address}, but it is not a ctx daemon"))
+                    .hint(
+                        "start the daemon on another port with `ctx up --listen 127.0.0.1:PORT`, or stop that program",
+                    )
+            }
+            (Trouble::TooSlow, _) => {
+                Failure::new("too-slow", format!("the daemon on {address} does not answer in time"))
+                    .hint("try again; `ctx stop` and `ctx up` start it afresh")
+            }
+            (Trouble::Cut(why), _) => {
+                Failure::new("cut", format!("the daemon on {address} broke off its answer: {why}"))
+                    .hint("it may have been stopped; `ctx status` tells whether it runs")
+            }
+        }
+    }
+}
+
+/// Does a process of this user have this number? One of somebody else is not our daemon.
+#[cfg(unix)]
+pub fn is_running(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+/// Elsewhere only the daemon's answer tells.
+#[cfg(not(unix))]
+pub fn is_running(_pid: u32) -> bool {
+    true
+}

@@ -1,0 +1,193 @@
+//! The way to a running daemon: finding it, asking its control API, and telling apart what can go wrong.
+//! What is asked belongs to the verbs.
+
+mod find;
+mod http;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ctx_server::Token;
+use hyper::Method;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tokio::runtime::{Builder, Runtime};
+
+pub use self::find::{Whereabouts, is_running};
+use crate::failure::Failure;
+
+/// The daemon answers from memory or disk; nothing that takes longer is still at work.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A daemon that has a place, and the token for it. Nothing was sent yet.
+pub struct Client {
+    address: SocketAddr,
+    token: Token,
+    /// Why we think that a daemon is at this address, for the message if it is not.
+    found: find::Found,
+    runtime: Runtime,
+}
+
+impl Client {
+    pub fn find(whereabouts: &Whereabouts) -> Result<Self, Failure> {
+        let (found, token) = whereabouts.look()?;
+        Ok(Self { address: found.address(), token, found, runtime: runtime()? })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The link that lets a browser in, perhaps to one conversation.
+    pub fn page_link(&self, conversation: Option<&str>) -> String {
+        page_link(self.address, &self.token, conversation)
+    }
+
+    /// The answer's bytes as they came; `path` is relative to `/control/v1`.
+    pub fn get(&self, path: &str) -> Result<Bytes, Failure> {
+        self.ask(Method::GET, path, Bytes::new())
+    }
+
+    pub fn post(&self, path: &str, body: &serde_json::Value) -> Result<Bytes, Failure> {
+        self.ask(Method::POST, path, Bytes::from(body.to_string()))
+    }
+
+    fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, Failure> {
+        let path = api(path);
+        let asked = http::ask(self.address, self.token.expose(), method, &path, body);
+        self.runtime.block_on(http::within(PATIENCE, asked)).map_err(|trouble| self.found.explain(trouble))
+    }
+
+    /// Hands every live event's JSON to `sink` until it has enough. An end of the stream is the daemon's end.
+    pub fn events(
+        &self,
+        path: &str,
+        sink: impl FnMut(&str) -> ControlFlow<Result<(), Failure>>,
+    ) -> Result<(), Failure> {
+        let path = api(path);
+        let listened = http::listen(self.address, self.token.expose(), &path, sink);
+        match self.runtime.block_on(listened) {
+            Ok(ended) => ended,
+            Err(trouble) => Err(self.found.explain(trouble)),
+        }
+    }
+}
+
+/// Sends a request without credentials through the daemon at this address to the upstream. `Ok(None)`: it got
+/// there; `Ok(Some(words))`: the daemon says why not.
+pub fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<Option<String>, Failure> {
+    let reached = http::within(patience, http::reach_upstream(callable(address)));
+    runtime()?.block_on(reached).map_err(|trouble| find::Found::Told { address }.explain(trouble))
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    Builder::new_current_thread().enable_all().build().map_err(|error| {
+        Failure::new("no-runtime", format!("the system does not let the program wait for answers: {error}"))
+    })
+}
+
+pub fn page_link(address: SocketAddr, token: &Token, conversation: Option<&str>) -> String {
+    let place = conversation.map(|id| format!("#/{}/frames", encoded(id, ""))).unwrap_or_default();
+    format!("http://{}/ui/?token={}{place}", callable(address), token.expose())
+}
+
+/// What an answer means. A daemon of another version may say it differently.
+pub fn understood<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(answer).map_err(|error| {
+        Failure::new("not-understood", format!("the daemon's answer is not understood: {error}")).hint(
+            "the daemon may be older or newer than this program: compare `ctx --version` with `ctx status --json`",
+        )
+    })
+}
+
+/// A path of the control API that names a conversation.
+pub fn of_conversation(conversation: &str, rest: &str) -> String {
+    format!("/conversations/{}/{rest}", encoded(conversation, ""))
+}
+
+/// Percent-encoding for one part of a path; `spared` stays as it is.
+pub fn encoded(text: &str, spared: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte.into()),
+            _ if spared.as_bytes().contains(&byte) => encoded.push(byte.into()),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+fn api(path: &str) -> String {
+    format!("/control/v1{path}")
+}
+
+/// An address such as 0.0.0.0 can be listened on but not called.
+pub fn callable(listen: SocketAddr) -> SocketAddr {
+    match listen {
+        SocketAddr::V4(address) if address.ip().is_unspecified() => {
+            SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), address.port())
+        }
+        SocketAddr::V6(address) if address.ip().is_unspecified() => {
+            SocketAddr::new(std::net::Ipv6Addr::LOCALHOST.into(), address.port())
+        }
+        other => other,
+    }
+}
+
+/// What the daemon says about itself, as far as a verb needs it. More is ignored, less is no error: the
+/// status is also how versions find out about each other.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    pub version: String,
+    pub pid: u32,
+    pub listen: Option<String>,
+    pub upstream: String,
+    pub home: String,
+    pub started_at: u64,
+    pub conversations: u64,
+    pub requests: Requests,
+    pub recorder: Recorder,
+    pub store: Store,
+    pub memory_bytes: Option<u64>,
+    pub page: bool,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Requests {
+    pub total: u64,
+    pub in_flight: u64,
+    pub failed: u64,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Recorder {
+    pub queued: u64,
+    pub queued_bytes: u64,
+    pub dropped: u64,
+    pub unreadable: u64,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Store {
+    pub path: String,
+    pub bytes: u64,
+    pub records: u64,
+    pub blobs: u64,
+    pub skipped: u64,
+    pub unsaved: u64,
+}
+
+impl Client {
+    pub fn status(&self) -> Result<Status, Failure> {
+        understood(&self.get("/status")?)
+    }
+}

@@ -1,0 +1,241 @@
+//! Reads one `ctx.toml`. A wrong type or a value that cannot be used is refused with its line and what was
+//! expected; a key that this version does not know is left alone and mentioned. Values are never repeated in
+//! messages: a proxy's address may hold a password.
+
+use std::fmt;
+use std::fs;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use ctx_server::{Secret, UpstreamUrl};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::failure::Failure;
+
+/// What a file says; what it does not say is `None`.
+#[derive(Clone, Debug, Default)]
+pub struct ConfigFile {
+    pub path: PathBuf,
+    pub listen: Option<SocketAddr>,
+    pub allow_remote: Option<bool>,
+    pub upstream: Option<UpstreamUrl>,
+    /// Absolute: relative ones are meant from the file's folder.
+    pub ca_files: Option<Vec<PathBuf>>,
+    pub proxy: Option<Secret>,
+    pub no_proxy: Option<String>,
+    pub http2: Option<bool>,
+    pub unknown: Vec<Unknown>,
+}
+
+/// A key that nobody here knows.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unknown {
+    line: usize,
+    pub words: String,
+}
+
+impl ConfigFile {
+    /// `Ok(None)`: there is no such file.
+    pub fn read(path: &Path) -> Result<Option<Self>, Failure> {
+        match fs::read_to_string(path) {
+            Ok(text) => Self::parse(path, &text).map(Some),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Failure::file("read", path, &error)),
+        }
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<Self, Failure> {
+        let reader = Reader { path, text };
+        let document = DeTable::parse(text).map_err(|error| {
+            // Only its first line: the rest quotes the file.
+            let why = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
+            reader.refuse(error.span().unwrap_or_default(), why)
+        })?;
+        let mut file = Self { path: path.to_owned(), ..Self::default() };
+        for (name, section) in document.get_ref() {
+            match name.get_ref().as_ref() {
+                "listen" => file.read_listen(&reader, section)?,
+                "upstream" => file.read_upstream(&reader, section)?,
+                other => file.unknown.push(reader.mention(name.span(), other)),
+            }
+        }
+        file.unknown.sort();
+        Ok(file)
+    }
+
+    fn read_listen(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+        for (key, value) in reader.section("listen", section)? {
+            match key.get_ref().as_ref() {
+                "address" => {
+                    let text = reader.text("listen.address", value)?;
+                    let address = super::parse_listen(text).map_err(|why| reader.refuse(value.span(), why))?;
+                    self.listen = Some(address);
+                }
+                "allow_remote" => self.allow_remote = Some(reader.switch("listen.allow_remote", value)?),
+                other => self.unknown.push(reader.mention(key.span(), &format!("listen.{other}"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_upstream(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+        for (key, value) in reader.section("upstream", section)? {
+            match key.get_ref().as_ref() {
+                "url" => {
+                    let url = reader.text("upstream.url", value)?.parse::<UpstreamUrl>();
+                    self.upstream = Some(url.map_err(|why| reader.refuse(value.span(), why.to_string()))?);
+                }
+                "ca_files" => self.ca_files = Some(reader.paths("upstream.ca_files", value)?),
+                "proxy" => self.proxy = Some(Secret::new(reader.text("upstream.proxy", value)?)),
+                "no_proxy" => self.no_proxy = Some(reader.text("upstream.no_proxy", value)?.to_owned()),
+                "http2" => self.http2 = Some(reader.switch("upstream.http2", value)?),
+                other => self.unknown.push(reader.mention(key.span(), &format!("upstream.{other}"))),
+            }
+        }
+        Ok(())
+    }
+}
+
+type Value<'text> = Spanned<DeValue<'text>>;
+
+/// The file at hand, for reading values with their lines.
+struct Reader<'file> {
+    path: &'file Path,
+    text: &'file str,
+}
+
+impl<'file> Reader<'file> {
+    fn section<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<&'v DeTable<'file>, Failure> {
+        match value.get_ref() {
+            DeValue::Table(table) => Ok(table),
+            _ => Err(self.expected(value, &format!("[{name}]"), "a section")),
+        }
+    }
+
+    fn text<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<&'v str, Failure> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text),
+            _ => Err(self.expected(value, name, "a text in quotes")),
+        }
+    }
+
+    fn switch(&self, name: &str, value: &Value<'file>) -> Result<bool, Failure> {
+        match value.get_ref() {
+            DeValue::Boolean(switch) => Ok(*switch),
+            _ => Err(self.expected(value, name, "true or false")),
+        }
+    }
+
+    fn paths(&self, name: &str, value: &Value<'file>) -> Result<Vec<PathBuf>, Failure> {
+        let expected = "a list of paths in quotes";
+        let DeValue::Array(items) = value.get_ref() else { return Err(self.expected(value, name, expected)) };
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        items
+            .iter()
+            .map(|item| match item.get_ref() {
+                DeValue::String(path) => Ok(folder.join(path.as_ref())),
+                _ => Err(self.expected(item, name, expected)),
+            })
+            .collect()
+    }
+
+    fn expected(&self, value: &Value<'file>, name: &str, expected: &str) -> Failure {
+        self.refuse(value.span(), format!("`{name}` must be {expected}, not {}", kind(value.get_ref())))
+    }
+
+    fn refuse(&self, span: Range<usize>, why: impl fmt::Display) -> Failure {
+        Failure::new("config", format!("{}, line {}: {why}", self.path.display(), self.line(span)))
+            .hint("correct the file, or choose another with --config")
+    }
+
+    fn mention(&self, span: Range<usize>, key: &str) -> Unknown {
+        let line = self.line(span);
+        let path = self.path.display();
+        Unknown { line, words: format!("{path}, line {line}: `{key}` is not known to this version and is ignored") }
+    }
+
+    fn line(&self, span: Range<usize>) -> usize {
+        let before = self.text.as_bytes().get(..span.start).unwrap_or(self.text.as_bytes());
+        before.iter().filter(|byte| **byte == b'\n').count() + 1
+    }
+}
+
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a section",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<ConfigFile, Failure> {
+        ConfigFile::parse(Path::new("/project/ctx.toml"), text)
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let file = parse(
+            "[listen]\naddress = \"127.0.0.1:9000\"\nallow_remote = true\n\n\
+             [upstream]\nurl = \"https://gateway.example/team\"\nca_files = [\"ca.pem\", \"/etc/ca.pem\"]\n\
+             proxy = \"http://me:hush@proxy:3128\"\nno_proxy = \"localhost\"\nhttp2 = false\n",
+        )
+        .expect("a configuration");
+        assert_eq!(file.listen, "127.0.0.1:9000".parse().ok());
+        assert_eq!(file.allow_remote, Some(true));
+        assert_eq!(file.upstream.as_ref().map(ToString::to_string).as_deref(), Some("https://gateway.example/team"));
+        assert_eq!(file.ca_files, Some(vec!["/project/ca.pem".into(), "/etc/ca.pem".into()]));
+        assert_eq!(file.proxy.as_ref().map(Secret::expose_secret), Some("http://me:hush@proxy:3128"));
+        assert_eq!((file.no_proxy.as_deref(), file.http2), (Some("localhost"), Some(false)));
+        assert!(file.unknown.is_empty());
+        assert!(!format!("{file:?}").contains("hush"));
+    }
+
+    #[test]
+    fn a_wrong_type_is_refused_with_its_line_and_what_was_expected() {
+        for (text, line, expected) in [
+            ("[upstream]\nurl = 5\n", 2, "`upstream.url` must be a text in quotes, not a number"),
+            ("\n\n[listen]\nallow_remote = \"yes\"", 4, "`listen.allow_remote` must be true or false, not a text"),
+            ("upstream = \"https://x\"", 1, "`[upstream]` must be a section, not a text"),
+            ("[upstream]\nca_files = \"ca.pem\"", 2, "`upstream.ca_files` must be a list of paths"),
+            ("[upstream]\nca_files = [\n\"a\",\n3]", 4, "`upstream.ca_files` must be a list of paths"),
+            ("[upstream]\nurl = \"api.anthropic.com\"", 2, "must begin with http:// or https://"),
+            ("[listen]\naddress = \"somewhere\"", 2, "an address and a port"),
+        ] {
+            let refused = parse(text).expect_err(text).to_string();
+            assert!(refused.contains(&format!("/project/ctx.toml, line {line}: ")), "{refused}");
+            assert!(refused.contains(expected), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_syntax_error_has_its_line_and_shows_nothing_of_the_file() {
+        let refused = parse("[upstream]\nproxy = \"http://me:hush@proxy\nurl = 3\n").expect_err("refused");
+        assert!(refused.message.starts_with("/project/ctx.toml, line 2: "), "{refused}");
+        assert!(!refused.message.contains("hush"), "{refused}");
+    }
+
+    #[test]
+    fn unknown_keys_are_mentioned_and_do_no_harm() {
+        let file = parse("colour = 1\n[upstream]\nurl = \"http://localhost:1\"\nspeed = 9\n[helper]\n").expect("read");
+        assert!(file.upstream.is_some());
+        let lines: Vec<&str> =
+            file.unknown.iter().map(|unknown| unknown.words.split(" is not").next().unwrap_or_default()).collect();
+        assert_eq!(
+            lines,
+            [
+                "/project/ctx.toml, line 1: `colour`",
+                "/project/ctx.toml, line 4: `upstream.speed`",
+                "/project/ctx.toml, line 5: `helper`"
+            ]
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! What the daemon shall do, decided completely before it starts: flags, then the environment, then the
+//! project's `ctx.toml`, then the home's, then the defaults.
+
+mod file;
+mod project;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use ctx_server::{ProxySettings, Secret, Upstream, UpstreamUrl};
+
+pub use self::file::ConfigFile;
+use crate::env::{self, Environment, Variable};
+use crate::failure::Failure;
+use crate::home::Home;
+
+pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8788);
+pub const DEFAULT_UPSTREAM: &str = "https://api.anthropic.com";
+
+/// What the command line says about the daemon.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    pub listen: Option<SocketAddr>,
+    pub allow_remote: bool,
+    pub upstream: Option<UpstreamUrl>,
+    pub config: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub listen: SocketAddr,
+    pub allow_remote: bool,
+    pub upstream: Upstream,
+    /// Things that a person should hear about and that stop nothing.
+    pub remarks: Vec<String>,
+    /// The configuration files that were read, the stronger first.
+    pub files: Vec<PathBuf>,
+}
+
+impl Settings {
+    pub fn load(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Result<Self, Failure> {
+        let files = read_files(flags, environment, home, folder)?;
+        let from_files = |find: fn(&ConfigFile) -> Option<bool>| files.iter().find_map(find);
+        let mut remarks: Vec<String> =
+            files.iter().flat_map(|file| file.unknown.iter().map(|unknown| unknown.words.clone())).collect();
+
+        let listen = first([
+            flags.listen.map(Ok),
+            parsed(environment, env::LISTEN, |text| parse_listen(text)),
+            files.iter().find_map(|file| file.listen).map(Ok),
+            Some(Ok(DEFAULT_LISTEN)),
+        ])?;
+        let url = first([
+            flags.upstream.clone().map(Ok),
+            parsed(environment, env::UPSTREAM, |text| {
+                text.parse().map_err(|why: ctx_server::UpstreamUrlError| why.to_string())
+            }),
+            files.iter().find_map(|file| file.upstream.clone()).map(Ok),
+            Some(DEFAULT_UPSTREAM.parse().map_err(|_| Failure::new("upstream", "the default upstream is not a URL"))),
+        ])?;
+        let mut upstream = Upstream::new(url);
+        upstream.extra_ca = files.iter().find_map(|file| file.ca_files.clone()).unwrap_or_default();
+        upstream.extra_ca.extend(ca_files_of_others(environment, &mut remarks));
+        upstream.proxies = proxies(environment, &files);
+        upstream.http2 = from_files(|file| file.http2).unwrap_or(true);
+        Ok(Self {
+            listen,
+            allow_remote: flags.allow_remote || from_files(|file| file.allow_remote).unwrap_or(false),
+            upstream,
+            remarks,
+            files: files.into_iter().map(|file| file.path).collect(),
+        })
+    }
+}
+
+fn read_files(
+    flags: &Flags,
+    environment: &Environment,
+    home: &Home,
+    folder: &Path,
+) -> Result<Vec<ConfigFile>, Failure> {
+    let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
+    if let Some(path) = named {
+        let file = ConfigFile::read(&path)?.ok_or_else(|| {
+            Failure::new("config", format!("there is no configuration file {}", path.display()))
+                .hint("--config and CTX_CONFIG must name a file that exists")
+        })?;
+        return Ok(vec![file]);
+    }
+    let project = project::config_file(folder, home).map(|path| ConfigFile::read(&path)).transpose()?.flatten();
+    if let Some(file) = &project {
+        project::check(file)?;
+    }
+    Ok(project.into_iter().chain(ConfigFile::read(&home.config_file())?).collect())
+}
+
+/// The strongest source that says something; what it says must be right.
+fn first<T>(sources: impl IntoIterator<Item = Option<Result<T, Failure>>>) -> Result<T, Failure> {
+    let silent = || Err(Failure::new("config", "nothing decides this setting"));
+    sources.into_iter().flatten().next().unwrap_or_else(silent)
+}
+
+fn parsed<T>(
+    environment: &Environment,
+    variable: Variable,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Option<Result<T, Failure>> {
+    let refuse = |why| {
+        Failure::new("environment", format!("{}: {why}", variable.name()))
+            .hint(format!("correct or unset {}", variable.name()))
+    };
+    environment.text(variable).map(|text| parse(&text).map_err(refuse))
+}
+
+/// `127.0.0.1:8788`, `[::1]:8788`, `localhost:8788` or just `8788`. Other names are not looked up: a name that
+/// resolves elsewhere tomorrow must not open the door to others.
+pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let text = text.trim();
+    let local = |port: &str| port.parse().ok().map(|port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+    text.parse()
+        .ok()
+        .or_else(|| local(text.strip_prefix("localhost:").unwrap_or(text)))
+        .ok_or_else(|| "give an address and a port, such as 127.0.0.1:8788".to_owned())
+}
+
+/// The environment's proxies, or else the one of the files.
+fn proxies(environment: &Environment, files: &[ConfigFile]) -> ProxySettings {
+    let secret = |variable| environment.text(variable).map(Secret::new);
+    let mut proxies = ProxySettings {
+        http: secret(env::HTTP_PROXY),
+        https: secret(env::HTTPS_PROXY),
+        all: secret(env::ALL_PROXY),
+        no: environment.text(env::NO_PROXY).or_else(|| files.iter().find_map(|file| file.no_proxy.clone())),
+    };
+    if proxies.http.is_none() && proxies.https.is_none() && proxies.all.is_none() {
+        proxies.all = files.iter().find_map(|file| file.proxy.clone());
+    }
+    proxies
+}
+
+/// Files that variables of other programs name. Those programs go on without a file that is not there.
+fn ca_files_of_others(environment: &Environment, remarks: &mut Vec<String>) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for variable in [env::SSL_CERT_FILE, env::NODE_EXTRA_CA_CERTS] {
+        let Some(path) = environment.get(variable).map(PathBuf::from) else { continue };
+        if path.is_file() {
+            paths.push(path);
+        } else {
+            remarks.push(format!("{} names {}, which is not there; it is ignored", variable.name(), path.display()));
+        }
+    }
+    paths
+}
+
+#[cfg(test)]
+mod tests;

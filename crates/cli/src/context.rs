@@ -1,0 +1,41 @@
+//! What every verb is given: the environment, the output, and the way to the daemon that is meant.
+
+use crate::arguments::PlaceArguments;
+use crate::client::{Client, Whereabouts};
+use crate::env::Environment;
+use crate::failure::Failure;
+use crate::home::Home;
+use crate::terminal::Output;
+
+pub struct Context {
+    pub place: PlaceArguments,
+    pub environment: Environment,
+    pub output: Output,
+}
+
+impl Context {
+    pub fn of_process(place: PlaceArguments) -> Self {
+        let environment = Environment::Process;
+        let output = Output::of_process(&environment);
+        Self { place, environment, output }
+    }
+
+    pub fn home(&self) -> Result<Home, Failure> {
+        Home::find(self.place.home.as_deref(), &self.environment)
+    }
+
+    /// The daemon that runs, as far as one can tell without asking it.
+    pub fn client(&self) -> Result<Client, Failure> {
+        Client::find(&Whereabouts {
+            home: self.home()?,
+            flag: self.place.listen,
+            environment: self.environment.clone(),
+        })
+    }
+
+    /// Something worth knowing that is neither the answer nor a failure.
+    pub fn note(&self, note: &str) {
+        let paint = &self.output.for_errors;
+        eprintln!("{} {}", paint.warning("note:"), crate::terminal::text::block(note).trim_end());
+    }
+}

@@ -1,0 +1,142 @@
+//! What happened in a conversation, as the control API tells it, and the words that the timeline and the live
+//! view share. Unknown kinds and fields are left alone.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::terminal::words;
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Event {
+    pub seq: u64,
+    pub at: u64,
+    pub kind: String,
+    pub conversation: Option<String>,
+    /// Which request: its own number, or that of the request an answer belongs to.
+    pub request: Option<u64>,
+    // Of a request.
+    pub class: Option<String>,
+    pub verdict: Option<String>,
+    pub known: Option<u64>,
+    pub new: Option<u64>,
+    pub changed: Option<u64>,
+    pub detail: Option<String>,
+    pub model: Option<String>,
+    pub bytes: Option<u64>,
+    // Of an answer.
+    pub status: Option<u16>,
+    pub stop_reason: Option<String>,
+    pub usage: Option<Usage>,
+    pub total_ms: Option<u64>,
+    pub error: Option<Value>,
+    pub applied_edits: Option<Vec<Value>>,
+    pub transformations: Option<Vec<Value>>,
+    pub cache_miss_reason: Option<String>,
+    pub ending: Option<String>,
+    pub undecodable: Option<String>,
+    // Of a beginning.
+    pub parent: Option<String>,
+    pub forked_from: Option<String>,
+    pub client: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    pub input: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    pub output: u64,
+}
+
+impl Event {
+    /// Does this answer belong to that request?
+    pub fn answers(&self, request: &Event) -> bool {
+        self.kind == "answer" && self.request.is_some_and(|number| number == request.request.unwrap_or(request.seq))
+    }
+
+    /// The status as people know it; an exchange without an answer has none.
+    pub fn status_in_words(&self) -> String {
+        match self.status {
+            Some(0) | None => "none".to_owned(),
+            Some(status) => status.to_string(),
+        }
+    }
+
+    pub fn is_failure(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| !error.is_null())
+            || !(200..400).contains(&self.status.unwrap_or(0))
+            || self.ending.as_deref().is_some_and(|ending| ending != "complete")
+    }
+
+    /// How the answer ended, if not in the usual way; else why the model stopped.
+    pub fn ending_in_words(&self) -> String {
+        match self.ending.as_deref() {
+            Some("complete") | None => self.stop_reason.clone().unwrap_or_default(),
+            Some(ending) => ending.to_owned(),
+        }
+    }
+
+    /// What else is worth a line: errors, the provider's own edits, anything odd.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if let Some(error) = self.error.as_ref().filter(|error| !error.is_null()) {
+            remarks.push(format!("error {}", error_in_words(error)));
+        }
+        let provider = |done: &Option<Vec<Value>>, what: &str| {
+            let number = done.as_ref().map_or(0, Vec::len) as u64;
+            (number > 0).then(|| format!("the provider made {}", words::plural(number, what)))
+        };
+        remarks.extend(provider(&self.applied_edits, "edit"));
+        remarks.extend(provider(&self.transformations, "transformation"));
+        remarks.extend(self.cache_miss_reason.as_ref().map(|reason| format!("cache missed: {reason}")));
+        remarks.extend(self.undecodable.as_ref().map(|why| format!("the answer could not be read: {why}")));
+        remarks
+    }
+}
+
+fn error_in_words(error: &Value) -> String {
+    let part = |name: &str| error[name].as_str().unwrap_or_default();
+    match (error.as_str(), part("kind"), part("message")) {
+        (Some(text), _, _) => text.to_owned(),
+        (None, "", "") => error.to_string(),
+        (None, kind, message) => format!("{kind}: {message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(json: &str) -> Event {
+        serde_json::from_str(json).expect("an event")
+    }
+
+    #[test]
+    fn an_answer_finds_its_request_by_number_or_by_sequence() {
+        let answer = event(r#"{"kind":"answer","request":2}"#);
+        assert!(answer.answers(&event(r#"{"kind":"request","request":2,"seq":9}"#)));
+        assert!(answer.answers(&event(r#"{"kind":"request","seq":2}"#)));
+        assert!(!answer.answers(&event(r#"{"kind":"request","request":3,"seq":2}"#)));
+    }
+
+    #[test]
+    fn errors_are_told_whatever_their_shape() {
+        let remark = |json: &str| event(json).remarks().join("|");
+        assert_eq!(
+            remark(r#"{"error":{"kind":"overloaded_error","message":"Overloaded"}}"#),
+            "error overloaded_error: Overloaded"
+        );
+        assert_eq!(remark(r#"{"error":"cut"}"#), "error cut");
+        assert_eq!(remark(r#"{"error":null,"applied_edits":[{}],"new_field":{}}"#), "the provider made 1 edit");
+    }
+
+    #[test]
+    fn a_cut_or_unanswered_exchange_is_a_failure() {
+        assert!(!event(r#"{"status":200,"ending":"complete"}"#).is_failure());
+        assert!(event(r#"{"status":200,"ending":"cut"}"#).is_failure());
+        assert!(event(r#"{"status":529,"ending":"complete"}"#).is_failure());
+        assert!(event(r#"{"status":0,"ending":"unreachable"}"#).is_failure());
+    }
+}

@@ -1,0 +1,178 @@
+//! The one place where an error becomes words: `error:` and `hint:` on stderr for people, one JSON object on
+//! stdout for programs. What can fail, and what to advise, is known where it fails.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use ctx_composer::Refusal;
+use ctx_server::daemon::DaemonError;
+use ctx_server::{BindError, TokenError};
+use ctx_store::StoreError;
+
+use crate::terminal::{Output, Paint, text};
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// Stable, for programs.
+    pub code: Cow<'static, str>,
+    pub message: String,
+    pub hint: Option<String>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Refused or failed.
+    Refused,
+    /// The command itself is wrong.
+    Usage,
+    /// Whoever read our output has left. Nobody is there to be told.
+    Unread,
+}
+
+impl Failure {
+    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), hint: None, kind: Kind::Refused }
+    }
+
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Usage, ..Self::new("usage", message) }
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into()).filter(|hint| !hint.is_empty());
+        self
+    }
+
+    /// Something could not be done with a file.
+    pub fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
+        Self::new("file", format!("cannot {doing} {}: {error}", path.display()))
+            .hint("check that the path is right and that the file is yours")
+    }
+
+    /// Says it, and tells how the process shall end.
+    pub fn report(&self, json: bool, output: &Output) -> ExitCode {
+        match self.kind {
+            Kind::Unread => return ExitCode::SUCCESS,
+            Kind::Refused | Kind::Usage if json => {
+                // If even this cannot be written, the exit code still tells.
+                let _ = output.print(&format!("{}\n", self.as_json()));
+            }
+            Kind::Refused | Kind::Usage => eprint!("{}", self.in_words(&output.for_errors)),
+        }
+        if self.kind == Kind::Usage { ExitCode::from(2) } else { ExitCode::FAILURE }
+    }
+
+    fn in_words(&self, paint: &Paint) -> String {
+        let mut words = format!("{} {}\n", paint.bad("error:"), text::block(&self.message).trim_end());
+        if let Some(hint) = &self.hint {
+            words.push_str(&format!("{} {}\n", paint.strong("hint:"), text::block(hint).trim_end()));
+        }
+        words
+    }
+
+    pub fn as_json(&self) -> serde_json::Value {
+        serde_json::json!({ "error": { "code": self.code, "message": self.message, "hint": self.hint } })
+    }
+}
+
+/// Output that could not be written.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        let kind = if error.kind() == io::ErrorKind::BrokenPipe { Kind::Unread } else { Kind::Refused };
+        Self { kind, ..Self::new("output", format!("cannot write the output: {error}")) }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let mut message = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(deeper) = cause {
+            message.push_str(&format!(": {deeper}"));
+            cause = deeper.source();
+        }
+        Self::new(error.code(), message).hint(error.hint())
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(refusal.code, refusal.message).hint(refusal.hint)
+    }
+}
+
+impl From<TokenError> for Failure {
+    fn from(error: TokenError) -> Self {
+        Self::with_advice("token", &error.to_string())
+    }
+}
+
+impl From<DaemonError> for Failure {
+    fn from(error: DaemonError) -> Self {
+        let code = match &error {
+            DaemonError::Bind(BindError::RemoteRefused { .. }) => "remote-refused",
+            DaemonError::Bind(BindError::PortTaken { .. }) => "port-taken",
+            DaemonError::Bind(BindError::Listen { .. }) => "cannot-listen",
+            DaemonError::Bind(BindError::Setup(_)) => "upstream-settings",
+            DaemonError::Thread(_) => "no-thread",
+        };
+        let mut failure = Self::with_advice(code, &error.to_string());
+        if let DaemonError::Bind(BindError::RemoteRefused { .. }) = error {
+            failure.hint = Some("listen on 127.0.0.1, or give --allow-remote if you mean it".to_owned());
+        }
+        failure
+    }
+}
+
+impl Failure {
+    /// The parts below say in one sentence what happened and, after a semicolon, what to do.
+    fn with_advice(code: &'static str, sentence: &str) -> Self {
+        match sentence.split_once("; ") {
+            Some((what, advice)) => Self::new(code, what).hint(advice),
+            None => Self::new(code, sentence),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_says_what_happened_and_what_to_do() {
+        let failure = Failure::new("no-daemon", "no daemon is running").hint("start one with `ctx up`");
+        insta::assert_snapshot!(failure.in_words(&Paint::plain()), @r"
+        error: no daemon is running
+        hint: start one with `ctx up`
+        ");
+        insta::assert_snapshot!(failure.as_json().to_string(), @r#"{"error":{"code":"no-daemon","message":"no daemon is running","hint":"start one with `ctx up`"}}"#);
+    }
+
+    #[test]
+    fn words_of_others_cannot_drive_the_terminal() {
+        let failure = Failure::new("unknown-id", "Nothing is called `\u{1b}[2J`.");
+        assert!(!failure.in_words(&Paint::plain()).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_taken_port_names_its_holder_and_the_advice_is_the_hint() {
+        let listen = "127.0.0.1:8788".parse().expect("an address");
+        let taken = BindError::PortTaken { listen, holder: Some("nginx (process 7)".to_owned()) };
+        let failure = Failure::from(DaemonError::Bind(taken));
+        insta::assert_snapshot!(failure.in_words(&Paint::plain()), @r"
+        error: cannot listen on 127.0.0.1:8788: the port is taken by nginx (process 7)
+        hint: stop that program or choose another port
+        ");
+        assert_eq!(failure.code, "port-taken");
+    }
+
+    #[test]
+    fn a_reader_that_left_is_no_failure() {
+        let left = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!(left.kind, Kind::Unread);
+    }
+}

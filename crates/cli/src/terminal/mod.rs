@@ -1,0 +1,71 @@
+//! How things look on a terminal and in a pipe: colours, tables, text that is safe to print. What is shown
+//! belongs to the verbs.
+
+pub mod paint;
+pub mod table;
+pub mod text;
+pub mod words;
+
+use std::io::{self, IsTerminal, Write};
+
+pub use self::paint::Paint;
+use crate::env::{self, Environment};
+
+/// Where output goes, and what that place can take.
+#[derive(Clone, Debug)]
+pub struct Output {
+    pub paint: Paint,
+    pub for_errors: Paint,
+    /// Columns of the terminal; none in a pipe, where nothing is cut.
+    pub width: Option<usize>,
+    is_terminal: bool,
+}
+
+impl Output {
+    pub fn of_process(environment: &Environment) -> Self {
+        let (out, err) = (io::stdout(), io::stderr());
+        let dull = environment.get(env::NO_COLOR).is_some()
+            || environment.text(env::TERM).is_some_and(|terminal| terminal == "dumb");
+        let paint = |is_terminal: bool| if is_terminal && !dull { Paint::coloured() } else { Paint::plain() };
+        let is_terminal = out.is_terminal();
+        let width = terminal_size::terminal_size_of(&out).map(|(terminal_size::Width(columns), _)| columns.into());
+        Self {
+            paint: paint(is_terminal),
+            for_errors: paint(err.is_terminal()),
+            width: width.filter(|_| is_terminal),
+            is_terminal,
+        }
+    }
+
+    /// Prints text that was made for people: it holds nothing of others that could drive the terminal.
+    pub fn print(&self, text: &str) -> io::Result<()> {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Prints JSON as it came, and ends the line. A terminal is spared the few characters that JSON may hold
+    /// and that would drive it; spelt as escapes they mean the same.
+    pub fn json(&self, json: &[u8]) -> io::Result<()> {
+        let mut bytes = match self.is_terminal {
+            true => text::json(&String::from_utf8_lossy(json)).into_owned().into_bytes(),
+            false => json.to_owned(),
+        };
+        if !bytes.ends_with(b"\n") {
+            bytes.push(b'\n');
+        }
+        self.bytes(&bytes)
+    }
+
+    /// Prints exactly these bytes.
+    pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes)?;
+        out.flush()
+    }
+}
+
+#[cfg(test)]
+impl Output {
+    pub fn plain() -> Self {
+        Self { paint: Paint::plain(), for_errors: Paint::plain(), width: None, is_terminal: false }
+    }
+}

@@ -1,0 +1,108 @@
+//! Numbers, sizes and times as people say them.
+
+/// `18,234`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Tokens, marked as an estimate until the provider has confirmed the scale.
+pub fn tokens(number: u64, calibrated: bool) -> String {
+    if calibrated { count(number) } else { format!("≈{}", count(number)) }
+}
+
+/// `1 step`, `3 steps`.
+pub fn plural(number: u64, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
+}
+
+/// `51.2 KB`.
+pub fn bytes(number: u64) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    if number < 1000 {
+        return plural(number, "byte");
+    }
+    let mut size = number as f64;
+    let mut unit = "";
+    for next in UNITS {
+        unit = next;
+        size /= 1000.0;
+        if size < 999.95 {
+            break;
+        }
+    }
+    format!("{size:.1} {unit}")
+}
+
+/// `340 ms`, `12.3 s`, `4 min 20 s`.
+pub fn duration(milliseconds: u64) -> String {
+    match milliseconds {
+        0..1_000 => format!("{milliseconds} ms"),
+        1_000..60_000 => format!("{:.1} s", (milliseconds / 100) as f64 / 10.0),
+        _ => format!("{} min {} s", milliseconds / 60_000, milliseconds / 1_000 % 60),
+    }
+}
+
+/// `just now`, `2 min ago`, `3 h ago`, `5 days ago`.
+pub fn ago(now: u64, at: u64) -> String {
+    // A clock that was set back must not make the past a huge number.
+    let seconds = now.saturating_sub(at) / 1_000;
+    match seconds {
+        0..5 => "just now".to_owned(),
+        5..60 => format!("{seconds} s ago"),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..86_400 => format!("{} h ago", seconds / 3_600),
+        86_400..172_800 => "1 day ago".to_owned(),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}
+
+/// The time of day, in UTC: `14:03:22Z`.
+pub fn clock(at: u64) -> String {
+    let seconds = at / 1_000;
+    format!("{:02}:{:02}:{:02}Z", seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_estimates_marked() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(tokens(18_234, false), "≈18,234");
+        assert_eq!(tokens(18_234, true), "18,234");
+    }
+
+    #[test]
+    fn sizes_have_a_unit_that_fits() {
+        assert_eq!(
+            [1, 999, 1_000, 51_234, 999_960, 5_300_000, u64::MAX].map(bytes),
+            ["1 byte", "999 bytes", "1.0 KB", "51.2 KB", "1.0 MB", "5.3 MB", "18446744.1 TB"]
+        );
+    }
+
+    #[test]
+    fn times_are_told_from_now() {
+        let now = 1_000_000_000;
+        let told = |seconds: u64| ago(now, now - seconds * 1_000);
+        assert_eq!(
+            [0, 30, 59, 60, 125, 3_600, 90_000, 400_000].map(told),
+            ["just now", "30 s ago", "59 s ago", "1 min ago", "2 min ago", "1 h ago", "1 day ago", "4 days ago"]
+        );
+        assert_eq!(ago(now, now + 5_000), "just now");
+    }
+
+    #[test]
+    fn durations_and_the_clock_are_short() {
+        assert_eq!([340, 1_000, 12_340, 260_000].map(duration), ["340 ms", "1.0 s", "12.3 s", "4 min 20 s"]);
+        assert_eq!(clock(1_700_000_000_000), "22:13:20Z");
+    }
+}

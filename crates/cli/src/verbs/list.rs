@@ -1,0 +1,178 @@
+//! `ctx list`: the frames of a conversation, in the order in which the model reads them.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ctx_composer::view::{FrameView, Frames};
+
+use crate::arguments::{ConversationArguments, JsonArguments};
+use crate::client::{of_conversation, understood};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::terminal::paint::{FAINT, ID, PLAIN, STRONG};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::terminal::{Output, text, words};
+
+/// List the frames of a conversation with their tokens
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx list
+  ctx list --steps --conv c3f9
+  ctx list --json | jq '.frames | max_by(.tokens).id'")]
+pub struct Arguments {
+    /// Also list the steps of each frame
+    #[arg(long)]
+    steps: bool,
+    #[command(flatten)]
+    conversation: ConversationArguments,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let question = if arguments.steps { "frames?steps=true" } else { "frames" };
+    let answer = context.client()?.get(&of_conversation(&arguments.conversation.conversation, question))?;
+    if arguments.format.json {
+        context.output.json(&answer)?;
+    } else {
+        context.output.print(&render(&understood(&answer)?, &context.output))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render(list: &Frames, output: &Output) -> String {
+    let mut table = Table::new(&[
+        Column::Left("ID"),
+        Column::Right("TOKENS"),
+        Column::Right("MESSAGES"),
+        Column::Right("STEPS"),
+        Column::Flexible("TITLE"),
+    ]);
+    let tokens = |number: u64| words::tokens(number, list.calibrated);
+    for frame in &list.frames {
+        table.row([
+            Cell::styled(&frame.id, ID),
+            tokens(frame.tokens).into(),
+            frame.messages.to_string().into(),
+            if frame.kind == "turn" { frame.steps.to_string() } else { String::new() }.into(),
+            Cell::styled(&title(frame), if frame.kind == "turn" { PLAIN } else { FAINT }),
+        ]);
+        for step in frame.step_list.iter().flatten() {
+            table.row([
+                Cell::indented(&step.id, FAINT),
+                tokens(step.tokens).into(),
+                step.messages.to_string().into(),
+                Cell::default(),
+                Cell::indented(&step.title, FAINT),
+            ]);
+        }
+    }
+    let messages: usize = list.frames.iter().filter(|frame| frame.kind == "turn").map(|frame| frame.messages).sum();
+    let steps: usize = list.frames.iter().map(|frame| frame.steps).sum();
+    table.row([
+        Cell::styled("total", STRONG),
+        Cell::styled(&tokens(list.tokens), STRONG),
+        messages.to_string().into(),
+        steps.to_string().into(),
+        Cell::styled(&about(list), FAINT),
+    ]);
+    table.render(output)
+}
+
+fn title(frame: &FrameView) -> String {
+    let pinned = frame.pinned.then_some("pinned");
+    let pending = frame.pending.then_some("pending");
+    let chips = frame.state.iter().map(String::as_str).chain(pinned).chain(pending);
+    let chips: String = chips.map(|chip| format!("[{chip}] ")).collect();
+    format!("{chips}{}", frame.title)
+}
+
+/// The conversation, its model, and how full its window is.
+fn about(list: &Frames) -> String {
+    let mut about = vec![list.conversation.clone()];
+    about.extend(list.model.clone());
+    if let Some(window) = list.window.filter(|window| *window > 0) {
+        let share = list.tokens.saturating_mul(100) / window;
+        about.push(format!("{share}% of {}", words::count(window)));
+    }
+    if !list.calibrated {
+        about.push("estimated".to_owned());
+    }
+    text::line(&about.join(" · "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctx_composer::view::StepView;
+
+    fn frame(id: &str, kind: &str, title: &str, tokens: u64) -> FrameView {
+        FrameView {
+            id: id.into(),
+            kind: kind.into(),
+            title: title.into(),
+            tokens,
+            source_tokens: tokens,
+            messages: 4,
+            steps: if kind == "turn" { 2 } else { 0 },
+            state: Vec::new(),
+            pinned: false,
+            pending: false,
+            step_list: None,
+        }
+    }
+
+    fn frames() -> Frames {
+        Frames {
+            conversation: "c3f9a1".into(),
+            model: Some("claude-opus-5".into()),
+            calibrated: true,
+            tokens: 18_234,
+            window: Some(200_000),
+            frames: vec![
+                frame("system", "system", "System prompt, 2 blocks", 3_000),
+                frame("tools", "tools", "18 tools: Bash, Read, …", 12_000),
+                frame("t1", "turn", "Fix the parser", 2_234),
+                FrameView {
+                    state: vec!["edited".into()],
+                    pinned: true,
+                    pending: true,
+                    ..frame("t2", "turn", "Now the\u{7} tests", 1_000)
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn frames_are_listed_with_their_tokens_and_a_total() {
+        insta::assert_snapshot!(render(&frames(), &Output::plain()), @r"
+        ID      TOKENS  MESSAGES  STEPS  TITLE
+        system   3,000         4         System prompt, 2 blocks
+        tools   12,000         4         18 tools: Bash, Read, …
+        t1       2,234         4      2  Fix the parser
+        t2       1,000         4      2  [edited] [pinned] [pending] Now the\x07 tests
+        total   18,234         8      4  c3f9a1 · claude-opus-5 · 9% of 200,000
+        ");
+    }
+
+    #[test]
+    fn steps_stand_under_their_frame_and_estimates_are_marked() {
+        let step = StepView {
+            id: "t1/1".into(),
+            title: "Read src/main.rs".into(),
+            tokens: 55,
+            messages: 2,
+            tools: vec!["Read".into()],
+        };
+        let mut list = frames();
+        list.calibrated = false;
+        list.window = None;
+        list.frames = vec![FrameView { step_list: Some(vec![step]), ..frame("t1", "turn", "Fix the parser", 2_234) }];
+        insta::assert_snapshot!(render(&list, &Output::plain()), @r"
+        ID       TOKENS  MESSAGES  STEPS  TITLE
+        t1       ≈2,234         4      2  Fix the parser
+          t1/1      ≈55         2           Read src/main.rs
+        total   ≈18,234         4      2  c3f9a1 · claude-opus-5 · estimated
+        ");
+    }
+}

@@ -1,0 +1,169 @@
+//! `ctx purge`: forgets conversations for good. A running daemon does it; without one it is done on the store.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use ctx_composer::Composer;
+use ctx_composer::view::{ConversationView, Conversations};
+use ctx_store::{SqliteStore, StoreError};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::arguments::{JsonArguments, non_empty};
+use crate::background;
+use crate::client::{Client, of_conversation, understood};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::terminal::{text, words};
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// Forget conversations for good
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx purge --conv c3f9a1 c77b02
+  ctx purge --older-than 30
+  ctx purge --all --yes")]
+pub struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// These conversations: ids, or beginnings of ids
+    #[arg(long = "conv", value_name = "ID", num_args = 1.., value_parser = non_empty)]
+    conversations: Vec<String>,
+    /// Those without any activity for so many days
+    #[arg(long, value_name = "DAYS")]
+    older_than: Option<u64>,
+    /// All of them
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Deserialize, Default)]
+struct Purged {
+    conversations: u64,
+    bytes_freed: u64,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let purged = match Keeper::find(context)? {
+        None => Purged::default(),
+        Some(keeper) => {
+            let chosen = keeper.choose(&arguments.which, ctx_composer::now())?;
+            if !chosen.is_empty() && !arguments.yes && !confirmed(&chosen)? {
+                return Err(Failure::new("not-confirmed", "nothing was purged"));
+            }
+            keeper.purge(&chosen)?
+        }
+    };
+    if arguments.format.json {
+        let answer = json!({ "conversations": purged.conversations, "bytes_freed": purged.bytes_freed });
+        context.output.json(answer.to_string().as_bytes())?;
+    } else if purged.conversations == 0 {
+        context.output.print("There was nothing to purge.\n")?;
+    } else {
+        let number = words::plural(purged.conversations, "conversation");
+        context.output.print(&format!("Purged {number} ({}).\n", words::bytes(purged.bytes_freed)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whoever keeps the conversations right now.
+enum Keeper {
+    Daemon(Box<Client>),
+    Store(Composer),
+}
+
+impl Keeper {
+    /// `None`: there is no store yet.
+    fn find(context: &Context) -> Result<Option<Self>, Failure> {
+        if let Some((client, _)) = background::running(context)? {
+            return Ok(Some(Self::Daemon(Box::new(client))));
+        }
+        let home = context.home()?;
+        match SqliteStore::open_reader(home.path()) {
+            Err(StoreError::Absent { .. }) => return Ok(None),
+            outcome => drop(outcome?),
+        }
+        let store = SqliteStore::open(home.path())?;
+        Ok(Some(Self::Store(Composer::open(Arc::new(store))?)))
+    }
+
+    fn conversations(&self) -> Result<Vec<ConversationView>, Failure> {
+        match self {
+            Self::Daemon(client) => {
+                understood::<Conversations>(&client.get("/conversations")?).map(|found| found.conversations)
+            }
+            Self::Store(composer) => Ok(composer.conversations().conversations),
+        }
+    }
+
+    fn resolve(&self, name: &str) -> Result<String, Failure> {
+        match self {
+            Self::Daemon(client) => {
+                let answer: Value = understood(&client.get(&of_conversation(name, "timeline?limit=1"))?)?;
+                Ok(answer["conversation"].as_str().unwrap_or(name).to_owned())
+            }
+            Self::Store(composer) => Ok(composer.resolve(name)?),
+        }
+    }
+
+    fn choose(&self, which: &Which, now: u64) -> Result<Vec<ConversationView>, Failure> {
+        let mut found = self.conversations()?;
+        if let Some(days) = which.older_than {
+            let oldest = now.saturating_sub(days.saturating_mul(DAY_MS));
+            found.retain(|conversation| conversation.last_activity < oldest);
+        } else if !which.all {
+            let ids: Vec<String> =
+                which.conversations.iter().map(|name| self.resolve(name)).collect::<Result<_, _>>()?;
+            found.retain(|conversation| ids.contains(&conversation.id));
+        }
+        Ok(found)
+    }
+
+    /// Exactly those that were chosen and shown, whatever has happened since.
+    fn purge(&self, chosen: &[ConversationView]) -> Result<Purged, Failure> {
+        let ids: Vec<String> = chosen.iter().map(|conversation| conversation.id.clone()).collect();
+        if ids.is_empty() {
+            return Ok(Purged::default());
+        }
+        match self {
+            Self::Daemon(client) => understood(&client.post("/purge", &json!({ "conversations": ids }))?),
+            Self::Store(composer) => {
+                let purged = composer.purge(&ids)?;
+                Ok(Purged { conversations: ids.len() as u64, bytes_freed: purged.bytes })
+            }
+        }
+    }
+}
+
+/// Asks, where somebody can answer.
+fn confirmed(chosen: &[ConversationView]) -> Result<bool, Failure> {
+    const SHOWN: usize = 10;
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(Failure::new("not-confirmed", "purging cannot be undone, and there is nobody to ask")
+            .hint("add --yes if you mean it"));
+    }
+    for conversation in chosen.iter().take(SHOWN) {
+        eprintln!("  {}  {}", text::line(&conversation.id), text::fit(&text::line(&conversation.title), 60));
+    }
+    if chosen.len() > SHOWN {
+        eprintln!("  … and {} more", chosen.len() - SHOWN);
+    }
+    eprint!("Purge {}? This cannot be undone. [y/N] ", words::plural(chosen.len() as u64, "conversation"));
+    io::stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}

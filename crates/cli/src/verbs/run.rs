@@ -1,0 +1,204 @@
+//! `ctx run -- <agent …>`: the agent, with everything set so that it speaks through the daemon. The process
+//! becomes the agent, so that signals, the terminal and the exit code are the agent's own.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::process::{Command, ExitCode};
+
+use clap::Args;
+use ctx_server::UpstreamUrl;
+
+use crate::arguments::DaemonArguments;
+use crate::background;
+use crate::client::Status;
+use crate::config::Settings;
+use crate::context::Context;
+use crate::env::{self, Environment, Variable};
+use crate::failure::Failure;
+
+/// Run an agent through the daemon, which is started if none is up
+#[derive(Args, Debug)]
+#[command(after_help = "The daemon stays up afterwards; `ctx stop` ends it.
+
+Examples:
+  ctx run -- claude
+  ctx run -- claude -p 'What does this project do?'
+  ctx run --upstream https://gateway.example -- claude")]
+pub struct Arguments {
+    #[command(flatten)]
+    daemon: DaemonArguments,
+    /// The agent and its arguments
+    #[arg(value_name = "AGENT", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    agent: Vec<OsString>,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let Some((program, rest)) = arguments.agent.split_first() else {
+        return Err(Failure::usage("there is no agent to run"));
+    };
+    let (address, status) = match background::running(context)? {
+        Some((client, status)) => {
+            note_differences(&status, &arguments, context);
+            (client.address(), status)
+        }
+        None => start(&arguments, context)?,
+    };
+    let mut agent = Command::new(program);
+    agent.args(rest).envs(for_agent(address, &context.environment));
+    if let Some(note) = about_base_url(address, &status, &context.environment) {
+        context.note(&note);
+    }
+    become_process(agent, &program.to_string_lossy())
+}
+
+fn start(arguments: &Arguments, context: &Context) -> Result<(SocketAddr, Status), Failure> {
+    let home = context.home()?;
+    // Read here first: whatever is wrong is told to the person, not to a log.
+    let folder = std::env::current_dir().unwrap_or_default();
+    let flags = arguments.daemon.flags(&context.place);
+    Settings::load(&flags, &context.environment, &home, &folder)?;
+
+    let mut handed_on: Vec<OsString> = Vec::new();
+    let mut hand_on = |flag: &str, value: Option<OsString>| {
+        handed_on.extend(value.into_iter().flat_map(|value| [flag.into(), value]))
+    };
+    hand_on("--listen", flags.listen.map(|listen| listen.to_string().into()));
+    hand_on("--upstream", flags.upstream.as_ref().map(|url| url.to_string().into()));
+    hand_on("--config", flags.config.map(Into::into));
+    if flags.allow_remote {
+        handed_on.push("--allow-remote".into());
+    }
+    let (client, status) = background::start(&home, &handed_on)?;
+    let address = client.address();
+    context.note(&format!("started the daemon on {address}, forwarding to {}; `ctx stop` ends it", status.upstream));
+    Ok((address, status))
+}
+
+/// What the agent needs in its environment. What the user has set already stays, except the address itself.
+fn for_agent(address: SocketAddr, environment: &Environment) -> Vec<(&'static str, OsString)> {
+    let mut set = vec![(env::ANTHROPIC_BASE_URL.name(), format!("http://{address}").into())];
+    for (variable, value) in [(env::GATEWAY_HINT_HEADERS, "1"), (env::ENABLE_TOOL_SEARCH, "true")] {
+        if environment.get(variable).is_none() {
+            set.push((variable.name(), value.into()));
+        }
+    }
+    let proxied = |variable: Variable| environment.get(variable).is_some();
+    if [env::HTTP_PROXY, env::HTTPS_PROXY, env::ALL_PROXY].into_iter().any(proxied) {
+        // The agent would ask the proxy for our loopback address; the way out is the daemon's to find.
+        let own = address.ip().to_string();
+        let others = environment.text(env::NO_PROXY);
+        let all = others.into_iter().chain([own, "localhost".to_owned()]).collect::<Vec<_>>().join(",");
+        set.extend(env::NO_PROXY.spellings().iter().map(|name| (*name, all.clone().into())));
+    }
+    set
+}
+
+/// Somebody set a base URL of their own. The daemon's upstream decides where requests go, so say it.
+fn about_base_url(address: SocketAddr, status: &Status, environment: &Environment) -> Option<String> {
+    let given = environment.text(env::ANTHROPIC_BASE_URL)?;
+    let given = given.parse::<UpstreamUrl>();
+    let upstream = status.upstream.parse::<UpstreamUrl>();
+    match (&given, &upstream) {
+        (Ok(given), Ok(upstream)) if given == upstream => None,
+        (Ok(given), _) if given.to_string() == format!("http://{address}") => None,
+        _ => {
+            // It may hold a password; only what is sure to be an address is repeated.
+            let named = given.map_or_else(|_| "another address".to_owned(), |url| url.to_string());
+            Some(format!(
+                "ANTHROPIC_BASE_URL is set to {named}; this agent goes through ctx instead, and the daemon forwards to {}. \
+                 To forward to the other one: `ctx stop`, then `ctx run --upstream URL -- …`",
+                status.upstream
+            ))
+        }
+    }
+}
+
+/// A daemon that runs already does not change its ways for one agent.
+fn note_differences(status: &Status, arguments: &Arguments, context: &Context) {
+    let wanted = arguments.daemon.upstream.clone().or_else(|| context.environment.text(env::UPSTREAM)?.parse().ok());
+    if let Some(wanted) = wanted.filter(|wanted| wanted.to_string() != status.upstream) {
+        context.note(&format!(
+            "the daemon that runs forwards to {}, not to {wanted}; `ctx stop` first if you mean the latter",
+            status.upstream
+        ));
+    }
+    if status.version != env!("CARGO_PKG_VERSION") {
+        context.note(&format!(
+            "the daemon that runs has version {}, this is {}; `ctx stop` lets the next run start the new one",
+            status.version,
+            env!("CARGO_PKG_VERSION")
+        ));
+    }
+}
+
+#[cfg(unix)]
+fn become_process(mut command: Command, name: &str) -> Result<ExitCode, Failure> {
+    let error = std::os::unix::process::CommandExt::exec(&mut command);
+    Err(not_started(name, &error))
+}
+
+#[cfg(not(unix))]
+fn become_process(mut command: Command, name: &str) -> Result<ExitCode, Failure> {
+    let status = command.status().map_err(|error| not_started(name, &error))?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+fn not_started(name: &str, error: &std::io::Error) -> Failure {
+    let failure = Failure::new("agent-not-started", format!("cannot run `{name}`: {error}"));
+    match error.kind() {
+        std::io::ErrorKind::NotFound => failure.hint("is it installed, and on the PATH?"),
+        _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8788);
+
+    fn set(values: &[(&str, &str)]) -> Vec<(&'static str, String)> {
+        let set = for_agent(ADDRESS, &Environment::of(values));
+        set.into_iter().map(|(name, value)| (name, value.to_string_lossy().into_owned())).collect()
+    }
+
+    #[test]
+    fn the_agent_gets_its_base_url_and_what_makes_it_speak_fully() {
+        let expected = [
+            ("ANTHROPIC_BASE_URL", "http://127.0.0.1:8788"),
+            ("CLAUDE_CODE_GATEWAY_HINT_HEADERS", "1"),
+            ("ENABLE_TOOL_SEARCH", "true"),
+        ];
+        assert_eq!(set(&[]), expected.map(|(name, value)| (name, value.to_owned())));
+    }
+
+    #[test]
+    fn what_the_user_has_set_stays() {
+        let set = set(&[("ENABLE_TOOL_SEARCH", "false"), ("CLAUDE_CODE_GATEWAY_HINT_HEADERS", "0")]);
+        assert_eq!(set.len(), 1, "{set:?}");
+    }
+
+    #[test]
+    fn behind_a_proxy_the_agent_still_comes_to_us_directly() {
+        let set = set(&[("https_proxy", "http://proxy:1"), ("NO_PROXY", "intranet")]);
+        for name in ["NO_PROXY", "no_proxy"] {
+            assert!(set.contains(&(name, "intranet,127.0.0.1,localhost".to_owned())), "{set:?}");
+        }
+    }
+
+    #[test]
+    fn a_base_url_of_the_users_own_is_answered_with_where_requests_really_go() {
+        let status = Status { upstream: "https://api.anthropic.com".into(), ..Status::default() };
+        let note = |url: &str| about_base_url(ADDRESS, &status, &Environment::of(&[("ANTHROPIC_BASE_URL", url)]));
+        assert_eq!(about_base_url(ADDRESS, &status, &Environment::of(&[])), None);
+        assert_eq!(note("http://127.0.0.1:8788/"), None, "it is ours");
+        assert_eq!(note("https://api.anthropic.com"), None, "it is where we go");
+        let words = note("https://gateway.example/team").expect("a note");
+        assert!(
+            words.contains("https://gateway.example/team") && words.contains("https://api.anthropic.com"),
+            "{words}"
+        );
+        let words = note("https://me:hush@gateway.example").expect("a note");
+        assert!(!words.contains("hush"), "{words}");
+    }
+}

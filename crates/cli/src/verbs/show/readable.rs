@@ -1,0 +1,259 @@
+//! A piece of conversation as a person wants to read it: who speaks, what is said, and the bulk folded.
+
+use anstyle::Style;
+use ctx_composer::view::{BlockView, MessageView, Shown};
+
+use crate::terminal::paint::{FAINT, PLAIN};
+use crate::terminal::{Output, text, words};
+
+const INDENT: &str = "  ";
+/// A folded line longer than this is cut: one line of JSON can be a whole file.
+const FOLDED_COLUMNS: usize = 240;
+
+pub fn render(shown: &Shown, most: usize, output: &Output) -> String {
+    let paint = &output.paint;
+    let page = Page { shown, most, output };
+    let mut lines = format!(
+        "{}  {}  {}\n",
+        paint.id(&text::line(&shown.id)),
+        paint.strong(&text::line(&shown.title)),
+        paint.faint(&page.tokens(shown.tokens)),
+    );
+    for message in &shown.messages {
+        lines.push_str(&page.message(message));
+    }
+    lines
+}
+
+struct Page<'a> {
+    shown: &'a Shown,
+    most: usize,
+    output: &'a Output,
+}
+
+impl Page<'_> {
+    fn tokens(&self, tokens: u64) -> String {
+        let unit = if tokens == 1 { "token" } else { "tokens" };
+        format!("{} {unit}", words::tokens(tokens, self.shown.calibrated))
+    }
+
+    fn message(&self, message: &MessageView) -> String {
+        let paint = &self.output.paint;
+        let mut about = vec![self.tokens(message.tokens)];
+        if message.step > 0 {
+            about.push(format!("step {}", message.step));
+        }
+        if message.pending {
+            about.push("pending: the agent has not sent it back yet".to_owned());
+        }
+        let mut lines = format!(
+            "\n{} {} {}\n",
+            paint.strong(&text::line(&message.role)),
+            paint.id(&text::line(&message.id)),
+            paint.faint(&about.join(" · ")),
+        );
+        for block in &message.blocks {
+            lines.push_str(&self.block(block));
+        }
+        lines
+    }
+
+    fn block(&self, block: &BlockView) -> String {
+        let tool = block.tool.as_deref().unwrap_or("a tool");
+        match block.kind.as_str() {
+            "text" => indented(&text::block(&block.text), 1, PLAIN, self.output),
+            "system" => self.headed(&block.id, block, &block.text, usize::MAX, PLAIN),
+            "reminder" => self.headed("reminder", block, &block.text, self.most, FAINT),
+            "thinking" if block.text.is_empty() => self.headed("thinking, not readable", block, "", 0, FAINT),
+            "thinking" => self.headed("thinking", block, &block.text, self.most, FAINT),
+            "tool_use" => self.headed(&format!("calls {tool}"), block, &call(&block.text), self.most, PLAIN),
+            "tool_result" => {
+                let outcome = if block.is_error { format!("{tool} failed") } else { format!("result of {tool}") };
+                self.headed(&outcome, block, &block.text, self.most, PLAIN)
+            }
+            "tool" => self.headed(tool, block, &block.text, self.most, PLAIN),
+            other => self.headed(other, block, &block.text, self.most, PLAIN),
+        }
+    }
+
+    /// A block under a line that says what it is and how large it is, folded to so many lines.
+    fn headed(&self, heading: &str, block: &BlockView, content: &str, most: usize, style: Style) -> String {
+        let paint = &self.output.paint;
+        let heading = text::line(heading);
+        let heading = if block.is_error { paint.bad(&heading) } else { paint.good(&heading) };
+        let size = paint.faint(&self.tokens(block.tokens));
+        let (shown, hidden) = folded(&text::block(content), most);
+        let mut lines = format!("{INDENT}{heading} {size}\n{}", indented(&shown, 2, style, self.output));
+        if hidden > 0 {
+            let unit = if hidden == 1 { "line" } else { "lines" };
+            let rest = format!("… {} more {unit}; --full shows all", words::count(hidden as u64));
+            lines.push_str(&indented(&rest, 2, FAINT, self.output));
+        }
+        lines
+    }
+}
+
+/// The first lines, and how many are left out.
+fn folded(content: &str, most: usize) -> (String, usize) {
+    let content = content.trim_end_matches('\n');
+    if most == usize::MAX || content.is_empty() {
+        return (content.to_owned(), 0);
+    }
+    let shown: Vec<String> = content.lines().take(most).map(|line| text::fit(line, FOLDED_COLUMNS)).collect();
+    (shown.join("\n"), content.lines().count().saturating_sub(most))
+}
+
+fn indented(content: &str, depth: usize, style: Style, output: &Output) -> String {
+    let indent = INDENT.repeat(depth);
+    let line = |line: &str| match line {
+        "" => "\n".to_owned(),
+        line => format!("{indent}{}\n", output.paint.apply(style, line)),
+    };
+    content.lines().map(line).collect()
+}
+
+/// The input of a call: one line an argument, texts without quotes and escapes.
+fn call(input: &str) -> String {
+    let Ok(serde_json::Value::Object(arguments)) = serde_json::from_str(input) else { return input.to_owned() };
+    let line = |(name, value): (&String, &serde_json::Value)| match value.as_str() {
+        Some(text) if text.contains('\n') => {
+            format!("{name}:\n{}", text.lines().map(|line| format!("{INDENT}{line}\n")).collect::<String>())
+        }
+        Some(text) => format!("{name}: {text}\n"),
+        None => format!("{name}: {value}\n"),
+    };
+    arguments.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(kind: &str, text: &str) -> BlockView {
+        BlockView {
+            id: "t1#0.0".into(),
+            kind: kind.into(),
+            tokens: 12,
+            text: text.into(),
+            tool: None,
+            tool_use_id: None,
+            is_error: false,
+            raw: None,
+        }
+    }
+
+    fn shown() -> Shown {
+        let message = |id: &str, role: &str, step, blocks| MessageView {
+            id: id.into(),
+            role: role.into(),
+            tokens: 40,
+            step,
+            pending: false,
+            blocks,
+        };
+        let of_read = |block: BlockView| BlockView { tool: Some("Read".into()), ..block };
+        Shown {
+            conversation: "c3f9a1".into(),
+            id: "t1".into(),
+            kind: "turn".into(),
+            title: "Fix the parser".into(),
+            tokens: 1_234,
+            calibrated: false,
+            messages: vec![
+                message(
+                    "t1#0",
+                    "user",
+                    0,
+                    vec![
+                        block("reminder", "<system-reminder>\nBe good.\n"),
+                        block("text", "Fix the parser.\n\nPlease."),
+                    ],
+                ),
+                message(
+                    "t1#1",
+                    "assistant",
+                    1,
+                    vec![
+                        block("thinking", "one\ntwo\nthree\nfour"),
+                        block("thinking", ""),
+                        of_read(block("tool_use", r#"{"file_path":"src/main.rs","limit":5,"why":"a\nb"}"#)),
+                    ],
+                ),
+                MessageView {
+                    pending: true,
+                    ..message(
+                        "t1#2",
+                        "user",
+                        1,
+                        vec![
+                            of_read(block("tool_result", "1\n2\n3\n\u{1b}[31m4")),
+                            of_read(BlockView { is_error: true, ..block("tool_result", "no such file") }),
+                            block("image", ""),
+                        ],
+                    )
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn a_frame_is_readable_and_its_bulk_is_folded() {
+        insta::assert_snapshot!(render(&shown(), 3, &Output::plain()), @r"
+        t1  Fix the parser  ≈1,234 tokens
+
+        user t1#0 ≈40 tokens
+          reminder ≈12 tokens
+            <system-reminder>
+            Be good.
+          Fix the parser.
+
+          Please.
+
+        assistant t1#1 ≈40 tokens · step 1
+          thinking ≈12 tokens
+            one
+            two
+            three
+            … 1 more line; --full shows all
+          thinking, not readable ≈12 tokens
+          calls Read ≈12 tokens
+            file_path: src/main.rs
+            limit: 5
+            why:
+            … 2 more lines; --full shows all
+
+        user t1#2 ≈40 tokens · step 1 · pending: the agent has not sent it back yet
+          result of Read ≈12 tokens
+            1
+            2
+            3
+            … 1 more line; --full shows all
+          Read failed ≈12 tokens
+            no such file
+          image ≈12 tokens
+        ");
+    }
+
+    #[test]
+    fn full_folds_nothing_and_still_escapes() {
+        let whole = render(&shown(), usize::MAX, &Output::plain());
+        assert!(whole.contains("four") && whole.contains("\\x1b[31m4"), "{whole}");
+        assert!(!whole.contains(" more line") && !whole.contains('\u{1b}'), "{whole}");
+    }
+
+    #[test]
+    fn one_endless_line_is_cut_when_folded() {
+        let (short, hidden) = folded(&"x".repeat(10_000), 8);
+        assert!(short.len() < 300 && short.ends_with('…'));
+        assert_eq!(hidden, 0);
+    }
+
+    #[test]
+    fn the_text_of_a_person_or_the_model_is_never_folded() {
+        let mut shown = shown();
+        for message in &mut shown.messages {
+            message.blocks = vec![block("text", &"line\n".repeat(100))];
+        }
+        assert_eq!(render(&shown, 1, &Output::plain()).matches("line").count(), 300);
+    }
+}

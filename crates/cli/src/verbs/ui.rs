@@ -1,0 +1,72 @@
+//! `ctx ui`: the way to the page.
+
+use std::process::{Command, ExitCode, Stdio};
+
+use clap::Args;
+use serde_json::json;
+
+use crate::arguments::{JsonArguments, non_empty};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Print the link to the page, which lets the browser in
+#[derive(Args, Debug)]
+#[command(after_help = "The link holds the daemon's token: whoever has it can read every conversation.
+
+Examples:
+  ctx ui
+  ctx ui --open")]
+pub struct Arguments {
+    /// Open it in the browser
+    #[arg(long)]
+    open: bool,
+    /// Begin with this conversation
+    #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
+    conversation: Option<String>,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let client = context.client()?;
+    // Also sees to it that a link is only given to a daemon that is there.
+    let status = client.status()?;
+    let link = client.page_link(arguments.conversation.as_deref());
+    if arguments.format.json {
+        context.output.json(json!({ "link": link }).to_string().as_bytes())?;
+    } else {
+        context.output.print(&format!("{link}\n"))?;
+    }
+    if !status.page {
+        context.note("the page is not in this build; the link tells how to get it");
+    }
+    if arguments.open {
+        open(&link)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn open(link: &str) -> Result<(), Failure> {
+    let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else {
+        ("xdg-open", &[])
+    };
+    let opened = Command::new(program)
+        .args(before)
+        .arg(link)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match opened {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{program}` failed ({status})")),
+        Err(error) => Err(format!("`{program}` did not start ({error})")),
+    }
+    .map_err(|why| {
+        Failure::new("no-browser", format!("cannot open a browser: {why}")).hint("open the link above yourself")
+    })
+}

@@ -1,0 +1,224 @@
+//! `ctx up`: the daemon, in the foreground. Everything is decided and opened here, in order; what it then does
+//! is the server's.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use ctx_composer::Composer;
+use ctx_server::daemon::Daemon;
+use ctx_server::{ServerConfig, Token};
+use ctx_store::{SqliteStore, StoreError};
+use tokio::runtime::Builder;
+
+use crate::arguments::DaemonArguments;
+use crate::client::{callable, page_link};
+use crate::config::Settings;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::home::{Home, Notice};
+use crate::{logging, terminal};
+
+/// Run the daemon in the foreground
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx up
+  ctx up --listen 127.0.0.1:9000 --upstream https://gateway.example
+  CTX_LOG=debug ctx up")]
+pub struct Arguments {
+    #[command(flatten)]
+    daemon: DaemonArguments,
+    /// Started by `ctx run`: nobody reads along, and the terminal may close
+    #[arg(long, hide = true)]
+    background: bool,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let home = context.home()?;
+    let folder = std::env::current_dir().unwrap_or_default();
+    let settings = Settings::load(&arguments.daemon.flags(&context.place), &context.environment, &home, &folder)?;
+    logging::start(&context.environment)?;
+    settings.remarks.iter().for_each(|remark| context.note(remark));
+
+    home.prepare()?;
+    let store = open_store(&home, context)?;
+    let store_path = store.path().to_owned();
+    let token = Token::load_or_create(home.path())?;
+    let composer = Arc::new(Composer::open(Arc::new(store))?);
+    let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
+    config.allow_remote = settings.allow_remote;
+    let upstream = config.upstream.url.to_string();
+
+    // Two threads: a control request that computes for a while does not keep the port from accepting.
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
+        Failure::new("no-runtime", format!("the system does not let the daemon start its threads: {error}"))
+    })?;
+    runtime.block_on(async {
+        let daemon = Daemon::bind(config, composer, home.path().to_owned(), store_path).await?;
+        let stop = Signals::listen(arguments.background)?;
+        let listen = daemon.local_addr();
+        let notice = Notice { pid: std::process::id(), listen, started_at: ctx_composer::now() };
+        let _up = PutUp::new(&home, notice)?;
+        if arguments.background {
+            // Whatever folder it was started from can be removed or unmounted.
+            let _ = std::env::set_current_dir(home.path());
+        } else {
+            let words = greeting(
+                &callable(listen).to_string(),
+                &upstream,
+                &page_link(listen, &token, None),
+                &context.output.paint,
+            );
+            context.output.print(&words)?;
+        }
+        tracing::info!(%listen, %upstream, home = %home.path().display(), "the daemon is up");
+        daemon
+            .run(stop.received())
+            .await
+            .map_err(|error| Failure::new("daemon", format!("the daemon failed: {error}")))?;
+        tracing::info!("the daemon has stopped");
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn open_store(home: &Home, context: &Context) -> Result<SqliteStore, Failure> {
+    let store = SqliteStore::open(home.path()).map_err(|error| explain(error, home))?;
+    let opened = store.opened();
+    if let Some(aside) = &opened.moved_aside {
+        context
+            .note(&format!("the store's file was damaged; it lies now at {}, and a new one was made", aside.display()));
+    }
+    for path in &opened.fixed_permissions {
+        context.note(&format!("others could read {}; that is corrected", path.display()));
+    }
+    Ok(store)
+}
+
+/// A store that is in use has a daemon, and that one can be named.
+fn explain(error: StoreError, home: &Home) -> Failure {
+    let in_use = matches!(error, StoreError::InUse { .. });
+    let failure = Failure::from(error);
+    match home.notice() {
+        Some(notice) if in_use => {
+            failure.hint(format!("it listens on {}: use that one, or end it with `ctx stop`", notice.listen))
+        }
+        _ => failure,
+    }
+}
+
+fn greeting(listen: &str, upstream: &str, link: &str, paint: &terminal::Paint) -> String {
+    format!(
+        "{} listens on {listen} and forwards to {upstream}\n\n  \
+         {}  ANTHROPIC_BASE_URL=http://{listen} claude\n  \
+         {}  ctx run -- claude\n  \
+         {}  {link}\n\n\
+         Ctrl-C ends it.\n",
+        paint.strong("ctx"),
+        paint.faint("use it"),
+        paint.faint("or    "),
+        paint.faint("look  "),
+    )
+}
+
+/// The notice, for as long as the daemon runs.
+struct PutUp<'a> {
+    home: &'a Home,
+    notice: Notice,
+}
+
+impl<'a> PutUp<'a> {
+    fn new(home: &'a Home, notice: Notice) -> Result<Self, Failure> {
+        home.put_up(&notice)?;
+        Ok(Self { home, notice })
+    }
+}
+
+impl Drop for PutUp<'_> {
+    fn drop(&mut self) {
+        self.home.take_down(&self.notice);
+    }
+}
+
+/// What ends the daemon: an interrupt, a request to terminate, or the terminal that closes.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hang_up: tokio::signal::unix::Signal,
+    outlives_terminal: bool,
+}
+
+#[cfg(unix)]
+impl Signals {
+    /// From here on a signal is heard, also before anybody waits for it.
+    fn listen(outlives_terminal: bool) -> Result<Self, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let hear =
+            |kind| signal(kind).map_err(|error| Failure::new("signals", format!("cannot hear signals: {error}")));
+        Ok(Self {
+            interrupt: hear(SignalKind::interrupt())?,
+            terminate: hear(SignalKind::terminate())?,
+            hang_up: hear(SignalKind::hangup())?,
+            outlives_terminal,
+        })
+    }
+
+    async fn received(mut self) {
+        self.next().await;
+        // Running exchanges may finish, which takes a while. Whoever asks twice does not want to wait.
+        tokio::spawn(async move {
+            self.next().await;
+            std::process::exit(130);
+        });
+    }
+
+    async fn next(&mut self) {
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => return,
+                _ = self.terminate.recv() => return,
+                _ = self.hang_up.recv() => if !self.outlives_terminal { return },
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen(_outlives_terminal: bool) -> Result<Self, Failure> {
+        Ok(Self)
+    }
+
+    async fn received(self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greeting_tells_all_that_a_user_needs_next() {
+        let words = greeting(
+            "127.0.0.1:8788",
+            "https://api.anthropic.com",
+            "http://127.0.0.1:8788/ui/?token=x",
+            &terminal::Paint::plain(),
+        );
+        insta::assert_snapshot!(words, @r"
+        ctx listens on 127.0.0.1:8788 and forwards to https://api.anthropic.com
+
+          use it  ANTHROPIC_BASE_URL=http://127.0.0.1:8788 claude
+          or      ctx run -- claude
+          look    http://127.0.0.1:8788/ui/?token=x
+
+        Ctrl-C ends it.
+        ");
+    }
+}
