@@ -2,6 +2,7 @@
 //! This file reads the command line; each chore is a module. No chore holds product code, and the
 //! crate has no dependencies, so that the first command on a fresh machine starts quickly.
 
+mod bench;
 mod cargo_tools;
 mod clients;
 mod failure;
@@ -27,6 +28,8 @@ Chores of this project. Usage: cargo xtask <chore>
                           --long    more cases for property tests, five minutes for each fuzz target
                           FILTER    only Rust tests whose name contains it, without the other checks
   page                    build the page only
+  bench [--quick] [--only NAME] [--json FILE]
+                          measure `ctx` beside nginx: latency, throughput, streaming, daemon, growth
   help                    this text
 ";
 
@@ -50,6 +53,7 @@ fn dispatch(arguments: &[String]) -> Outcome {
         "run" => run::run(rest),
         "install" => no_arguments(chore, rest).and_then(|()| run::install()),
         "test" => test::Plan::parse(rest).and_then(|plan| test::test(&plan)),
+        "bench" => bench::Plan::parse(rest).and_then(|plan| bench::bench(&plan)),
         "page" => no_arguments(chore, rest).and_then(|()| page::build()),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

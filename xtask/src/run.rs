@@ -49,7 +49,7 @@ fn install_folder() -> Outcome<PathBuf> {
 
 /// Where cargo builds, which the user's own settings may have moved out of the checkout: this program
 /// was built there as well, as `<target>/<profile>/xtask`.
-fn target_folder() -> Outcome<PathBuf> {
+pub fn target_folder() -> Outcome<PathBuf> {
     if let Some(folder) = env::var_os("CARGO_TARGET_DIR") {
         return Ok(workspace::root().join(folder));
     }
