@@ -45,7 +45,7 @@ every_store! {
     a_purge_keeps_blobs_that_others_use
     a_purge_removes_blobs_that_nothing_uses
     numbers_are_not_given_again_after_a_purge
-    a_purged_blob_can_be_stored_again
+    a_purged_conversation_can_begin_again
     purging_the_unknown_changes_nothing
     a_sound_store_has_no_findings
     size_counts_records_and_blobs
@@ -327,12 +327,14 @@ fn numbers_are_not_given_again_after_a_purge(store: &dyn Store) {
     assert_eq!(store.last_seq().unwrap(), 3);
 }
 
-fn a_purged_blob_can_be_stored_again(store: &dyn Store) {
+fn a_purged_conversation_can_begin_again(store: &dyn Store) {
     let again = step("a", "", &[b"again"]);
     store.append(vec![again.clone()]).unwrap();
     store.purge(&named(&["a"])).unwrap();
     store.append(vec![again]).unwrap();
     assert_eq!(store.blob(Hash::of(b"again")).unwrap().unwrap(), b"again");
+    assert_eq!(numbers(&store.records("a", 0).unwrap().records), [2]);
+    assert_eq!(store.conversations().unwrap().len(), 1);
 }
 
 fn purging_the_unknown_changes_nothing(store: &dyn Store) {

@@ -22,13 +22,14 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
     (0..12_u8).prop_map(|number| vec![number; usize::from(number) * 150])
 }
 
-fn any_record() -> impl Strategy<Value = NewRecord> {
+/// A record with the contents that it uses.
+fn any_record() -> impl Strategy<Value = (NewRecord, Vec<Vec<u8>>)> {
     let uses = prop::collection::vec(content(), 0..4);
     (conversation(), uses, content(), 0..9_u64).prop_map(|(conversation, uses, body, at)| {
         let mut record = record(&conversation, body);
         record.uses = uses.iter().map(|bytes| Hash::of(bytes)).collect();
         record.at = at;
-        record
+        (record, uses)
     })
 }
 
@@ -40,19 +41,21 @@ fn any_note() -> impl Strategy<Value = Note> {
     })
 }
 
-/// Mostly a step brings the blobs it uses; now and then it relies on an earlier one and may be refused.
+/// Mostly a step brings the blobs it uses; now and then it relies on earlier ones and may be refused.
 fn any_step() -> impl Strategy<Value = Step> {
     (
-        prop::collection::vec(content(), 0..8),
+        prop::collection::vec(content(), 0..2),
         prop::collection::vec(any_record(), 0..4),
         prop::collection::vec(any_note(), 0..3),
         prop::bool::weighted(0.1),
+        prop::bool::weighted(0.1),
     )
-        .prop_map(|(blobs, records, notes, durable)| Step {
-            blobs: blobs.iter().map(blob).collect(),
-            records,
-            notes,
-            durable,
+        .prop_map(|(mut contents, records, notes, durable, relies)| {
+            let (records, used): (Vec<_>, Vec<_>) = records.into_iter().unzip();
+            if !relies {
+                contents.extend(used.into_iter().flatten());
+            }
+            Step { blobs: contents.iter().map(blob).collect(), records, notes, durable }
         })
 }
 
