@@ -3,9 +3,14 @@
 //! A *slot* is the lasting identity of one client message. A *node* is a slot at a place: the
 //! same slot stands at two nodes when a client compaction moved the tail under a new root. Every
 //! request is a path from a root to a tip; the *current* path is the one people look at.
+//!
+//! Here the tree grows, by what a log tells; [`search`] looks around in it. Which message is which
+//! slot is decided elsewhere.
 
-use crate::key::Key;
-use crate::message::{Anchor, Message, Role};
+mod search;
+
+use crate::message::{Anchor, Message};
+pub(crate) use search::{REACH, is_injected};
 use std::collections::HashMap;
 
 /// Names a slot, in this conversation and in those forked from it.
@@ -15,17 +20,19 @@ pub struct SlotId(pub u64);
 /// A place in the tree of one conversation. Given out in order, so a replayed log gives the same.
 pub type NodeIx = u32;
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Slot {
     pub id: SlotId,
     /// The newest version seen.
     pub message: Message,
     /// How many versions were seen before it.
     pub version: u32,
+    /// Whether a version of it carried ids.
+    identified: bool,
     nodes: Vec<NodeIx>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct Node {
     parent: Option<NodeIx>,
     slot: u32,
@@ -39,7 +46,7 @@ enum Found {
     Many,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Tree {
     seed: u64,
     /// The number the next new slot gets.
@@ -106,21 +113,28 @@ impl Tree {
                 })
                 .or_insert(Found::One(ix));
         }
+        let identified = message.anchors.iter().any(|anchor| matches!(anchor, Anchor::Id(_)));
         match self.slots.get_mut(ix as usize) {
             Some(slot) => {
                 slot.message = message;
                 slot.version += 1;
+                slot.identified |= identified;
             }
-            None => self.slots.push(Slot { id, message, version: 0, nodes: Vec::new() }),
+            None => self.slots.push(Slot { id, message, version: 0, identified, nodes: Vec::new() }),
         }
     }
 
-    /// Puts known slots under `base`, reusing nodes that are there. `None` if one is unknown.
+    /// Puts known slots under `base`, reusing nodes that are there. `None`, and no change, if `base`
+    /// or a slot is unknown.
     pub fn extend(&mut self, base: Option<NodeIx>, slots: &[SlotId]) -> Option<Option<NodeIx>> {
+        if base.is_some_and(|base| base >= self.node_count()) {
+            return None;
+        }
+        let slots: Vec<u32> = slots.iter().map(|id| self.by_id.get(id).copied()).collect::<Option<_>>()?;
         let mut at = base;
-        for id in slots {
-            let slot = *self.by_id.get(id)?;
-            at = Some(self.child_of(at, slot).unwrap_or_else(|| self.add(at, slot)));
+        for slot in slots {
+            let child = self.children(at).iter().copied().find(|&child| self.nodes[child as usize].slot == slot);
+            at = Some(child.unwrap_or_else(|| self.add(at, slot)));
         }
         Some(at)
     }
@@ -191,63 +205,7 @@ impl Tree {
             None => &self.roots,
         }
     }
-
-    fn child_of(&self, at: Option<NodeIx>, slot: u32) -> Option<NodeIx> {
-        self.children(at).iter().copied().find(|&child| self.nodes[child as usize].slot == slot)
-    }
-
-    /// The child of `at` that holds the message `key`; one on the current path is preferred.
-    pub(crate) fn child_with_key(&self, at: Option<NodeIx>, key: Key) -> Option<NodeIx> {
-        let mut found = None;
-        for &child in self.children(at) {
-            if self.slot_at(child).message.key == key {
-                if self.depth_on_current(child).is_some() {
-                    return Some(child);
-                }
-                found = Some(child); // the newest branch, unless the current one has it
-            }
-        }
-        found
-    }
-
-    /// The one slot that `anchor` leads to.
-    pub(crate) fn anchored(&self, anchor: Anchor) -> Option<&Slot> {
-        match self.anchors.get(&anchor)? {
-            Found::One(ix) => Some(&self.slots[*ix as usize]),
-            Found::Many => None,
-        }
-    }
-
-    /// The slots that ever followed `slot` (or began a path), system messages looked through.
-    pub(crate) fn successors(&self, slot: Option<SlotId>) -> Vec<&Slot> {
-        let mut out = Vec::new();
-        let mut todo: Vec<NodeIx> = Vec::new();
-        match slot.and_then(|id| self.slot(id)) {
-            Some(slot) => slot.nodes.iter().for_each(|&node| todo.extend(self.children(Some(node)))),
-            None if slot.is_none() => todo.extend(&self.roots),
-            None => {}
-        }
-        while let Some(node) = todo.pop() {
-            let slot = self.slot_at(node);
-            if slot.message.role == Role::System {
-                todo.extend(self.children(Some(node)));
-            }
-            out.push(slot);
-        }
-        out
-    }
-
-    /// The slots that ever stood before `slot`, system messages looked through.
-    pub(crate) fn predecessors(&self, slot: SlotId) -> Vec<&Slot> {
-        let mut out = Vec::new();
-        for &node in self.slot(slot).map(|slot| slot.nodes.as_slice()).unwrap_or_default() {
-            let mut at = self.parent(node);
-            while let Some(parent) = at {
-                let before = self.slot_at(parent);
-                out.push(before);
-                at = if before.message.role == Role::System { self.parent(parent) } else { None };
-            }
-        }
-        out
-    }
 }
+
+#[cfg(test)]
+mod tests;

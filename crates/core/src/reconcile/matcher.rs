@@ -1,0 +1,194 @@
+//! The rules for messages that the exact walk could not place, the most trusted first.
+
+use super::{Place, at_end};
+use crate::message::{Anchor, Message, Role};
+use crate::tree::{NodeIx, REACH, Slot, SlotId, Tree, is_injected};
+use std::collections::HashSet;
+
+pub(super) struct Matcher<'a> {
+    tree: &'a Tree,
+    base: Option<NodeIx>,
+    rest: &'a [Message],
+    placed: Vec<Option<SlotId>>,
+    used: HashSet<SlotId>,
+}
+
+impl<'a> Matcher<'a> {
+    pub fn new(tree: &'a Tree, base: Option<NodeIx>, rest: &'a [Message]) -> Self {
+        Matcher { tree, base, rest, placed: vec![None; rest.len()], used: HashSet::new() }
+    }
+
+    pub fn run(mut self) -> Vec<Place> {
+        // A plain next turn: nothing was ever seen behind this place, so what follows is new. The
+        // rest of the tree is not asked: a prompt that is pasted again is a new message.
+        let beyond = at_end(self.tree, self.base) && !self.tree.goes_on(self.base);
+        if !beyond && !self.rest.is_empty() {
+            let path = self.tree.path_to(self.base);
+            self.used = path.into_iter().map(|node| self.tree.slot_at(node).id).collect();
+            self.by_ids();
+            self.by_neighbours();
+            if self.by_kept_end() || self.by_long_texts() {
+                self.by_neighbours();
+            }
+        }
+        self.rewritten();
+        self.placed.into_iter().map(|slot| slot.map_or(Place::New, Place::Known)).collect()
+    }
+
+    fn take(&mut self, at: usize, slot: SlotId) {
+        self.placed[at] = Some(slot);
+        self.used.insert(slot);
+    }
+
+    fn is_free(&self, slot: &Slot) -> bool {
+        !self.used.contains(&slot.id)
+    }
+
+    /// Whether the message can be another version of the slot.
+    fn fits(&self, slot: &Slot, message: &Message) -> bool {
+        slot.message.role == message.role && self.is_free(slot) && !self.tree.contradicts(slot, message)
+    }
+
+    /// Tool ids and signatures, none of which may name another slot. Results whose calls are new
+    /// are new, too: some providers count their ids from zero again.
+    fn by_ids(&mut self) {
+        let mut new_answer = false;
+        for (at, message) in self.rest.iter().enumerate() {
+            let mut ids = message.anchors.iter().filter(|anchor| matches!(anchor, Anchor::Id(_)));
+            let slot = ids.find_map(|&anchor| self.tree.anchored(anchor));
+            if let Some(slot) = slot.filter(|slot| !new_answer && self.fits(slot, message)) {
+                self.take(at, slot.id);
+            }
+            if !is_injected(message) {
+                new_answer = message.role == Role::Assistant && self.placed[at].is_none();
+            }
+        }
+    }
+
+    /// Any message, beside a recognised one that it stood beside before.
+    fn by_neighbours(&mut self) {
+        let mut previous = Some(self.base.map(|node| self.tree.slot_at(node).id));
+        for (at, message) in self.rest.iter().enumerate() {
+            let known = self.placed[at].or_else(|| self.tree.after(previous?, message, |slot| self.is_free(slot)));
+            if let Some(slot) = known {
+                self.take(at, slot);
+                previous = Some(Some(slot));
+            } else if !is_injected(message) {
+                previous = None;
+            }
+        }
+        let mut next = None;
+        for (at, message) in self.rest.iter().enumerate().rev() {
+            let known = self.placed[at].or_else(|| self.tree.before(next?, message, |slot| self.is_free(slot)));
+            if let Some(slot) = known {
+                self.take(at, slot);
+                next = Some(slot);
+            } else if !is_injected(message) {
+                next = None;
+            }
+        }
+    }
+
+    /// The front is another one and the end of the path was kept: a client's own summary does
+    /// that. All that a model said was seen before, but for its reply to the last request: so the
+    /// kept end stands before that reply, or at the end of the request.
+    fn by_kept_end(&mut self) -> bool {
+        let is_answer = |at: &usize| self.rest[*at].role == Role::Assistant;
+        let is_long = |at: &usize| self.rest[*at].anchors.iter().any(|anchor| matches!(anchor, Anchor::Text(_)));
+        let reply = (0..self.rest.len()).rev().find(is_answer).filter(|&at| self.placed[at].is_none());
+        let before_reply = self.kept_before(reply.unwrap_or(0));
+        let mut at_end = self.kept_before(self.rest.len());
+        // Without a reply behind it, few short words prove nothing: they may be said anew.
+        if !(at_end.iter().any(|(at, _)| is_answer(at)) && at_end.iter().any(|(at, _)| is_long(at))) {
+            at_end.clear();
+        }
+        let kept = match (before_reply.is_empty(), at_end.is_empty()) {
+            (false, true) => before_reply,
+            (true, false) => at_end,
+            _ => return false, // neither, or no way to tell
+        };
+        kept.iter().for_each(|&(at, slot)| self.take(at, slot));
+        true
+    }
+
+    /// How the messages before `end` pair with the end of the current path. All of them must, but
+    /// for the new front.
+    fn kept_before(&self, end: usize) -> Vec<(usize, SlotId)> {
+        let said = |at: &usize| !is_injected(&self.rest[*at]);
+        let path = self.tree.current().iter().rev().map(|&node| self.tree.slot_at(node));
+        let pairs = (0..end).rev().filter(said).zip(path.filter(|slot| !is_injected(&slot.message)));
+        let kept: Vec<(usize, SlotId)> = pairs
+            .take_while(|&(at, slot)| self.placed[at].is_none() && self.is_free(slot))
+            .take_while(|&(at, slot)| self.tree.is_same(slot, &self.rest[at]))
+            .map(|(at, slot)| (at, slot.id))
+            .collect();
+        let first = kept.last().map_or(0, |&(at, _)| at);
+        let unexplained = (0..first).filter(said).filter(|&at| self.placed[at].is_none()).count();
+        if self.base.is_none() && unexplained <= 1 { kept } else { Vec::new() }
+    }
+
+    /// Long texts that nothing recognised stands beside: believed when a neighbour in the request
+    /// says the same as a neighbour of the slot did. Words alone are said again, too.
+    fn by_long_texts(&mut self) -> bool {
+        let before = self.used.len();
+        for (at, message) in self.rest.iter().enumerate().filter(|(_, message)| !is_injected(message)) {
+            let texts = message.anchors.iter().filter(|anchor| matches!(anchor, Anchor::Text(_)));
+            let slot = texts
+                .filter_map(|&anchor| self.tree.anchored(anchor))
+                .find(|slot| self.placed[at].is_none() && self.is_free(slot) && self.tree.is_same(slot, message));
+            if let Some(slot) = slot.filter(|slot| self.is_supported(at, slot)) {
+                self.take(at, slot.id);
+            }
+        }
+        self.used.len() > before
+    }
+
+    fn is_supported(&self, at: usize, slot: &Slot) -> bool {
+        let said = |message: &&Message| !is_injected(message);
+        let previous = self.rest[..at].iter().rev().take(REACH).find(said);
+        let next = self.rest[at + 1..].iter().take(REACH).find(said);
+        previous.is_some_and(|message| self.tree.before(slot.id, message, |_| true).is_some())
+            || next.is_some_and(|message| self.tree.after(Some(slot.id), message, |_| true).is_some())
+    }
+
+    /// What stands exactly where others stood, between the same neighbours, is those rewritten.
+    fn rewritten(&mut self) {
+        let mut at = 0;
+        while at < self.rest.len() {
+            let end = (at..self.rest.len()).find(|&index| self.placed[index].is_some()).unwrap_or(self.rest.len());
+            let run = &self.rest[at..end];
+            let left = match at.checked_sub(1) {
+                Some(before) => self.placed[before],
+                None => self.base.map(|node| self.tree.slot_at(node).id),
+            };
+            let old = match (left, self.placed.get(end).copied().flatten()) {
+                // Another front may be a summary of all that was before.
+                (None, _) if !run.iter().all(is_injected) => None,
+                // A human may say the last words again, and attach something else to them.
+                (_, Some(_)) if end + 1 == self.rest.len() && run.iter().any(|one| one.role == Role::User) => None,
+                (left, Some(right)) => self.tree.between(left, right, run.len()),
+                (Some(left), None) => self.notes_behind(left, run),
+                (None, None) => None,
+            };
+            self.take_all(at, &old.unwrap_or_default());
+            at = end + 1;
+        }
+    }
+
+    /// The system messages that end the current path behind `left`, if there are as many now.
+    fn notes_behind(&self, left: SlotId, run: &[Message]) -> Option<Vec<SlotId>> {
+        let is_note = |message: &&Message| message.role == Role::System;
+        let behind = self.tree.current_behind(Some(self.tree.on_current(left)?));
+        let old: Vec<&Slot> = behind.iter().take(REACH).map(|&node| self.tree.slot_at(node)).collect();
+        let same_count = old.len() == run.iter().take_while(is_note).count();
+        (same_count && old.iter().all(|slot| is_note(&&slot.message))).then(|| old.iter().map(|slot| slot.id).collect())
+    }
+
+    fn take_all(&mut self, at: usize, slots: &[SlotId]) {
+        let fits =
+            |(id, message): (&SlotId, &Message)| self.tree.slot(*id).is_some_and(|slot| self.fits(slot, message));
+        if slots.iter().zip(&self.rest[at..]).all(fits) {
+            slots.iter().enumerate().for_each(|(index, slot)| self.take(at + index, *slot));
+        }
+    }
+}

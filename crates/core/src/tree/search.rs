@@ -1,0 +1,150 @@
+//! Looking around in the tree: what a slot may be, and what stood beside it.
+
+use super::{Found, NodeIx, Slot, SlotId, Tree};
+use crate::message::{Anchor, Message, Role};
+
+/// How many injected messages in a row are looked past.
+pub(crate) const REACH: usize = 8;
+
+/// Put in by the client on its own behalf. Such messages come and go between two renderings of the
+/// same history, so they keep nothing apart that stood together.
+pub(crate) fn is_injected(message: &Message) -> bool {
+    match message.role {
+        Role::System => true,
+        Role::User => message.speaks.is_none() && !message.has_results(),
+        Role::Assistant | Role::Other => false,
+    }
+}
+
+impl Tree {
+    /// The one slot that `anchor` leads to.
+    pub(crate) fn anchored(&self, anchor: Anchor) -> Option<&Slot> {
+        match self.anchors.get(&anchor)? {
+            Found::One(ix) => Some(&self.slots[*ix as usize]),
+            Found::Many => None,
+        }
+    }
+
+    /// Whether `slot` holds this very message. The same words under other ids are not it: an
+    /// answer that was generated anew, say.
+    pub(crate) fn is_same(&self, slot: &Slot, message: &Message) -> bool {
+        slot.message.key == message.key && !self.contradicts(slot, message)
+    }
+
+    /// Whether the message carries an id that no version of the slot had. Ids may be missing: a
+    /// client takes old thinking out.
+    pub(crate) fn contradicts(&self, slot: &Slot, message: &Message) -> bool {
+        let leads_here = |anchor: &Anchor| match self.anchors.get(anchor) {
+            Some(Found::One(ix)) => self.slots[*ix as usize].id == slot.id,
+            Some(Found::Many) => true,
+            None => false,
+        };
+        let mut ids = message.anchors.iter().filter(|anchor| matches!(anchor, Anchor::Id(_)));
+        slot.identified && !ids.all(leads_here)
+    }
+
+    /// The child of `at` that holds `message`.
+    pub(crate) fn child_like(&self, at: Option<NodeIx>, message: &Message) -> Option<NodeIx> {
+        self.best(self.children(at), message, |_| true)
+    }
+
+    /// The nearest slot that ever followed `slot` (or began a path) and holds `message`.
+    pub(crate) fn after(
+        &self,
+        slot: Option<SlotId>,
+        message: &Message,
+        free: impl Fn(&Slot) -> bool,
+    ) -> Option<SlotId> {
+        self.nearest(self.places(slot), |node| self.children(node).to_vec(), message, free)
+    }
+
+    /// The nearest slot that ever stood before `slot` and holds `message`.
+    pub(crate) fn before(&self, slot: SlotId, message: &Message, free: impl Fn(&Slot) -> bool) -> Option<SlotId> {
+        let above = |node: Option<NodeIx>| node.and_then(|node| self.parent(node)).into_iter().collect();
+        self.nearest(self.places(Some(slot)), above, message, free)
+    }
+
+    /// Whether anything but injected messages was ever seen behind `node`.
+    pub(crate) fn goes_on(&self, node: Option<NodeIx>) -> bool {
+        let mut from = self.places(node.map(|node| self.slot_at(node).id));
+        for _ in 0..REACH {
+            let level: Vec<NodeIx> = from.iter().flat_map(|&node| self.children(node)).copied().collect();
+            if level.is_empty() {
+                return false;
+            }
+            if level.iter().any(|&node| !is_injected(&self.slot_at(node).message)) {
+                return true;
+            }
+            from = level.into_iter().map(Some).collect();
+        }
+        true
+    }
+
+    /// The current path behind `node`; nothing if `node` is not on it.
+    pub(crate) fn current_behind(&self, node: Option<NodeIx>) -> &[NodeIx] {
+        let from = match node {
+            Some(node) => self.depth_on_current(node).map_or(self.current.len(), |depth| depth + 1),
+            None => 0,
+        };
+        &self.current[from..]
+    }
+
+    /// The node of `slot` on the current path.
+    pub(crate) fn on_current(&self, slot: SlotId) -> Option<NodeIx> {
+        self.slot(slot)?.nodes.iter().copied().find(|&node| self.depth_on_current(node).is_some())
+    }
+
+    /// The slots that stood between two others when there were exactly `count` of them. Left of
+    /// the first message is nothing.
+    pub(crate) fn between(&self, left: Option<SlotId>, right: SlotId, count: usize) -> Option<Vec<SlotId>> {
+        let newest = self.slot(right)?.nodes.iter().rev().copied();
+        let mut slots = self.on_current(right).into_iter().chain(newest).find_map(|node| {
+            let mut above = std::iter::successors(self.parent(node), |&node| self.parent(node));
+            let slots: Vec<SlotId> = above.by_ref().take(count).map(|node| self.slot_at(node).id).collect();
+            (slots.len() == count && above.next().map(|node| self.slot_at(node).id) == left).then_some(slots)
+        })?;
+        slots.reverse();
+        Some(slots)
+    }
+
+    /// The nodes of a slot; for none, the place before all roots.
+    fn places(&self, slot: Option<SlotId>) -> Vec<Option<NodeIx>> {
+        match slot {
+            Some(id) => {
+                let nodes = self.slot(id).map(|slot| slot.nodes.as_slice()).unwrap_or_default();
+                nodes.iter().copied().map(Some).collect()
+            }
+            None => vec![None],
+        }
+    }
+
+    /// Goes from place to place, past what is injected, until one holds `message`.
+    fn nearest(
+        &self,
+        mut from: Vec<Option<NodeIx>>,
+        step: impl Fn(Option<NodeIx>) -> Vec<NodeIx>,
+        message: &Message,
+        free: impl Fn(&Slot) -> bool,
+    ) -> Option<SlotId> {
+        for _ in 0..REACH {
+            let level: Vec<NodeIx> = from.into_iter().flat_map(&step).collect();
+            if let Some(node) = self.best(&level, message, &free) {
+                return Some(self.slot_at(node).id);
+            }
+            from = level.into_iter().filter(|&node| is_injected(&self.slot_at(node).message)).map(Some).collect();
+            if from.is_empty() {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Of some nodes, the one that holds `message`: on the current path if one is, else the newest.
+    fn best(&self, nodes: &[NodeIx], message: &Message, free: impl Fn(&Slot) -> bool) -> Option<NodeIx> {
+        let fits = |&node: &NodeIx| {
+            let slot = self.slot_at(node);
+            self.is_same(slot, message) && free(slot)
+        };
+        nodes.iter().copied().filter(fits).max_by_key(|&node| (self.depth_on_current(node).is_some(), node))
+    }
+}
