@@ -6,3 +6,4 @@ mod support;
 mod nameless;
 mod sides;
 mod speaking;
+mod untouched;

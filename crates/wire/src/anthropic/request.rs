@@ -252,15 +252,16 @@ fn append<C: AsRef<[u8]>>(out: &mut Vec<u8>, chunks: &[C], mut skip: usize) {
     }
 }
 
-/// Compares in pieces that `==` turns into a memcmp, then finds the byte.
+/// Compares in pieces that `==` turns into a memcmp, ever smaller ones.
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    const PIECE: usize = 4096;
     let both = a.len().min(b.len());
     let mut at = 0;
-    while at + PIECE <= both && a[at..at + PIECE] == b[at..at + PIECE] {
-        at += PIECE;
+    for piece in [4096, 256, 16, 1] {
+        while at + piece <= both && a[at..at + piece] == b[at..at + piece] {
+            at += piece;
+        }
     }
-    at + a[at..both].iter().zip(&b[at..both]).take_while(|(x, y)| x == y).count()
+    at
 }
 
 #[cfg(test)]
@@ -280,6 +281,18 @@ mod tests {
         assert_eq!(body.request.member(text, "x").unwrap().1, b"1e400");
         assert_eq!(&text[body.request.envelope().0], br#" { "model" : "m" , "mess\u0061ges" : [ "#);
         assert_eq!(&text[body.request.envelope().1], br#" ] , "x" : 1e400 } "#);
+    }
+
+    #[test]
+    fn the_first_difference_is_found_wherever_it_is() {
+        let long: Vec<u8> = (0..20_000u32).map(|n| n as u8).collect();
+        for at in (0..long.len()).step_by(37).chain([0, 1, 15, 16, 255, 256, 4095, 4096, 8192, 19_999]) {
+            let mut other = long.clone();
+            other[at] ^= 1;
+            assert_eq!(common_prefix(&long, &other), at);
+            assert_eq!(common_prefix(&long[..at], &other), at);
+        }
+        assert_eq!(common_prefix(&long, &long), long.len());
     }
 
     #[test]
