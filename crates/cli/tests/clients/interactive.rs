@@ -1,0 +1,177 @@
+//! Stock Claude Code in a terminal: side questions, its own compaction, rewinding and clearing.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::claude::{Claude, KEY};
+use crate::stage::{Stage, needed, until};
+
+/// A terminal with the client in it.
+struct Terminal<'a> {
+    stage: &'a Stage,
+    tmux: PathBuf,
+    socket: PathBuf,
+}
+
+impl<'a> Terminal<'a> {
+    fn open(stage: &'a Stage, claude: &Claude) -> Option<Terminal<'a>> {
+        let tmux = needed("CTX_TEST_TMUX")?;
+        let work = stage.path("work").display().to_string();
+        let settings = json!({
+            "hasCompletedOnboarding": true, "lastOnboardingVersion": "9.9.9", "theme": "dark", "autoUpdates": false,
+            "customApiKeyResponses": {"approved": [&KEY[KEY.len() - 20..]], "rejected": []},
+            "projects": {work.as_str(): {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "allowedTools": []}},
+        });
+        std::fs::write(stage.path("config").join(".claude.json"), settings.to_string()).expect("the settings");
+        let terminal = Terminal { stage, tmux, socket: stage.path("tmux") };
+        let mut new = terminal.tmux(&["new-session", "-d", "-s", "s", "-x", "160", "-y", "50"]);
+        new.arg("env").arg("-i");
+        for (name, value) in claude.environment(stage) {
+            new.arg(format!("{name}={value}"));
+        }
+        new.arg(claude.program()).args(["--permission-mode", "acceptEdits"]).current_dir(stage.path("work"));
+        assert!(new.status().expect("tmux runs").success());
+        until("the client is ready", || terminal.screen().contains("accept edits").then_some(()));
+        Some(terminal)
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.tmux);
+        command.arg("-S").arg(&self.socket).args(arguments);
+        command
+    }
+
+    fn screen(&self) -> String {
+        let output = self.tmux(&["capture-pane", "-p", "-t", "s"]).output().expect("tmux runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn press(&self, key: &str) {
+        assert!(self.tmux(&["send-keys", "-t", "s", key]).status().expect("tmux runs").success());
+        std::thread::sleep(Duration::from_millis(500));
+    }
+
+    /// Types a line and sends it.
+    fn say(&self, text: &str) {
+        assert!(self.tmux(&["send-keys", "-t", "s", "-l", "--", text]).status().expect("tmux runs").success());
+        std::thread::sleep(Duration::from_millis(700));
+        self.press("Enter");
+    }
+
+    fn wait_for(&self, text: &str) {
+        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        while !self.screen().contains(text) {
+            assert!(std::time::Instant::now() < deadline, "never saw {text:?} on the screen:\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Types a prompt and waits for the answer that it asks the fake provider for.
+    fn ask(&self, prompt: &str, answer: &str) {
+        self.say(prompt);
+        self.wait_for(answer);
+        self.idle();
+    }
+
+    /// Waits until nothing is under way any more.
+    fn idle(&self) {
+        let mut quiet = 0;
+        until("the client is idle", || {
+            let exchanges = self.stage.front.exchanges();
+            let busy =
+                exchanges.iter().any(|exchange| !exchange.is_over()) || self.screen().contains("esc to interrupt");
+            quiet = if busy { 0 } else { quiet + 1 };
+            (quiet > 10).then_some(())
+        });
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the screen:\n{}", self.screen());
+        }
+        let _ = self.tmux(&["kill-server"]).status();
+    }
+}
+
+fn titles(stage: &Stage, conversation: &Value) -> Vec<String> {
+    stage.turns(conversation).iter().map(|turn| turn["title"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+/// One session through everything that a person does to it. With and without the client's own hints.
+fn a_day_at_the_terminal(claude: &Claude) {
+    let stage = Stage::new();
+    let Some(terminal) = Terminal::open(&stage, claude) else { return };
+    terminal.ask("SAY:alpha-answer", "● alpha-answer");
+    terminal.ask("SAY:beta-answer", "● beta-answer");
+    let main = |stage: &Stage| stage.conversation(|conversation| conversation["class"] == "main");
+    assert_eq!(titles(&stage, &main(&stage)), ["SAY:alpha-answer", "SAY:beta-answer"]);
+
+    // A side question carries the history and adds nothing to it.
+    terminal.say("/btw SAY:aside-answer");
+    terminal.wait_for("aside-answer");
+    terminal.idle();
+    terminal.press("Escape");
+    let conversation = main(&stage);
+    assert_eq!(titles(&stage, &conversation).len(), 2);
+    let sides = stage
+        .verdicts(&conversation)
+        .iter()
+        .filter(|(class, verdict)| class == "auxiliary" && verdict == "side")
+        .count();
+    assert!(sides >= 1, "{:?}", stage.verdicts(&conversation));
+
+    // Going back: the branch that is left disappears from view.
+    terminal.say("/rewind");
+    terminal.wait_for("Rewind");
+    terminal.press("Up");
+    terminal.press("Enter");
+    std::thread::sleep(Duration::from_millis(500));
+    terminal.press("1");
+    terminal.idle();
+    terminal.press("C-u");
+    terminal.ask("SAY:gamma-answer", "● gamma-answer");
+    let conversation = main(&stage);
+    assert_eq!(titles(&stage, &conversation), ["SAY:alpha-answer", "SAY:gamma-answer"]);
+    assert_eq!(stage.verdicts(&conversation).last().map(|(_, verdict)| verdict.as_str()), Some("rewind"));
+
+    // The client's own compaction: a request for a summary, then a new root in the same conversation.
+    terminal.say("/compact");
+    until("the history is compacted", || {
+        stage.verdicts(&main(&stage)).iter().any(|(class, _)| class == "compaction").then_some(())
+    });
+    terminal.idle();
+    terminal.ask("SAY:delta-answer", "● delta-answer");
+    let conversation = main(&stage);
+    assert_eq!(stage.verdicts(&conversation).last(), Some(&("main".to_owned(), "compaction".to_owned())));
+    assert_eq!(titles(&stage, &conversation).last().map(String::as_str), Some("SAY:delta-answer"));
+    stage.assert_dump_was_sent(&conversation);
+
+    // Clearing begins another conversation.
+    terminal.say("/clear");
+    terminal.idle();
+    terminal.ask("SAY:epsilon-answer", "● epsilon-answer");
+    let mains: Vec<Value> =
+        stage.conversations().into_iter().filter(|conversation| conversation["class"] == "main").collect();
+    assert_eq!(mains.len(), 2);
+    let active = stage.conversation(|conversation| conversation["active"] == true);
+    assert_eq!(titles(&stage, &active).last().map(String::as_str), Some("SAY:epsilon-answer"));
+    drop(terminal);
+    stage.assert_faithful();
+}
+
+#[test]
+fn a_session_in_a_terminal_is_followed_through_side_questions_rewind_compaction_and_clear() {
+    let Some(claude) = Claude::find() else { return };
+    a_day_at_the_terminal(&claude);
+}
+
+#[test]
+fn the_same_with_the_clients_own_hints() {
+    let Some(claude) = Claude::find() else { return };
+    a_day_at_the_terminal(&claude.hinting());
+}

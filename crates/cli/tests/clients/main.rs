@@ -1,0 +1,12 @@
+//! Real clients through the real program: stock Claude Code, headless and in a terminal, and the official
+//! SDKs, in front of the strict fake provider. Each test asserts that what the provider got is what the
+//! client sent, byte for byte, and that frames and classes are right.
+
+mod claude;
+mod failures;
+mod interactive;
+mod sdks;
+mod secrets;
+mod sessions;
+mod stage;
+mod turns;
