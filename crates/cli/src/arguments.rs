@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use ctx_server::UpstreamUrl;
+use ctx_server::UpstreamUrlError;
 
 use crate::config::{self, Flags};
+use crate::failure::Failure;
 use crate::verbs;
 
 /// Shows and composes what a coding agent sends to its model.
@@ -72,8 +73,9 @@ pub struct ConversationArguments {
 #[derive(Args, Debug, Clone, Default)]
 pub struct DaemonArguments {
     /// Where requests go [env: CTX_UPSTREAM] [default: https://api.anthropic.com]
+    // Not parsed here: a refusal of the parser would repeat it, and it may hold a password.
     #[arg(long, value_name = "URL")]
-    pub upstream: Option<UpstreamUrl>,
+    upstream: Option<String>,
     /// The configuration file [env: CTX_CONFIG] [default: ctx.toml in the project, then in the home]
     #[arg(long, value_name = "FILE", value_parser = non_empty_path)]
     pub config: Option<PathBuf>,
@@ -83,13 +85,19 @@ pub struct DaemonArguments {
 }
 
 impl DaemonArguments {
-    pub fn flags(&self, place: &PlaceArguments) -> Flags {
-        Flags {
+    pub fn flags(&self, place: &PlaceArguments) -> Result<Flags, Failure> {
+        let refuse = |why| Failure::usage(format!("--upstream: {why}"));
+        Ok(Flags {
             listen: place.listen,
             allow_remote: self.allow_remote,
-            upstream: self.upstream.clone(),
+            upstream: self
+                .upstream
+                .as_deref()
+                .map(str::parse)
+                .transpose()
+                .map_err(|why: UpstreamUrlError| refuse(why))?,
             config: self.config.clone(),
-        }
+        })
     }
 }
 

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
+
 use crate::client::{Client, Status, Whereabouts};
 use crate::context::Context;
 use crate::env::Environment;
@@ -40,10 +42,12 @@ pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<(Client, S
         if let Some(found) = answering(home) {
             return Ok(found);
         }
-        let ended = daemon.try_wait().ok().flatten();
-        if ended.is_some() {
-            // Somebody else may have been faster with the same wish.
-            return answering(home).ok_or_else(|| last_words(&path, said_before));
+        if daemon.try_wait().ok().flatten().is_some() {
+            let failure = last_words(&path, said_before);
+            // Somebody else was faster with the same wish; that daemon will do as well.
+            if failure.code != "store-in-use" {
+                return Err(failure);
+            }
         }
         if Instant::now() > deadline {
             return Err(Failure::new("daemon-not-up", "the daemon was started but does not answer")
@@ -63,7 +67,7 @@ fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Chi
             command.env_remove(name);
         }
     }
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    command.stdin(Stdio::null()).stdout(log.try_clone().map_err(refuse)?).stderr(log);
     // Ctrl-C in the agent's terminal is meant for the agent.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -87,17 +91,30 @@ fn open_log(path: &Path) -> std::io::Result<File> {
     open_private(path, |options| options.append(true))
 }
 
-/// What the daemon said before it ended.
+/// Why the daemon ended: its last line tells, in JSON.
 fn last_words(log: &Path, from: u64) -> Failure {
-    let mut said = String::new();
+    #[derive(Deserialize)]
+    struct Said {
+        error: Words,
+    }
+    #[derive(Deserialize)]
+    struct Words {
+        code: String,
+        message: String,
+        hint: Option<String>,
+    }
+    let mut said = Vec::new();
     let read = File::open(log).and_then(|mut file| {
         file.seek(SeekFrom::Start(from))?;
-        file.read_to_string(&mut said)
+        file.read_to_end(&mut said)
     });
-    let find = |mark: &str| said.lines().rev().find_map(|line| line.strip_prefix(mark));
-    match (read, find("error: ")) {
-        (Ok(_), Some(error)) => Failure::new("daemon-not-up", format!("the daemon did not start: {error}"))
-            .hint(find("hint: ").unwrap_or_default()),
+    let said = String::from_utf8_lossy(&said);
+    let reason = said.lines().rev().find_map(|line| serde_json::from_str::<Said>(line).ok());
+    match (read, reason) {
+        (Ok(_), Some(Said { error })) => {
+            Failure::new(error.code, format!("the daemon did not start: {}", error.message))
+                .hint(error.hint.unwrap_or_default())
+        }
         _ => Failure::new("daemon-not-up", "the daemon did not start").hint(format!("its log is {}", log.display())),
     }
 }
@@ -110,12 +127,14 @@ mod tests {
     fn the_daemons_last_words_are_passed_on() {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("daemon.log");
-        fs::write(&log, "error: long ago\n").expect("written");
+        let before = Failure::new("store-in-use", "long ago").as_json();
+        fs::write(&log, format!("{before}\n")).expect("written");
         let from = fs::metadata(&log).expect("a file").len();
         assert!(last_words(&log, from).hint.expect("a hint").contains("daemon.log"));
-        fs::write(&log, "error: long ago\nnote: x\nerror: the port is taken\nhint: choose another\n").expect("written");
+        let now = Failure::new("port-taken", "the port is taken").hint("choose another").as_json();
+        fs::write(&log, format!("{before}\nnote: x\n{now}\n")).expect("written");
         let failure = last_words(&log, from);
-        assert_eq!(failure.message, "the daemon did not start: the port is taken");
+        assert_eq!((&*failure.code, &*failure.message), ("port-taken", "the daemon did not start: the port is taken"));
         assert_eq!(failure.hint.as_deref(), Some("choose another"));
     }
 }

@@ -48,7 +48,9 @@ impl Verb {
     /// How a failure is told.
     fn wants_json(&self) -> bool {
         match self {
-            Self::Up(_) | Self::Run(_) => false,
+            // A daemon in the background talks to the program that started it.
+            Self::Up(arguments) => arguments.background,
+            Self::Run(_) => false,
             Self::Stop(arguments) => arguments.format.json,
             Self::Ui(arguments) => arguments.format.json,
             Self::Conversations(arguments) => arguments.format.json,

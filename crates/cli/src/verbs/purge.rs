@@ -61,10 +61,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         None => Purged::default(),
         Some(keeper) => {
             let chosen = keeper.choose(&arguments.which, ctx_composer::now())?;
-            if !chosen.is_empty() && !arguments.yes && !confirmed(&chosen)? {
+            // `--all` also takes what no listing shows, so it is done even if there seems to be nothing.
+            let has_work = !chosen.is_empty() || arguments.which.all;
+            if has_work && !arguments.yes && !confirmed(&chosen, arguments.which.all)? {
                 return Err(Failure::new("not-confirmed", "nothing was purged"));
             }
-            keeper.purge(&chosen)?
+            if has_work { keeper.purge(&chosen, arguments.which.all)? } else { Purged::default() }
         }
     };
     if arguments.format.json {
@@ -100,13 +102,20 @@ impl Keeper {
         Ok(Some(Self::Store(Composer::open(Arc::new(store))?)))
     }
 
-    fn conversations(&self) -> Result<Vec<ConversationView>, Failure> {
-        match self {
-            Self::Daemon(client) => {
-                understood::<Conversations>(&client.get("/conversations")?).map(|found| found.conversations)
+    fn conversations(&self) -> Result<Vec<Kept>, Failure> {
+        let listed = match self {
+            Self::Daemon(client) => understood::<Conversations>(&client.get("/conversations")?)?,
+            Self::Store(composer) => composer.conversations(),
+        };
+        let mut kept: Vec<Kept> = listed.conversations.into_iter().map(Kept::from).collect();
+        if let Self::Store(composer) = self {
+            for row in composer.store().conversations()? {
+                if !kept.iter().any(|known| known.id == row.id) {
+                    kept.push(Kept { id: row.id, title: String::new(), last_activity: row.last_at });
+                }
             }
-            Self::Store(composer) => Ok(composer.conversations().conversations),
         }
+        Ok(kept)
     }
 
     fn resolve(&self, name: &str) -> Result<String, Failure> {
@@ -119,7 +128,7 @@ impl Keeper {
         }
     }
 
-    fn choose(&self, which: &Which, now: u64) -> Result<Vec<ConversationView>, Failure> {
+    fn choose(&self, which: &Which, now: u64) -> Result<Vec<Kept>, Failure> {
         let mut found = self.conversations()?;
         if let Some(days) = which.older_than {
             let oldest = now.saturating_sub(days.saturating_mul(DAY_MS));
@@ -132,14 +141,14 @@ impl Keeper {
         Ok(found)
     }
 
-    /// Exactly those that were chosen and shown, whatever has happened since.
-    fn purge(&self, chosen: &[ConversationView]) -> Result<Purged, Failure> {
+    /// Those that were chosen and shown, whatever has happened since; or simply all.
+    fn purge(&self, chosen: &[Kept], all: bool) -> Result<Purged, Failure> {
         let ids: Vec<String> = chosen.iter().map(|conversation| conversation.id.clone()).collect();
-        if ids.is_empty() {
-            return Ok(Purged::default());
-        }
         match self {
-            Self::Daemon(client) => understood(&client.post("/purge", &json!({ "conversations": ids }))?),
+            Self::Daemon(client) => {
+                let wish = if all { json!({ "all": true }) } else { json!({ "conversations": ids }) };
+                understood(&client.post("/purge", &wish)?)
+            }
             Self::Store(composer) => {
                 let purged = composer.purge(&ids)?;
                 Ok(Purged { conversations: ids.len() as u64, bytes_freed: purged.bytes })
@@ -148,8 +157,21 @@ impl Keeper {
     }
 }
 
+/// What is said of a conversation before it goes.
+struct Kept {
+    id: String,
+    title: String,
+    last_activity: u64,
+}
+
+impl From<ConversationView> for Kept {
+    fn from(view: ConversationView) -> Self {
+        Self { id: view.id, title: view.title, last_activity: view.last_activity }
+    }
+}
+
 /// Asks, where somebody can answer.
-fn confirmed(chosen: &[ConversationView]) -> Result<bool, Failure> {
+fn confirmed(chosen: &[Kept], all: bool) -> Result<bool, Failure> {
     const SHOWN: usize = 10;
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::new("not-confirmed", "purging cannot be undone, and there is nobody to ask")
@@ -161,7 +183,8 @@ fn confirmed(chosen: &[ConversationView]) -> Result<bool, Failure> {
     if chosen.len() > SHOWN {
         eprintln!("  … and {} more", chosen.len() - SHOWN);
     }
-    eprint!("Purge {}? This cannot be undone. [y/N] ", words::plural(chosen.len() as u64, "conversation"));
+    let what = if all { "everything".to_owned() } else { words::plural(chosen.len() as u64, "conversation") };
+    eprint!("Purge {what}? This cannot be undone. [y/N] ");
     io::stderr().flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;

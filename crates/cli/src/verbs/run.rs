@@ -11,7 +11,7 @@ use ctx_server::UpstreamUrl;
 use crate::arguments::DaemonArguments;
 use crate::background;
 use crate::client::Status;
-use crate::config::Settings;
+use crate::config::{Flags, Settings};
 use crate::context::Context;
 use crate::env::{self, Environment, Variable};
 use crate::failure::Failure;
@@ -36,12 +36,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let Some((program, rest)) = arguments.agent.split_first() else {
         return Err(Failure::usage("there is no agent to run"));
     };
+    let flags = arguments.daemon.flags(&context.place)?;
     let (address, status) = match background::running(context)? {
         Some((client, status)) => {
-            note_differences(&status, &arguments, context);
+            note_differences(&status, &flags, context);
             (client.address(), status)
         }
-        None => start(&arguments, context)?,
+        None => start(flags, context)?,
     };
     let mut agent = Command::new(program);
     agent.args(rest).envs(for_agent(address, &context.environment));
@@ -51,11 +52,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     become_process(agent, &program.to_string_lossy())
 }
 
-fn start(arguments: &Arguments, context: &Context) -> Result<(SocketAddr, Status), Failure> {
+fn start(flags: Flags, context: &Context) -> Result<(SocketAddr, Status), Failure> {
     let home = context.home()?;
     // Read here first: whatever is wrong is told to the person, not to a log.
     let folder = std::env::current_dir().unwrap_or_default();
-    let flags = arguments.daemon.flags(&context.place);
     Settings::load(&flags, &context.environment, &home, &folder)?;
 
     let mut handed_on: Vec<OsString> = Vec::new();
@@ -114,8 +114,8 @@ fn about_base_url(address: SocketAddr, status: &Status, environment: &Environmen
 }
 
 /// A daemon that runs already does not change its ways for one agent.
-fn note_differences(status: &Status, arguments: &Arguments, context: &Context) {
-    let wanted = arguments.daemon.upstream.clone().or_else(|| context.environment.text(env::UPSTREAM)?.parse().ok());
+fn note_differences(status: &Status, flags: &Flags, context: &Context) {
+    let wanted = flags.upstream.clone().or_else(|| context.environment.text(env::UPSTREAM)?.parse().ok());
     if let Some(wanted) = wanted.filter(|wanted| wanted.to_string() != status.upstream) {
         context.note(&format!(
             "the daemon that runs forwards to {}, not to {wanted}; `ctx stop` first if you mean the latter",

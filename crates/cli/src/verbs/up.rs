@@ -30,13 +30,13 @@ pub struct Arguments {
     daemon: DaemonArguments,
     /// Started by `ctx run`: nobody reads along, and the terminal may close
     #[arg(long, hide = true)]
-    background: bool,
+    pub background: bool,
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let home = context.home()?;
     let folder = std::env::current_dir().unwrap_or_default();
-    let settings = Settings::load(&arguments.daemon.flags(&context.place), &context.environment, &home, &folder)?;
+    let settings = Settings::load(&arguments.daemon.flags(&context.place)?, &context.environment, &home, &folder)?;
     logging::start(&context.environment)?;
     settings.remarks.iter().for_each(|remark| context.note(remark));
 

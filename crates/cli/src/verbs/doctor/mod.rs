@@ -68,7 +68,7 @@ impl Finding {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let home = context.home()?;
     let mut findings = checks::home(&home);
-    let (settings, configuration) = checks::configuration(&arguments.daemon.flags(&context.place), context, &home);
+    let (settings, configuration) = checks::configuration(&arguments.daemon.flags(&context.place)?, context, &home);
     findings.extend(configuration);
     findings.extend(checks::token(&home));
     let (daemon, about_daemon) = checks::daemon(context, &home);

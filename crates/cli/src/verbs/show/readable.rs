@@ -59,7 +59,7 @@ impl Page<'_> {
     }
 
     fn block(&self, block: &BlockView) -> String {
-        let tool = block.tool.as_deref().unwrap_or("a tool");
+        let tool = block.tool.as_deref().or_else(|| self.called(block)).unwrap_or("a tool");
         match block.kind.as_str() {
             "text" => indented(&text::block(&block.text), 1, PLAIN, self.output),
             "system" => self.headed(&block.id, block, &block.text, usize::MAX, PLAIN),
@@ -74,6 +74,13 @@ impl Page<'_> {
             "tool" => self.headed(tool, block, &block.text, self.most, PLAIN),
             other => self.headed(other, block, &block.text, self.most, PLAIN),
         }
+    }
+
+    /// The tool that a result belongs to, if its call is on the page.
+    fn called(&self, result: &BlockView) -> Option<&str> {
+        let id = result.tool_use_id.as_ref()?;
+        let mut blocks = self.shown.messages.iter().flat_map(|message| &message.blocks);
+        blocks.find(|block| block.kind == "tool_use" && block.tool_use_id.as_ref() == Some(id))?.tool.as_deref()
     }
 
     /// A block under a line that says what it is and how large it is, folded to so many lines.
@@ -151,7 +158,11 @@ mod tests {
             pending: false,
             blocks,
         };
-        let of_read = |block: BlockView| BlockView { tool: Some("Read".into()), ..block };
+        let of_read = |block: BlockView| BlockView {
+            tool: (block.kind == "tool_use").then(|| "Read".into()),
+            tool_use_id: Some("toolu_1".into()),
+            ..block
+        };
         Shown {
             conversation: "c3f9a1".into(),
             id: "t1".into(),

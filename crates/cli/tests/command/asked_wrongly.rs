@@ -1,0 +1,81 @@
+//! Commands that make no sense, and help for those that do.
+
+use crate::place::Place;
+
+const VERBS: [&str; 13] = [
+    "up",
+    "run",
+    "stop",
+    "ui",
+    "conversations",
+    "list",
+    "show",
+    "compose",
+    "timeline",
+    "watch",
+    "status",
+    "doctor",
+    "purge",
+];
+
+#[test]
+fn a_command_that_makes_no_sense_exits_with_two_and_says_why() {
+    let place = Place::new();
+    for arguments in [
+        &[][..],
+        &["lsit"],
+        &["list", "--stpes"],
+        &["list", "--conv", ""],
+        &["show"],
+        &["show", "t1", "--raw", "--json"],
+        &["compose", "--dump", "--json"],
+        &["timeline", "--limit", "0"],
+        &["timeline", "--limit", "many"],
+        &["up", "--listen", "somewhere"],
+        &["up", "--upstream", "api.anthropic.com"],
+        &["run"],
+        &["purge"],
+        &["purge", "--all", "--older-than", "3"],
+        &["purge", "--older-than", "-1"],
+    ] {
+        let ran = place.run(arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {ran:?}");
+        assert!(!ran.err.is_empty(), "{arguments:?}");
+    }
+    assert!(!place.home().exists());
+}
+
+#[test]
+fn an_upstream_with_a_password_is_refused_and_not_repeated() {
+    let ran = Place::new().run(&["up", "--upstream", "https://me:hush@api.example"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("holds a user name or password") && !ran.err.contains("hush"), "{ran:?}");
+}
+
+#[test]
+fn the_help_of_every_verb_shows_an_example() {
+    let place = Place::new();
+    let overview = place.run(&["--help"]).ok().out;
+    for verb in VERBS {
+        assert!(overview.contains(&format!("  {verb} ")), "{verb} is in the overview:\n{overview}");
+        let help = place.run(&[verb, "--help"]).ok().out;
+        let examples = help.split("Examples:").nth(1).unwrap_or_default();
+        assert!(examples.contains(&format!("ctx {verb}")), "{help}");
+        assert!(help.contains("--home"), "{help}");
+    }
+    let listed = overview.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    assert_eq!(listed.count(), VERBS.len(), "every verb is tested here:\n{overview}");
+}
+
+#[test]
+fn every_verb_that_looks_takes_json() {
+    let place = Place::new();
+    for verb in VERBS.iter().filter(|verb| !["up", "run"].contains(verb)) {
+        let help = place.run(&[verb, "--help"]).ok().out;
+        assert!(help.contains("--json"), "{help}");
+    }
+    for verb in ["list", "show", "compose", "timeline", "watch", "ui", "purge"] {
+        let help = place.run(&[verb, "--help"]).ok().out;
+        assert!(help.contains("--conv"), "{help}");
+    }
+}

@@ -1,0 +1,11 @@
+//! The `ctx` binary as a person or a script meets it: what it prints, where, and how it exits. Each test has a
+//! home, an environment and ports of its own.
+
+mod asked_wrongly;
+mod doctor;
+mod looking;
+mod place;
+mod purge;
+mod run;
+mod starting;
+mod without_daemon;

@@ -1,0 +1,68 @@
+//! `ctx purge`: through the daemon and without one.
+
+use crate::place::{Place, Up, asking, provider};
+
+/// Two conversations; the ids, the newest first.
+fn two_conversations(place: &Place, up: &Up) -> Vec<String> {
+    up.send(&asking(1, "SAY:one"));
+    up.send(&asking(2, "SAY:two"));
+    ids(place)
+}
+
+fn ids(place: &Place) -> Vec<String> {
+    let listed = place.run(&["conversations", "--json"]).ok().json();
+    let all = listed["conversations"].as_array().into_iter().flatten();
+    all.filter_map(|conversation| conversation["id"].as_str().map(str::to_owned)).collect()
+}
+
+#[test]
+fn a_running_daemon_forgets_what_it_is_told_to_and_nothing_else() {
+    let (place, provider) = (Place::new(), provider());
+    let up = place.up(&provider.url());
+    let all = two_conversations(&place, &up);
+    let ran = place.run(&["purge", "--conv", &all[0], "--yes", "--json"]).ok();
+    assert_eq!(ran.json()["conversations"], 1);
+    assert!(ran.json()["bytes_freed"].as_u64() > Some(0), "{ran:?}");
+    assert_eq!(ids(&place), all[1..]);
+    assert_eq!(place.run(&["purge", "--older-than", "1", "--yes"]).ok().out, "There was nothing to purge.\n");
+    assert!(place.run(&["purge", "--all", "--yes"]).ok().out.starts_with("Purged 1 conversation ("));
+    assert!(ids(&place).is_empty());
+}
+
+#[test]
+fn without_a_daemon_it_is_done_on_the_store() {
+    let (place, provider) = (Place::new(), provider());
+    let up = place.up(&provider.url());
+    let all = two_conversations(&place, &up);
+    drop(up);
+    let beginning = &all[0][..all[0].len() - 1];
+    assert_eq!(place.run(&["purge", "--conv", beginning, "--yes", "--json"]).ok().json()["conversations"], 1);
+    let ran = place.run(&["purge", "--conv", &all[0], "--yes"]).refused();
+    assert!(ran.err.contains("No conversation"), "{ran:?}");
+    let up = place.up(&provider.url());
+    assert_eq!(ids(&place), all[1..]);
+    drop(up);
+    place.run(&["purge", "--all", "--yes"]).ok();
+    let _up = place.up(&provider.url());
+    assert!(ids(&place).is_empty());
+}
+
+#[test]
+fn without_a_word_of_consent_nothing_is_purged() {
+    let (place, provider) = (Place::new(), provider());
+    let up = place.up(&provider.url());
+    let all = two_conversations(&place, &up);
+    let ran = place.run(&["purge", "--all"]).refused();
+    assert!(ran.err.contains("nobody to ask") && ran.err.contains("--yes"), "{ran:?}");
+    assert_eq!(ids(&place), all);
+}
+
+#[test]
+fn an_id_that_is_not_known_purges_nothing() {
+    let (place, provider) = (Place::new(), provider());
+    let up = place.up(&provider.url());
+    let all = two_conversations(&place, &up);
+    let ran = place.run(&["purge", "--yes", "--conv", &all[0], "zzzz"]).refused();
+    assert!(ran.err.contains("`zzzz`"), "{ran:?}");
+    assert_eq!(ids(&place), all);
+}

@@ -1,0 +1,143 @@
+//! `ctx run` and `ctx stop`: the agent in front, a daemon behind the scenes.
+
+use std::fs;
+use std::process::Command;
+
+use crate::place::{Place, Ran, closed_port, finish, mode, provider, until};
+
+const SAY: &str =
+    "echo \"base=$ANTHROPIC_BASE_URL hints=$CLAUDE_CODE_GATEWAY_HINT_HEADERS search=$ENABLE_TOOL_SEARCH\"";
+
+/// Ends the daemon in the background with the test, also when it fails.
+struct Behind<'a>(&'a Place);
+
+impl Drop for Behind<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.ctx(&["stop"]).output();
+    }
+}
+
+impl Behind<'_> {
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.0.ctx(&[&["run"], arguments].concat());
+        command.env("CTX_LISTEN", "127.0.0.1:0");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        finish(self.command(arguments))
+    }
+}
+
+#[test]
+fn the_agent_runs_through_a_daemon_that_is_started_once_and_stays() {
+    let (place, provider) = (Place::new(), provider());
+    let behind = Behind(&place);
+    let ran = behind.run(&["--upstream", &provider.url(), "--", "sh", "-c", &format!("{SAY}; exit 7")]);
+    assert_eq!(ran.code, Some(7), "the exit code is the agent's: {ran:?}");
+    let notice = place.notice().expect("the daemon stays up");
+    let listen = notice["listen"].as_str().expect("an address");
+    assert_eq!(ran.out, format!("base=http://{listen} hints=1 search=true\n"), "{ran:?}");
+    assert!(ran.err.contains(&format!("started the daemon on {listen}, forwarding to {}", provider.url())), "{ran:?}");
+
+    let again = behind.run(&["--", "sh", "-c", SAY]).ok();
+    assert_eq!(
+        (again.out.as_str(), again.err.as_str()),
+        (ran.out.as_str(), ""),
+        "the same daemon, and no word about it"
+    );
+    assert_eq!(place.notice().as_ref(), Some(&notice));
+
+    let stopped = place.run(&["stop"]).ok();
+    assert!(stopped.out.contains(&notice["pid"].to_string()), "{stopped:?}");
+    assert!(place.notice().is_none());
+    assert_eq!(place.run(&["stop"]).ok().out, "No daemon is running.\n");
+}
+
+#[test]
+fn what_the_user_has_set_stays_and_a_base_url_of_their_own_is_answered() {
+    let (place, provider) = (Place::new(), provider());
+    let behind = Behind(&place);
+    let mut command = behind.command(&["--upstream", &provider.url(), "--", "sh", "-c", SAY]);
+    command.env("ENABLE_TOOL_SEARCH", "false").env("ANTHROPIC_BASE_URL", "https://gateway.example");
+    let ran = finish(command).ok();
+    assert!(ran.out.contains("search=false") && ran.out.contains("base=http://127.0.0.1:"), "{ran:?}");
+    let note = format!(
+        "ANTHROPIC_BASE_URL is set to https://gateway.example; this agent goes through ctx instead, and the daemon forwards to {}",
+        provider.url()
+    );
+    assert!(ran.err.contains(&note), "{ran:?}");
+}
+
+#[test]
+fn a_running_daemon_keeps_its_upstream_and_says_so() {
+    let place = Place::new();
+    let up = place.up("http://127.0.0.1:1");
+    let ran = place.run(&["run", "--upstream", "http://127.0.0.1:2", "--", "sh", "-c", SAY]).ok();
+    assert!(ran.out.contains(&up.listen.to_string()), "{ran:?}");
+    assert!(ran.err.contains("forwards to http://127.0.0.1:1, not to http://127.0.0.1:2"), "{ran:?}");
+}
+
+#[test]
+fn flags_of_the_agent_are_the_agents() {
+    let place = Place::new();
+    let _up = place.up("http://127.0.0.1:1");
+    let ran = place.run(&["run", "echo", "--json", "-p", "--home", "x", "--", "y"]).ok();
+    assert_eq!(ran.out, "--json -p --home x -- y\n");
+}
+
+#[test]
+fn an_agent_that_is_not_there_is_told() {
+    let place = Place::new();
+    let _up = place.up("http://127.0.0.1:1");
+    let ran = place.run(&["run", "--", "no-such-agent"]).refused();
+    assert!(ran.err.contains("`no-such-agent`") && ran.err.contains("PATH"), "{ran:?}");
+}
+
+#[test]
+fn why_a_daemon_does_not_start_is_told_to_the_person() {
+    let place = Place::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let ran = place.run(&["run", "--listen", &address, "--", "true"]).refused();
+    // A stranger on the port is seen before a daemon is started there.
+    assert!(ran.err.contains(&address), "{ran:?}");
+
+    fs::write(place.home().join("token"), "not a token").expect("written");
+    let ran = Behind(&place).run(&["--", "true"]).refused();
+    assert!(ran.err.contains("does not hold a token") && ran.err.contains("delete it"), "{ran:?}");
+}
+
+#[test]
+fn two_agents_that_start_at_once_share_one_daemon() {
+    let (place, provider) = (Place::new(), provider());
+    let behind = Behind(&place);
+    let ran: Vec<Ran> = std::thread::scope(|scope| {
+        let start = || behind.run(&["--upstream", &provider.url(), "--", "sh", "-c", SAY]);
+        let agents: Vec<_> = (0..4).map(|_| scope.spawn(start)).collect();
+        agents.into_iter().map(|agent| agent.join().expect("an agent").ok()).collect()
+    });
+    assert!(ran.iter().all(|one| one.out == ran[0].out), "{ran:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_daemon_behind_the_scenes_holds_no_credentials_and_its_log_is_private() {
+    let place = Place::new();
+    let behind = Behind(&place);
+    let mut command = behind.command(&["--upstream", &format!("http://{}", closed_port()), "--", "true"]);
+    command.env("ANTHROPIC_API_KEY", "sk-hush").env("ANTHROPIC_AUTH_TOKEN", "hush").env("CTX_LOG", "debug");
+    finish(command).ok();
+    let pid = place.notice().expect("a daemon")["pid"].to_string();
+    let environment = fs::read(format!("/proc/{pid}/environ")).expect("its environment");
+    let environment = String::from_utf8_lossy(&environment);
+    assert!(environment.contains("CTX_LOG=debug") && !environment.contains("hush"), "{environment}");
+    let folder = fs::read_link(format!("/proc/{pid}/cwd")).expect("its folder");
+    assert_eq!(folder, place.home().canonicalize().expect("the home"));
+
+    let log = place.home().join("daemon.log");
+    assert_eq!(mode(&log), 0o600);
+    let token = fs::read_to_string(place.home().join("token")).expect("a token");
+    let said = until("it has said something", || fs::read_to_string(&log).ok().filter(|text| text.contains("is up")));
+    assert!(!said.contains(token.trim()), "{said}");
+}

@@ -1,0 +1,120 @@
+//! `ctx up`: what it refuses before the port is open, what it says, what it leaves behind.
+
+use std::net::TcpListener;
+
+use crate::place::{Place, closed_port, finish, mode, provider};
+
+#[test]
+fn a_bad_configuration_is_refused_before_anything_is_opened() {
+    let place = Place::new();
+    let path = place.write("work/ctx.toml", "[listen]\naddress = \"127.0.0.1:0\"\n\n[upstream]\nurl = 5\n");
+    let ran = place.run(&["up"]).refused();
+    let expected = format!("error: {}, line 5: `upstream.url` must be a text in quotes, not a number", path.display());
+    assert!(ran.err.contains(&expected), "{ran:?}");
+    assert!(!place.home().exists(), "not even the home was made");
+}
+
+#[test]
+fn a_projects_configuration_cannot_send_credentials_elsewhere() {
+    let place = Place::new();
+    place.write("work/ctx.toml", "[upstream]\nurl = \"https://elsewhere.example\"\n");
+    for verb in [&["up"][..], &["run", "--", "true"]] {
+        let ran = place.run(verb).refused();
+        assert!(ran.err.contains("https://elsewhere.example") && ran.err.contains("--config"), "{ran:?}");
+    }
+    assert!(!place.home().exists());
+}
+
+#[test]
+fn a_variable_that_cannot_be_used_is_named() {
+    let place = Place::new();
+    for (variable, value) in [("CTX_LISTEN", "nowhere"), ("CTX_UPSTREAM", "ftp://x"), ("CTX_LOG", "ctx=loud")] {
+        let mut command = place.ctx(&["up"]);
+        command.env(variable, value);
+        let ran = finish(command).refused();
+        assert!(ran.err.contains(variable), "{ran:?}");
+    }
+    assert!(!place.home().exists());
+}
+
+#[test]
+fn keys_of_another_version_are_mentioned_and_do_no_harm() {
+    let place = Place::new();
+    let upstream = closed_port();
+    place.write("work/ctx.toml", &format!("[upstream]\nurl = \"http://{upstream}\"\n\n[future]\nkey = 1\n"));
+    let up = place.up_with(&[]);
+    assert!(up.log().contains("line 4: `future` is not known"), "{}", up.log());
+    assert!(up.greeting().contains(&format!("forwards to http://{upstream}")), "{}", up.greeting());
+}
+
+#[test]
+fn a_taken_port_is_told_with_its_holder() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let ran = place.run(&["up", "--listen", &address]).refused();
+    assert!(ran.err.contains(&format!("cannot listen on {address}: the port is taken")), "{ran:?}");
+    if cfg!(target_os = "linux") {
+        assert!(ran.err.contains(&format!("(process {})", std::process::id())), "{ran:?}");
+    }
+    assert!(ran.err.contains("hint: "), "{ran:?}");
+    assert!(place.notice().is_none());
+}
+
+#[test]
+fn a_port_taken_by_another_daemon_is_told_as_such() {
+    let (one, two) = (Place::new(), Place::new());
+    let up = one.up(&format!("http://{}", closed_port()));
+    let ran = two.run(&["up", "--listen", &up.listen.to_string()]).refused();
+    assert!(ran.err.contains("taken by another ctx daemon"), "{ran:?}");
+}
+
+#[test]
+fn a_home_in_use_names_the_daemon_that_uses_it() {
+    let place = Place::new();
+    let up = place.up(&format!("http://{}", closed_port()));
+    let ran = place.run(&["up", "--listen", "127.0.0.1:0"]).refused();
+    assert!(ran.err.contains(&format!("(process {})", up.pid())), "{ran:?}");
+    assert!(ran.err.contains(&up.listen.to_string()) && ran.err.contains("ctx stop"), "{ran:?}");
+    assert_eq!(place.run(&["status", "--json"]).ok().json()["pid"], up.pid(), "the first one is not disturbed");
+}
+
+#[test]
+fn other_machines_are_kept_out_unless_that_is_meant() {
+    let ran = Place::new().run(&["up", "--listen", "0.0.0.0:0"]).refused();
+    assert!(ran.err.contains("other machines") && ran.err.contains("--allow-remote"), "{ran:?}");
+}
+
+#[test]
+fn it_says_where_it_listens_and_what_to_do_next() {
+    let place = Place::new();
+    let up = place.up("http://127.0.0.1:1/base");
+    let greeting = up.greeting();
+    assert!(
+        greeting.contains(&format!("listens on {} and forwards to http://127.0.0.1:1/base", up.listen)),
+        "{greeting}"
+    );
+    assert!(greeting.contains(&format!("ANTHROPIC_BASE_URL=http://{} claude\n", up.listen)), "{greeting}");
+    let token = std::fs::read_to_string(place.home().join("token")).expect("a token");
+    let link = format!("http://{}/ui/?token={}", up.listen, token.trim());
+    assert!(greeting.contains(&link), "{greeting}");
+    assert_eq!(place.run(&["ui"]).ok().out.trim(), link);
+    assert!(!up.log().contains(token.trim()), "the log holds no token");
+}
+
+#[cfg(unix)]
+#[test]
+fn its_files_are_private_and_a_request_to_end_ends_it_in_order() {
+    let place = Place::new();
+    let provider = provider();
+    let up = place.up(&provider.url());
+    up.send(&crate::place::asking(1, "SAY:hello"));
+    assert_eq!(mode(&place.home()), 0o700);
+    for entry in std::fs::read_dir(place.home()).expect("the home").flatten() {
+        assert_eq!(mode(&entry.path()), 0o600, "{:?}", entry.path());
+    }
+    assert!(up.terminate().success());
+    assert!(place.notice().is_none(), "the notice is taken down");
+    let ran = place.run(&["list"]).refused();
+    assert!(ran.err.contains("no daemon is running"), "{ran:?}");
+}

@@ -1,0 +1,55 @@
+//! No daemon: every verb says so, and what to do.
+
+use crate::place::{LOOKING, Place, closed_port};
+
+#[test]
+fn every_verb_that_looks_says_that_no_daemon_runs_and_how_to_start_one() {
+    let place = Place::new();
+    for verb in LOOKING.iter().chain(&[&["watch"][..]]) {
+        let ran = place.run(verb).refused();
+        assert!(ran.err.contains("error: no daemon is running"), "{ran:?}");
+        assert!(
+            ran.err.contains("hint: start one with `ctx up`") && ran.err.contains("`ctx run -- claude`"),
+            "{ran:?}"
+        );
+    }
+}
+
+#[test]
+fn programs_get_the_same_as_json_on_stdout() {
+    let place = Place::new();
+    for verb in LOOKING {
+        let ran = place.run(&[verb, &["--json"]].concat());
+        assert_eq!((ran.code, ran.err.as_str()), (Some(1), ""), "{ran:?}");
+        let error = &ran.json()["error"];
+        assert_eq!(error["code"], "no-daemon");
+        assert!(error["message"].is_string() && error["hint"].is_string(), "{ran:?}");
+    }
+}
+
+#[test]
+fn looking_leaves_no_trace() {
+    let place = Place::new();
+    place.run(&["list"]).refused();
+    place.run(&["doctor", "--offline"]).ok();
+    place.run(&["purge", "--all", "--yes"]).ok();
+    assert!(!place.home().exists());
+}
+
+#[test]
+fn there_is_nothing_to_stop_or_to_purge() {
+    let place = Place::new();
+    assert_eq!(place.run(&["stop"]).ok().out, "No daemon is running.\n");
+    assert_eq!(place.run(&["stop", "--json"]).ok().json()["stopped"], false);
+    assert_eq!(place.run(&["purge", "--all", "--yes"]).ok().out, "There was nothing to purge.\n");
+}
+
+#[test]
+fn an_address_without_a_daemon_is_named() {
+    let place = Place::new();
+    std::fs::create_dir(place.home()).expect("a home");
+    place.write("home/token", &"0".repeat(64));
+    let address = closed_port().to_string();
+    let ran = place.run(&["list", "--listen", &address]).refused();
+    assert!(ran.err.contains(&address), "{ran:?}");
+}
