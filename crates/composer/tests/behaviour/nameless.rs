@@ -75,13 +75,8 @@ fn two_conversations_that_open_with_the_same_words_stay_two_when_their_answers_d
     let house = house.restart();
     assert_eq!(turn(&house, "A thin gap.", "How thin?").conversation, third.conversation);
     assert_eq!(turn(&house, "An opening.", "Into what?").conversation, other.conversation);
-    let long = [
-        ASKED,
-        ("assistant", "A place."),
-        ("user", "For what?"),
-        ("assistant", "For a message."),
-        ("user", "I see."),
-    ];
+    let long =
+        [ASKED, ("assistant", "A place."), ("user", "For what?"), ("assistant", "For a message."), ("user", "I see.")];
     assert_eq!(send(&house, &long).conversation, one.conversation);
     for id in [&one.conversation, &other.conversation, &third.conversation] {
         assert_eq!(house.titles(id)[0], "What is a slot?");
@@ -104,7 +99,7 @@ fn a_conversation_that_nobody_answered_here_is_not_split() {
             }
             None => house.fail(&first, None),
         }
-        let next = send(&house, &[ASKED, ("assistant", "A pl"), ("user", "Go on.")]);
+        let next = send(&house, &[ASKED, ("assistant", "A"), ("user", "Go on.")]);
         assert_eq!(next.conversation, first.conversation, "{ending:?}");
         assert!(house.last(&first.conversation).is("next", [1, 2, 0]));
     }
@@ -198,7 +193,8 @@ fn many_that_ask_the_same_at_once_are_told_apart_by_their_answers() {
         house.reply(ticket, &format!("Answer {number}."));
     }
     let answers = ["Answer 0.", "Answer 1.", "Answer 2.", "Answer 3."];
-    let second = |house: &House, at: usize| send(house, &[ASKED, ("assistant", answers[at]), ("user", "And?")]).conversation;
+    let second =
+        |house: &House, at: usize| send(house, &[ASKED, ("assistant", answers[at]), ("user", "And?")]).conversation;
     let ids: Vec<String> = (0..4).map(|at| second(&house, at)).collect();
     let distinct: std::collections::HashSet<&String> = ids.iter().collect();
     assert_eq!(distinct.len(), 4, "{ids:?}");

@@ -148,13 +148,33 @@ fn a_title_asked_for_later_or_twice_is_never_shown() {
 #[test]
 fn what_another_client_summarised_is_believed_when_it_goes_on() {
     let house = House::new();
-    let id = house.send_value(&other_headers(), &other_client(&["fix the parser", "Fixed.", "more"], true)).conversation;
+    let id =
+        house.send_value(&other_headers(), &other_client(&["fix the parser", "Fixed.", "more"], true)).conversation;
     let summary = ["Summary: the parser is fixed."];
     let ticket = house.send_value(&other_headers(), &other_client(&summary, true));
     assert!(!ticket.turn && house.last(&id).verdict == "unrelated");
     let goes_on = other_client(&[summary[0], "Good.", "now the tests"], true);
     assert!(house.send_value(&other_headers(), &goes_on).turn);
     assert_eq!(house.titles(&id), ["Summary: the parser is fixed.", "now the tests"]);
+    assert_eq!(house.compose(&id), goes_on.to_string().into_bytes());
+}
+
+#[test]
+fn an_old_request_that_comes_again_late_changes_nothing_of_what_is_looked_at() {
+    let house = House::new();
+    let left = other_client(&["fix the parser", "Fixed.", "more"], true);
+    let id = house.send_value(&other_headers(), &left).conversation;
+    let current = other_client(&["fix the parser", "Fixed.", "now the tests"], true);
+    assert!(house.send_value(&other_headers(), &current).turn);
+    let mut late = left.clone();
+    late["messages"][1]["content"][0]["cache_control"] = json!({"type": "ephemeral"});
+    assert!(!house.send_value(&other_headers(), &late).turn);
+    assert_eq!(house.compose(&id), current.to_string().into_bytes());
+    let house = house.restart();
+    assert_eq!(house.compose(&id), current.to_string().into_bytes());
+    // Until it goes on from there.
+    let goes_on = other_client(&["fix the parser", "Fixed.", "more", "What more?", "this"], true);
+    assert!(house.send_value(&other_headers(), &goes_on).turn);
     assert_eq!(house.compose(&id), goes_on.to_string().into_bytes());
 }
 
@@ -177,7 +197,10 @@ fn a_main_conversation_its_agents_and_side_requests_do_not_mix() {
             house.send_value(&side.headers, &side.body);
             assert_eq!(house.send(agent).conversation, *id);
             let seen = house.last(id);
-            assert_eq!((seen.class.as_str(), seen.verdict.as_str(), seen.counts[0], seen.counts[2]), ("subagent", "next", before, 0));
+            assert_eq!(
+                (seen.class.as_str(), seen.verdict.as_str(), seen.counts[0], seen.counts[2]),
+                ("subagent", "next", before, 0)
+            );
             let btw = sides::beside(&agent.body_value(), "a question to the agent");
             let headers = with(agent.headers(), "x-claude-code-request-class", "auxiliary");
             assert!(!house.send_value(&headers, &btw).turn);
