@@ -169,8 +169,8 @@ pub struct Limits {
     pub max_head_bytes: usize,
     /// On shutdown, running exchanges may take this long to finish.
     pub shutdown_grace: Duration,
-    /// After an answer that came before the end of the request, the rest of the request is read and
-    /// thrown away for this long, so that the client gets to see the answer.
+    /// After an answer that came before the end of the request, the rest of the request is read and thrown
+    /// away until it is silent for this long, so that the client gets to see the answer.
     pub linger: Duration,
 }
 

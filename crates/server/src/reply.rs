@@ -2,11 +2,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body, Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep};
 
 use crate::connection::Turn;
 use crate::proxy::AnswerBody;
@@ -17,8 +19,24 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) struct Reply {
     content: Content,
     /// Tells the connection, by being dropped, that this reply is through.
-    _turn: Option<Turn>,
+    turn: Option<Turn>,
+    breaking: Option<Breaking>,
 }
+
+/// A reply that ends in the middle. hyper throws away what it has not written yet when a body fails, but what
+/// the upstream sent before it died is the client's: so the failure waits until the rest has been written.
+struct Breaking {
+    error: Option<BoxError>,
+    /// The connection's count of flushes when it began.
+    flushes: u32,
+    started: Instant,
+    pulse: Pin<Box<Sleep>>,
+}
+
+/// A client that does not read on loses the rest after this.
+const BREAKING_PATIENCE: Duration = Duration::from_secs(10);
+/// How often it is looked whether the rest has been written.
+const BREAKING_PULSE: Duration = Duration::from_millis(2);
 
 enum Content {
     Answer(AnswerBody),
@@ -28,21 +46,48 @@ enum Content {
 
 impl Reply {
     pub(crate) fn answer(body: AnswerBody) -> Self {
-        Self { content: Content::Answer(body), _turn: None }
+        Self { content: Content::Answer(body), turn: None, breaking: None }
     }
 
     pub(crate) fn whole(bytes: Bytes) -> Self {
-        Self { content: Content::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())), _turn: None }
+        Self { content: Content::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())), turn: None, breaking: None }
     }
 
     /// A reply from one of our own rooms. Live streams have no end of their own; `closing` ends them when
     /// the daemon stops.
     pub(crate) fn room(body: axum::body::Body, closing: Closing) -> Self {
-        Self { content: Content::Room { body, closing }, _turn: None }
+        Self { content: Content::Room { body, closing }, turn: None, breaking: None }
     }
 
     pub(crate) fn in_turn(response: Response<Self>, turn: Turn) -> Response<Self> {
-        response.map(|reply| Self { _turn: Some(turn), ..reply })
+        response.map(|reply| Self { turn: Some(turn), ..reply })
+    }
+}
+
+impl Reply {
+    fn poll_breaking(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let Some(breaking) = &mut self.breaking else { return Poll::Ready(None) };
+        let written = self.turn.as_ref().is_none_or(|turn| turn.flushes() != breaking.flushes);
+        if written || breaking.started.elapsed() > BREAKING_PATIENCE {
+            return Poll::Ready(breaking.error.take().map(Err));
+        }
+        while breaking.pulse.as_mut().poll(context).is_ready() {
+            breaking.pulse.set(sleep(BREAKING_PULSE));
+        }
+        Poll::Pending
+    }
+}
+
+impl Content {
+    fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match self {
+            Content::Answer(body) => body.poll_frame(context).map_err(Into::into),
+            Content::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Content::Room { body, closing } => match Pin::new(body).poll_frame(context) {
+                Poll::Ready(frame) => Poll::Ready(frame.map(|frame| frame.map_err(Into::into))),
+                Poll::Pending => closing.as_mut().poll(context).map(|()| None),
+            },
+        }
     }
 }
 
@@ -51,13 +96,19 @@ impl Body for Reply {
     type Error = BoxError;
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        match &mut self.get_mut().content {
-            Content::Answer(body) => body.poll_frame(context).map_err(Into::into),
-            Content::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Content::Room { body, closing } => match Pin::new(body).poll_frame(context) {
-                Poll::Ready(frame) => Poll::Ready(frame.map(|frame| frame.map_err(Into::into))),
-                Poll::Pending => closing.as_mut().poll(context).map(|()| None),
-            },
+        let this = self.get_mut();
+        if this.breaking.is_some() {
+            return this.poll_breaking(context);
+        }
+        match ready!(this.content.poll_frame(context)) {
+            Some(Err(error)) => {
+                let flushes = this.turn.as_ref().map_or(0, Turn::flushes);
+                let started = Instant::now();
+                this.breaking =
+                    Some(Breaking { error: Some(error), flushes, started, pulse: Box::pin(sleep(BREAKING_PULSE)) });
+                this.poll_breaking(context)
+            }
+            frame => Poll::Ready(frame),
         }
     }
 

@@ -14,10 +14,13 @@ use bytes::{Buf, Bytes};
 use http::{Response, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use super::phase::{Phase, PhaseCell};
 use crate::proxy::errors;
+
+/// A client that goes on sending is listened to for this many times the allowed silence.
+const LONGEST_LINGER: u32 = 15;
 
 pub(super) struct ClientWire {
     socket: TcpStream,
@@ -25,7 +28,8 @@ pub(super) struct ClientWire {
     /// Our own words in place of the parser's, as far as they are not yet written.
     refusal: Bytes,
     linger: Duration,
-    lingering: Option<Pin<Box<Sleep>>>,
+    /// When silence has lasted too long, and when everything has.
+    lingering: Option<(Pin<Box<Sleep>>, Instant)>,
 }
 
 impl ClientWire {
@@ -57,19 +61,24 @@ impl ClientWire {
         Poll::Ready(Ok(()))
     }
 
+    /// Ready when the client has closed too, has been silent for a while, or does not come to an end.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let limit = self.linger;
+        let (silence, last) = self.lingering.get_or_insert_with(|| {
+            let now = Instant::now();
+            (Box::pin(tokio::time::sleep_until(now + limit)), now + LONGEST_LINGER * limit)
+        });
         let mut waste = [0u8; 16 * 1024];
         loop {
             let mut buffer = ReadBuf::new(&mut waste);
             match Pin::new(&mut self.socket).poll_read(context, &mut buffer) {
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {}
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+                    silence.as_mut().reset((Instant::now() + limit).min(*last));
+                }
                 Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending => break,
+                Poll::Pending => return silence.as_mut().poll(context),
             }
         }
-        let linger = self.linger;
-        let alarm = self.lingering.get_or_insert_with(|| Box::pin(tokio::time::sleep(linger)));
-        alarm.as_mut().poll(context)
     }
 }
 
@@ -115,7 +124,9 @@ impl AsyncWrite for ClientWire {
         let this = self.get_mut();
         this.phase.step(Phase::Finishing, Phase::Resting);
         ready!(this.poll_refusal(context))?;
-        Pin::new(&mut this.socket).poll_flush(context)
+        ready!(Pin::new(&mut this.socket).poll_flush(context))?;
+        this.phase.flushed();
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

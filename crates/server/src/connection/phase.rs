@@ -23,11 +23,12 @@ pub(super) enum Phase {
 pub(super) struct PhaseCell {
     phase: AtomicU8,
     changes: AtomicU32,
+    flushes: AtomicU32,
 }
 
 impl Default for PhaseCell {
     fn default() -> Self {
-        Self { phase: AtomicU8::new(Phase::New as u8), changes: AtomicU32::new(0) }
+        Self { phase: AtomicU8::new(Phase::New as u8), changes: AtomicU32::new(0), flushes: AtomicU32::new(0) }
     }
 }
 
@@ -53,6 +54,11 @@ impl PhaseCell {
         self.changes.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Everything that was produced so far has been written to the socket.
+    pub(super) fn flushed(&self) {
+        self.flushes.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(super) fn step(&self, from: Phase, to: Phase) {
         if self.get() == from {
             self.enter(to);
@@ -66,6 +72,11 @@ pub(crate) struct Turn(Arc<PhaseCell>);
 impl Turn {
     pub(super) fn new(phase: Arc<PhaseCell>) -> Self {
         Self(phase)
+    }
+
+    /// Grows whenever all that was produced has been written.
+    pub(crate) fn flushes(&self) -> u32 {
+        self.0.flushes.load(Ordering::Relaxed)
     }
 }
 

@@ -83,10 +83,10 @@ impl Answer {
 
     /// The answer is through: its connection may serve the next request.
     fn release(&mut self) {
-        if let Via::Line(line, pool) = std::mem::replace(&mut self.via, Via::Nothing) {
-            if line.is_free() {
-                pool.rest(line);
-            }
+        if let Via::Line(line, pool) = std::mem::replace(&mut self.via, Via::Nothing)
+            && line.is_free()
+        {
+            pool.rest(line);
         }
     }
 }

@@ -21,9 +21,12 @@ use super::wire::Wire;
 /// instead of letting a request wait for another one's end.
 const STREAMS_PER_CONNECTION: usize = 100;
 
-/// One HTTP/1.1 connection together with the state machine that drives it.
-pub(super) struct Line {
-    pub(super) sender: http1::SendRequest<RequestBody>,
+/// One HTTP/1.1 connection together with the state machine that drives it. Boxed, because it moves with every
+/// exchange and is large.
+pub(super) struct Line(Box<Driven>);
+
+struct Driven {
+    sender: http1::SendRequest<RequestBody>,
     driver: http1::Connection<TokioIo<Wire>, RequestBody>,
     is_over: bool,
 }
@@ -33,24 +36,29 @@ impl Line {
         sender: http1::SendRequest<RequestBody>,
         driver: http1::Connection<TokioIo<Wire>, RequestBody>,
     ) -> Self {
-        Self { sender, driver, is_over: false }
+        Self(Box::new(Driven { sender, driver, is_over: false }))
+    }
+
+    pub(super) fn sender(&mut self) -> &mut http1::SendRequest<RequestBody> {
+        &mut self.0.sender
     }
 
     /// Moves whatever can be moved on the socket, in both directions.
     pub(super) fn drive(&mut self, context: &mut Context<'_>) {
-        if !self.is_over && Pin::new(&mut self.driver).poll(context).is_ready() {
-            self.is_over = true;
+        let Driven { driver, is_over, .. } = &mut *self.0;
+        if !*is_over && Pin::new(driver).poll(context).is_ready() {
+            *is_over = true;
         }
     }
 
     /// Nothing under way and the upstream still there: fit for the next request.
     pub(super) fn is_free(&self) -> bool {
-        !self.is_over && self.sender.is_ready()
+        !self.0.is_over && self.0.sender.is_ready()
     }
 
     /// Lets the connection run on its own, for the rare exchange in which both directions stay open.
     pub(super) fn let_go(self) -> http1::SendRequest<RequestBody> {
-        let Self { sender, driver, is_over } = self;
+        let Driven { sender, driver, is_over } = *self.0;
         if !is_over {
             tokio::spawn(async move {
                 if let Err(error) = driver.await {
@@ -100,8 +108,8 @@ impl Shared {
     }
 }
 
-/// A connection that is there already.
-pub(super) enum Existing {
+/// A connection, or a part of one, that can take a request.
+pub(super) enum Connection {
     Line(Line),
     Seat(Seat),
 }
@@ -124,19 +132,23 @@ impl Pool {
     }
 
     /// The connection that rested shortest is the likeliest to be alive.
-    pub(super) async fn take(&self) -> Option<Existing> {
+    pub(super) async fn take(&self) -> Option<Connection> {
         loop {
             let (mut line, rest) = {
                 let mut resting = lock(&self.resting);
                 if let Some(seat) = resting.shared.iter().find_map(Shared::seat) {
-                    return Some(Existing::Seat(seat));
+                    return Some(Connection::Seat(seat));
                 }
                 resting.lines.pop()?
             };
             // The upstream may have hung up meanwhile; that shows only when somebody looks.
-            poll_fn(|context| Poll::Ready(line.drive(context))).await;
+            poll_fn(|context| {
+                line.drive(context);
+                Poll::Ready(())
+            })
+            .await;
             if line.is_free() && !rest.is_longer_than(self.limit) {
-                return Some(Existing::Line(line));
+                return Some(Connection::Line(line));
             }
         }
     }

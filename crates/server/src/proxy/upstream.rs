@@ -19,7 +19,7 @@ use super::body::RequestBody;
 use super::connect::Connector;
 use super::connect_error::{ConnectError, SetupError};
 use super::headers;
-use super::pool::{Existing, Line, Pool, Seat};
+use super::pool::{Connection, Line, Pool};
 use crate::config::{self, Limits, UpstreamUrl};
 
 /// One stalled client may hold this much of an HTTP/2 connection's window; the connection's own window is
@@ -58,11 +58,6 @@ pub(super) enum SendError {
     Broken(hyper::Error),
 }
 
-enum Connection {
-    Line(Line),
-    Seat(Seat),
-}
-
 impl Upstream {
     pub(super) fn new(target: Arc<Target>) -> Self {
         let pool = Pool::new(target.limits.pool_idle_timeout);
@@ -76,11 +71,7 @@ impl Upstream {
     pub(super) async fn send(&self, mut request: Request<RequestBody>) -> Result<Response<Answer>, SendError> {
         // A resting connection may have died unnoticed. As long as nothing of the request was sent on it,
         // the request comes back and another connection gets it; in all other cases we never repeat.
-        while let Some(existing) = self.pool.take().await {
-            let connection = match existing {
-                Existing::Line(line) => Connection::Line(line),
-                Existing::Seat(seat) => Connection::Seat(seat),
-            };
+        while let Some(connection) = self.pool.take().await {
             match self.exchange(connection, request).await {
                 Ok(response) => return Ok(response),
                 Err(mut failed) => match failed.take_message() {
@@ -181,7 +172,7 @@ async fn converse(
     line: &mut Line,
     request: Request<RequestBody>,
 ) -> Result<Response<Incoming>, TrySendError<Request<RequestBody>>> {
-    let mut answer = pin!(line.sender.try_send_request(request));
+    let mut answer = pin!(line.sender().try_send_request(request));
     poll_fn(|context| {
         line.drive(context);
         match answer.as_mut().poll(context) {
