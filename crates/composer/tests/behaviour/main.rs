@@ -3,6 +3,10 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod damage;
+mod failing;
+mod frames;
+mod keeping;
 mod nameless;
 mod sides;
 mod speaking;

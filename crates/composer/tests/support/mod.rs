@@ -6,6 +6,7 @@
 #![allow(dead_code)] // each test binary uses a part of it
 
 pub mod answers;
+pub mod growing;
 pub mod sides;
 pub mod stores;
 

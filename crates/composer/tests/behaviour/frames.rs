@@ -1,0 +1,360 @@
+//! Frames and their steps, the pending reply, ids of parts, and tokens.
+
+use crate::support::{House, LONG, answers};
+use ctx_composer::view::{FrameView, Shown};
+use ctx_wire::anthropic::tap::Ending;
+use serde_json::{Value, json};
+use testkit::{Family, Session};
+
+fn read(path: &str) -> (&'static str, Value) {
+    ("Read", json!({"file_path": path}))
+}
+
+/// Two questions; during the first something is typed while a tool runs.
+fn eventful(seed: u64) -> Session {
+    let mut session = Session::new(seed).lean();
+    session
+        .user("fix the parser")
+        .assistant_tools(&[read("/src/parser.rs"), ("Bash", json!({"command": "cargo test"}))])
+        .interject("and be quick about it")
+        .results(&["fn parse() {}", "1 failed"])
+        .assistant_tools(&[("Edit", json!({"file_path": "/src/parser.rs", "old_string": "a", "new_string": "b"}))])
+        .results(&["done"])
+        .assistant("It is fixed.")
+        .user("thanks, now the docs");
+    session
+}
+
+fn frames(house: &House, id: &str) -> Vec<FrameView> {
+    house.composer.frames(id, true).expect("frames").frames
+}
+
+fn show(house: &House, id: &str, part: &str) -> Shown {
+    house.composer.settle(LONG);
+    house.composer.show(id, part).unwrap_or_else(|refusal| panic!("{part}: {refusal} {}", refusal.hint))
+}
+
+#[test]
+fn frames_are_system_tools_and_a_turn_for_each_time_the_human_speaks() {
+    let house = House::new();
+    let session = eventful(1);
+    let id = house.send(&session).conversation;
+    let frames = frames(&house, &id);
+    let row =
+        |frame: &FrameView| (frame.id.clone(), frame.kind.clone(), frame.title.clone(), frame.messages, frame.steps);
+    let turn =
+        |id: &str, title: &str, messages, steps| (id.to_owned(), "turn".to_owned(), title.to_owned(), messages, steps);
+    assert_eq!((frames[0].id.as_str(), frames[0].title.as_str()), ("system", "System prompt, 3 blocks"));
+    assert_eq!((frames[1].id.as_str(), frames[1].title.as_str()), ("tools", "12 tools: Agent, Bash, Edit, Glob, …"));
+    assert_eq!(row(&frames[2]), turn("t1", "fix the parser", 4, 1), "prompt, environment, call, results");
+    assert_eq!(
+        row(&frames[3]),
+        turn("t2", "and be quick about it", 4, 2),
+        "the border lies inside the results' message"
+    );
+    assert_eq!(row(&frames[4]), turn("t3", "thanks, now the docs", 1, 0));
+    assert_eq!(frames.len(), 5);
+    for frame in &frames {
+        assert_eq!((frame.tokens, frame.state.len(), frame.pinned), (frame.source_tokens, 0, false));
+    }
+}
+
+#[test]
+fn steps_are_the_models_moves_with_their_results() {
+    let house = House::new();
+    let id = house.send(&eventful(2)).conversation;
+    let frames = frames(&house, &id);
+    let steps = |at: usize| -> Vec<(String, String, usize, Vec<String>)> {
+        let list: &FrameView = &frames[at];
+        let steps = list.step_list.clone().expect("steps");
+        steps.into_iter().map(|step| (step.id, step.title, step.messages, step.tools)).collect()
+    };
+    let step = |id: &str, title: &str, messages, tools: &[&str]| {
+        (id.to_owned(), title.to_owned(), messages, tools.iter().map(|tool| (*tool).to_owned()).collect::<Vec<_>>())
+    };
+    assert_eq!(steps(2), [step("t1/1", "Read /src/parser.rs (+1)", 2, &["Read", "Bash"])]);
+    assert_eq!(steps(3), [step("t2/1", "Edit /src/parser.rs", 2, &["Edit"]), step("t2/2", "It is fixed.", 1, &[])]);
+    assert!(steps(4).is_empty());
+    let without = house.composer.frames(&id, false).expect("frames");
+    assert!(without.frames.iter().all(|frame| frame.step_list.is_none()));
+}
+
+#[test]
+fn titles_are_the_humans_words() {
+    let house = House::new();
+    let texts = [
+        "<system-reminder>\nnotes\n</system-reminder>\n\nfix   the\nparser",
+        "<bash-input>cargo test</bash-input>",
+        "<command-name>/review</command-name><command-args>src</command-args>",
+        "[Request interrupted by user]\n",
+    ];
+    let messages: Vec<Value> = texts
+        .iter()
+        .flat_map(|text| {
+            let answer = json!({"role": "assistant", "content": [{"type": "text", "text": "ok"}]});
+            [json!({"role": "user", "content": text}), answer]
+        })
+        .collect();
+    let body = json!({"model": "m", "messages": messages});
+    let id = house.send_value(&crate::support::nameless(), &body).conversation;
+    assert_eq!(house.titles(&id), ["fix the parser", "! cargo test", "/review src"]);
+    assert_eq!(house.composer.conversations().conversations[0].title, "fix the parser");
+}
+
+#[test]
+fn family_b_shows_the_same_turns() {
+    let house = House::new();
+    let mut session = Session::new(3).lean().family(Family::B);
+    session
+        .user("first")
+        .assistant_tools(&[read("/a")])
+        .event("a file changed")
+        .results(&["x"])
+        .assistant("ok")
+        .user("second");
+    let id = house.send(&session).conversation;
+    assert_eq!(house.titles(&id), ["first", "second"]);
+    assert_eq!(frames(&house, &id)[2].steps, 2);
+}
+
+#[test]
+fn the_reply_is_shown_while_it_is_only_in_the_stream() {
+    let house = House::new();
+    let mut session = Session::new(4).lean();
+    session.user("fix the parser");
+    let ticket = house.send(&session);
+    let id = ticket.conversation.clone();
+    assert!(frames(&house, &id).iter().all(|frame| !frame.pending));
+
+    session.assistant_tools(&[read("/src/parser.rs")]);
+    let reply = answers::last_blocks(&session.body_value());
+    let reply: Vec<Value> = reply
+        .into_iter()
+        .map(|mut block| {
+            block.as_object_mut().map(|block| block.remove("cache_control"));
+            block
+        })
+        .collect();
+    house.answer(&ticket, answers::blocks(&reply, 5000));
+    let check = |house: &House| {
+        let turn = frames(house, &id).remove(2);
+        assert_eq!((turn.pending, turn.messages, turn.steps), (true, 3, 1));
+        assert_eq!(turn.step_list.expect("steps")[0].title, "Read /src/parser.rs");
+        let shown = show(house, &id, "t1#2");
+        assert_eq!((shown.messages[0].pending, shown.messages[0].role.as_str()), (true, "assistant"));
+        let call = shown.messages[0].blocks.iter().find(|block| block.kind == "tool_use").expect("a call");
+        assert_eq!((call.tool.as_deref(), call.text.as_str()), (Some("Read"), r#"{"file_path":"/src/parser.rs"}"#));
+        assert_eq!(house.compose(&id), {
+            let mut asked = Session::new(4).lean();
+            asked.user("fix the parser");
+            asked.body()
+        });
+    };
+    check(&house);
+    let house = house.restart();
+    check(&house);
+
+    // The client sends it back: it is the same frame, no longer pending.
+    let pending_tokens = frames(&house, &id)[2].tokens;
+    session.results(&["fn parse() {}"]);
+    house.send(&session);
+    assert!(house.last(&id).is("next", [2, 2, 0]));
+    let turn = frames(&house, &id).remove(2);
+    assert_eq!((turn.pending, turn.messages, turn.steps), (false, 4, 1));
+    assert!(turn.tokens > pending_tokens);
+    let house = house.restart();
+    assert!(frames(&house, &id).iter().all(|frame| !frame.pending));
+    assert!(!show(&house, &id, "t1#2").messages[0].pending);
+}
+
+#[test]
+fn an_answer_that_comes_too_late_is_not_shown_as_pending() {
+    let house = House::new();
+    let mut session = Session::new(5).lean();
+    session.user("first");
+    let late = house.send(&session);
+    session.assistant("one").user("second");
+    let ticket = house.send(&session);
+    house.reply(&late, "one");
+    assert!(frames(&house, &ticket.conversation).iter().all(|frame| !frame.pending));
+    house.reply(&ticket, "two");
+    let last = frames(&house, &ticket.conversation).pop().expect("a frame");
+    assert!(last.pending && last.title == "second");
+}
+
+#[test]
+fn a_reply_that_was_cut_is_shown_as_far_as_it_came_until_the_client_asks_again() {
+    let house = House::new();
+    let mut session = Session::new(6).lean();
+    session.user("first");
+    let ticket = house.send(&session);
+    let stream = answers::stream(&[json!({"type": "text", "text": "half of it"})], 500, "end_turn");
+    let cut = stream.len() * 2 / 3;
+    house.answer(&ticket, answers::read(&stream[..cut], Ending::Cut));
+    let turn = frames(&house, &ticket.conversation).remove(2);
+    assert!(turn.pending && turn.steps == 1);
+    let events = house.events(&ticket.conversation);
+    let answer = events.last().expect("an event");
+    assert_eq!((answer["kind"].as_str(), answer["ending"].as_str()), (Some("answer"), Some("cut")));
+    house.send(&session);
+    assert!(!frames(&house, &ticket.conversation)[2].pending);
+}
+
+#[test]
+fn every_kind_of_id_shows_what_it_names() {
+    let house = House::new();
+    let session = eventful(7);
+    let body = session.body_value();
+    let id = house.send(&session).conversation;
+    let shape = |part: &str| {
+        let shown = show(&house, &id, part);
+        assert_eq!(shown.id, part);
+        let ids: Vec<String> = shown.messages.iter().map(|message| message.id.clone()).collect();
+        (shown.kind, ids.join(" "))
+    };
+    let pair = |kind: &str, ids: &str| (kind.to_owned(), ids.to_owned());
+    assert_eq!(shape("system"), pair("system", "system"));
+    assert_eq!(shape("tools"), pair("tool", "tools"));
+    assert_eq!(shape("tools/Bash"), pair("tool", "tools/Bash"));
+    assert_eq!(shape("t1"), pair("turn", "t1#0 t1#1 t1#2 t1#3"));
+    assert_eq!(shape("t2"), pair("turn", "t2#0 t2#1 t2#2 t2#3"));
+    assert_eq!(shape("t1/1"), pair("part", "t1#2 t1#3"));
+    assert_eq!(shape("t2/1..2"), pair("part", "t2#1 t2#2 t2#3"));
+    assert_eq!(shape("t2/2"), pair("part", "t2#3"));
+    assert_eq!(shape("t1#2"), pair("part", "t1#2"));
+    assert_eq!(shape("t1#3.1"), pair("part", "t1#3"));
+
+    // The results belong to the step before, the text beside them to the next frame.
+    let results = &show(&house, &id, "t1#3").messages[0];
+    let kinds: Vec<&str> = results.blocks.iter().map(|block| block.kind.as_str()).collect();
+    assert_eq!((kinds, results.step), (vec!["tool_result", "tool_result"], 1));
+    let typed = &show(&house, &id, "t2#0").messages[0];
+    assert_eq!((typed.blocks.len(), typed.blocks[0].id.as_str(), typed.step), (1, "t2#0.2", 0));
+    assert_eq!(typed.blocks[0].text, "and be quick about it");
+    assert_eq!(show(&house, &id, "t2#0.2").messages[0].blocks.len(), 1);
+
+    // What is shown is what was sent.
+    let block = &show(&house, &id, "t1#3.1").messages[0].blocks[0];
+    assert_eq!((block.id.as_str(), block.text.as_str()), ("t1#3.1", "1 failed"));
+    let raw: Value = serde_json::from_str(block.raw.as_ref().expect("raw").get()).expect("JSON");
+    assert_eq!(raw, body["messages"][3]["content"][1]);
+    assert_eq!(block.tool_use_id.as_deref(), body["messages"][2]["content"][2]["id"].as_str());
+    let bash = &show(&house, &id, "tools/Bash").messages[0].blocks[0];
+    let raw: Value = serde_json::from_str(bash.raw.as_ref().expect("raw").get()).expect("JSON");
+    assert_eq!(raw, body["tools"][1]);
+    let system = &show(&house, &id, "system").messages[0];
+    assert_eq!(system.blocks[1].text, body["system"][1]["text"].as_str().expect("text"));
+    assert_eq!(show(&house, &id, "t1#0").messages[0].blocks[0].kind, "reminder");
+    assert_eq!(show(&house, &id, "t1#2").messages[0].blocks[0].kind, "thinking");
+}
+
+#[test]
+fn what_nothing_is_called_is_refused_with_the_nearest_names() {
+    let house = House::new();
+    let id = house.send(&eventful(8)).conversation;
+    for part in ["t9", "t1/7", "t1/1..7", "t1#9", "t1#0.9", "t2#0.0", "tools/Nothing", "nonsense", "t0"] {
+        let refusal = house.composer.show(&id, part).expect_err(part);
+        assert_eq!((refusal.code, refusal.hint.is_empty()), ("unknown-id", false), "{part}");
+    }
+    assert!(house.composer.show(&id, "tools/Bsh").expect_err("no").hint.contains("tools/Bash"));
+    assert_eq!(house.composer.show("nobody", "t1").expect_err("no").code, "unknown-conversation");
+    assert_eq!(House::new().composer.frames("active", false).expect_err("no").code, "no-conversation");
+}
+
+#[test]
+fn conversations_are_found_by_id_by_its_beginning_by_session_and_as_the_active_one() {
+    let house = House::new();
+    let session = eventful(9);
+    let id = house.send(&session).conversation;
+    let other = house.send(&eventful(10)).conversation;
+    let resolve = |name: &str| house.composer.resolve(name).expect(name);
+    assert_eq!([resolve(&id), resolve(&id[..5]), resolve(session.session_id())], [id.clone(), id.clone(), id]);
+    assert_eq!((resolve("active"), resolve("")), (other.clone(), other));
+    assert_eq!(house.composer.resolve("c").expect_err("both").code, "ambiguous-conversation");
+}
+
+#[test]
+fn tokens_sum_up_and_are_calibrated_by_the_provider() {
+    let house = House::new();
+    let mut session = eventful(11);
+    let ticket = house.send(&session);
+    let id = ticket.conversation.clone();
+    let before = house.composer.frames(&id, true).expect("frames");
+    assert!(!before.calibrated, "nobody has confirmed the figures");
+    assert_eq!(before.tokens, before.frames.iter().map(|frame| frame.tokens).sum::<u64>());
+    let estimate = before.tokens;
+
+    let reported = estimate * 5 / 4;
+    house.answer(&ticket, answers::text("The docs are written.", reported));
+    let after = house.composer.frames(&id, true).expect("frames");
+    assert!(after.calibrated);
+    let pending = show(&house, &id, "t3#1").tokens;
+    assert!(
+        after.tokens.abs_diff(reported + pending) <= after.frames.len() as u64,
+        "{} {reported} {pending}",
+        after.tokens
+    );
+
+    // Parts sum up to what holds them, but for rounding.
+    for frame in after.frames.iter().filter(|frame| frame.kind == "turn") {
+        let shown = show(&house, &id, &frame.id);
+        let parts: u64 = shown.messages.iter().map(|message| message.tokens).sum();
+        let blocks: u64 = shown.messages.iter().flat_map(|message| &message.blocks).map(|block| block.tokens).sum();
+        assert_eq!(shown.tokens, frame.tokens, "{}", frame.id);
+        assert!(
+            parts.abs_diff(frame.tokens) <= 9 && blocks.abs_diff(frame.tokens) <= 9,
+            "{}: {parts} {blocks}",
+            frame.id
+        );
+        let steps: u64 = frame.step_list.iter().flatten().map(|step| step.tokens).sum();
+        assert!(steps <= frame.tokens + 2);
+    }
+    for around in ["system", "tools"] {
+        let frame = after.frames.iter().find(|frame| frame.id == around).expect("a frame");
+        assert!(show(&house, &id, around).tokens.abs_diff(frame.tokens) <= 12, "{around}");
+    }
+    let listed = house.composer.conversations().conversations.remove(0);
+    assert!(listed.calibrated && listed.tokens.abs_diff(after.tokens) <= after.frames.len() as u64);
+
+    // The scale stays: after the next turn, and after a restart.
+    session.assistant("The docs are written.").user("good");
+    house.send(&session);
+    let house = house.restart();
+    let next = house.composer.frames(&id, false).expect("frames");
+    assert!(next.calibrated && next.tokens > after.tokens);
+}
+
+#[test]
+fn figures_of_failed_answers_and_of_side_requests_calibrate_nothing() {
+    let house = House::new();
+    let session = eventful(12);
+    let ticket = house.send(&session);
+    house.fail(&ticket, None);
+    let side = crate::support::sides::all(&session, false).remove(2);
+    let aside = house.send_value(&side.headers, &side.body);
+    house.answer(&aside, answers::text("maybe", 9000));
+    let frames = house.composer.frames(&ticket.conversation, false).expect("frames");
+    assert!(!frames.calibrated && frames.frames.iter().all(|frame| !frame.pending));
+}
+
+#[test]
+fn the_timeline_tells_what_arrived_and_what_was_answered() {
+    let house = House::new();
+    let mut session = eventful(13);
+    let ticket = house.send(&session);
+    house.reply(&ticket, "ok");
+    session.assistant("ok").user("next");
+    house.send(&session);
+    let id = ticket.conversation;
+    let events = house.events(&id);
+    let kinds: Vec<&str> = events.iter().filter_map(|event| event["kind"].as_str()).collect();
+    assert_eq!(kinds, ["opened", "request", "answer", "request"]);
+    let answer = &events[2];
+    assert_eq!((answer["request"].as_u64(), answer["status"].as_u64()), (Some(1), Some(200)));
+    assert_eq!(answer["stop_reason"], "end_turn");
+    assert_eq!(answer["usage"], json!({"input": 3, "cache_read": 997, "cache_write": 0, "output": 9}));
+    assert_eq!((answer["first_byte_ms"].as_u64(), answer["total_ms"].as_u64()), (Some(5), Some(20)));
+    assert!(events.windows(2).all(|pair| pair[0]["seq"].as_u64() < pair[1]["seq"].as_u64()));
+    let newest = house.composer.timeline(&id, 1).expect("a timeline");
+    assert_eq!((newest.events.len(), &newest.events[0]), (1, &events[3]));
+}
