@@ -9,30 +9,19 @@ import type { Block, BlockKind } from "../api";
 import { bytes, tokens } from "../format/numbers";
 import styles from "./BlockView.module.css";
 import { LongText } from "./LongText";
-import { callInput, callSummary, firstLine, picture, pretty } from "./summaries";
-
-const LABELS: Record<BlockKind, string> = {
-  text: "Text",
-  thinking: "Thinking",
-  tool_use: "Call",
-  tool_result: "Result",
-  image: "Picture",
-  document: "Document",
-  reminder: "Injected reminder",
-  system: "System prompt",
-  tool: "Tool",
-  other: "Other",
-};
+import { blockLabel, callInput, callSummary, firstLine, picture, pretty } from "./summaries";
 
 /** Kinds that are a person's or the model's own words, shown without a click. */
 const SHOWN: ReadonlySet<BlockKind> = new Set(["text", "system", "image"]);
 
 interface Props {
   block: Block;
+  /** The tool behind each call of the frame. */
+  tools: ReadonlyMap<string, string>;
   calibrated: boolean;
 }
 
-export function BlockView({ block, calibrated }: Props) {
+export function BlockView({ block, tools, calibrated }: Props) {
   const [open, setOpen] = useState(SHOWN.has(block.kind));
   const [raw, setRaw] = useState(false);
 
@@ -41,7 +30,7 @@ export function BlockView({ block, calibrated }: Props) {
       {block.kind !== "text" && (
         <button type="button" className={styles.line} aria-expanded={open} onClick={() => setOpen(!open)}>
           <ChevronRightIcon className={styles.chevron} />
-          <span className={styles.label}>{label(block)}</span>
+          <span className={styles.label}>{blockLabel(block, tools)}</span>
           <span className={styles.summary}>{open ? "" : summary(block)}</span>
           {block.kind === "tool_result" && <span className={styles.tokens}>{bytes(new Blob([block.text]).size)}</span>}
           <span className={styles.tokens}>{tokens(block.tokens, calibrated)}</span>
@@ -103,13 +92,6 @@ function Content({ block }: { block: Block }) {
     default:
       return <LongText text={block.text} mono={block.kind === "tool_result" || block.kind === "reminder"} />;
   }
-}
-
-function label(block: Block): string {
-  if (block.kind === "tool_result" && block.is_error) return `Failed ${block.tool ?? "result"}`;
-  if (block.tool !== null && block.kind === "tool_result") return `${block.tool} result`;
-  if (block.tool !== null && (block.kind === "tool_use" || block.kind === "tool")) return block.tool;
-  return LABELS[block.kind] ?? LABELS.other;
 }
 
 function summary(block: Block): string {

@@ -3,13 +3,14 @@
 import { ActionIcon, Loader } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { Cross2Icon } from "@radix-ui/react-icons";
-import { Fragment } from "react";
+import { Fragment, useMemo } from "react";
 
 import { plural, tokens } from "../format/numbers";
 import { Problem } from "../notices/Problem";
 import { useFrame } from "../queries";
 import styles from "./FramePanel.module.css";
 import { MessageView } from "./MessageView";
+import { toolNames } from "./summaries";
 
 interface Props {
   conversation: string;
@@ -21,6 +22,7 @@ interface Props {
 export function FramePanel({ conversation, id, onOpen, onClose }: Props) {
   const { data: frame, error } = useFrame(conversation, id);
   useHotkeys([["Escape", onClose]]);
+  const tools = useMemo(() => toolNames(frame?.messages ?? []), [frame]);
   const whole = id.split(/[/#]/)[0] ?? id;
 
   return (
@@ -57,7 +59,7 @@ export function FramePanel({ conversation, id, onOpen, onClose }: Props) {
           return (
             <Fragment key={message.id}>
               {startsStep && <div className={styles.step}>step {message.step}</div>}
-              <MessageView message={message} calibrated={frame.calibrated} />
+              <MessageView message={message} tools={tools} calibrated={frame.calibrated} />
             </Fragment>
           );
         })}

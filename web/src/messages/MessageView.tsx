@@ -7,7 +7,13 @@ import { tokens } from "../format/numbers";
 import { BlockView } from "./BlockView";
 import styles from "./MessageView.module.css";
 
-export function MessageView({ message, calibrated }: { message: Message; calibrated: boolean }) {
+interface Props {
+  message: Message;
+  tools: ReadonlyMap<string, string>;
+  calibrated: boolean;
+}
+
+export function MessageView({ message, tools, calibrated }: Props) {
   return (
     <article className={styles.message} data-role={message.role} aria-label={`${message.role} ${message.id}`}>
       <header className={styles.header}>
@@ -18,7 +24,7 @@ export function MessageView({ message, calibrated }: { message: Message; calibra
       </header>
       {message.blocks.length === 0 && <p className={styles.empty}>No content</p>}
       {message.blocks.map((block) => (
-        <BlockView key={block.id} block={block} calibrated={calibrated} />
+        <BlockView key={block.id} block={block} tools={tools} calibrated={calibrated} />
       ))}
     </article>
   );

@@ -1,6 +1,6 @@
 // One line for a folded block: what a person would want to know before opening it.
 
-import type { Block } from "../api";
+import type { Block, BlockKind, Message } from "../api";
 
 /** The arguments that say what a call is about, the most telling first. */
 const TELLING = [
@@ -26,6 +26,39 @@ export function callSummary(raw: unknown): string {
   const strings = isRecord(input) ? Object.values(input).filter((value) => typeof value === "string") : [];
   return firstLine(strings[0] ?? "");
 }
+
+/** The tool behind each call, so that a result, which names only the call, can be called by the tool's name. */
+export function toolNames(messages: Message[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const { kind, tool, tool_use_id } of messages.flatMap(({ blocks }) => blocks)) {
+    if (kind === "tool_use" && tool !== null && tool_use_id !== null) names.set(tool_use_id, tool);
+  }
+  return names;
+}
+
+/** What a folded block is called. */
+export function blockLabel(block: Block, tools: ReadonlyMap<string, string>): string {
+  const tool = block.tool ?? tools.get(block.tool_use_id ?? "") ?? null;
+  if (block.kind === "tool_result") {
+    if (block.is_error) return tool === null ? "Failed result" : `${tool} failed`;
+    return tool === null ? LABELS.tool_result : `${tool} result`;
+  }
+  if (tool !== null && (block.kind === "tool_use" || block.kind === "tool")) return tool;
+  return LABELS[block.kind] ?? LABELS.other;
+}
+
+const LABELS: Record<BlockKind, string> = {
+  text: "Text",
+  thinking: "Thinking",
+  tool_use: "Call",
+  tool_result: "Result",
+  image: "Picture",
+  document: "Document",
+  reminder: "Injected reminder",
+  system: "System prompt",
+  tool: "Tool",
+  other: "Other",
+};
 
 /** The arguments of a call, one indented JSON text. */
 export function callInput(raw: unknown): string {
