@@ -5,7 +5,7 @@ mod support;
 use std::time::Duration;
 
 use ctx_server::watch::Ending;
-use support::raw::{End, Peer, RawServer};
+use support::raw::{self, End, Peer, RawServer};
 use support::{Daemon, soon};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -37,7 +37,9 @@ async fn streaming() -> (RawServer, Daemon, Peer, Peer) {
 
 /// Bytes that tell where they stood.
 fn pattern(count: usize) -> Vec<u8> {
-    (0..count).map(|index| (index % 251) as u8 ^ (index >> 16) as u8).collect()
+    let mut bytes = (0..=250u8).collect::<Vec<u8>>().repeat(count / 251 + 1);
+    bytes.truncate(count);
+    bytes
 }
 
 #[tokio::test]
@@ -187,6 +189,26 @@ async fn a_chunked_answer_that_is_cut_stays_cut() {
 }
 
 #[tokio::test]
+async fn what_was_sent_right_before_a_cut_still_arrives() {
+    let large = "x".repeat(100_000);
+    for body in ["5\r\nhello\r\n".to_owned(), format!("{:x}\r\n{large}\r\n", large.len())] {
+        let (upstream, daemon, mut client) = pair().await;
+        client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        let mut peer = upstream.accept().await;
+        peer.head().await;
+        peer.send(format!("{CHUNKED}{body}")).await;
+        drop(peer);
+        assert_eq!(client.head().await, CHUNKED);
+        let rest = client.rest().await;
+        assert!(!rest.ends_with(b"0\r\n\r\n"), "no last chunk was invented");
+        // A large chunk may be passed on in several.
+        let letters = |bytes: &[u8]| bytes.iter().filter(|byte| b"hlox".contains(byte)).count();
+        assert_eq!(letters(&rest), letters(body.as_bytes()), "{} bytes arrived", rest.len());
+        assert_eq!(daemon.recorder.ending(0).await, Ending::Cut);
+    }
+}
+
+#[tokio::test]
 async fn an_answer_with_a_length_that_is_cut_stays_cut() {
     let (upstream, daemon, mut client) = pair().await;
     client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
@@ -204,8 +226,7 @@ async fn an_answer_without_a_length_whose_connection_is_reset_does_not_end_clean
     let (upstream, daemon, mut client) = pair().await;
     client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
     let mut socket = upstream.accept_tcp().await;
-    let mut head = [0; 1024];
-    socket.read(&mut head).await.expect("a head");
+    raw::head_of(&mut socket).await;
     socket.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello").await.expect("sent");
     client.head().await;
     assert_eq!(client.text_of(10).await, "5\r\nhello\r\n");
@@ -254,7 +275,8 @@ async fn a_client_that_reads_only_after_sending_gets_a_large_early_answer() {
     let (upstream, daemon, client) = pair().await;
     daemon.recorder.blind.store(true, std::sync::atomic::Ordering::Relaxed);
     let server = tokio::spawn(async move {
-        let socket = upstream.accept_tcp().await;
+        let mut socket = upstream.accept_tcp().await;
+        raw::head_of(&mut socket).await;
         let (mut reading, mut writing) = socket.into_split();
         let drain = tokio::spawn(async move {
             // Everything is read, whatever becomes of the answer.
