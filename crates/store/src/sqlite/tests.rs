@@ -82,15 +82,19 @@ fn readers_do_not_wait_for_a_writer() {
     let sql = "BEGIN IMMEDIATE; DELETE FROM records;";
     writer.connection.execute_batch(sql).unwrap();
     let (send, receive) = mpsc::channel();
-    thread::scope(|scope| {
-        scope.spawn(|| {
+    let seen = thread::scope(|scope| {
+        let store = &store;
+        scope.spawn(move || {
             let seen = store.records("a", 0).unwrap().records.len();
             send.send((seen, store.blob(Hash::of(b"x")).unwrap())).unwrap();
         });
         let seen = receive.recv_timeout(std::time::Duration::from_secs(4));
-        assert_eq!(seen, Ok((1, Some(b"x".to_vec()))));
+        // A reader that does wait can go on now, so that the test fails instead of hanging.
+        writer.connection.execute_batch("ROLLBACK").unwrap();
+        drop(writer);
+        seen
     });
-    writer.connection.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(seen, Ok((1, Some(b"x".to_vec()))));
 }
 
 #[test]
