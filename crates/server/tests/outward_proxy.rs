@@ -7,11 +7,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use ctx_server::Secret;
-use support::raw::{Peer, RawServer};
+use support::raw::{self, Peer, RawServer};
 use support::tls::{self, Authority};
 use support::{Plan, provider_error};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::AsyncWriteExt;
 
 const GET: &str = "GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
@@ -20,15 +19,6 @@ fn through(plan: Plan, proxy: impl Into<String>, no: &str) -> Plan {
         upstream.proxies.all = Some(Secret::new(proxy));
         upstream.proxies.no = Some(no.to_owned());
     })
-}
-
-/// Reads the head of a request byte by byte, so that nothing behind it is taken away.
-async fn head_of(socket: &mut TcpStream) -> String {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        head.push(socket.read_u8().await.expect("a byte"));
-    }
-    String::from_utf8(head).expect("text")
 }
 
 fn https_before(server: &RawServer, authority: &Authority) -> Plan {
@@ -47,7 +37,7 @@ async fn an_https_upstream_is_reached_through_a_tunnel_with_the_proxys_credentia
     client.send(GET).await;
 
     let mut socket = proxy.accept_tcp().await;
-    let head = head_of(&mut socket).await;
+    let head = raw::head_of(&mut socket).await;
     let port = proxy.address.port();
     assert!(head.starts_with(&format!("CONNECT localhost:{port} HTTP/1.1\r\n")), "{head}");
     assert!(head.contains("Proxy-Authorization: Basic bWU6cEBzcw==\r\n"), "{head}");
@@ -138,7 +128,7 @@ async fn a_proxy_that_refuses_is_named_without_its_password() {
 
 #[tokio::test]
 async fn a_proxy_that_is_not_there_is_named() {
-    let nobody: SocketAddr = support::raw::nobody().await;
+    let nobody: SocketAddr = raw::nobody().await;
     let authority = Authority::new();
     let server = RawServer::open().await;
     let daemon = through(https_before(&server, &authority), nobody.to_string(), "").start().await;
@@ -160,11 +150,7 @@ async fn a_proxy_may_speak_tls_itself() {
     client.send(GET).await;
 
     let mut outer = tls::accept(&acceptor, proxy.accept_tcp().await).await;
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        head.push(outer.read_u8().await.expect("a byte"));
-    }
-    assert!(head.starts_with(b"CONNECT localhost:"));
+    assert!(raw::head_of(&mut outer).await.starts_with("CONNECT localhost:"));
     outer.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.expect("sent");
     let inner = support::soon("a handshake", acceptor.accept(outer)).await.expect("a handshake");
     let mut peer = Peer::new(inner);

@@ -196,6 +196,18 @@ impl RawServer {
     }
 }
 
+/// Reads the head of a request byte by byte, so that nothing behind it is taken away.
+pub async fn head_of(stream: &mut (impl AsyncRead + Unpin)) -> String {
+    let mut head = Vec::new();
+    soon("a head", async {
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.expect("a byte"));
+        }
+    })
+    .await;
+    String::from_utf8(head).expect("text")
+}
+
 /// An address on which nobody listens.
 pub async fn nobody() -> SocketAddr {
     RawServer::open().await.address
