@@ -69,7 +69,7 @@ export function App() {
       )}
 
       <main className={styles.main}>
-        {conversations.error !== null && <Problem error={conversations.error} />}
+        <Problem error={conversations.error} />
         {conversations.data !== undefined && all.length === 0 && <FirstSteps />}
         {all.length > 0 && chosen === undefined && (
           <Problem

@@ -7,7 +7,7 @@ import { count, percent, plural, tokens } from "../format/numbers";
 import { CompositionStrip } from "../frames/CompositionStrip";
 import { FrameList } from "../frames/FrameList";
 import { share } from "../frames/shares";
-import { Problem } from "../notices/Problem";
+import { PartProblem } from "../notices/Problem";
 import { useFrames } from "../queries";
 import type { View } from "../route";
 import { Timeline } from "../timeline/Timeline";
@@ -49,7 +49,7 @@ export function ConversationView({ conversation, view, open, onView, onOpen }: P
         onChange={(value) => onView(value as View)}
         aria-label="View"
       />
-      {error !== null && <Problem error={error} />}
+      <PartProblem error={error} />
       {frames === undefined && error === null && <Loader size="sm" aria-label="Loading" />}
       {frames !== undefined && view === "frames" && <FrameList frames={frames} open={open} onOpen={onOpen} />}
       {view === "timeline" && <Timeline conversation={conversation.id} />}

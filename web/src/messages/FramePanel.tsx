@@ -6,7 +6,7 @@ import { Cross2Icon } from "@radix-ui/react-icons";
 import { Fragment, useMemo } from "react";
 
 import { plural, tokens } from "../format/numbers";
-import { Problem } from "../notices/Problem";
+import { PartProblem } from "../notices/Problem";
 import { useFrame } from "../queries";
 import styles from "./FramePanel.module.css";
 import { MessageView } from "./MessageView";
@@ -52,7 +52,7 @@ export function FramePanel({ conversation, id, onOpen, onClose }: Props) {
         </ActionIcon>
       </header>
       <div className={styles.messages} key={id}>
-        {error !== null && <Problem error={error} />}
+        <PartProblem error={error} />
         {frame === undefined && error === null && <Loader size="sm" m="md" aria-label="Loading" />}
         {frame?.messages.map((message, index) => {
           const startsStep = message.step > 0 && message.step !== frame.messages[index - 1]?.step;

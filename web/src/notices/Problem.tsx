@@ -7,14 +7,20 @@ import { ApiError } from "../api";
 import styles from "./notices.module.css";
 
 interface Props {
-  error: Error;
+  error: Error | null;
   action?: { label: string; run: () => void };
 }
 
+/** For a part of the screen: what the daemon said about it. A daemon that is silent is told once, for the whole page. */
+export function PartProblem({ error }: { error: Error | null }) {
+  return error instanceof ApiError ? <Problem error={error} /> : null;
+}
+
 export function Problem({ error, action }: Props) {
+  if (error === null) return null;
   const { message, hint } = inWords(error);
   return (
-    <Alert className={styles.problem ?? ""} icon={<ExclamationTriangleIcon />} title={message} role="alert">
+    <Alert color="red" className={styles.problem ?? ""} icon={<ExclamationTriangleIcon />} title={message} role="alert">
       {hint !== null && <WithCode text={hint} />}
       {action !== undefined && (
         <Button size="compact-sm" variant="default" onClick={action.run}>

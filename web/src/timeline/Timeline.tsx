@@ -5,15 +5,16 @@ import { Badge, Loader, Tooltip } from "@mantine/core";
 import type { Usage } from "../api";
 import { bytes, count, percent, plural, short } from "../format/numbers";
 import { clock, duration, moment } from "../format/time";
-import { Problem } from "../notices/Problem";
+import { PartProblem } from "../notices/Problem";
 import { useTimeline } from "../queries";
 import { cacheShares, type Exchange, exchanges, outcome, verdictMeaning } from "./exchanges";
 import styles from "./Timeline.module.css";
 
 export function Timeline({ conversation }: { conversation: string }) {
   const { data: events, error } = useTimeline(conversation);
-  if (error !== null) return <Problem error={error} />;
-  if (events === undefined) return <Loader size="sm" aria-label="Loading" />;
+  if (events === undefined) {
+    return error === null ? <Loader size="sm" aria-label="Loading" /> : <PartProblem error={error} />;
+  }
   if (events.length === 0) return <p className={styles.none}>No request of this conversation is on record.</p>;
   return (
     <section className={styles.timeline} aria-label="Timeline">
