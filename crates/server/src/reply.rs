@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 
 use crate::connection::Turn;
 use crate::proxy::AnswerBody;
@@ -29,14 +29,11 @@ struct Breaking {
     error: Option<BoxError>,
     /// The connection's count of flushes when it began.
     flushes: u32,
-    started: Instant,
-    pulse: Pin<Box<Sleep>>,
+    patience: Pin<Box<Sleep>>,
 }
 
 /// A client that does not read on loses the rest after this.
 const BREAKING_PATIENCE: Duration = Duration::from_secs(10);
-/// How often it is looked whether the rest has been written.
-const BREAKING_PULSE: Duration = Duration::from_millis(2);
 
 enum Content {
     Answer(AnswerBody),
@@ -67,12 +64,10 @@ impl Reply {
 impl Reply {
     fn poll_breaking(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let Some(breaking) = &mut self.breaking else { return Poll::Ready(None) };
+        // Nobody has to wake us when it has been written: hyper asks a body for more after every flush.
         let written = self.turn.as_ref().is_none_or(|turn| turn.flushes() != breaking.flushes);
-        if written || breaking.started.elapsed() > BREAKING_PATIENCE {
+        if written || breaking.patience.as_mut().poll(context).is_ready() {
             return Poll::Ready(breaking.error.take().map(Err));
-        }
-        while breaking.pulse.as_mut().poll(context).is_ready() {
-            breaking.pulse.set(sleep(BREAKING_PULSE));
         }
         Poll::Pending
     }
@@ -103,9 +98,8 @@ impl Body for Reply {
         match ready!(this.content.poll_frame(context)) {
             Some(Err(error)) => {
                 let flushes = this.turn.as_ref().map_or(0, Turn::flushes);
-                let started = Instant::now();
-                this.breaking =
-                    Some(Breaking { error: Some(error), flushes, started, pulse: Box::pin(sleep(BREAKING_PULSE)) });
+                let patience = Box::pin(sleep(BREAKING_PATIENCE));
+                this.breaking = Some(Breaking { error: Some(error), flushes, patience });
                 this.poll_breaking(context)
             }
             frame => Poll::Ready(frame),
