@@ -144,3 +144,6 @@ fn record(conversation: &str, at: u64, kind: &str, body: &impl Serialize, uses: 
         body: serde_json::to_vec(body).unwrap_or_default(),
     }
 }
+
+#[cfg(test)]
+mod tests;

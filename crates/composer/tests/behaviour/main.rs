@@ -8,6 +8,7 @@ mod failing;
 mod frames;
 mod keeping;
 mod nameless;
+mod recorder;
 mod sides;
 mod speaking;
 mod untouched;

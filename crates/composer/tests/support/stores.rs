@@ -6,6 +6,24 @@ use ctx_store::{
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 
+#[derive(Default)]
+struct Gate {
+    closed: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn set(&self, closed: bool) {
+        *self.closed.lock().expect("no panic") = closed;
+        self.opened.notify_all();
+    }
+
+    fn wait(&self) {
+        let closed = self.closed.lock().expect("no panic");
+        drop(self.opened.wait_while(closed, |closed| *closed).expect("no panic"));
+    }
+}
+
 /// A store in memory that does what it is told to.
 #[derive(Default)]
 pub struct Moody {
@@ -13,8 +31,8 @@ pub struct Moody {
     refuse_writes: AtomicBool,
     refuse_reads: AtomicBool,
     panic: AtomicBool,
-    closed: Mutex<bool>,
-    opened: Condvar,
+    reading: Gate,
+    writing: Gate,
     pub appends: AtomicU64,
     pub steps: Mutex<Vec<Step>>,
 }
@@ -39,12 +57,17 @@ impl Moody {
 
     /// Whoever reads a log waits until it is opened again.
     pub fn close(&self) {
-        *self.closed.lock().expect("no panic") = true;
+        self.reading.set(true);
+    }
+
+    /// Whoever writes waits until it is opened again.
+    pub fn close_writes(&self) {
+        self.writing.set(true);
     }
 
     pub fn open(&self) {
-        *self.closed.lock().expect("no panic") = false;
-        self.opened.notify_all();
+        self.reading.set(false);
+        self.writing.set(false);
     }
 
     fn readable(&self) -> Result<(), StoreError> {
@@ -59,8 +82,7 @@ fn refused(switch: &AtomicBool) -> Result<(), StoreError> {
 
 impl Reader for Moody {
     fn records(&self, conversation: &str, after: u64) -> Result<Records, StoreError> {
-        let closed = self.closed.lock().expect("no panic");
-        drop(self.opened.wait_while(closed, |closed| *closed).expect("no panic"));
+        self.reading.wait();
         assert!(!self.panic.swap(false, Ordering::SeqCst), "told to panic");
         self.readable()?;
         self.inner.records(conversation, after)
@@ -106,6 +128,7 @@ impl Reader for Moody {
 
 impl Store for Moody {
     fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError> {
+        self.writing.wait();
         refused(&self.refuse_writes)?;
         let copies = steps.clone();
         let numbers = self.inner.append(steps)?;

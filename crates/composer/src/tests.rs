@@ -1,0 +1,68 @@
+//! What only shows from inside: conversations that leave memory at the worst moment.
+
+#[allow(dead_code)]
+#[path = "../tests/support/stores.rs"]
+mod stores;
+
+use super::*;
+use bytes::Bytes;
+use ctx_wire::anthropic::identify::Hints;
+use std::sync::Barrier;
+use stores::Moody;
+
+fn body(turns: usize) -> Vec<u8> {
+    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
+    let message = |at: usize| format!(r#"{{"role":"{}","content":"message {at}"}}"#, role(at));
+    let messages: Vec<String> = (0..turns * 2 - 1).map(message).collect();
+    format!(r#"{{"model":"m","messages":[{}]}}"#, messages.join(",")).into_bytes()
+}
+
+fn see(composer: &Composer, session: &str, turns: usize) -> String {
+    let headers = [("x-claude-code-session-id", session), ("x-claude-code-request-class", "main")];
+    let hints = Hints::read(|name| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value));
+    let seen = Seen { hints, chunks: vec![Bytes::from(body(turns))], at: turns as u64 };
+    composer.observe(seen).expect("readable").expect("a conversation").conversation
+}
+
+#[test]
+fn a_conversation_that_left_memory_comes_back_with_what_was_still_to_be_written() {
+    let store = Arc::new(Moody::new());
+    let composer = Composer::open(store.clone()).expect("a composer");
+    let id = see(&composer, "s", 1);
+    composer.settle(PATIENCE);
+    store.close_writes();
+    see(&composer, "s", 2);
+    composer.start_over();
+    let start = Barrier::new(2);
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            start.wait();
+            composer.frames(&id, false).expect("frames").frames.len()
+        });
+        start.wait();
+        // Long enough for one that does not wait to get it wrong.
+        std::thread::sleep(Duration::from_millis(50));
+        store.open();
+        assert_eq!(asking.join().expect("no panic"), 2);
+    });
+    see(&composer, "s", 3);
+    composer.settle(PATIENCE);
+    let composer = Composer::open(store).expect("a composer");
+    assert_eq!(composer.compose(&id).expect("whole"), body(3));
+}
+
+#[test]
+fn what_leaves_memory_when_there_is_no_room_is_replayed_when_it_is_needed() {
+    let composer = Composer::open(Arc::new(ctx_store::MemoryStore::new())).expect("a composer");
+    let ids: Vec<String> = (0..5).map(|number| see(&composer, &number.to_string(), 1)).collect();
+    {
+        let mut directory = lock(&composer.directory);
+        directory.weigh(&ids[4], usize::MAX / 2);
+        assert_eq!(directory.loaded().len(), 1, "the one that is at work stays");
+    }
+    for (number, id) in ids.iter().enumerate() {
+        assert_eq!(see(&composer, &number.to_string(), 2), *id);
+        composer.settle(PATIENCE);
+        assert_eq!(composer.compose(id).expect("whole"), body(2));
+    }
+}
