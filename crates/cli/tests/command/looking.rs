@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use testkit::Session;
 
-use crate::place::{LOOKING, Place, Up, asking, provider};
+use crate::place::{LOOKING, Place, Up, asking, finish, provider};
 
 /// A conversation of two turns, the first with a tool loop.
 fn two_turns(seed: u64) -> Session {
@@ -165,23 +165,20 @@ fn watching_shows_what_happens_while_it_happens() {
     let (place, provider) = (Place::new(), provider());
     let (up, _) = up_with_a_conversation(&place, &provider);
     for json in [true, false] {
-        let mut command = place.ctx(&["watch", "--limit", "2"]);
+        // Nobody can tell when the stream is listened to; so it begins where we are now, whenever that is.
+        let events = place.run(&["timeline", "--json"]).ok().json();
+        let now =
+            events["events"].as_array().and_then(|all| all.last()?["seq"].as_u64()).expect("a number").to_string();
+        let conversation = events["conversation"].as_str().expect("an id");
+        let mut command = place.ctx(&["watch", "--limit", "2", "--conv", conversation, "--after", &now]);
         if json {
             command.arg("--json");
         }
-        // The stream tells nobody that it is listened to; what came before is asked for instead.
-        let seq = place.run(&["timeline", "--json"]).ok().json()["events"]
-            .as_array()
-            .and_then(|all| all.last()?["seq"].as_u64());
-        let mut watch = command
-            .args(["--after", &seq.expect("a number").to_string()])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let watch = std::thread::spawn(move || finish(command));
+        up.send(&asking(9, "SAY:of no interest"));
         up.send(&two_turns(1));
-        let lines: Vec<String> =
-            BufReader::new(watch.stdout.take().expect("a pipe")).lines().map_while(Result::ok).collect();
-        assert!(watch.wait().expect("it ends").success());
+        let ran = watch.join().expect("it ends").ok();
+        let lines: Vec<&str> = ran.out.lines().collect();
         assert_eq!(lines.len(), 2, "{lines:?}");
         if json {
             let events: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).expect("json")).collect();

@@ -13,7 +13,11 @@ struct Behind<'a>(&'a Place);
 
 impl Drop for Behind<'_> {
     fn drop(&mut self) {
-        let _ = self.0.ctx(&["stop"]).output();
+        let Some(pid) = self.0.notice().map(|notice| notice["pid"].to_string()) else { return };
+        let stopped = self.0.ctx(&["stop"]).output();
+        if !stopped.is_ok_and(|stopped| stopped.status.success()) {
+            let _ = Command::new("kill").args(["-9", &pid]).output();
+        }
     }
 }
 
