@@ -46,7 +46,7 @@ impl Settings {
 
         let listen = first([
             flags.listen.map(Ok),
-            parsed(environment, env::LISTEN, |text| parse_listen(text)),
+            parsed(environment, env::LISTEN, parse_listen),
             files.iter().find_map(|file| file.listen).map(Ok),
             Some(Ok(DEFAULT_LISTEN)),
         ])?;

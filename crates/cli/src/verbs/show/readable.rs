@@ -61,7 +61,7 @@ impl Page<'_> {
     fn block(&self, block: &BlockView) -> String {
         let tool = block.tool.as_deref().or_else(|| self.called(block)).unwrap_or("a tool");
         match block.kind.as_str() {
-            "text" => indented(&text::block(&block.text), 1, PLAIN, self.output),
+            "text" => spoken(&text::block(&block.text), self.output),
             "system" => self.headed(&block.id, block, &block.text, usize::MAX, PLAIN),
             "reminder" => self.headed("reminder", block, &block.text, self.most, FAINT),
             "thinking" if block.text.is_empty() => self.headed("thinking, not readable", block, "", 0, FAINT),
@@ -98,6 +98,18 @@ impl Page<'_> {
         }
         lines
     }
+}
+
+/// What somebody said. What the client added to it stands in reminders, which step back.
+fn spoken(content: &str, output: &Output) -> String {
+    let mut is_reminder = false;
+    let line = |line: &str| {
+        is_reminder |= line.contains("<system-reminder>");
+        let style = if is_reminder { FAINT } else { PLAIN };
+        is_reminder &= !line.contains("</system-reminder>");
+        indented(if line.is_empty() { "\n" } else { line }, 1, style, output)
+    };
+    content.lines().map(line).collect()
 }
 
 /// The first lines, and how many are left out.
@@ -243,6 +255,15 @@ mod tests {
             no such file
           image ≈12 tokens
         ");
+    }
+
+    #[test]
+    fn reminders_inside_of_a_text_step_back() {
+        let mut coloured = Output::plain();
+        coloured.paint = crate::terminal::Paint::coloured();
+        let said = spoken("before\n<system-reminder>\nhush\n</system-reminder>\n\nafter", &coloured);
+        let faint: Vec<bool> = said.lines().map(|line| line.contains("\u{1b}[2m")).collect();
+        assert_eq!(faint, [false, true, true, true, false, false], "{said:?}");
     }
 
     #[test]
