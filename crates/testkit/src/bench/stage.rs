@@ -13,10 +13,11 @@ use tempfile::TempDir;
 const STARTING: Duration = Duration::from_secs(10);
 
 pub struct Stage {
-    folder: TempDir,
     program: PathBuf,
     nginx: (Running, SocketAddr),
     sink: (Running, SocketAddr),
+    /// Last, so that it goes when nobody uses it any more.
+    folder: TempDir,
 }
 
 impl Stage {
@@ -25,7 +26,7 @@ impl Stage {
         let folder = tempfile::Builder::new().prefix("ctx-bench-").tempdir()?;
         let sink = start_sink()?;
         let nginx = start_nginx(nginx, folder.path(), sink.1)?;
-        Ok(Self { folder, program: program.to_owned(), nginx, sink })
+        Ok(Self { program: program.canonicalize()?, nginx, sink, folder })
     }
 
     pub fn sink(&self) -> SocketAddr {
@@ -143,6 +144,7 @@ http {{
     uwsgi_temp_path {place}/uwsgi;
     scgi_temp_path {place}/scgi;
     client_max_body_size 0;
+    client_body_buffer_size 256k;
     keepalive_timeout 3600s;
     keepalive_requests 1000000;
     tcp_nodelay on;
