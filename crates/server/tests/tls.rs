@@ -342,7 +342,7 @@ async fn a_certificate_nobody_vouches_for_is_explained_and_not_tried_again() {
     assert!(secured.acceptor.accept(socket).await.is_err());
     let answer = String::from_utf8(client.rest().await).expect("text");
     let message = provider_error(&answer, 502, "api_error", "upstream-unreachable");
-    assert!(message.contains("certificate is not trusted") && message.contains("extra_ca"), "{message}");
+    assert!(message.contains("certificate is not trusted") && message.contains("ca_files"), "{message}");
     assert_eq!(support::header_of(&answer, "x-should-retry"), Some("false"));
 }
 

@@ -109,12 +109,13 @@ pub struct Purge {
 pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejection>) -> Answer<Value> {
     let Json(wish) = wish.map_err(|why| bad_request(why.body_text()))?;
     api.ask(move |composer| {
-        let all = composer.conversations().conversations;
+        // The store's own list: side traffic alone makes records that no listing shows.
+        let all = composer.store().conversations()?;
         let ids: Vec<String> = match wish.older_than_days {
             _ if wish.all => all.into_iter().map(|found| found.id).collect(),
             Some(days) => {
                 let oldest = now().saturating_sub(days.saturating_mul(DAY_MS));
-                all.into_iter().filter(|found| found.last_activity < oldest).map(|found| found.id).collect()
+                all.into_iter().filter(|found| found.last_at < oldest).map(|found| found.id).collect()
             }
             None => wish.conversations.iter().map(|name| composer.resolve(name)).collect::<Result<_, Refusal>>()?,
         };

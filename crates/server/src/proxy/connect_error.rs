@@ -51,7 +51,7 @@ impl ConnectError {
             Self::TimedOut { .. } => "Check the network connection, and whether a proxy (HTTPS_PROXY) is needed.",
             Self::Untrusted { .. } => {
                 "If a company proxy or a private authority issued it, name the authority's PEM file: \
-                 `extra_ca` under [upstream] in ctx.toml, or NODE_EXTRA_CA_CERTS."
+                 `ca_files` under [upstream] in ctx.toml, or NODE_EXTRA_CA_CERTS."
             }
             Self::Tls { .. } => "Check the upstream address: is it really https?",
             Self::ProxyCredentials { .. } => "Put them into the proxy setting: http://user:password@host:port.",
