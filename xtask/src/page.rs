@@ -55,7 +55,8 @@ pub fn install_packages() -> Outcome {
         return Ok(());
     }
     println!("page: installing its npm packages");
-    shell::run(&mut npm(&["ci", "--no-audit", "--no-fund"]))?;
+    shell::run(&mut npm(&["ci", "--no-audit", "--no-fund"]))
+        .map_err(|failure| failure.hint("the program works without its page: cargo run --release -p ctx-cli -- up"))?;
     fs::write(&installed_from, lock).map_err(|error| Failure::new(format!("{}: {error}", installed_from.display())))
 }
 
