@@ -365,3 +365,41 @@ fn decoded(encoding: Option<&str>, chunks: Vec<Bytes>) -> Result<Vec<Bytes>, cra
     let whole = ctx_wire::anthropic::request::concat(&chunks);
     Ok(vec![Bytes::from(encoding::decode_all(&encodings, &whole, encoding::DECODED_LIMIT)?)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A recorder whose events are taken here, one by one.
+    fn by_hand() -> (Recorder, Work, Receiver<Event>) {
+        let composer = Composer::open(Arc::new(ctx_store::MemoryStore::new())).expect("a composer");
+        let (composer, gauges) = (Arc::new(composer), Arc::new(Gauges::default()));
+        let (events, queue) = channel();
+        let work = Work { composer: composer.clone(), gauges: gauges.clone(), open: HashMap::new() };
+        (Recorder { events, gauges, composer }, work, queue)
+    }
+
+    #[test]
+    fn nothing_is_remembered_of_an_exchange_that_is_over() {
+        let body = Bytes::from_static(br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#);
+        let noise = Bytes::from_static(b"?");
+        // In which order the halves end, whether the request is whole and readable, whether a head came.
+        for case in 0..16u32 {
+            let [request_first, complete, readable, head] = [1, 2, 4, 8].map(|bit| case & bit != 0);
+            let (recorder, mut work, queue) = by_hand();
+            let (mut request, mut response) = recorder.exchange(Hints::default(), None);
+            request.chunk(if readable { &body } else { &noise });
+            if request_first {
+                request.end(complete);
+            }
+            if head {
+                response.head(200, None, None);
+                response.chunk(&body);
+            }
+            response.end(head.then_some(Ending::Complete));
+            drop((request, response));
+            queue.try_iter().for_each(|event| work.take(event));
+            assert!(work.open.is_empty(), "case {case:04b}");
+        }
+    }
+}

@@ -163,7 +163,7 @@ fn a_record_of_a_later_version_or_of_an_unknown_kind_is_skipped_and_counted() {
 fn a_nameless_conversation_whose_card_is_lost_is_found_again_by_its_path() {
     let folder = tempfile::tempdir().expect("a folder");
     let body = |texts: &[&str]| {
-        let role = |at: usize| if at % 2 == 0 { "user" } else { "assistant" };
+        let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
         let messages: Vec<_> =
             texts.iter().enumerate().map(|(at, text)| serde_json::json!({"role": role(at), "content": text})).collect();
         serde_json::json!({"model": "m", "messages": messages})

@@ -164,7 +164,7 @@ fn marks_that_move_do_not_hide_a_nameless_conversation() {
             .iter()
             .enumerate()
             .map(|(at, text)| {
-                let role = if at % 2 == 0 { "user" } else { "assistant" };
+                let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
                 let mut block = json!({"type": "text", "text": text});
                 if at + 2 > last {
                     block["cache_control"] = json!({"type": "ephemeral"});

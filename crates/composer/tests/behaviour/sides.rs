@@ -86,7 +86,7 @@ fn other_client(texts: &[&str], tools: bool) -> Value {
     let messages: Vec<Value> = texts
         .iter()
         .enumerate()
-        .map(|(at, text)| json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": [{"type": "text", "text": text}]}))
+        .map(|(at, text)| json!({"role": if at.is_multiple_of(2) { "user" } else { "assistant" }, "content": [{"type": "text", "text": text}]}))
         .collect();
     let mut body = json!({"model": "claude-opus-5-5", "max_tokens": 32000, "system": [{"type": "text", "text": "You are an agent."}], "messages": messages});
     if tools {

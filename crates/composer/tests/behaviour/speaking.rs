@@ -75,6 +75,25 @@ fn moving_marks_and_the_string_list_flip_change_nothing() {
 }
 
 #[test]
+fn a_mark_that_was_on_an_image_may_move_on() {
+    let house = House::new();
+    let mut session = Session::new(20).lean();
+    session.user("what is this?");
+    let mut body = session.body_value();
+    let image =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}});
+    let marked = json!({"type": "image", "source": image["source"], "cache_control": {"type": "ephemeral"}});
+    sides::unmarked(&mut body["messages"]);
+    body["messages"][0]["content"] = json!([{"type": "text", "text": "what is this?"}, marked]);
+    let id = house.send_value(&session.headers(), &body).conversation;
+    session.assistant("A picture.").user("of what?");
+    let mut body = session.body_value();
+    body["messages"][0]["content"] = json!([{"type": "text", "text": "what is this?"}, image]);
+    house.send_value(&session.headers(), &body);
+    assert!(house.last(&id).is("next", [2, 2, 0]), "{:?}", house.last(&id));
+}
+
+#[test]
 fn a_retry_adds_nothing() {
     let house = House::new();
     let session = begun(4);

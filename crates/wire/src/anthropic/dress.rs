@@ -42,6 +42,8 @@ pub fn dress(bare: &[u8], dress: &Dress) -> Option<Vec<u8>> {
 mod tests {
     use super::super::message;
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     fn bare(text: &str) -> String {
         let (bare, worn) = undress(text.as_bytes(), &message::read(text.as_bytes()).cuts);
@@ -77,6 +79,80 @@ mod tests {
             "7",
         ] {
             assert_eq!(bare(text), text);
+        }
+    }
+
+    /// Anything that may stand in a message, and much that may not.
+    fn soup() -> impl Strategy<Value = Vec<u8>> {
+        const TOKENS: [&[u8]; 22] = [
+            b"{",
+            b"}",
+            b"[",
+            b"]",
+            b",",
+            b":",
+            b" ",
+            b"\n",
+            b"\"role\":\"user\"",
+            b"\"content\"",
+            b"\"type\":\"text\"",
+            b"\"text\":\"a\\u00e9\\ud800\"",
+            b"\"cache_control\":{\"type\":\"ephemeral\"}",
+            b"\"cache_\\u0063ontrol\" : null",
+            b"\"type\":\"tool_result\"",
+            b"\"tool_use_id\":\"t\"",
+            b"\"signature\":\"\xFF\xC3\"",
+            b"12345678901234567890123",
+            b"1e400",
+            b"\"",
+            b"\\",
+            b"\xFF",
+        ];
+        vec(prop::sample::select(TOKENS.to_vec()), 0..40).prop_map(|tokens| tokens.concat())
+    }
+
+    /// A message with blocks whose members come in any order, some twice, with odd white space.
+    fn spelled() -> impl Strategy<Value = Vec<u8>> {
+        let member = prop::sample::select(vec![
+            r#""type":"text""#,
+            r#""text" : "a \ud83d""#,
+            r#""text":7"#,
+            r#""cache_control":{"type":"ephemeral"}"#,
+            r#""cache_control" :null"#,
+            r#""type":"tool_use","id":"t","input":{"a":[{}]}"#,
+            r#""extra":1e400"#,
+        ]);
+        let space = prop::sample::select(vec!["", " ", "\n\t"]);
+        let block = (vec(member, 0..5), space.clone())
+            .prop_map(|(members, space)| format!("{{{space}{}{space}}}", members.join(&format!("{space},{space}"))));
+        (vec(block, 0..4), space).prop_map(|(blocks, space)| {
+            let list = blocks.join(&format!(",{space}"));
+            format!(r#"{space}{{{space}"role":"user",{space}"content"{space}:[{space}{list}{space}]}}"#).into_bytes()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_undressed_can_be_dressed_again(message in prop_oneof![soup(), spelled()], spans in vec((0..200usize, 0..9usize), 0..5)) {
+            let read = message::read(&message);
+            let (bare, worn) = undress(&message, &read.cuts);
+            prop_assert_eq!(dress(&bare, &worn), Some(message.clone()));
+            // Without its dress it is the same message. (Of two marks on one block only one comes off.)
+            let again = message::read(&bare);
+            if !again.marked {
+                prop_assert_eq!(&again.facts.key, &read.facts.key);
+            }
+            // Any other cuts come off and go on as well.
+            let mut at = 0;
+            let cuts: Vec<Span> = spans.into_iter().map(|(skip, length)| { let from = at + skip; at = from + length; from..at }).collect();
+            let (bare, worn) = undress(&message, &cuts);
+            prop_assert_eq!(dress(&bare, &worn), Some(message));
+        }
+
+        #[test]
+        fn a_dress_made_for_another_message_never_panics(bare in vec(any::<u8>(), 0..20), offsets in vec(0..40u32, 0..4)) {
+            let worn = Dress(offsets.into_iter().map(|at| (at, vec![b'x'].into())).collect());
+            let _ = dress(&bare, &worn);
         }
     }
 }

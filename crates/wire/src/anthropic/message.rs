@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
 
     fn call(&mut self, at: Span, fields: &Fields) {
         let name = self.string(&fields.name).unwrap_or_default();
-        let id = self.id(b"call", &fields.id, &at);
+        let id = self.id(b"call", &fields.id, &at, fields);
         let input = fields.input.clone().unwrap_or(0..0);
         let label = main_argument(self.bytes, input.clone()).map(|text| words::line(&text));
         let chars = name.chars().count() as u32 + visible_chars(self.bytes, input).0;
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
     }
 
     fn result(&mut self, at: Span, fields: &Fields) {
-        let id = self.id(b"result", &fields.tool_use_id, &at);
+        let id = self.id(b"result", &fields.tool_use_id, &at, fields);
         let (chars, fixed) = fields.content.clone().map_or((0, 0), |span| visible_chars(self.bytes, span));
         self.push(at, Kind::ToolResult, chars, fixed, None);
         self.tool(None, id);
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An id recognises the block whatever became of the rest; a block without one is its bytes.
-    fn id(&mut self, what: &[u8], id: &Option<Span>, at: &Span) -> Option<String> {
+    fn id(&mut self, what: &[u8], id: &Option<Span>, at: &Span, fields: &Fields) -> Option<String> {
         let id = self.string(id).map(Cow::into_owned).filter(|id| !id.is_empty());
         match &id {
             Some(id) => {
@@ -247,18 +247,16 @@ impl<'a> Reader<'a> {
                 self.key.feed(what);
                 self.key.feed(id.as_bytes());
             }
-            None => self.key.feed(&self.bytes[at.clone()]),
+            None => self.feed_raw(what, at, fields),
         }
         id
     }
 
+    /// The bytes of a block without its mark, which comes and goes.
     fn feed_raw(&mut self, kind: &[u8], at: &Span, fields: &Fields) {
         self.key.feed(kind);
         match fields.mark_cut() {
-            Some(cut) => {
-                self.key.feed(&self.bytes[at.start..cut.start]);
-                self.key.feed(&self.bytes[cut.end..at.end]);
-            }
+            Some(cut) => self.key.feed(&[&self.bytes[at.start..cut.start], &self.bytes[cut.end..at.end]].concat()),
             None => self.key.feed(&self.bytes[at.clone()]),
         }
     }
