@@ -4,6 +4,7 @@
 mod support;
 
 mod damage;
+mod day;
 mod failing;
 mod frames;
 mod keeping;

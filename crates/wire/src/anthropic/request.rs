@@ -314,7 +314,7 @@ mod tests {
     /// All bytes, put together from the parts: the envelope, the messages, and what is between them.
     fn put_together(bytes: &[u8], request: &Request) -> Vec<u8> {
         let (head, tail) = request.envelope();
-        let mut out = bytes[head.clone()].to_vec();
+        let mut out = bytes[head].to_vec();
         let mut at = head.end;
         for span in &request.messages {
             out.extend_from_slice(&bytes[at..span.start]);
