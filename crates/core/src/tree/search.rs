@@ -6,6 +6,10 @@ use crate::message::{Anchor, Message, Role};
 /// How many injected messages in a row are looked past.
 pub(crate) const REACH: usize = 8;
 
+/// How many places of a slot are looked at, the newest first. More than a few come only from a
+/// client that writes its whole history anew with every request.
+const PLACES: usize = 32;
+
 /// Put in by the client on its own behalf. Such messages come and go between two renderings of the
 /// same history, so they keep nothing apart that stood together.
 pub(crate) fn is_injected(message: &Message) -> bool {
@@ -91,13 +95,13 @@ impl Tree {
 
     /// The node of `slot` on the current path.
     pub(crate) fn on_current(&self, slot: SlotId) -> Option<NodeIx> {
-        self.slot(slot)?.nodes.iter().copied().find(|&node| self.depth_on_current(node).is_some())
+        self.slot(slot)?.nodes.iter().rev().copied().find(|&node| self.depth_on_current(node).is_some())
     }
 
     /// The slots that stood between two others when there were exactly `count` of them. Left of
     /// the first message is nothing.
     pub(crate) fn between(&self, left: Option<SlotId>, right: SlotId, count: usize) -> Option<Vec<SlotId>> {
-        let newest = self.slot(right)?.nodes.iter().rev().copied();
+        let newest = self.slot(right)?.nodes.iter().rev().take(PLACES).copied();
         let mut slots = self.on_current(right).into_iter().chain(newest).find_map(|node| {
             let mut above = std::iter::successors(self.parent(node), |&node| self.parent(node));
             let slots: Vec<SlotId> = above.by_ref().take(count).map(|node| self.slot_at(node).id).collect();
@@ -107,12 +111,12 @@ impl Tree {
         Some(slots)
     }
 
-    /// The nodes of a slot; for none, the place before all roots.
+    /// The newest nodes of a slot; for none, the place before all roots.
     fn places(&self, slot: Option<SlotId>) -> Vec<Option<NodeIx>> {
         match slot {
             Some(id) => {
                 let nodes = self.slot(id).map(|slot| slot.nodes.as_slice()).unwrap_or_default();
-                nodes.iter().copied().map(Some).collect()
+                nodes.iter().rev().take(PLACES).copied().map(Some).collect()
             }
             None => vec![None],
         }
