@@ -17,7 +17,14 @@ pub type Shared = Arc<Mutex<Conversation>>;
 pub const CARD: &str = "card";
 
 /// Bodies kept in memory for comparing; beyond this the longest unused conversation goes.
-const MEMORY: usize = 256 * 1024 * 1024;
+const MEMORY: usize = 64 * 1024 * 1024;
+
+/// How many conversations that begin alike are remembered for it. A script may ask the same thing
+/// for ever, each time anew.
+const ALIKE: usize = 32;
+
+/// How many of the conversations in memory count as being at work.
+const AT_WORK: u64 = 256;
 
 /// What a listing needs to know of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -42,12 +49,15 @@ pub struct Card {
     pub opening: Option<String>,
 }
 
+/// Conversations by how they begin and whether their client names them, the newest last.
+type Alike = HashMap<(String, bool), Vec<String>>;
+
 #[derive(Default)]
 pub struct Directory {
     cards: BTreeMap<String, Card>,
     by_session: HashMap<(String, Option<String>), String>,
-    by_start: HashMap<String, Vec<String>>,
-    by_opening: HashMap<String, Vec<String>>,
+    by_start: Alike,
+    by_opening: Alike,
     /// Ids that name a conversation, or soon will.
     given: HashSet<String>,
     loaded: HashMap<String, Loaded>,
@@ -66,11 +76,10 @@ struct Loaded {
 impl Directory {
     pub fn open(store: &dyn Reader) -> Result<Directory, StoreError> {
         let mut directory = Directory::default();
-        for (_, body) in store.notes(CARD)? {
-            if let Ok(card) = serde_json::from_slice::<Card>(&body) {
-                directory.put(card);
-            }
-        }
+        let notes = store.notes(CARD)?;
+        let mut cards: Vec<Card> = notes.iter().filter_map(|(_, body)| serde_json::from_slice(body).ok()).collect();
+        cards.sort_by_key(|card| card.last_activity);
+        cards.into_iter().for_each(|card| directory.put(card));
         // A card that is lost is written anew from the log.
         for row in store.conversations()? {
             if directory.card(&row.id).is_none()
@@ -105,9 +114,13 @@ impl Directory {
         }
         for (map, key) in [(&mut self.by_start, &card.start), (&mut self.by_opening, &card.opening)] {
             if let Some(key) = key {
-                let ids = map.entry(key.clone()).or_default();
-                if !ids.contains(&card.id) {
-                    ids.push(card.id.clone());
+                let newest_last = map.entry((key.clone(), card.session.is_some())).or_default();
+                if newest_last.last() != Some(&card.id) {
+                    newest_last.retain(|id| *id != card.id);
+                    newest_last.push(card.id.clone());
+                }
+                if newest_last.len() > ALIKE {
+                    newest_last.remove(0);
                 }
             }
         }
@@ -175,9 +188,10 @@ impl Directory {
         })
     }
 
-    /// All conversations that are in memory.
-    pub fn loaded(&self) -> Vec<Shared> {
-        self.loaded.values().map(|loaded| loaded.shared.clone()).collect()
+    /// The conversations in memory that were at work lately.
+    pub fn at_work(&self) -> Vec<Shared> {
+        let lately = |loaded: &&Loaded| loaded.used + AT_WORK > self.clock;
+        self.loaded.values().filter(lately).map(|loaded| loaded.shared.clone()).collect()
     }
 
     /// Keeps a conversation in memory. One that somebody else has put there meanwhile wins.
@@ -205,15 +219,19 @@ impl Directory {
         }
     }
 
-    /// Conversations whose path begins like this, the most recently active first.
-    pub fn beginning_with(&self, path: &Beginning, most: usize) -> Vec<String> {
-        let by_opening = path.opening.as_ref().and_then(|key| self.by_opening.get(key));
-        let by_start = path.start.as_ref().and_then(|key| self.by_start.get(key));
-        let mut ids: Vec<&String> = by_opening.into_iter().chain(by_start).flatten().collect();
+    /// Conversations whose path begins like this, the most recently active first. `named`: of
+    /// clients that name their session, or of those that do not.
+    pub fn beginning_with(&self, path: &Beginning, named: bool, most: usize) -> Vec<String> {
+        let find = |map: &Alike, key: &Option<String>| {
+            key.as_ref().and_then(|key| map.get(&(key.clone(), named))).cloned().unwrap_or_default()
+        };
+        let mut ids = find(&self.by_opening, &path.opening);
+        ids.extend(find(&self.by_start, &path.start));
         let recent = |id: &str| self.cards.get(id).map_or(0, |card| card.last_activity);
         ids.sort_by(|one, other| recent(other).cmp(&recent(one)).then_with(|| one.cmp(other)));
         ids.dedup();
-        ids.into_iter().take(most).cloned().collect()
+        ids.truncate(most);
+        ids
     }
 }
 

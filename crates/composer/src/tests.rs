@@ -58,7 +58,7 @@ fn what_leaves_memory_when_there_is_no_room_is_replayed_when_it_is_needed() {
     {
         let mut directory = lock(&composer.directory);
         directory.weigh(&ids[4], usize::MAX / 2);
-        assert_eq!(directory.loaded().len(), 1, "the one that is at work stays");
+        assert_eq!(directory.at_work().len(), 1, "the one that is at work stays");
     }
     for (number, id) in ids.iter().enumerate() {
         assert_eq!(see(&composer, &number.to_string(), 2), *id);

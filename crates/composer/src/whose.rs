@@ -135,8 +135,8 @@ impl Composer {
     fn compare(&self, seen: &Seen) -> Result<Compared, Problem> {
         let mut best: Option<(usize, Shared)> = None;
         let mut tie = false;
-        let loaded = lock(&self.directory).loaded();
-        for shared in loaded {
+        let at_work = lock(&self.directory).at_work();
+        for shared in at_work {
             let reach = lock(&shared)
                 .body
                 .as_ref()
@@ -163,15 +163,12 @@ impl Composer {
     /// The longest known path wins; a tie is told.
     fn by_path(&self, body: &Body, seen: &Seen) -> Result<(Shared, Option<String>), Problem> {
         let messages = facts(body, 0);
-        let candidates = lock(&self.directory).beginning_with(&Beginning::of(messages.iter()), CANDIDATES);
+        let candidates = lock(&self.directory).beginning_with(&Beginning::of(messages.iter()), false, CANDIDATES);
         let mut best: Option<(usize, Shared)> = None;
         let mut ties: Vec<String> = Vec::new();
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
-            let depth = {
-                let conversation = lock(&shared);
-                if conversation.opened.session.is_some() { 0 } else { continues(&conversation, &messages) }
-            };
+            let depth = continues(&lock(&shared), &messages);
             let deepest = best.as_ref().map_or(0, |(deepest, _)| *deepest);
             if depth > deepest {
                 ties.clear();
@@ -195,7 +192,8 @@ impl Composer {
     pub(crate) fn fork_of(&self, conversation: &Conversation, facts: &[Message]) -> Option<Fork> {
         facts.iter().find(|message| message.role == Role::Assistant)?;
         let beginning = Beginning { start: None, ..Beginning::of(facts.iter()) };
-        let candidates = lock(&self.directory).beginning_with(&beginning, CANDIDATES);
+        let mut candidates = lock(&self.directory).beginning_with(&beginning, true, CANDIDATES);
+        candidates.extend(lock(&self.directory).beginning_with(&beginning, false, CANDIDATES));
         let mut best: Option<Fork> = None;
         let mut ties = 0;
         for id in candidates.into_iter().filter(|id| *id != conversation.id) {

@@ -86,9 +86,16 @@ impl Composer {
         })
     }
 
+    /// A conversation whose bytes are wanted: what still waits to be written is waited for.
+    fn stored(&self, name: &str) -> Result<Shared, Refusal> {
+        let shared = self.conversation(name)?;
+        self.settle(crate::PATIENCE);
+        Ok(shared)
+    }
+
     /// Exactly the body that the provider would get if the newest request came again now.
     pub fn compose(&self, name: &str) -> Result<Vec<u8>, Refusal> {
-        let shared = self.conversation(name)?;
+        let shared = self.stored(name)?;
         let conversation = lock(&shared);
         rebuilt(self, &conversation)
     }

@@ -55,7 +55,7 @@ pub struct BlockView {
 impl Composer {
     /// Shows what `id` names in a conversation.
     pub fn show(&self, name: &str, id: &str) -> Result<Shown, Refusal> {
-        let shared = self.conversation(name)?;
+        let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let path = conversation.path();
         let turns = frames::frames(&path);

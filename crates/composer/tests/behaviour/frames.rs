@@ -1,6 +1,6 @@
 //! Frames and their steps, the pending reply, ids of parts, and tokens.
 
-use crate::support::{House, LONG, answers};
+use crate::support::{House, answers};
 use ctx_composer::view::{FrameView, Shown};
 use ctx_wire::anthropic::tap::Ending;
 use serde_json::{Value, json};
@@ -30,7 +30,6 @@ fn frames(house: &House, id: &str) -> Vec<FrameView> {
 }
 
 fn show(house: &House, id: &str, part: &str) -> Shown {
-    house.composer.settle(LONG);
     house.composer.show(id, part).unwrap_or_else(|refusal| panic!("{part}: {refusal} {}", refusal.hint))
 }
 

@@ -202,3 +202,32 @@ fn many_that_ask_the_same_at_once_are_told_apart_by_their_answers() {
     let again: Vec<String> = (0..4).rev().map(|at| second(&house, at)).collect();
     assert!(again.iter().rev().eq(ids.iter()));
 }
+
+#[test]
+fn a_nameless_conversation_is_found_among_many_named_ones_that_begin_alike() {
+    let house = House::new();
+    let path = [ASKED, ("assistant", "A place."), ("user", "For what?")];
+    let first = send(&house, &[ASKED]);
+    house.reply(&first, "A place.");
+    for number in 0..20 {
+        let headers = vec![("x-session-id".to_owned(), format!("session {number}"))];
+        house.send_value(&headers, &body(&[ASKED]));
+    }
+    let house = house.restart();
+    assert_eq!(send(&house, &path).conversation, first.conversation);
+}
+
+#[test]
+fn a_script_that_asks_the_same_for_ever_stays_cheap() {
+    let house = House::new();
+    let mut ids = std::collections::HashSet::new();
+    for number in 0..200 {
+        let ticket = send(&house, &[ASKED]);
+        house.reply(&ticket, &format!("Answer {number}."));
+        ids.insert(ticket.conversation);
+    }
+    assert_eq!(ids.len(), 200);
+    let newest = send(&house, &[ASKED, ("assistant", "Answer 199."), ("user", "And?")]);
+    assert!(ids.contains(&newest.conversation));
+    assert!(house.last(&newest.conversation).is("next", [1, 2, 0]));
+}

@@ -93,7 +93,6 @@ impl House {
     }
 
     pub fn compose(&self, conversation: &str) -> Vec<u8> {
-        self.composer.settle(LONG);
         self.composer.compose(conversation).expect("composes")
     }
 
