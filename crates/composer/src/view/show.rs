@@ -221,7 +221,9 @@ fn message(
     let blocks = part
         .blocks
         .clone()
-        .filter_map(|at| facts.blocks.get(at).map(|facts| block(conversation, &id, at, facts, text)))
+        .filter_map(|at| {
+            facts.blocks.get(at).map(|facts| block(conversation, &id, at, facts, text, tool_of(path, facts)))
+        })
         .collect();
     MessageView {
         role: facts.role.name().into(),
@@ -233,7 +235,23 @@ fn message(
     }
 }
 
-fn block(conversation: &Conversation, message: &str, at: usize, facts: &Block, text: &[u8]) -> BlockView {
+/// The tool a block is about: a call names it, a result answers a call.
+fn tool_of<'a>(path: &[&'a Message], block: &'a Block) -> Option<&'a str> {
+    let is_call = |other: &&Block| other.kind == Kind::ToolUse && other.tool_use_id == block.tool_use_id;
+    match block.kind {
+        Kind::ToolResult => path.iter().flat_map(|message| &message.blocks).find(is_call)?.tool.as_deref(),
+        _ => block.tool.as_deref(),
+    }
+}
+
+fn block(
+    conversation: &Conversation,
+    message: &str,
+    at: usize,
+    facts: &Block,
+    text: &[u8],
+    tool: Option<&str>,
+) -> BlockView {
     let raw = raw(text.get(facts.at.start as usize..facts.at.end as usize).unwrap_or_default());
     let value = value(raw.as_deref());
     BlockView {
@@ -241,7 +259,7 @@ fn block(conversation: &Conversation, message: &str, at: usize, facts: &Block, t
         kind: facts.kind.name().into(),
         tokens: conversation.calibration.tokens(tokens::of_block(facts)),
         text: value.as_ref().map(|value| readable(facts.kind, value)).unwrap_or_default(),
-        tool: facts.tool.as_deref().map(str::to_owned),
+        tool: tool.map(str::to_owned),
         tool_use_id: facts.tool_use_id.as_deref().map(str::to_owned),
         is_error: value.is_some_and(|value| value["is_error"] == true),
         raw,
