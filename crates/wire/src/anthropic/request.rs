@@ -135,16 +135,7 @@ impl Body {
 
     /// How many leading bytes `chunks` share with this body.
     pub fn common_prefix<C: AsRef<[u8]>>(&self, chunks: &[C]) -> usize {
-        let mut kept = 0;
-        for chunk in chunks {
-            let (old, new) = (self.bytes.get(kept..).unwrap_or_default(), chunk.as_ref());
-            let same = common_prefix(old, new);
-            kept += same;
-            if same < new.len() {
-                break;
-            }
-        }
-        kept
+        shared_prefix(&self.bytes, chunks)
     }
 
     /// Becomes the body that `chunks` hold. On an error the body is lost.
@@ -175,7 +166,8 @@ impl Body {
 
     /// Whether `chunks` begin with the same bytes up to and including the first message.
     pub fn shares_history<C: AsRef<[u8]>>(&self, chunks: &[C]) -> bool {
-        self.request.messages.first().is_some_and(|first| self.common_prefix(chunks) >= first.end)
+        let beginning = self.request.messages.first().and_then(|first| self.bytes.get(..first.end));
+        beginning.is_some_and(|beginning| shared_prefix(beginning, chunks) == beginning.len())
     }
 
     /// The usual case: keep the buffer up to `kept`, scan from the last known message on.
@@ -250,6 +242,19 @@ fn append<C: AsRef<[u8]>>(out: &mut Vec<u8>, chunks: &[C], mut skip: usize) {
         out.extend_from_slice(chunk.get(skip..).unwrap_or_default());
         skip = skip.saturating_sub(chunk.len());
     }
+}
+
+fn shared_prefix<C: AsRef<[u8]>>(bytes: &[u8], chunks: &[C]) -> usize {
+    let mut kept = 0;
+    for chunk in chunks {
+        let (old, new) = (bytes.get(kept..).unwrap_or_default(), chunk.as_ref());
+        let same = common_prefix(old, new);
+        kept += same;
+        if same < new.len() {
+            break;
+        }
+    }
+    kept
 }
 
 /// Compares in pieces that `==` turns into a memcmp, ever smaller ones.
