@@ -5,6 +5,7 @@
 mod claude;
 mod failures;
 mod interactive;
+mod page;
 mod sdks;
 mod secrets;
 mod sessions;
