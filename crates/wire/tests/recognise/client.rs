@@ -210,8 +210,7 @@ impl Client {
     fn prompt(&mut self, words: String, interrupted: bool) {
         let first = self.history.is_empty();
         if self.random.percent(8) {
-            let text = attached_file(&mut self.random);
-            self.push(What::Injected { text });
+            self.attach();
         }
         let reminders = if first {
             vec!["As you answer, consider the project's rules.".to_owned(), "Today is Monday.".to_owned()]
@@ -235,6 +234,15 @@ impl Client {
         }
         if self.random.percent(10) {
             self.event();
+        }
+    }
+
+    /// A file in a message of its own; no client sends the same one twice in a row.
+    pub fn attach(&mut self) {
+        let file = attached_file(&mut self.random);
+        let mut before = self.history.iter().rev().map(Item::what).take_while(|what| what.is_injected());
+        if !before.any(|what| matches!(what, What::Injected { text } if *text == file)) {
+            self.push(What::Injected { text: file });
         }
     }
 
@@ -299,7 +307,8 @@ impl Client {
     fn transmit(&mut self, watch: &mut Watch, expect: Expect) {
         if self.watched {
             let sent = self.render(&self.style.clone());
-            let expect = if self.nature.moving_notice { Expect::Any } else { expect };
+            let doubtful = self.nature.moving_notice || self.nature.counted_ids;
+            let expect = if doubtful { Expect::Any } else { expect };
             watch.turn(&sent, self.behaviour, expect);
         }
     }

@@ -1,7 +1,7 @@
 //! What clients do to the history they have sent: cut it, return to it, summarise it, render it
 //! anew. Each says what verdict the next request should get.
 
-use crate::behaviour::{attached_file, prompt_words, summary_words};
+use crate::behaviour::{prompt_words, summary_words};
 use crate::client::Client;
 use crate::history::{Item, What};
 use crate::render::Family;
@@ -104,8 +104,7 @@ impl Client {
         environment.into_iter().for_each(|text| self.environment(text));
         self.history.extend(tail);
         for _ in 0..if finished { self.random.below(3) } else { 0 } {
-            let text = attached_file(&mut self.random);
-            self.push(What::Injected { text });
+            self.attach();
         }
         Expect::Verdict(Verdict::Compaction)
     }
