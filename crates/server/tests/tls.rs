@@ -290,13 +290,17 @@ async fn an_early_answer_over_http2_reaches_the_client_whole() {
     client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nsome").await;
     let mut upstream = secured.accept_http2().await;
     let (request, mut respond) = upstream.request().await;
-    let running = upstream.run();
     let head = Response::builder().status(413).body(()).expect("a head");
     let mut stream = respond.send_response(head, false).expect("sent");
+    tokio::select! {
+        head = client.head() => assert!(head.starts_with("HTTP/1.1 413 "), "{head}"),
+        _ = upstream.0.accept() => panic!("no other request"),
+    }
+    // Whoever lets go of a stream in this way resets it politely, after what it still has to say. Both arrive at
+    // once, so that the reset is known before the last words have been passed on.
     stream.send_data(Bytes::from_static(b"too large"), true).expect("sent");
-    // Whoever lets go of a stream in this way resets it politely, after what it still has to say.
     drop((stream, respond, request));
-    assert!(client.head().await.starts_with("HTTP/1.1 413 "));
+    let running = upstream.run();
     assert_eq!(client.chunked().await.0, b"too large");
     assert_eq!(daemon.recorder.ending(0).await, Ending::Complete);
     running.abort();

@@ -9,13 +9,12 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 
-use super::body::{Cut, Progress, RequestBody};
+use super::body::{Cut, RequestBody};
 use super::pool::{Line, Pool, Seat};
 
 pub(crate) struct Answer {
     incoming: Incoming,
     via: Via,
-    progress: Arc<Progress>,
 }
 
 /// What the answer holds on to while it lasts.
@@ -32,8 +31,8 @@ pub(super) enum Via {
 }
 
 impl Answer {
-    pub(super) fn new(incoming: Incoming, via: Via, progress: Arc<Progress>) -> Self {
-        let mut answer = Self { incoming, via, progress };
+    pub(super) fn new(incoming: Incoming, via: Via) -> Self {
+        let mut answer = Self { incoming, via };
         if answer.incoming.is_end_stream() {
             answer.release();
         }
@@ -75,10 +74,9 @@ impl Answer {
     }
 
     /// HTTP/2 lets an upstream reset a stream "without error", and hyper then ends the body as if it were
-    /// complete. It is complete only if the upstream had also said so, or if it answered early and did not
-    /// want the rest of the request.
+    /// complete. It is complete only if the upstream had also said so.
     fn was_reset_politely(&self) -> bool {
-        matches!(self.via, Via::Seat(_)) && !self.incoming.is_end_stream() && self.progress.is_complete()
+        matches!(self.via, Via::Seat(_)) && !self.incoming.is_end_stream()
     }
 
     /// The answer is through: its connection may serve the next request.

@@ -1,5 +1,6 @@
 //! Whom we believe: the system's certificate authorities, the bundled ones where the system has none, and
-//! the extra files the user names.
+//! the extra files the user names. (Finding the system's authorities honours `SSL_CERT_FILE` and `SSL_CERT_DIR`, as
+//! every program does that trusts what the system trusts; it is the one place where the environment is read.)
 
 use std::path::PathBuf;
 use std::sync::Arc;

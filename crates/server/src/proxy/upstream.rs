@@ -138,7 +138,7 @@ impl Upstream {
                 (response, Via::Seat(seat))
             }
         };
-        Ok(response.map(|incoming| Answer::new(incoming, via, progress)))
+        Ok(response.map(|incoming| Answer::new(incoming, via)))
     }
 
     fn address_http1(&self, request: &mut Request<RequestBody>) {
