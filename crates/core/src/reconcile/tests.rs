@@ -95,6 +95,13 @@ fn a_long_prompt_that_is_said_again_at_another_place_is_new() {
 }
 
 #[test]
+fn a_question_and_an_answer_that_come_again_after_a_summary_are_new() {
+    let mut tree = tree("u:one, a:!alpha, u:!plan");
+    send_as(&mut tree, "u:summary, u:go", true);
+    assert_eq!(send(&mut tree, "u:summary, u:go, a:!alpha, u:!plan"), (vec![3, 4, 5, 6], Verdict::Next));
+}
+
+#[test]
 fn the_same_words_with_another_signature_are_another_answer() {
     let mut tree = tree("u:one, a:done #1, u:two");
     assert_eq!(send(&mut tree, "u:one, a:done #2, u:two").0, [0, 3, 4]);
