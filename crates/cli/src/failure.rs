@@ -117,6 +117,7 @@ impl From<DaemonError> for Failure {
             DaemonError::Bind(BindError::RemoteRefused { .. }) => "remote-refused",
             DaemonError::Bind(BindError::PortTaken { .. }) => "port-taken",
             DaemonError::Bind(BindError::Listen { .. }) => "cannot-listen",
+            DaemonError::Bind(BindError::Loop { .. }) => "upstream-loop",
             DaemonError::Bind(BindError::Setup(_)) => "upstream-settings",
             DaemonError::Thread(_) => "no-thread",
         };

@@ -6,7 +6,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::config::{Limits, ServerConfig};
+use crate::config::{Limits, ServerConfig, UpstreamUrl};
 use crate::connection;
 use crate::doors::{Doors, OwnAddresses};
 use crate::house::House;
@@ -28,6 +28,8 @@ use crate::watch::Observer;
 
 /// Connections that the system completes before we accept them; a burst of clients must not be turned away.
 const BACKLOG: u32 = 1024;
+/// A start does not wait longer than this for the upstream's name to be looked up.
+const LOOKUP: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
@@ -40,6 +42,11 @@ pub enum BindError {
     PortTaken { listen: SocketAddr, holder: Option<String> },
     #[error("cannot listen on {listen}: {source}; choose another address")]
     Listen { listen: SocketAddr, source: io::Error },
+    #[error(
+        "the upstream {upstream} is this daemon itself, which listens on {listen}: every request would go round \
+         for ever; give the provider's address as the upstream, or listen on another port"
+    )]
+    Loop { listen: SocketAddr, upstream: String },
     #[error(transparent)]
     Setup(#[from] SetupError),
 }
@@ -74,6 +81,9 @@ impl Server {
             Err(source) => return Err(BindError::Listen { listen, source }),
         };
         let address = listener.local_addr().map_err(|source| BindError::Listen { listen, source })?;
+        if leads_back(&upstream.url, address).await {
+            return Err(BindError::Loop { listen: address, upstream: upstream.url.to_string() });
+        }
         Ok(Bound {
             listener,
             address,
@@ -90,6 +100,30 @@ impl Server {
 /// A person's agents need few threads; each one more costs memory for its pool and its runtime.
 fn default_workers() -> usize {
     thread::available_parallelism().map_or(2, usize::from).clamp(1, 4)
+}
+
+/// Would a request to the upstream arrive at the port that we have just opened? A name is looked up only if
+/// the port is the same, which it hardly ever is; one that cannot be looked up is not ours.
+async fn leads_back(upstream: &UpstreamUrl, own: SocketAddr) -> bool {
+    if upstream.port() != own.port() {
+        return false;
+    }
+    let is_own = |ip: IpAddr| {
+        let ip = ip.to_canonical();
+        ip.is_loopback() || ip.is_unspecified() || ip == own.ip().to_canonical()
+    };
+    let host = upstream.host();
+    let number = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    if let Ok(ip) = number.parse::<IpAddr>() {
+        return is_own(ip);
+    }
+    if host.trim_end_matches('.').eq_ignore_ascii_case("localhost") {
+        return true;
+    }
+    match tokio::time::timeout(LOOKUP, tokio::net::lookup_host((host, own.port()))).await {
+        Ok(Ok(mut found)) => found.any(|address| is_own(address.ip())),
+        _ => false,
+    }
 }
 
 fn open(listen: SocketAddr) -> io::Result<TcpListener> {

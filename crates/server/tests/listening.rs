@@ -32,6 +32,23 @@ async fn listening_beyond_loopback_needs_to_be_allowed() {
 }
 
 #[tokio::test]
+async fn an_upstream_that_is_the_daemon_itself_is_refused() {
+    let free = support::raw::nobody().await;
+    for host in ["127.0.0.1", "localhost", "LOCALHOST", "[::1]", "0.0.0.0", "127.0.0.9", "[::ffff:127.0.0.1]"] {
+        let mut plan = Plan::new(&format!("http://{host}:{}/base", free.port()));
+        plan.config.listen = free;
+        let error = refused(plan).await;
+        assert!(matches!(error, BindError::Loop { .. }), "{host}: {error}");
+        assert!(error.to_string().contains("; give the provider's address"), "{error}");
+    }
+    for upstream in ["http://127.0.0.1:9".to_owned(), format!("http://192.0.2.1:{}", free.port())] {
+        let mut plan = Plan::new(&upstream);
+        plan.config.listen = free;
+        assert!(Server::bind(plan.config, plan.recorder, plan.control).await.is_ok(), "{upstream}");
+    }
+}
+
+#[tokio::test]
 async fn a_port_taken_by_another_daemon_is_told() {
     let first = Daemon::before(support::raw::nobody().await).await;
     let mut plan = Plan::new("http://127.0.0.1:9");
