@@ -13,6 +13,7 @@ pub use token::{Token, TokenError};
 
 pub(crate) const COOKIE_NAME: &str = "ctx_token";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// Why somebody was not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +38,14 @@ impl Doors {
 
     /// Proxied paths: the credentials are the client's own, so no token is asked for. But a browser sends
     /// requests on behalf of any page it shows, and no page is a client of ours.
-    pub(crate) fn admit_proxied(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    pub(crate) fn admit_proxied(&self, parts: &Parts) -> Result<(), Refusal> {
+        let headers = &parts.headers;
         self.check_origin(headers)?;
-        if is_from_another_site(headers) { Err(Refusal::ForeignOrigin) } else { Ok(()) }
+        if is_from_another_site(headers) {
+            return Err(Refusal::ForeignOrigin);
+        }
+        // A program may call us by whatever alias it likes. A browser that does so was led here.
+        if is_from_a_browser(headers) { self.check_host(parts) } else { Ok(()) }
     }
 
     /// The control API: our name, no foreign page, the token.
@@ -128,6 +134,12 @@ pub(crate) enum PagePass {
 /// Browsers say where a request comes from. `same-site` is another port of this machine: not ours either.
 fn is_from_another_site(headers: &HeaderMap) -> bool {
     headers.get_all(SEC_FETCH_SITE).iter().any(|site| site != "same-origin" && site != "none")
+}
+
+/// Browsers describe what they fetch, and no page can keep them from it. The mode alone tells nothing:
+/// programs built on a library's `fetch` send it as well.
+fn is_from_a_browser(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| name.as_str().starts_with("sec-fetch-") && name != SEC_FETCH_MODE)
 }
 
 fn bearer(value: &[u8]) -> Option<&[u8]> {

@@ -91,13 +91,26 @@ fn the_page_door_opens_for_the_link_from_anywhere_and_for_the_cookie_at_home() {
 #[test]
 fn proxied_paths_need_no_token_but_refuse_foreign_pages() {
     let doors = doors();
-    let admit = |headers: &[(&str, &str)]| doors.admit_proxied(&parts("/v1/messages", headers).headers);
+    let admit = |headers: &[(&str, &str)]| doors.admit_proxied(&parts("/v1/messages", headers));
     assert_eq!(admit(&[]), Ok(()));
     assert_eq!(admit(&[("host", "some-alias:1234")]), Ok(()));
-    assert_eq!(admit(&[("sec-fetch-mode", "cors")]), Ok(()), "programs built on fetch send this");
-    assert_eq!(admit(&[("sec-fetch-site", "none")]), Ok(()));
+    let mode = ("sec-fetch-mode", "cors");
+    assert_eq!(admit(&[("host", "some-alias:1234"), mode]), Ok(()), "programs built on fetch send this");
+    assert_eq!(admit(&[HOST, ("sec-fetch-site", "none")]), Ok(()));
     assert_eq!(admit(&[("origin", "https://evil.example")]), Err(Refusal::ForeignOrigin));
     assert_eq!(admit(&[("sec-fetch-site", "cross-site")]), Err(Refusal::ForeignOrigin));
+}
+
+#[test]
+fn a_browser_that_was_led_here_under_another_name_is_refused() {
+    let doors = doors();
+    let admit = |headers: &[(&str, &str)]| doors.admit_proxied(&parts("/v1/messages", headers));
+    let rebound = ("host", "evil.example:8788");
+    for sign in [("sec-fetch-site", "same-origin"), ("sec-fetch-site", "none"), ("sec-fetch-dest", "empty")] {
+        assert_eq!(admit(&[rebound, sign]), Err(Refusal::ForeignHost), "{sign:?}");
+        assert_eq!(admit(&[sign]), Err(Refusal::ForeignHost), "{sign:?}");
+        assert_eq!(admit(&[HOST, sign]), Ok(()), "{sign:?}");
+    }
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Proxy {
         if head.method == Method::CONNECT {
             return Err(Failure::Tunnel);
         }
-        self.doors.admit_proxied(&head.headers).map_err(|_| Failure::CrossSite)?;
+        self.doors.admit_proxied(&head).map_err(|_| Failure::CrossSite)?;
 
         // Let the observer decide whether it watches. From here on its two halves travel with the bodies,
         // and are told how it ended even if this function is dropped because the client left.
