@@ -108,6 +108,10 @@ pub struct Purge {
 
 pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejection>) -> Answer<Value> {
     let Json(wish) = wish.map_err(|why| bad_request(why.body_text()))?;
+    let ways = [!wish.conversations.is_empty(), wish.older_than_days.is_some(), wish.all];
+    if ways.into_iter().filter(|given| *given).count() > 1 {
+        return Err(bad_request("`conversations`, `older_than_days` and `all` exclude each other".to_owned()));
+    }
     api.ask(move |composer| {
         // The store's own list: side traffic alone makes records that no listing shows.
         let all = composer.store().conversations()?;
@@ -129,7 +133,7 @@ fn bad_request(why: String) -> ControlError {
     ControlError::new(
         StatusCode::BAD_REQUEST,
         "bad-request",
-        format!("The request cannot be read: {why}."),
-        "Compare it with the control API's description in the guide.",
+        format!("The request is not understood: {why}."),
+        "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",
     )
 }
