@@ -20,6 +20,14 @@ const PAUSE: Duration = Duration::from_millis(15);
 /// A log that has grown beyond this is begun anew.
 const LONG_LOG: u64 = 10 * 1024 * 1024;
 
+/// A daemon that answers after a start.
+pub struct Started {
+    pub client: Client,
+    pub status: Status,
+    /// It is the one that was started, not one that was there already.
+    pub is_new: bool,
+}
+
 /// The daemon that runs, if one does. Trouble with one that runs is a failure.
 pub fn running(context: &Context) -> Result<Option<(Client, Status)>, Failure> {
     let answer = context.client().and_then(|client| client.status().map(|status| (client, status)));
@@ -30,8 +38,9 @@ pub fn running(context: &Context) -> Result<Option<(Client, Status)>, Failure> {
     }
 }
 
-/// Starts `ctx up` with these arguments behind the scenes and waits until it answers.
-pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<(Client, Status), Failure> {
+/// Starts `ctx up` with these arguments behind the scenes and waits until one answers. It may be another one,
+/// which was faster: the process number tells.
+pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<Started, Failure> {
     home.prepare()?;
     let path = home.log_file();
     let log = open_log(&path).map_err(|error| Failure::file("write", &path, &error))?;
@@ -39,8 +48,9 @@ pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<(Client, S
     let mut daemon = spawn(home, arguments, log)?;
     let deadline = Instant::now() + PATIENCE;
     loop {
-        if let Some(found) = answering(home) {
-            return Ok(found);
+        if let Some((client, status)) = answering(home) {
+            let is_new = status.pid == daemon.id();
+            return Ok(Started { client, status, is_new });
         }
         if daemon.try_wait().ok().flatten().is_some() {
             let failure = last_words(&path, said_before);
@@ -74,8 +84,9 @@ fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Chi
     command.spawn().map_err(refuse)
 }
 
-/// Only the notice counts here: an address that was asked for may be another daemon's.
-fn answering(home: &Home) -> Option<(Client, Status)> {
+/// The daemon of this home, wherever it listens. Only the notice counts here: an address that was asked for
+/// may be another daemon's.
+pub fn answering(home: &Home) -> Option<(Client, Status)> {
     let notice = home.notice()?;
     let whereabouts = Whereabouts { home: home.clone(), flag: Some(notice.listen), environment: Environment::Process };
     let client = Client::find(&whereabouts).ok()?;

@@ -9,8 +9,8 @@ use clap::Args;
 use ctx_server::UpstreamUrl;
 
 use crate::arguments::DaemonArguments;
-use crate::background;
-use crate::client::Status;
+use crate::background::{self, Started};
+use crate::client::{Status, callable};
 use crate::config::{Flags, Settings};
 use crate::context::Context;
 use crate::env::{self, Environment, Variable};
@@ -37,9 +37,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         return Err(Failure::usage("there is no agent to run"));
     };
     let flags = arguments.daemon.flags(&context.place)?;
-    let (address, status) = match background::running(context)? {
+    // A home has one daemon: if it is up, no other can be started, whatever address is asked for.
+    let found = match background::answering(&context.home()?) {
+        Some(found) => Some(found),
+        None => background::running(context)?,
+    };
+    let (address, status) = match found {
         Some((client, status)) => {
-            note_differences(&status, &flags, context);
+            note_differences(client.address(), &status, &flags, context);
             (client.address(), status)
         }
         None => start(flags, context)?,
@@ -64,13 +69,18 @@ fn start(flags: Flags, context: &Context) -> Result<(SocketAddr, Status), Failur
     };
     hand_on("--listen", flags.listen.map(|listen| listen.to_string().into()));
     hand_on("--upstream", flags.upstream.as_ref().map(|url| url.to_string().into()));
-    hand_on("--config", flags.config.map(Into::into));
+    hand_on("--config", flags.config.clone().map(Into::into));
     if flags.allow_remote {
         handed_on.push("--allow-remote".into());
     }
-    let (client, status) = background::start(&home, &handed_on)?;
+    let Started { client, status, is_new } = background::start(&home, &handed_on)?;
     let address = client.address();
-    context.note(&format!("started the daemon on {address}, forwarding to {}; `ctx stop` ends it", status.upstream));
+    if is_new {
+        let upstream = &status.upstream;
+        context.note(&format!("started the daemon on {address}, forwarding to {upstream}; `ctx stop` ends it"));
+    } else {
+        note_differences(address, &status, &flags, context);
+    }
     Ok((address, status))
 }
 
@@ -114,7 +124,13 @@ fn about_base_url(address: SocketAddr, status: &Status, environment: &Environmen
 }
 
 /// A daemon that runs already does not change its ways for one agent.
-fn note_differences(status: &Status, flags: &Flags, context: &Context) {
+fn note_differences(address: SocketAddr, status: &Status, flags: &Flags, context: &Context) {
+    if let Some(wanted) = flags.listen.filter(|wanted| !is_at(address, *wanted)) {
+        context.note(&format!(
+            "the daemon of this home already listens on {address}, not on {wanted}; `ctx stop` first if you mean the \
+             latter, or give it another --home"
+        ));
+    }
     let wanted = flags.upstream.clone().or_else(|| context.environment.text(env::UPSTREAM)?.parse().ok());
     if let Some(wanted) = wanted.filter(|wanted| wanted.to_string() != status.upstream) {
         context.note(&format!(
@@ -129,6 +145,12 @@ fn note_differences(status: &Status, flags: &Flags, context: &Context) {
             env!("CARGO_PKG_VERSION")
         ));
     }
+}
+
+/// Port 0 asks for any port.
+fn is_at(address: SocketAddr, wanted: SocketAddr) -> bool {
+    let wanted = callable(wanted);
+    wanted.ip() == address.ip() && (wanted.port() == 0 || wanted.port() == address.port())
 }
 
 #[cfg(unix)]

@@ -83,6 +83,19 @@ fn a_running_daemon_keeps_its_upstream_and_says_so() {
 }
 
 #[test]
+fn a_running_daemon_keeps_its_address_and_says_so() {
+    let place = Place::new();
+    let up = place.up("http://127.0.0.1:1");
+    let wanted = closed_port().to_string();
+    let ran = place.run(&["run", "--listen", &wanted, "--", "sh", "-c", SAY]).ok();
+    assert!(ran.out.contains(&format!("base={} ", up.url())), "{ran:?}");
+    assert!(ran.err.contains(&format!("already listens on {}, not on {wanted}", up.listen)), "{ran:?}");
+    assert!(!ran.err.contains("started the daemon"), "{ran:?}");
+    let same = place.run(&["run", "--listen", &up.listen.to_string(), "--", "true"]).ok();
+    assert_eq!(same.err, "");
+}
+
+#[test]
 fn flags_of_the_agent_are_the_agents() {
     let place = Place::new();
     let _up = place.up("http://127.0.0.1:1");
