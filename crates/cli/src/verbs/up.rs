@@ -41,10 +41,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     settings.remarks.iter().for_each(|remark| context.note(remark));
 
     home.prepare()?;
-    let store = open_store(&home, context)?;
+    let store = Arc::new(open_store(&home, context)?);
     let store_path = store.path().to_owned();
     let token = Token::load_or_create(home.path())?;
-    let composer = Arc::new(Composer::open(Arc::new(store))?);
+    let composer = Arc::new(Composer::open(store.clone())?);
     let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
     config.allow_remote = settings.allow_remote;
     let upstream = config.upstream.url.to_string();
@@ -76,6 +76,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
             .run(stop.received())
             .await
             .map_err(|error| Failure::new("daemon", format!("the daemon failed: {error}")))?;
+        // Threads that end with the process still hold the store, so nothing closes it.
+        if let Err(error) = store.checkpoint() {
+            tracing::warn!(%error, "the store's write-ahead log could not be emptied; the next start does it");
+        }
         tracing::info!("the daemon has stopped");
         Ok(ExitCode::SUCCESS)
     })

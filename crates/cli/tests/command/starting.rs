@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use crate::place::{Place, closed_port, finish, mode, provider};
+use crate::place::{Place, asking, closed_port, finish, mode, provider};
 
 #[test]
 fn a_bad_configuration_is_refused_before_anything_is_opened() {
@@ -67,6 +67,19 @@ fn a_port_taken_by_another_daemon_is_told_as_such() {
     let up = one.up(&format!("http://{}", closed_port()));
     let ran = two.run(&["up", "--listen", &up.listen.to_string()]).refused();
     assert!(ran.err.contains("taken by another ctx daemon"), "{ran:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_orderly_end_leaves_everything_in_the_one_file() {
+    let (place, provider) = (Place::new(), provider());
+    let up = place.up(&provider.url());
+    up.send(&asking(1, "SAY:one"));
+    place.run(&["list"]).ok();
+    let log = place.home().join("ctx.db-wal");
+    assert!(std::fs::metadata(&log).is_ok_and(|log| log.len() > 0), "while it runs the log is in use");
+    assert!(up.terminate().success());
+    assert_eq!(std::fs::metadata(&log).map_or(0, |log| log.len()), 0);
 }
 
 #[test]

@@ -68,6 +68,18 @@ impl SqliteStore {
         self.reader.path()
     }
 
+    /// Brings everything into the one file and empties the write-ahead log beside it. For the end of a process
+    /// in which others may still hold this store, so that it is never dropped.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
+        guard(&self.reader.idle).clear();
+        Ok(self.writer().connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);")?)
+    }
+
+    /// Files of this folder's store that earlier starts found damaged and moved aside, with what lies beside them.
+    pub fn moved_aside(folder: &Path) -> Vec<PathBuf> {
+        files::moved_aside(&files::database_path(folder))
+    }
+
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(|poisoned| {
             // Whoever panicked rolled back; what the writer remembers may be ahead of the file.
