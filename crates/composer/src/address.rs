@@ -6,6 +6,8 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     System,
+    /// A block of the system prompt, counted from 0.
+    SystemBlock(usize),
     Tools,
     Tool(String),
     /// A turn, counted from 1.
@@ -46,13 +48,16 @@ fn parse(text: &str) -> Option<Address> {
     if let Some(tool) = text.strip_prefix("tools/") {
         return (!tool.is_empty()).then(|| Address::Tool(tool.to_owned()));
     }
+    let number = |text: &str| text.parse::<usize>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
+    if let Some(block) = text.strip_prefix("system#") {
+        return number(block).map(Address::SystemBlock);
+    }
     match text {
         "system" => return Some(Address::System),
         "tools" => return Some(Address::Tools),
         _ => {}
     }
     let rest = text.strip_prefix('t')?;
-    let number = |text: &str| text.parse::<usize>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
     let from_one = |text: &str| number(text).filter(|&n| n > 0);
     if let Some((turn, steps)) = rest.split_once('/') {
         let turn = from_one(turn)?;
@@ -74,6 +79,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Address::System => write!(f, "system"),
+            Address::SystemBlock(block) => write!(f, "system#{block}"),
             Address::Tools => write!(f, "tools"),
             Address::Tool(name) => write!(f, "tools/{name}"),
             Address::Turn(turn) => write!(f, "t{turn}"),
@@ -91,7 +97,7 @@ mod tests {
 
     #[test]
     fn ids_are_read_as_they_are_written() {
-        for text in ["system", "tools", "tools/Bash", "t1", "t12", "t3/5", "t3/5..9", "t3#0", "t3#2.1"] {
+        for text in ["system", "system#0", "tools", "tools/Bash", "t1", "t12", "t3/5", "t3/5..9", "t3#0", "t3#2.1"] {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }
     }

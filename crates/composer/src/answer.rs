@@ -48,7 +48,6 @@ impl Composer {
             step.notes.push(card::note(&card));
             lock(&self.directory).put(card);
         }
-        drop(conversation);
         self.write(step);
         Ok(())
     }
@@ -98,7 +97,7 @@ fn to_record(
     });
     record.error = answer
         .error
-        .map(|error| ErrorSaid { kind: error.kind.unwrap_or_else(|| "unknown".into()), message: error.message });
+        .map(|error| ErrorSaid { kind: error.kind.unwrap_or_else(|| "unknown".into()), message: told(&error.message) });
     record.applied_edits = answer.applied_edits.iter().map(|edit| serde_json::json!({
         "kind": edit.kind, "cleared_tool_uses": edit.cleared_tool_uses,
         "cleared_thinking_turns": edit.cleared_thinking_turns, "cleared_input_tokens": edit.cleared_input_tokens,
@@ -116,4 +115,28 @@ fn to_record(
     record.cache_miss_reason = answer.cache_miss_reason;
     record.undecodable = answer.undecodable;
     record
+}
+
+/// A provider's words, cut to what a person reads. Some gateways repeat the key that they refuse.
+fn told(message: &str) -> String {
+    const MOST: usize = 2000;
+    let is_secret = |word: &str| {
+        let bare = word.trim_start_matches(|c: char| !c.is_alphanumeric());
+        bare.starts_with("sk-") && bare.len() > 12
+    };
+    let cut: String = message.chars().take(MOST).collect();
+    let words = cut.split_inclusive(char::is_whitespace);
+    words.map(|word| if is_secret(word) { "[credential] " } else { word }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+
+    #[test]
+    fn the_providers_words_are_kept_but_no_key_and_no_book() {
+        assert_eq!(told("messages.1: bad\n  role"), "messages.1: bad\n  role");
+        assert!(!told("Incorrect API key provided: 'sk-ant-api03-hush-hush'.").contains("hush"));
+        assert_eq!(told(&"x".repeat(100_000)).len(), 2000);
+    }
 }

@@ -3,8 +3,9 @@
 //! Everything here is either replayed from the log or derived from it; dropping a conversation
 //! from memory loses nothing.
 
+use crate::envelope::{self, Whole};
+use crate::log;
 use crate::log::{Answered, Arrived, Opened, Turn, Usage, Version};
-use crate::{envelope, log};
 use ctx_core::message::Message;
 use ctx_core::tokens::{self, Calibration};
 use ctx_core::{SlotId, Tree};
@@ -198,7 +199,9 @@ impl Conversation {
     /// Takes in what the provider reported for a turn.
     pub fn learn(&mut self, answered: &Answered) {
         let Some(estimated) = answered.estimated else { return };
-        self.answered = answered.status == 200 && answered.ending == "complete";
+        // A stream can say `error` and end cleanly, and a client can leave once it has read the stop reason.
+        let whole = answered.ending == "complete" || answered.stop_reason.is_some();
+        self.answered = answered.status == 200 && answered.error.is_none() && whole;
         if let Some(usage) = answered.usage {
             let cleared: u64 =
                 answered.applied_edits.iter().filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum();
@@ -227,7 +230,7 @@ impl Conversation {
 
     /// The exact bytes of the newest request on the current path, from what is stored; `None` when
     /// a part of it is missing or damaged.
-    pub fn rebuild(&self, store: &dyn Reader) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn rebuild(&self, store: &dyn Reader) -> Result<Option<Whole>, StoreError> {
         let Some(packed) = self.packed else { return Ok(None) };
         let worn: Vec<&Worn> = self.tree.path().filter_map(|slot| self.versions.get(&slot.id)).collect();
         let hashes: Vec<Hash> = worn.iter().map(|worn| worn.blob).collect();
@@ -262,7 +265,7 @@ impl Conversation {
     }
 
     fn restore_body(&mut self, store: &dyn Reader) -> Result<(), StoreError> {
-        self.body = self.rebuild(store)?.and_then(|bytes| Body::parse(bytes).ok());
+        self.body = self.rebuild(store)?.and_then(|whole| Body::parse(whole.bytes).ok());
         if let Some(body) = &self.body {
             self.aligned = body.request().messages.len();
             self.envelope = Arc::new(ctx_wire::anthropic::envelope::read(body.bytes(), body.request()));
@@ -274,7 +277,10 @@ impl Conversation {
 
     /// About how much memory it takes.
     pub fn weight(&self) -> usize {
-        self.body.as_ref().map_or(0, |body| body.bytes().len()) + self.versions.len() * 600 + 4096
+        self.body.as_ref().map_or(0, |body| body.bytes().len())
+            + self.versions.len() * 600
+            + self.tree.node_count() as usize * 64
+            + 4096
     }
 }
 

@@ -1,10 +1,12 @@
 //! The envelope of a request as it is stored: all bytes around the messages.
 //!
 //! It is cut into pieces so that a client that changes one small setting on every turn does not
-//! make us store its tools and its system prompt again.
+//! make us store its tools and its system prompt again. Credentials that a client puts into its body
+//! (those of the servers it wants the provider to call) are cut out and never stored.
 
 use ctx_store::Hash;
 use ctx_wire::anthropic::request::Request;
+use ctx_wire::json::{self, Span};
 use serde::{Deserialize, Serialize};
 
 /// Values from this size on are stored as blobs of their own.
@@ -18,7 +20,13 @@ enum Piece {
     Blob(String),
     #[serde(rename = "messages")]
     Messages,
+    /// A value that was a credential.
+    #[serde(rename = "secret")]
+    Secret,
 }
+
+/// What stands where a credential stood.
+const NOT_STORED: &[u8] = b"\"(not stored)\"";
 
 /// An envelope ready to be stored: first its own bytes, then those it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +64,13 @@ impl Packer<'_> {
         for member in &self.request.members {
             let value = member.value.clone();
             let inside = value.start >= at && value.end <= end && value.start != self.request.array.start;
-            if inside && value.len() >= LARGE {
+            if inside && json::key_is(&self.bytes[member.key.clone()], "mcp_servers") {
+                for secret in secrets(self.bytes, value.start) {
+                    self.text(at, secret.start);
+                    self.pieces.push(Piece::Secret);
+                    at = secret.end;
+                }
+            } else if inside && value.len() >= LARGE {
                 self.text(at, value.start);
                 self.blob(value.start, value.end);
                 at = value.end;
@@ -81,18 +95,35 @@ impl Packer<'_> {
     }
 }
 
+/// The credentials in a list of servers.
+fn secrets(bytes: &[u8], list: usize) -> Vec<Span> {
+    let servers = json::elements(bytes, list).into_iter().flatten().flatten();
+    let members = servers.flat_map(|server| json::members(bytes, server.start).into_iter().flatten().flatten());
+    members.filter(|member| json::key_is(&bytes[member.key.clone()], "authorization_token")).map(|m| m.value).collect()
+}
+
+/// A request put together again from what is stored.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Whole {
+    pub bytes: Vec<u8>,
+    /// Whether these are the exact bytes: false where a credential was left out.
+    pub exact: bool,
+}
+
 /// Puts an envelope together again around `messages`; `find` gives a blob's bytes.
-pub fn unpack(own: &[u8], messages: &[u8], mut find: impl FnMut(Hash) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+pub fn unpack(own: &[u8], messages: &[u8], mut find: impl FnMut(Hash) -> Option<Vec<u8>>) -> Option<Whole> {
     let pieces: Vec<Piece> = serde_json::from_slice(own).ok()?;
+    let exact = !pieces.contains(&Piece::Secret);
     let mut out = Vec::with_capacity(messages.len() + own.len());
     for piece in pieces {
         match piece {
             Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
             Piece::Blob(hash) => out.extend_from_slice(&find(hash.parse().ok()?)?),
             Piece::Messages => out.extend_from_slice(messages),
+            Piece::Secret => out.extend_from_slice(NOT_STORED),
         }
     }
-    Some(out)
+    Some(Whole { bytes: out, exact })
 }
 
 #[cfg(test)]
@@ -117,9 +148,25 @@ mod tests {
             let packed = pack(&bytes, &request);
             let (head, tail) = request.envelope();
             let blobs: HashMap<Hash, Vec<u8>> = packed.blobs.iter().cloned().collect();
-            let inner = &bytes[head.end..tail.start];
-            assert_eq!(unpack(&packed.blobs[0].1, inner, |hash| blobs.get(&hash).cloned()).unwrap(), bytes);
+            let inner = bytes[head.end..tail.start].to_vec();
+            let whole = unpack(&packed.blobs[0].1, &inner, |hash| blobs.get(&hash).cloned()).unwrap();
+            assert_eq!(whole, Whole { bytes, exact: true });
         }
+    }
+
+    #[test]
+    fn a_credential_in_the_body_is_not_stored() {
+        let padding = "x".repeat(LARGE);
+        let body = format!(
+            r#"{{"messages":[],"mcp_servers":[{{"url":"u"}},{{"authorization_token" : "hush\"hush","name":"{padding}"}}],"a":1}}"#
+        );
+        let packed = pack(body.as_bytes(), &request::parse(body.as_bytes()).unwrap());
+        let stored: Vec<u8> = packed.blobs.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
+        assert!(!String::from_utf8_lossy(&stored).contains("hush"));
+        let blobs: HashMap<Hash, Vec<u8>> = packed.blobs.iter().cloned().collect();
+        let whole = unpack(&packed.blobs[0].1, b"", |hash| blobs.get(&hash).cloned()).unwrap();
+        assert_eq!(String::from_utf8(whole.bytes).unwrap(), body.replace(r#""hush\"hush""#, "\"(not stored)\""));
+        assert!(!whole.exact);
     }
 
     #[test]

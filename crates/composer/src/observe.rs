@@ -53,9 +53,10 @@ impl Composer {
             side(&mut conversation, class, &seen, received, &mut step);
         }
         let (id, weight) = (conversation.id.clone(), conversation.weight());
+        // Sent before anybody can see the new state: a reader that settles then finds all of it stored.
+        self.write(step);
         drop(conversation);
         lock(&self.directory).weigh(&id, weight);
-        self.write(step);
         Ok(Some(ticket))
     }
 

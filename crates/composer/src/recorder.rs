@@ -128,14 +128,10 @@ impl Recorder {
         }
     }
 
-    /// What holds bytes is dropped when there is no room; what only says that something happened is not.
+    /// Sends an event whose bytes have their room already.
     fn send(&self, event: Event) -> bool {
         let bytes = event.bytes();
-        if bytes > 0 && self.gauges.queued_bytes.load(Ordering::Relaxed).saturating_add(bytes) > QUEUE {
-            self.gauges.dropped.fetch_add(1, Ordering::Relaxed);
-            return false;
-        }
-        self.gauges.enter(bytes);
+        self.gauges.queued.fetch_add(1, Ordering::Relaxed);
         let sent = self.events.send(event).is_ok();
         if !sent {
             self.gauges.leave(bytes);
@@ -145,14 +141,23 @@ impl Recorder {
 }
 
 impl Gauges {
-    fn enter(&self, bytes: u64) {
-        self.queued.fetch_add(1, Ordering::Relaxed);
-        self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+    /// Takes room for a copy; false when there is none. Copies of bodies that still arrive count too.
+    fn make_room(&self, bytes: u64) -> bool {
+        if self.queued_bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > QUEUE {
+            self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        true
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     fn leave(&self, bytes: u64) {
         self.queued.fetch_sub(1, Ordering::Relaxed);
-        self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.give_back(bytes);
     }
 }
 
@@ -168,7 +173,14 @@ pub struct RequestCopy {
 
 impl RequestCopy {
     pub fn chunk(&mut self, chunk: &Bytes) {
-        self.chunks.push(chunk.clone());
+        if self.hints.is_none() {
+            return;
+        }
+        if self.recorder.gauges.make_room(cost(chunk)) {
+            self.chunks.push(chunk.clone());
+        } else {
+            self.end(false);
+        }
     }
 
     /// The last byte has passed, or none will any more.
@@ -176,8 +188,10 @@ impl RequestCopy {
         let chunks = std::mem::take(&mut self.chunks);
         let Some(hints) = self.hints.take() else { return };
         let (exchange, at) = (self.exchange, self.at);
-        let request = || Event::Request { exchange, hints, encoding: self.encoding.take(), chunks, at };
-        if !complete || !self.recorder.send(request()) {
+        if complete {
+            self.recorder.send(Event::Request { exchange, hints, encoding: self.encoding.take(), chunks, at });
+        } else {
+            self.recorder.gauges.give_back(cost_of_all(&chunks));
             self.recorder.send(Event::NoRequest { exchange });
         }
     }
@@ -213,7 +227,8 @@ impl ResponseCopy {
     pub fn chunk(&mut self, chunk: &Bytes) {
         if !self.lost {
             // With a piece missing the rest makes no sense.
-            self.lost = !self.recorder.send(Event::Chunk { exchange: self.exchange, chunk: chunk.clone() });
+            self.lost = !self.recorder.gauges.make_room(cost(chunk))
+                || !self.recorder.send(Event::Chunk { exchange: self.exchange, chunk: chunk.clone() });
         }
     }
 
@@ -345,13 +360,21 @@ impl Work {
     }
 }
 
+/// What keeping a copy of a chunk costs; many small ones are not free.
+fn cost(chunk: &Bytes) -> u64 {
+    EVENT + chunk.len() as u64
+}
+
+fn cost_of_all(chunks: &[Bytes]) -> u64 {
+    chunks.iter().map(cost).sum()
+}
+
 impl Event {
+    /// The room that its copies take.
     fn bytes(&self) -> u64 {
         match self {
-            Event::Request { chunks, .. } => {
-                EVENT + chunks.iter().map(|chunk| chunk.len() as u64 + size_of::<Bytes>() as u64).sum::<u64>()
-            }
-            Event::Chunk { chunk, .. } => EVENT + chunk.len() as u64,
+            Event::Request { chunks, .. } => cost_of_all(chunks),
+            Event::Chunk { chunk, .. } => cost(chunk),
             _ => 0,
         }
     }

@@ -6,6 +6,7 @@
 
 use crate::directory::{Directory, lock};
 use ctx_store::{NewRecord, Record, Step, Store};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -15,14 +16,19 @@ pub type Listener = Box<dyn Fn(&Record) -> bool + Send>;
 
 /// The most steps that share a transaction.
 const TOGETHER: usize = 64;
+/// The most bytes that wait for a slow disk.
+const WAITING: u64 = 256 * 1024 * 1024;
 
 enum Job {
     Step(Step),
+    /// A step of this conversation had no room.
+    Lost(String),
     Settle(SyncSender<()>),
 }
 
 pub struct Writer {
     jobs: Sender<Job>,
+    waiting: Arc<AtomicU64>,
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
 }
@@ -32,16 +38,28 @@ impl Writer {
         let (jobs, queue) = channel();
         let listeners: Arc<Mutex<Vec<Listener>>> = Arc::default();
         let unsaved: Arc<AtomicU64> = Arc::default();
-        let work = Work { store, directory, listeners: listeners.clone(), unsaved: unsaved.clone() };
+        let waiting: Arc<AtomicU64> = Arc::default();
+        let work =
+            Work { store, directory, listeners: listeners.clone(), unsaved: unsaved.clone(), waiting: waiting.clone() };
         let started = std::thread::Builder::new().name("ctx-writer".into()).spawn(move || work.run(&queue));
         if let Err(error) = started {
             tracing::error!(%error, "cannot start the writer; nothing will be stored");
         }
-        Writer { jobs, listeners, unsaved }
+        Writer { jobs, waiting, listeners, unsaved }
     }
 
     pub fn write(&self, step: Step) {
-        if self.jobs.send(Job::Step(step)).is_err() {
+        let bytes = size(&step);
+        let mut job = Job::Step(step);
+        if self.waiting.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > WAITING
+            && let Job::Step(step) = &job
+        {
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+            self.unsaved.fetch_add(1, Ordering::Relaxed);
+            let Some(conversation) = step.records.first().map(|record| record.conversation.clone()) else { return };
+            job = Job::Lost(conversation);
+        }
+        if self.jobs.send(job).is_err() {
             self.unsaved.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -67,6 +85,15 @@ struct Work {
     directory: Arc<Mutex<Directory>>,
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
+    waiting: Arc<AtomicU64>,
+}
+
+/// About the bytes that a step holds in memory.
+fn size(step: &Step) -> u64 {
+    let blobs: usize = step.blobs.iter().map(|(_, bytes)| bytes.len()).sum();
+    let records: usize = step.records.iter().map(|record| record.body.len() + 200).sum();
+    let notes: usize = step.notes.iter().map(|note| note.body.as_ref().map_or(0, Vec::len)).sum();
+    (blobs + records + notes) as u64
 }
 
 impl Work {
@@ -78,32 +105,48 @@ impl Work {
             while let Some(next) = job.take() {
                 match next {
                     Job::Step(step) => steps.push(step),
+                    Job::Lost(conversation) => lock(&self.directory).unload(&conversation),
                     Job::Settle(done) => waiting.push(done),
                 }
                 if steps.len() < TOGETHER {
                     job = queue.try_recv().ok();
                 }
             }
-            self.store(steps);
+            let bytes = steps.iter().map(size).sum();
+            // A mistake of ours, or of a listener, costs these steps, never the writer.
+            if catch_unwind(AssertUnwindSafe(|| self.store(steps))).is_err() {
+                tracing::error!("storing what was observed failed; it will be learned again from the next requests");
+                self.unsaved.fetch_add(1, Ordering::Relaxed);
+                lock(&self.directory).unload_all();
+            }
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
             for done in waiting {
                 let _ = done.try_send(());
             }
         }
     }
 
+    /// All in one transaction; if that fails, one by one, so that a bad step takes no other along.
     fn store(&self, steps: Vec<Step>) {
-        if steps.is_empty() {
-            return;
+        if steps.len() < 2 {
+            return steps.into_iter().for_each(|step| self.store_one(step));
         }
         let records: Vec<Vec<NewRecord>> = steps.iter().map(|step| step.records.clone()).collect();
-        let count = steps.len() as u64;
-        match self.store.append(steps) {
+        match self.store.append(steps.clone()) {
             Ok(last) => self.tell(records, last),
+            Err(_) => steps.into_iter().for_each(|step| self.store_one(step)),
+        }
+    }
+
+    fn store_one(&self, step: Step) {
+        let records = step.records.clone();
+        match self.store.append(vec![step]) {
+            Ok(last) => self.tell(vec![records], last),
             Err(error) => {
-                tracing::warn!(%error, steps = count, "could not store what was observed; it will be learned again from the next request");
-                self.unsaved.fetch_add(count, Ordering::Relaxed);
+                tracing::warn!(%error, "could not store what was observed; it will be learned again from the next request");
+                self.unsaved.fetch_add(1, Ordering::Relaxed);
                 let mut directory = lock(&self.directory);
-                records.iter().flatten().for_each(|record| directory.unload(&record.conversation));
+                records.iter().for_each(|record| directory.unload(&record.conversation));
             }
         }
     }

@@ -13,6 +13,7 @@ pub use timeline::{Timeline, event};
 use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::{Shared, lock};
+use crate::envelope::Whole;
 use ctx_store::StoreError;
 
 /// A question that could not be answered: what, why, and what to do.
@@ -97,11 +98,19 @@ impl Composer {
     pub fn compose(&self, name: &str) -> Result<Vec<u8>, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        rebuilt(self, &conversation)
+        let whole = rebuilt(self, &conversation)?;
+        match whole.exact {
+            true => Ok(whole.bytes),
+            false => Err(Refusal::new(
+                "credential",
+                "This request carries a credential in its body. Credentials are never stored, so its exact bytes cannot be shown.",
+                "`ctx show` shows the rest of it.",
+            )),
+        }
     }
 }
 
-fn rebuilt(composer: &Composer, conversation: &Conversation) -> Result<Vec<u8>, Refusal> {
+fn rebuilt(composer: &Composer, conversation: &Conversation) -> Result<Whole, Refusal> {
     conversation.rebuild(&*composer.store)?.ok_or_else(|| {
         Refusal::new(
             "incomplete",

@@ -62,7 +62,7 @@ impl Composer {
         let unknown = || unknown(&conversation, &turns, id);
         let address: Address = id.parse().map_err(|_| unknown())?;
         match &address {
-            Address::System | Address::Tools | Address::Tool(_) => {
+            Address::System | Address::SystemBlock(_) | Address::Tools | Address::Tool(_) => {
                 self.around(&conversation, &address)?.ok_or_else(unknown)
             }
             Address::Turn(turn)
@@ -121,11 +121,12 @@ impl Composer {
 
     /// System blocks and tool definitions.
     fn around(&self, conversation: &Conversation, address: &Address) -> Result<Option<Shown>, Refusal> {
-        let bytes = rebuilt(self, conversation)?;
+        let bytes = rebuilt(self, conversation)?.bytes;
         let Ok(request) = request::parse(&bytes) else { return Ok(None) };
         let envelope = envelope::read(&bytes, &request);
         let (kind, pieces): (&str, Vec<Piece>) = match address {
             Address::System => ("system", envelope.system),
+            Address::SystemBlock(index) => ("system", envelope.system.into_iter().skip(*index).take(1).collect()),
             Address::Tool(name) => {
                 ("tool", envelope.tools.unwrap_or_default().into_iter().filter(|tool| *tool.name == **name).collect())
             }
@@ -141,6 +142,7 @@ impl Composer {
         };
         let block = |(index, piece): (usize, &Piece)| {
             let raw = raw(&bytes[piece.at.clone()]);
+            let index = if let Address::SystemBlock(chosen) = address { *chosen } else { index };
             let id = if kind == "system" { format!("system#{index}") } else { format!("tools/{}", piece.name) };
             let text = value(raw.as_deref()).and_then(|value| {
                 let field = if kind == "system" { &value["text"] } else { &value["description"] };
@@ -252,18 +254,28 @@ fn block(
     text: &[u8],
     tool: Option<&str>,
 ) -> BlockView {
-    let raw = raw(text.get(facts.at.start as usize..facts.at.end as usize).unwrap_or_default());
+    let raw = raw(at_of(text, facts));
     let value = value(raw.as_deref());
     BlockView {
         id: format!("{message}.{at}"),
         kind: facts.kind.name().into(),
         tokens: conversation.calibration.tokens(tokens::of_block(facts)),
-        text: value.as_ref().map(|value| readable(facts.kind, value)).unwrap_or_default(),
+        text: match &value {
+            Some(value) => readable(facts.kind, value),
+            None if text.is_empty() => "(this part is not stored)".to_owned(),
+            // A lone surrogate, say: not text for a strict reader, but still worth reading.
+            None => ctx_wire::json::decode(at_of(text, facts)).into_owned(),
+        },
         tool: tool.map(str::to_owned),
         tool_use_id: facts.tool_use_id.as_deref().map(str::to_owned),
         is_error: value.is_some_and(|value| value["is_error"] == true),
         raw,
     }
+}
+
+/// The bytes of a block in its message.
+fn at_of<'a>(text: &'a [u8], facts: &Block) -> &'a [u8] {
+    text.get(facts.at.start as usize..facts.at.end as usize).unwrap_or_default()
 }
 
 fn raw(bytes: &[u8]) -> Option<Box<RawValue>> {
@@ -311,6 +323,6 @@ fn unknown(conversation: &Conversation, turns: &[Frame], id: &str) -> Refusal {
     Refusal::new(
         "unknown-id",
         format!("Nothing is called `{id}` in conversation {}.", conversation.id),
-        suggest(&near, "`ctx list --steps` shows all ids."),
+        suggest(&near, "`ctx list --steps` shows frames and steps, `ctx show` of one its messages and blocks."),
     )
 }

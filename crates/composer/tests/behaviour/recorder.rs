@@ -180,6 +180,28 @@ fn what_cannot_be_read_is_counted_and_nothing_else() {
 }
 
 #[test]
+fn a_body_that_does_not_end_is_let_go() {
+    let house = House::on(Arc::new(Moody::new()));
+    let recorder = start(&house);
+    let session = Session::new(5).lean();
+    let large = Bytes::from(vec![0; 40 * 1024 * 1024]);
+    let (mut request, _response) = recorder.exchange(hints(&session.headers()), None);
+    for _ in 0..6 {
+        request.chunk(&large);
+    }
+    assert!(recorder.load().queued_bytes >= 240 * 1024 * 1024, "a body that still arrives takes room");
+    for _ in 0..10 {
+        request.chunk(&large);
+    }
+    recorder.settle(LONG);
+    let load = recorder.load();
+    assert_eq!((load.queued_bytes, load.dropped), (0, 1));
+    request.end(true);
+    recorder.settle(LONG);
+    assert_eq!(recorder.load().unreadable, 0, "nothing is looked at that is not whole");
+}
+
+#[test]
 fn when_nobody_looks_copies_are_dropped_and_counted_and_nobody_waits() {
     let store = Arc::new(Moody::new());
     let house = House::on(store.clone());

@@ -100,7 +100,7 @@ fn refused(refusal: Refusal) -> ControlError {
     let status = match refusal.code {
         "unknown-conversation" | "no-conversation" | "unknown-id" => StatusCode::NOT_FOUND,
         "ambiguous-conversation" => StatusCode::BAD_REQUEST,
-        "incomplete" => StatusCode::CONFLICT,
+        "incomplete" | "credential" => StatusCode::CONFLICT,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     ControlError::new(status, refusal.code, refusal.message, refusal.hint)
