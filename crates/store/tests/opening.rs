@@ -48,6 +48,18 @@ fn closing_leaves_nothing_beside_the_file() {
 }
 
 #[test]
+fn a_checkpoint_empties_the_log_though_the_store_stays_open() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = kept(folder.path());
+    store.last_seq().expect("a reader that rests");
+    let log = folder.path().join("ctx.db-wal");
+    let length = || fs::metadata(&log).map_or(0, |log| log.len());
+    assert!(length() > 0);
+    store.checkpoint().expect("done");
+    assert_eq!(length(), 0);
+}
+
+#[test]
 fn a_second_daemon_is_refused_and_told_who_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let store = kept(folder.path());
