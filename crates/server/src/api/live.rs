@@ -10,7 +10,8 @@ use axum::extract::{Query, State};
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use ctx_composer::view::event;
-use http::{HeaderMap, header};
+use ctx_composer::{Composer, Refusal};
+use http::{HeaderMap, StatusCode, header};
 use http_body::Frame;
 use serde::Deserialize;
 use tokio::sync::mpsc::{self, Receiver};
@@ -21,8 +22,9 @@ use crate::rooms::ControlError;
 
 /// Events that wait for a slow reader; one that falls further behind must connect again.
 const WAITING: usize = 1024;
-/// Events that a reader may catch up on.
-const CATCH_UP: usize = 10_000;
+/// Records that are read at once while a reader catches up, and how often at most.
+const PAGE: usize = 10_000;
+const PAGES: usize = 20;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Deserialize)]
@@ -43,17 +45,59 @@ pub async fn events(
         None => !send.is_closed(),
     });
     // Listening began first, so nothing falls between what is read here and what comes.
-    let missed = match after {
-        Some(after) => api.ask(move |composer| Ok(composer.store().log(after, CATCH_UP)?)).await?.records,
-        None => Vec::new(),
+    let (sent, missed) = match after {
+        Some(after) => {
+            api.ask(move |composer| catch_up(after, |after| page(composer, after))).await?.ok_or_else(too_far_behind)?
+        }
+        None => (0, Vec::new()),
     };
-    let sent = missed.last().map_or(0, |record| record.seq);
-    let missed: Vec<u8> =
-        missed.iter().filter_map(|record| event(record).map(|event| line(record.seq, &event))).flatten().collect();
     let mut beats = interval(KEEP_ALIVE);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let stream = Stream { first: Some([b": ok\n\n".to_vec(), missed].concat().into()), sent, receive, beats };
     Ok(([(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")], Body::new(stream)))
+}
+
+/// A stretch of the log.
+struct Page {
+    /// Records in it, sound or not.
+    count: usize,
+    /// The last record's number.
+    last: Option<u64>,
+    lines: Vec<u8>,
+}
+
+fn page(composer: &Composer, after: u64) -> Result<Page, Refusal> {
+    let found = composer.store().log(after, PAGE)?;
+    let sound = found.records.last().map(|record| record.seq);
+    let last = sound.max(found.skipped.last().map(|skipped| skipped.seq));
+    let lines = found.records.iter().filter_map(|record| Some(line(record.seq, &event(record)?))).flatten().collect();
+    Ok(Page { count: found.records.len() + found.skipped.len(), last, lines })
+}
+
+/// The lines of everything after this number, and the last number that was read. `None`: it is too much.
+fn catch_up(
+    mut after: u64,
+    mut read: impl FnMut(u64) -> Result<Page, Refusal>,
+) -> Result<Option<(u64, Vec<u8>)>, Refusal> {
+    let mut lines = Vec::new();
+    for _ in 0..PAGES {
+        let page = read(after)?;
+        after = page.last.unwrap_or(after);
+        lines.extend(page.lines);
+        if page.count < PAGE {
+            return Ok(Some((after, lines)));
+        }
+    }
+    Ok(None)
+}
+
+fn too_far_behind() -> ControlError {
+    ControlError::new(
+        StatusCode::GONE,
+        "too-far-behind",
+        format!("More than {} records have come since then, too many to send as events.", PAGE * PAGES - 1),
+        "Read what happened with `ctx timeline`, and watch from now on.",
+    )
 }
 
 fn line(seq: u64, event: &serde_json::Value) -> Vec<u8> {
@@ -91,5 +135,39 @@ impl http_body::Body for Stream {
         }
         // A quiet line would look dead, and a reader that left would never be noticed.
         self.beats.poll_tick(context).map(|_| Some(Ok(Frame::data(Bytes::from_static(b": still here\n\n")))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A log of so many records, each with a line of one byte.
+    fn log_of(records: u64) -> impl FnMut(u64) -> Result<Page, Refusal> {
+        move |after| {
+            let count = records.saturating_sub(after).min(PAGE as u64);
+            let last = (count > 0).then_some(after + count);
+            Ok(Page { count: count as usize, last, lines: vec![b'.'; count as usize] })
+        }
+    }
+
+    fn caught_up(records: u64, after: u64) -> Option<(u64, usize)> {
+        let outcome = catch_up(after, log_of(records)).unwrap_or_default();
+        outcome.map(|(last, lines)| (last, lines.len()))
+    }
+
+    #[test]
+    fn a_reader_catches_up_on_everything_however_many_pages_it_takes() {
+        assert_eq!(caught_up(0, 0), Some((0, 0)));
+        assert_eq!(caught_up(7, 7), Some((7, 0)));
+        assert_eq!(caught_up(35_000, 5), Some((35_000, 34_995)));
+        assert_eq!(caught_up(20_000, 0), Some((20_000, 20_000)), "a page that is just full");
+    }
+
+    #[test]
+    fn a_reader_that_is_too_far_behind_is_refused_instead_of_missing_something() {
+        let most = (PAGE * PAGES) as u64 - 1;
+        assert_eq!(caught_up(most, 0), Some((most, most as usize)));
+        assert_eq!(caught_up(most + 1, 0), None);
     }
 }
