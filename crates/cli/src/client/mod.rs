@@ -52,6 +52,12 @@ impl Client {
         self.ask(Method::GET, path, Bytes::new())
     }
 
+    /// The whole id of the conversation that is meant by this name.
+    pub fn resolve(&self, name: &str) -> Result<String, Failure> {
+        let answer: serde_json::Value = understood(&self.get(&of_conversation(name, "timeline?limit=1"))?)?;
+        Ok(answer["conversation"].as_str().unwrap_or(name).to_owned())
+    }
+
     pub fn post(&self, path: &str, body: &serde_json::Value) -> Result<Bytes, Failure> {
         self.ask(Method::POST, path, Bytes::from(body.to_string()))
     }

@@ -31,7 +31,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let client = context.client()?;
     // Also sees to it that a link is only given to a daemon that is there.
     let status = client.status()?;
-    let link = client.page_link(arguments.conversation.as_deref());
+    let conversation = arguments.conversation.as_deref().map(|name| client.resolve(name)).transpose()?;
+    let link = client.page_link(conversation.as_deref());
     if arguments.format.json {
         context.output.json(json!({ "link": link }).to_string().as_bytes())?;
     } else {

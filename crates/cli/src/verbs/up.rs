@@ -62,6 +62,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         if arguments.background {
             // Whatever folder it was started from can be removed or unmounted.
             let _ = std::env::set_current_dir(home.path());
+            tracing::info!(%listen, %upstream, home = %home.path().display(), "the daemon is up");
         } else {
             let words = greeting(
                 &callable(listen).to_string(),
@@ -70,8 +71,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
                 &context.output.paint,
             );
             context.output.print(&words)?;
+            tracing::debug!(%listen, %upstream, home = %home.path().display(), "the daemon is up");
         }
-        tracing::info!(%listen, %upstream, home = %home.path().display(), "the daemon is up");
         daemon
             .run(stop.received())
             .await

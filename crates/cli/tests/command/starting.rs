@@ -112,6 +112,8 @@ fn it_says_where_it_listens_and_what_to_do_next() {
     let link = format!("http://{}/ui/?token={}", up.listen, token.trim());
     assert!(greeting.contains(&link), "{greeting}");
     assert_eq!(place.run(&["ui"]).ok().out.trim(), link);
+    let ran = place.run(&["ui", "--conv", "zzz"]).refused();
+    assert!(ran.err.contains("`zzz`"), "an id is looked up as everywhere: {ran:?}");
     assert!(!up.log().contains(token.trim()), "the log holds no token");
 }
 
