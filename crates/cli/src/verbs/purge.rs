@@ -1,6 +1,8 @@
 //! `ctx purge`: forgets conversations for good. A running daemon does it; without one it is done on the store.
 
+use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,11 +11,11 @@ use ctx_composer::Composer;
 use ctx_composer::view::{ConversationView, Conversations};
 use ctx_store::{SqliteStore, StoreError};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::background;
-use crate::client::{Client, of_conversation, understood};
+use crate::client::{Client, understood};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{text, words};
@@ -45,7 +47,7 @@ struct Which {
     /// Those without any activity for so many days
     #[arg(long, value_name = "DAYS")]
     older_than: Option<u64>,
-    /// All of them
+    /// All of them, and the files of a damaged store that were moved aside
     #[arg(long)]
     all: bool,
 }
@@ -57,28 +59,59 @@ struct Purged {
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let purged = match Keeper::find(context)? {
-        None => Purged::default(),
-        Some(keeper) => {
-            let chosen = keeper.choose(&arguments.which, ctx_composer::now())?;
-            // `--all` also takes what no listing shows, so it is done even if there seems to be nothing.
-            let has_work = !chosen.is_empty() || arguments.which.all;
-            if has_work && !arguments.yes && !confirmed(&chosen, arguments.which.all)? {
-                return Err(Failure::new("not-confirmed", "nothing was purged"));
-            }
-            if has_work { keeper.purge(&chosen, arguments.which.all)? } else { Purged::default() }
-        }
+    let all = arguments.which.all;
+    let keeper = Keeper::find(context)?;
+    let chosen = match &keeper {
+        Some(keeper) => keeper.choose(&arguments.which, ctx_composer::now())?,
+        None => Vec::new(),
     };
-    if arguments.format.json {
-        let answer = json!({ "conversations": purged.conversations, "bytes_freed": purged.bytes_freed });
-        context.output.json(answer.to_string().as_bytes())?;
-    } else if purged.conversations == 0 {
-        context.output.print("There was nothing to purge.\n")?;
-    } else {
-        let number = words::plural(purged.conversations, "conversation");
-        context.output.print(&format!("Purged {number} ({}).\n", words::bytes(purged.bytes_freed)))?;
+    // Files that were moved aside as damaged hold whole conversations, of which nobody knows which.
+    let aside = if all { SqliteStore::moved_aside(context.home()?.path()) } else { Vec::new() };
+    // `--all` also takes what no listing shows, so it is done even if there seems to be nothing.
+    let has_work = !chosen.is_empty() || !aside.is_empty() || (all && keeper.is_some());
+    if has_work && !arguments.yes && !confirmed(&chosen, all)? {
+        return Err(Failure::new("not-confirmed", "nothing was purged"));
     }
+    let purged = match keeper.filter(|_| has_work) {
+        Some(keeper) => keeper.purge(&chosen, all)?,
+        None => Purged::default(),
+    };
+    let removed = remove(&aside)?;
+    if arguments.format.json {
+        let answer = json!({
+            "conversations": purged.conversations,
+            "bytes_freed": purged.bytes_freed + removed,
+            "damaged_files": aside.len(),
+        });
+        context.output.json(answer.to_string().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut said = String::new();
+    if purged.conversations > 0 {
+        let number = words::plural(purged.conversations, "conversation");
+        said.push_str(&format!("Purged {number} ({}).\n", words::bytes(purged.bytes_freed)));
+    }
+    if !aside.is_empty() {
+        let number = words::plural(aside.len() as u64, "file");
+        let bytes = words::bytes(removed);
+        said.push_str(&format!("Removed {number} of a damaged store that lay aside ({bytes}).\n"));
+    }
+    context.output.print(if said.is_empty() { "There was nothing to purge.\n" } else { &said })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Removes these files and tells how many bytes they had.
+fn remove(paths: &[PathBuf]) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for path in paths {
+        let length = fs::metadata(path).map_or(0, |file| file.len());
+        match fs::remove_file(path) {
+            Ok(()) => bytes += length,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Failure::file("remove", path, &error)),
+        }
+    }
+    Ok(bytes)
 }
 
 /// Whoever keeps the conversations right now.
@@ -120,10 +153,7 @@ impl Keeper {
 
     fn resolve(&self, name: &str) -> Result<String, Failure> {
         match self {
-            Self::Daemon(client) => {
-                let answer: Value = understood(&client.get(&of_conversation(name, "timeline?limit=1"))?)?;
-                Ok(answer["conversation"].as_str().unwrap_or(name).to_owned())
-            }
+            Self::Daemon(client) => client.resolve(name),
             Self::Store(composer) => Ok(composer.resolve(name)?),
         }
     }

@@ -1,6 +1,6 @@
 //! `ctx purge`: through the daemon and without one.
 
-use crate::place::{Place, Up, asking, provider};
+use crate::place::{Place, Up, asking, closed_port, provider};
 
 /// Two conversations; the ids, the newest first.
 fn two_conversations(place: &Place, up: &Up) -> Vec<String> {
@@ -45,6 +45,30 @@ fn without_a_daemon_it_is_done_on_the_store() {
     place.run(&["purge", "--all", "--yes"]).ok();
     let _up = place.up(&provider.url());
     assert!(ids(&place).is_empty());
+}
+
+#[test]
+fn purging_all_also_removes_what_was_moved_aside_as_damaged() {
+    let place = Place::new();
+    let file = |name: &str| place.home().join(name);
+    let upstream = format!("http://{}", closed_port());
+    drop(place.up(&upstream));
+    let lay_aside = || {
+        for name in ["ctx.db.damaged-1", "ctx.db.damaged-1-wal"] {
+            std::fs::write(file(name), "words of a conversation").expect("written");
+        }
+    };
+    for with_daemon in [true, false] {
+        lay_aside();
+        let _up = with_daemon.then(|| place.up(&upstream));
+        place.run(&["purge", "--older-than", "0", "--yes"]).ok();
+        assert!(file("ctx.db.damaged-1").exists(), "only --all means it");
+        place.run(&["purge", "--all"]).refused();
+        let ran = place.run(&["purge", "--all", "--yes"]).ok();
+        assert_eq!(ran.out, "Removed 2 files of a damaged store that lay aside (46 bytes).\n");
+        assert!(!file("ctx.db.damaged-1").exists() && !file("ctx.db.damaged-1-wal").exists());
+        assert!(file("ctx.db").exists() && file("token").exists());
+    }
 }
 
 #[test]
