@@ -82,6 +82,31 @@ fn without_a_word_of_consent_nothing_is_purged() {
 }
 
 #[test]
+fn a_wish_that_says_it_in_two_ways_is_refused() {
+    use std::io::{Read, Write};
+    let (place, provider) = (Place::new(), provider());
+    let up = place.up(&provider.url());
+    let all = two_conversations(&place, &up);
+    let token = std::fs::read_to_string(place.home().join("token")).expect("a token");
+    for other in ["\"all\":true", "\"older_than_days\":0"] {
+        let body = format!("{{\"conversations\":[\"{}\"],{other}}}", all[0]);
+        let head = format!(
+            "POST /control/v1/purge HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            up.listen,
+            token.trim(),
+            body.len()
+        );
+        let mut socket = std::net::TcpStream::connect(up.listen).expect("connected");
+        socket.write_all(format!("{head}{body}").as_bytes()).expect("sent");
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("exclude each other"), "{answer}");
+    }
+    assert_eq!(ids(&place), all);
+}
+
+#[test]
 fn an_id_that_is_not_known_purges_nothing() {
     let (place, provider) = (Place::new(), provider());
     let up = place.up(&provider.url());

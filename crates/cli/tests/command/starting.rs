@@ -69,6 +69,19 @@ fn a_port_taken_by_another_daemon_is_told_as_such() {
     assert!(ran.err.contains("taken by another ctx daemon"), "{ran:?}");
 }
 
+#[test]
+fn an_upstream_that_is_the_daemon_itself_is_refused() {
+    let place = Place::new();
+    let address = closed_port().to_string();
+    for verb in [&["up"][..], &["run"]] {
+        let upstream = format!("http://{address}");
+        let rest: &[&str] = if verb == ["run"] { &["--", "true"] } else { &[] };
+        let ran = place.run(&[verb, &["--listen", &address, "--upstream", &upstream], rest].concat()).refused();
+        assert!(ran.err.contains("is this daemon itself") && ran.err.contains("hint: give the provider's"), "{ran:?}");
+    }
+    assert!(place.notice().is_none());
+}
+
 #[cfg(unix)]
 #[test]
 fn an_orderly_end_leaves_everything_in_the_one_file() {
