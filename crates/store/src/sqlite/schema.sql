@@ -23,7 +23,7 @@ CREATE TABLE records (
     version      INTEGER NOT NULL,
     uses         BLOB NOT NULL,         -- blob ids as runs, see encode.rs
     checksum     INTEGER NOT NULL,      -- 8 bytes of blake3 over what it says
-    codec        INTEGER NOT NULL,      -- 0 as it is, 1 zstd
+    codec        INTEGER NOT NULL,      -- 0 as it is, 1 zstd with the primer of encode.rs
     size         INTEGER,               -- of the unpacked body, when packed
     body         BLOB NOT NULL
 ) STRICT;

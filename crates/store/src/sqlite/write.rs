@@ -5,15 +5,12 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::{Connection, TransactionBehavior, params};
 use zstd::bulk::Compressor;
 
-use super::encode::{encode_uses, pack};
+use super::encode::{compressor, encode_uses, pack};
 use super::log::record_checksum;
 use super::open::PAGE_BYTES;
 use super::read::{conversation_id, find_blob, last_seq, note_checksum};
 use crate::model::{NewRecord, Note, Step};
 use crate::{Hash, StoreError};
-
-/// Fast enough to keep up with any agent; higher levels gain little on JSON text.
-const COMPRESSION_LEVEL: i32 = 1;
 
 /// Thirty-two pieces fill a page but for a few bytes.
 const PIECE_BYTES: usize = 500;
@@ -45,7 +42,7 @@ impl Writer {
     pub fn new(connection: Connection) -> Result<Self, StoreError> {
         Ok(Self {
             connection,
-            compressor: Compressor::new(COMPRESSION_LEVEL).map_err(StoreError::Compression)?,
+            compressor: compressor().map_err(StoreError::Compression)?,
             conversations: HashMap::new(),
             next: None,
             synchronous: None,
