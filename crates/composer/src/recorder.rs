@@ -42,9 +42,9 @@ enum Event {
         encoding: Option<Box<str>>,
         after: Duration,
     },
-    Chunk {
+    Chunks {
         exchange: u64,
-        chunk: Bytes,
+        chunks: Vec<Bytes>,
     },
     End {
         exchange: u64,
@@ -88,7 +88,10 @@ impl Recorder {
         let (events, queue) = channel();
         let gauges = Arc::new(Gauges::default());
         let work = Work { composer: composer.clone(), gauges: gauges.clone(), open: HashMap::new() };
-        std::thread::Builder::new().name("ctx-recorder".into()).spawn(move || work.run(&queue))?;
+        std::thread::Builder::new().name("ctx-recorder".into()).spawn(move || {
+            step_back();
+            work.run(&queue);
+        })?;
         Ok(Recorder { events, gauges, composer })
     }
 
@@ -104,7 +107,16 @@ impl Recorder {
             chunks: Vec::new(),
             at: now(),
         };
-        let response = ResponseCopy { recorder: self.clone(), exchange, started, lost: false, ended: false };
+        let response = ResponseCopy {
+            recorder: self.clone(),
+            exchange,
+            started,
+            head: None,
+            chunks: Vec::new(),
+            kept: 0,
+            lost: false,
+            ended: false,
+        };
         (request, response)
     }
 
@@ -203,38 +215,61 @@ impl Drop for RequestCopy {
     }
 }
 
-/// Sees a response pass.
+/// Collects a response while it passes. What came is handed over in large pieces and at the end: waking the
+/// recorder for each event of a stream would cost more than the event.
 pub struct ResponseCopy {
     recorder: Recorder,
     exchange: u64,
     started: Instant,
+    head: Option<Event>,
+    chunks: Vec<Bytes>,
+    kept: u64,
     lost: bool,
     ended: bool,
 }
 
+/// As much of a response is kept before it is handed over.
+const PIECE: u64 = 32 * 1024;
+
 impl ResponseCopy {
     pub fn head(&mut self, status: u16, content_type: Option<&str>, encoding: Option<&str>) {
-        let event = Event::Head {
+        self.head = Some(Event::Head {
             exchange: self.exchange,
             status,
             content_type: content_type.map(Into::into),
             encoding: encoding.map(Into::into),
             after: self.started.elapsed(),
-        };
-        self.recorder.send(event);
+        });
     }
 
     pub fn chunk(&mut self, chunk: &Bytes) {
-        if !self.lost {
-            // With a piece missing the rest makes no sense.
-            self.lost = !self.recorder.gauges.make_room(cost(chunk))
-                || !self.recorder.send(Event::Chunk { exchange: self.exchange, chunk: chunk.clone() });
+        // With a piece missing the rest makes no sense.
+        self.lost = self.lost || !self.recorder.gauges.make_room(cost(chunk));
+        if self.lost {
+            return;
+        }
+        self.chunks.push(chunk.clone());
+        self.kept += cost(chunk);
+        if self.kept >= PIECE {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        if let Some(head) = self.head.take() {
+            self.recorder.send(head);
+        }
+        if !self.chunks.is_empty() {
+            self.kept = 0;
+            let chunks = std::mem::take(&mut self.chunks);
+            self.recorder.send(Event::Chunks { exchange: self.exchange, chunks });
         }
     }
 
     /// `None`: there was no answer.
     pub fn end(&mut self, ending: Option<Ending>) {
         if !std::mem::replace(&mut self.ended, true) {
+            self.hand_over();
             let after = self.started.elapsed();
             self.recorder.send(Event::End { exchange: self.exchange, ending, after, lost: self.lost });
         }
@@ -318,9 +353,9 @@ impl Work {
                 }
                 open.first_byte = Some(after);
             }
-            Event::Chunk { exchange, chunk } => {
+            Event::Chunks { exchange, chunks } => {
                 if let Some(tap) = self.open.get_mut(&exchange).and_then(|open| open.tap.as_mut()) {
-                    tap.feed(&chunk);
+                    chunks.iter().for_each(|chunk| tap.feed(chunk));
                 }
             }
             Event::End { exchange, ending, after, lost } => {
@@ -360,6 +395,15 @@ impl Work {
     }
 }
 
+/// Lets the calling thread work only when nobody else wants the processor: what has already left is not
+/// worth delaying what is about to.
+pub(crate) fn step_back() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, 19) {
+        tracing::debug!(%error, "cannot step back behind the proxy");
+    }
+}
+
 /// What keeping a copy of a chunk costs; many small ones are not free.
 fn cost(chunk: &Bytes) -> u64 {
     EVENT + chunk.len() as u64
@@ -373,8 +417,7 @@ impl Event {
     /// The room that its copies take.
     fn bytes(&self) -> u64 {
         match self {
-            Event::Request { chunks, .. } => cost_of_all(chunks),
-            Event::Chunk { chunk, .. } => cost(chunk),
+            Event::Request { chunks, .. } | Event::Chunks { chunks, .. } => cost_of_all(chunks),
             _ => 0,
         }
     }

@@ -41,7 +41,10 @@ impl Writer {
         let waiting: Arc<AtomicU64> = Arc::default();
         let work =
             Work { store, directory, listeners: listeners.clone(), unsaved: unsaved.clone(), waiting: waiting.clone() };
-        let started = std::thread::Builder::new().name("ctx-writer".into()).spawn(move || work.run(&queue));
+        let started = std::thread::Builder::new().name("ctx-writer".into()).spawn(move || {
+            crate::recorder::step_back();
+            work.run(&queue);
+        });
         if let Err(error) = started {
             tracing::error!(%error, "cannot start the writer; nothing will be stored");
         }
