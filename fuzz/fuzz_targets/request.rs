@@ -7,6 +7,7 @@
 use ctx_wire::anthropic::request::{self, Body, Request, Unreadable};
 use ctx_wire::anthropic::{dress, envelope, message};
 use libfuzzer_sys::fuzz_target;
+use std::sync::Arc;
 
 const BETWEEN: u8 = 0xff;
 
@@ -23,7 +24,8 @@ fuzz_target!(|input: &[u8]| {
     }
     if let Some(before) = before.and_then(|before| Body::parse(before.to_vec()).ok()) {
         let (first, second) = body.split_at(body.len() / 3);
-        match (before.advance(&[first, second]), alone) {
+        let pieces = Arc::new(vec![first.to_vec().into(), second.to_vec().into()]);
+        match (before.advance(&pieces), alone) {
             (Ok((after, shared)), Ok(request)) => {
                 assert_eq!(after.bytes(), body);
                 assert_eq!(after.request(), &request);

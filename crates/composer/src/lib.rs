@@ -11,6 +11,7 @@ mod conversation;
 mod directory;
 mod envelope;
 pub mod log;
+mod newest;
 pub mod observe;
 pub mod recorder;
 pub mod view;
@@ -25,6 +26,7 @@ pub use view::Refusal;
 use conversation::Conversation;
 use ctx_store::{Hash, NewRecord, Step, Store, StoreError};
 use directory::{Directory, Shared, lock};
+use newest::Newest;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -49,6 +51,7 @@ pub struct Composer {
     store: Arc<dyn Store>,
     directory: Arc<Mutex<Directory>>,
     writer: Writer,
+    newest: Newest,
     nonce: AtomicU64,
     /// One request is looked at at a time, so that records are written in the order they build on
     /// each other. Locks are taken in this order: this one, a conversation, another conversation
@@ -60,7 +63,13 @@ impl Composer {
     pub fn open(store: Arc<dyn Store>) -> Result<Composer, StoreError> {
         let directory = Arc::new(Mutex::new(Directory::open(&*store)?));
         let writer = Writer::start(store.clone(), directory.clone());
-        Ok(Composer { store, directory, writer, nonce: AtomicU64::new(0), observing: Mutex::default() })
+        let (newest, nonce) = (Newest::default(), AtomicU64::new(0));
+        Ok(Composer { store, directory, writer, newest, nonce, observing: Mutex::default() })
+    }
+
+    /// What bodies are compared with while they pass.
+    pub fn newest(&self) -> &Newest {
+        &self.newest
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {

@@ -8,7 +8,6 @@ use crate::directory::lock;
 use crate::log::{self, Arrived, Turn, Version};
 use crate::whose::{Found, Received};
 use crate::{Composer, Problem, card, envelope, record};
-use bytes::Bytes;
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
 use ctx_core::{Class, SlotId};
@@ -17,11 +16,12 @@ use ctx_wire::anthropic::dress::undress;
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::request::Body;
 use ctx_wire::anthropic::{message, words};
+use ctx_wire::pieces::Pieces;
 
 /// A request that was forwarded, complete and decoded.
 pub struct Seen {
     pub hints: Hints,
-    pub chunks: Vec<Bytes>,
+    pub pieces: Pieces,
     pub at: u64,
 }
 
@@ -53,6 +53,7 @@ impl Composer {
             side(&mut conversation, class, &seen, received, &mut step);
         }
         let (id, weight) = (conversation.id.clone(), conversation.weight());
+        self.newest.put(&seen.hints, &conversation);
         // Sent before anybody can see the new state: a reader that settles then finds all of it stored.
         self.write(step);
         drop(conversation);

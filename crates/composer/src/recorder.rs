@@ -1,15 +1,16 @@
 //! Takes passive copies of what passes through the proxy and looks at them on a thread of its own.
 //!
-//! The halves of an exchange are handed to the proxy. Their calls only count references and send:
-//! they never parse, never lock, never wait. When the thread cannot keep up, copies are dropped and
-//! counted; the bytes themselves have long left.
+//! The halves of an exchange are handed to the proxy. Their calls only compare, copy what is new and send:
+//! they never parse and never wait. Nothing of the proxy's own buffers is kept, so it can use them again
+//! at once. When the thread cannot keep up, copies are dropped and counted; the bytes themselves have
+//! long left.
 
 use crate::observe::{Seen, Ticket};
 use crate::{Composer, Timing, now};
-use bytes::Bytes;
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::{Ending, Tap};
 use ctx_wire::encoding::{self, Encoding};
+use ctx_wire::pieces::{Arriving, Pieces, concat};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,15 +21,14 @@ use std::time::{Duration, Instant};
 /// The most bytes that wait to be looked at.
 const QUEUE: u64 = 256 * 1024 * 1024;
 
-/// What waiting costs beside the bytes.
-const EVENT: u64 = 128;
-
 enum Event {
     Request {
         exchange: u64,
         hints: Box<Hints>,
         encoding: Option<Box<str>>,
-        chunks: Vec<Bytes>,
+        pieces: Pieces,
+        /// The room that its copies take.
+        room: u64,
         at: u64,
     },
     /// The request will not be looked at.
@@ -42,9 +42,9 @@ enum Event {
         encoding: Option<Box<str>>,
         after: Duration,
     },
-    Chunks {
+    Part {
         exchange: u64,
-        chunks: Vec<Bytes>,
+        bytes: Vec<u8>,
     },
     End {
         exchange: u64,
@@ -99,12 +99,15 @@ impl Recorder {
     pub fn exchange(&self, hints: Hints, encoding: Option<&str>) -> (RequestCopy, ResponseCopy) {
         let exchange = self.gauges.exchanges.fetch_add(1, Ordering::Relaxed);
         let started = Instant::now();
+        // An encoded body has nothing in common with the one before.
+        let before = if encoding.is_none() { self.composer.newest().get(&hints) } else { None };
         let request = RequestCopy {
             recorder: self.clone(),
             exchange,
             hints: Some(Box::new(hints)),
             encoding: encoding.map(Into::into),
-            chunks: Vec::new(),
+            arriving: before.map_or_else(Arriving::alone, Arriving::after),
+            room: 0,
             at: now(),
         };
         let response = ResponseCopy {
@@ -112,8 +115,7 @@ impl Recorder {
             exchange,
             started,
             head: None,
-            chunks: Vec::new(),
-            kept: 0,
+            kept: Vec::new(),
             lost: false,
             ended: false,
         };
@@ -173,23 +175,26 @@ impl Gauges {
     }
 }
 
-/// Collects a request while it passes.
+/// Collects a request while it passes: what the session has not sent before.
 pub struct RequestCopy {
     recorder: Recorder,
     exchange: u64,
     hints: Option<Box<Hints>>,
     encoding: Option<Box<str>>,
-    chunks: Vec<Bytes>,
+    arriving: Arriving,
+    /// Taken so far.
+    room: u64,
     at: u64,
 }
 
 impl RequestCopy {
-    pub fn chunk(&mut self, chunk: &Bytes) {
+    pub fn chunk(&mut self, chunk: &[u8]) {
         if self.hints.is_none() {
             return;
         }
-        if self.recorder.gauges.make_room(cost(chunk)) {
-            self.chunks.push(chunk.clone());
+        let copied = self.arriving.push(chunk) as u64;
+        if self.recorder.gauges.make_room(copied) {
+            self.room += copied;
         } else {
             self.end(false);
         }
@@ -197,13 +202,13 @@ impl RequestCopy {
 
     /// The last byte has passed, or none will any more.
     pub fn end(&mut self, complete: bool) {
-        let chunks = std::mem::take(&mut self.chunks);
+        let pieces = std::mem::take(&mut self.arriving).finish();
         let Some(hints) = self.hints.take() else { return };
-        let (exchange, at) = (self.exchange, self.at);
+        let (exchange, room, at) = (self.exchange, self.room, self.at);
         if complete {
-            self.recorder.send(Event::Request { exchange, hints, encoding: self.encoding.take(), chunks, at });
+            self.recorder.send(Event::Request { exchange, hints, encoding: self.encoding.take(), pieces, room, at });
         } else {
-            self.recorder.gauges.give_back(cost_of_all(&chunks));
+            self.recorder.gauges.give_back(room);
             self.recorder.send(Event::NoRequest { exchange });
         }
     }
@@ -222,14 +227,13 @@ pub struct ResponseCopy {
     exchange: u64,
     started: Instant,
     head: Option<Event>,
-    chunks: Vec<Bytes>,
-    kept: u64,
+    kept: Vec<u8>,
     lost: bool,
     ended: bool,
 }
 
 /// As much of a response is kept before it is handed over.
-const PIECE: u64 = 32 * 1024;
+const PART: usize = 32 * 1024;
 
 impl ResponseCopy {
     pub fn head(&mut self, status: u16, content_type: Option<&str>, encoding: Option<&str>) {
@@ -242,15 +246,14 @@ impl ResponseCopy {
         });
     }
 
-    pub fn chunk(&mut self, chunk: &Bytes) {
+    pub fn chunk(&mut self, chunk: &[u8]) {
         // With a piece missing the rest makes no sense.
-        self.lost = self.lost || !self.recorder.gauges.make_room(cost(chunk));
+        self.lost = self.lost || !self.recorder.gauges.make_room(chunk.len() as u64);
         if self.lost {
             return;
         }
-        self.chunks.push(chunk.clone());
-        self.kept += cost(chunk);
-        if self.kept >= PIECE {
+        self.kept.extend_from_slice(chunk);
+        if self.kept.len() >= PART {
             self.hand_over();
         }
     }
@@ -259,10 +262,9 @@ impl ResponseCopy {
         if let Some(head) = self.head.take() {
             self.recorder.send(head);
         }
-        if !self.chunks.is_empty() {
-            self.kept = 0;
-            let chunks = std::mem::take(&mut self.chunks);
-            self.recorder.send(Event::Chunks { exchange: self.exchange, chunks });
+        if !self.kept.is_empty() {
+            let bytes = std::mem::take(&mut self.kept);
+            self.recorder.send(Event::Part { exchange: self.exchange, bytes });
         }
     }
 
@@ -323,15 +325,18 @@ impl Work {
                 self.composer.start_over();
             }
             self.gauges.leave(bytes);
+            // A kernel that preempts lazily lets a thread that never asks it for anything run to the next tick,
+            // whoever waits for the processor.
+            std::thread::yield_now();
         }
     }
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Request { exchange, hints, encoding, chunks, at } => {
+            Event::Request { exchange, hints, encoding, pieces, at, .. } => {
                 self.open.entry(exchange).or_default().asked = Asked::Nothing;
-                let ticket = decoded(encoding.as_deref(), chunks)
-                    .and_then(|chunks| self.composer.observe(Seen { hints: *hints, chunks, at }));
+                let ticket = decoded(encoding.as_deref(), pieces)
+                    .and_then(|pieces| self.composer.observe(Seen { hints: *hints, pieces, at }));
                 match ticket {
                     Ok(Some(ticket)) => self.open.entry(exchange).or_default().asked = Asked::Turn(ticket),
                     Ok(None) => {}
@@ -353,9 +358,9 @@ impl Work {
                 }
                 open.first_byte = Some(after);
             }
-            Event::Chunks { exchange, chunks } => {
+            Event::Part { exchange, bytes } => {
                 if let Some(tap) = self.open.get_mut(&exchange).and_then(|open| open.tap.as_mut()) {
-                    chunks.iter().for_each(|chunk| tap.feed(chunk));
+                    tap.feed(&bytes);
                 }
             }
             Event::End { exchange, ending, after, lost } => {
@@ -404,32 +409,24 @@ pub(crate) fn step_back() {
     }
 }
 
-/// What keeping a copy of a chunk costs; many small ones are not free.
-fn cost(chunk: &Bytes) -> u64 {
-    EVENT + chunk.len() as u64
-}
-
-fn cost_of_all(chunks: &[Bytes]) -> u64 {
-    chunks.iter().map(cost).sum()
-}
-
 impl Event {
     /// The room that its copies take.
     fn bytes(&self) -> u64 {
         match self {
-            Event::Request { chunks, .. } | Event::Chunks { chunks, .. } => cost_of_all(chunks),
+            Event::Request { room, .. } => *room,
+            Event::Part { bytes, .. } => bytes.len() as u64,
             _ => 0,
         }
     }
 }
 
-fn decoded(encoding: Option<&str>, chunks: Vec<Bytes>) -> Result<Vec<Bytes>, crate::Problem> {
+fn decoded(encoding: Option<&str>, pieces: Pieces) -> Result<Pieces, crate::Problem> {
     let encodings = Encoding::parse(encoding.unwrap_or_default())?;
     if encodings.is_empty() {
-        return Ok(chunks);
+        return Ok(pieces);
     }
-    let whole = ctx_wire::anthropic::request::concat(&chunks);
-    Ok(vec![Bytes::from(encoding::decode_all(&encodings, &whole, encoding::DECODED_LIMIT)?)])
+    let whole = encoding::decode_all(&encodings, &concat(&pieces), encoding::DECODED_LIMIT)?;
+    Ok(Arc::new(vec![whole.into()]))
 }
 
 #[cfg(test)]
@@ -447,20 +444,20 @@ mod tests {
 
     #[test]
     fn nothing_is_remembered_of_an_exchange_that_is_over() {
-        let body = Bytes::from_static(br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#);
-        let noise = Bytes::from_static(b"?");
+        let body: &[u8] = br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
+        let noise: &[u8] = b"?";
         // In which order the halves end, whether the request is whole and readable, whether a head came.
         for case in 0..16u32 {
             let [request_first, complete, readable, head] = [1, 2, 4, 8].map(|bit| case & bit != 0);
             let (recorder, mut work, queue) = by_hand();
             let (mut request, mut response) = recorder.exchange(Hints::default(), None);
-            request.chunk(if readable { &body } else { &noise });
+            request.chunk(if readable { body } else { noise });
             if request_first {
                 request.end(complete);
             }
             if head {
                 response.head(200, None, None);
-                response.chunk(&body);
+                response.chunk(body);
             }
             response.end(head.then_some(Ending::Complete));
             drop((request, response));

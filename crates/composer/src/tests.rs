@@ -5,7 +5,6 @@
 mod stores;
 
 use super::*;
-use bytes::Bytes;
 use ctx_wire::anthropic::identify::Hints;
 use std::sync::Barrier;
 use stores::Moody;
@@ -20,7 +19,7 @@ fn body(turns: usize) -> Vec<u8> {
 fn see(composer: &Composer, session: &str, turns: usize) -> String {
     let headers = [("x-claude-code-session-id", session), ("x-claude-code-request-class", "main")];
     let hints = Hints::read(|name| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value));
-    let seen = Seen { hints, chunks: vec![Bytes::from(body(turns))], at: turns as u64 };
+    let seen = Seen { hints, pieces: Arc::new(vec![body(turns).into()]), at: turns as u64 };
     composer.observe(seen).expect("readable").expect("a conversation").conversation
 }
 

@@ -8,7 +8,6 @@ use crate::directory::{Beginning, Shared, lock};
 use crate::log::Opened;
 use crate::observe::Seen;
 use crate::{Composer, Problem};
-use bytes::Bytes;
 use ctx_core::Class;
 use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
@@ -16,7 +15,8 @@ use ctx_store::Hash;
 use ctx_wire::anthropic::envelope::{self, Envelope};
 use ctx_wire::anthropic::identify::{self, Hints, Tail};
 use ctx_wire::anthropic::message;
-use ctx_wire::anthropic::request::{Body, concat};
+use ctx_wire::anthropic::request::Body;
+use ctx_wire::pieces::Pieces;
 use std::sync::Arc;
 
 /// How many conversations that begin alike are looked at.
@@ -65,14 +65,14 @@ impl Composer {
     fn nearest(&self, seen: &Seen) -> Result<Option<(Shared, Received, Option<String>)>, Problem> {
         if let Some(session) = &seen.hints.session {
             let shared = self.of_session(session, seen.hints.agent.as_deref(), &seen.hints)?;
-            let received = receive(&mut lock(&shared), &seen.chunks)?;
+            let received = receive(&mut lock(&shared), &seen.pieces)?;
             return Ok(Some((shared, received, None)));
         }
         let (body, envelope) = match self.compare(seen)? {
             Compared::GoesOn(shared, received) => return Ok(Some((shared, received, None))),
             Compared::Read(body, envelope) => (body, envelope),
             Compared::Unlike => {
-                let body = Body::parse(concat(&seen.chunks))?;
+                let body = Body::read(&seen.pieces)?;
                 let envelope = Arc::new(envelope::read(body.bytes(), body.request()));
                 (body, envelope)
             }
@@ -140,7 +140,7 @@ impl Composer {
             let reach = lock(&shared)
                 .body
                 .as_ref()
-                .map_or(0, |body| if body.shares_history(&seen.chunks) { body.common_prefix(&seen.chunks) } else { 0 });
+                .map_or(0, |body| if body.shares_history(&seen.pieces) { body.common_prefix(&seen.pieces) } else { 0 });
             let deepest = best.as_ref().map_or(0, |(deepest, _)| *deepest);
             tie = reach == deepest || (tie && reach < deepest);
             if reach > deepest {
@@ -149,7 +149,7 @@ impl Composer {
         }
         let Some((_, shared)) = best.filter(|_| !tie) else { return Ok(Compared::Unlike) };
         let mut conversation = lock(&shared);
-        let received = receive(&mut conversation, &seen.chunks)?;
+        let received = receive(&mut conversation, &seen.pieces)?;
         let rest = facts(&received.body, received.same);
         let placed = reconcile(&conversation.tree, &Sighting { same: received.same, rest: &rest, compacted: false });
         let goes_on = matches!(placed.verdict, Verdict::Next | Verdict::Retry)
@@ -230,10 +230,10 @@ fn facts(body: &Body, from: usize) -> Vec<Message> {
 }
 
 /// Takes the body in by comparing it with the one before.
-fn receive(conversation: &mut Conversation, chunks: &[Bytes]) -> Result<Received, Problem> {
+fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Received, Problem> {
     match conversation.body.take() {
-        Some(old) if old.shares_history(chunks) => {
-            let (body, shared) = old.advance(chunks)?;
+        Some(old) if old.shares_history(pieces) => {
+            let (body, shared) = old.advance(pieces)?;
             let (envelope, packed) = match shared.envelope {
                 true => (conversation.body_envelope.clone(), conversation.body_packed),
                 false => (Arc::new(envelope::read(body.bytes(), body.request())), None),
@@ -242,7 +242,7 @@ fn receive(conversation: &mut Conversation, chunks: &[Bytes]) -> Result<Received
         }
         old => {
             conversation.body = old;
-            let body = Body::parse(concat(chunks))?;
+            let body = Body::read(pieces)?;
             let envelope = Arc::new(envelope::read(body.bytes(), body.request()));
             Ok(beside(conversation, body, envelope))
         }

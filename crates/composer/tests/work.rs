@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::growing::Growing;
 use support::{Headers, House, nameless, with};
@@ -29,7 +30,8 @@ fn turns(house: &House, headers: &Headers, growing: &mut Growing, until: usize) 
         let same = before.chunks(4096).zip(body.chunks(4096)).filter(|(one, other)| one == other).count();
         compared.push(started.elapsed());
         assert!(same > 0);
-        let seen = ctx_composer::Seen { hints: support::hints(headers), chunks: vec![body.clone().into()], at: 1 };
+        let pieces = Arc::new(vec![body.clone().into()]);
+        let seen = ctx_composer::Seen { hints: support::hints(headers), pieces, at: 1 };
         let started = Instant::now();
         house.composer.observe(seen).expect("readable");
         taken.push(started.elapsed());

@@ -6,4 +6,5 @@
 pub mod anthropic;
 pub mod encoding;
 pub mod json;
+pub mod pieces;
 pub mod sse;

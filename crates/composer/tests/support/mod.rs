@@ -10,11 +10,11 @@ pub mod growing;
 pub mod sides;
 pub mod stores;
 
-use bytes::Bytes;
 use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_store::{MemoryStore, Store};
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::{Answer, Ending};
+use ctx_wire::pieces::Arriving;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,8 +59,12 @@ impl House {
     }
 
     pub fn pass(&self, headers: &Headers, body: &[u8]) -> Result<Option<Ticket>, ctx_composer::Problem> {
-        let chunks = body.chunks(8000).map(Bytes::copy_from_slice).collect();
-        self.composer.observe(Seen { hints: hints(headers), chunks, at: self.now() })
+        let hints = hints(headers);
+        let mut arriving = self.composer.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
+        body.chunks(8000).for_each(|chunk| {
+            arriving.push(chunk);
+        });
+        self.composer.observe(Seen { hints, pieces: arriving.finish(), at: self.now() })
     }
 
     /// A request that must be understood.

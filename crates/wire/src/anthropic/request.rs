@@ -1,9 +1,10 @@
 //! Where the parts of a Messages request stand in its bytes.
 //!
 //! The client sends its whole history again on every turn. [`Body::advance`] therefore compares
-//! with the request before, at memory speed, and scans only what is new.
+//! with the request before, at memory speed or not even that, and scans only what is new.
 
 use crate::json::{self, Elements, Member, Members, Span, Syntax};
+use crate::pieces::{Piece, Pieces, append, concat, shared_prefix};
 
 /// Why a body cannot be taken apart. It is still forwarded: judging it is the provider's business.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -105,7 +106,12 @@ impl Parts {
 pub struct Body {
     bytes: Vec<u8>,
     request: Request,
+    /// The same bytes as they arrived, or nothing: for telling what the next body shares with this one.
+    pieces: Pieces,
 }
+
+/// Shorter bodies are compared faster than their pieces are looked after.
+const WORTH_PIECES: usize = 128 * 1024;
 
 /// What two successive bodies have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +124,23 @@ pub struct Shared {
 
 impl Body {
     pub fn parse(bytes: Vec<u8>) -> Result<Body, Unreadable> {
-        Ok(Body { request: parse(&bytes)?, bytes })
+        Ok(Body { request: parse(&bytes)?, bytes, pieces: Pieces::default() })
+    }
+
+    /// Parses what has arrived.
+    pub fn read(pieces: &Pieces) -> Result<Body, Unreadable> {
+        Ok(Body::parse(concat(pieces))?.arrived_as(pieces))
+    }
+
+    fn arrived_as(mut self, pieces: &Pieces) -> Body {
+        let worth = self.bytes.len() >= WORTH_PIECES;
+        self.pieces = if worth { pieces.clone() } else { Pieces::default() };
+        self
+    }
+
+    /// What the next body is compared with while it arrives; nothing for a short one.
+    pub fn pieces(&self) -> &Pieces {
+        &self.pieces
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -133,16 +155,25 @@ impl Body {
         self.request.messages.get(index).and_then(|span| self.bytes.get(span.clone())).unwrap_or_default()
     }
 
-    /// How many leading bytes `chunks` share with this body.
-    pub fn common_prefix<C: AsRef<[u8]>>(&self, chunks: &[C]) -> usize {
-        shared_prefix(&self.bytes, chunks)
+    /// How many leading bytes `pieces` share with this body.
+    pub fn common_prefix(&self, pieces: &[Piece]) -> usize {
+        self.common_within(pieces, self.bytes.len())
     }
 
-    /// Becomes the body that `chunks` hold. On an error the body is lost.
-    pub fn advance<C: AsRef<[u8]>>(self, chunks: &[C]) -> Result<(Body, Shared), Unreadable> {
-        let kept = self.common_prefix(chunks);
+    /// The same, among the first `most` bytes. A piece that both have is not looked at.
+    fn common_within(&self, pieces: &[Piece], most: usize) -> usize {
+        let both = self.pieces.iter().zip(pieces).take_while(|(old, new)| old.is(new));
+        let (count, same) = both.fold((0, 0), |(count, same), (piece, _)| (count + 1, same + piece.as_ref().len()));
+        let (old, new) = (self.bytes.get(same..most), pieces.get(count..));
+        old.map_or(most, |old| same + shared_prefix(old, new.unwrap_or_default()))
+    }
+
+    /// Becomes the body that `pieces` hold. On an error the body is lost.
+    pub fn advance(self, pieces: &Pieces) -> Result<(Body, Shared), Unreadable> {
+        let kept = self.common_prefix(pieces);
         let known = self.request.messages.iter().take_while(|span| self.ends_within(span, kept)).count();
-        if known == 0 { self.replace(concat(chunks)) } else { self.splice(chunks, kept, known) }
+        let (next, shared) = if known == 0 { self.replace(concat(pieces)) } else { self.splice(pieces, kept, known) }?;
+        Ok((next.arrived_as(pieces), shared))
     }
 
     /// The beginning differs (another model, say): scan all of it, then see which messages stayed.
@@ -164,17 +195,16 @@ impl Body {
         (0..both).take_while(|&index| self.message(index) == other.message(index)).count()
     }
 
-    /// Whether `chunks` begin with the same bytes up to and including the first message.
-    pub fn shares_history<C: AsRef<[u8]>>(&self, chunks: &[C]) -> bool {
-        let beginning = self.request.messages.first().and_then(|first| self.bytes.get(..first.end));
-        beginning.is_some_and(|beginning| shared_prefix(beginning, chunks) == beginning.len())
+    /// Whether `pieces` begin with the same bytes up to and including the first message.
+    pub fn shares_history(&self, pieces: &[Piece]) -> bool {
+        self.request.messages.first().is_some_and(|first| self.common_within(pieces, first.end) == first.end)
     }
 
     /// The usual case: keep the buffer up to `kept`, scan from the last known message on.
-    fn splice<C: AsRef<[u8]>>(mut self, chunks: &[C], kept: usize, known: usize) -> Result<(Body, Shared), Unreadable> {
+    fn splice(mut self, pieces: &[Piece], kept: usize, known: usize) -> Result<(Body, Shared), Unreadable> {
         let old_end = self.end_of_list().to_vec();
         let old_tail = self.bytes.split_off(kept);
-        append(&mut self.bytes, chunks, kept);
+        append(&mut self.bytes, pieces, kept);
         let bytes = &self.bytes;
         let old_array_end = self.request.array.end;
         let old_members = self.request.members;
@@ -213,7 +243,7 @@ impl Body {
             parts.scan(bytes, &mut walk)?;
             parts.finish(bytes, walk.position())?
         };
-        let next = Body { bytes: self.bytes, request };
+        let next = Body { bytes: self.bytes, request, pieces: Pieces::default() };
         let envelope = same_rest && next.end_of_list() == old_end;
         Ok((next, Shared { messages: known, envelope }))
     }
@@ -229,50 +259,12 @@ fn moved(span: &Span, from: usize, to: usize) -> Span {
     span.start - from + to..span.end - from + to
 }
 
-/// All chunks as one.
-pub fn concat<C: AsRef<[u8]>>(chunks: &[C]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(chunks.iter().map(|chunk| chunk.as_ref().len()).sum());
-    append(&mut out, chunks, 0);
-    out
-}
-
-fn append<C: AsRef<[u8]>>(out: &mut Vec<u8>, chunks: &[C], mut skip: usize) {
-    for chunk in chunks {
-        let chunk = chunk.as_ref();
-        out.extend_from_slice(chunk.get(skip..).unwrap_or_default());
-        skip = skip.saturating_sub(chunk.len());
-    }
-}
-
-fn shared_prefix<C: AsRef<[u8]>>(bytes: &[u8], chunks: &[C]) -> usize {
-    let mut kept = 0;
-    for chunk in chunks {
-        let (old, new) = (bytes.get(kept..).unwrap_or_default(), chunk.as_ref());
-        let same = common_prefix(old, new);
-        kept += same;
-        if same < new.len() {
-            break;
-        }
-    }
-    kept
-}
-
-/// Compares in pieces that `==` turns into a memcmp, ever smaller ones.
-fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let both = a.len().min(b.len());
-    let mut at = 0;
-    for piece in [4096, 256, 16, 1] {
-        while at + piece <= both && a[at..at + piece] == b[at..at + piece] {
-            at += piece;
-        }
-    }
-    at
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pieces::Arriving;
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     fn texts(body: &Body) -> Vec<&str> {
         (0..body.request.messages.len()).map(|i| std::str::from_utf8(body.message(i)).unwrap()).collect()
@@ -286,18 +278,6 @@ mod tests {
         assert_eq!(body.request.member(text, "x").unwrap().1, b"1e400");
         assert_eq!(&text[body.request.envelope().0], br#" { "model" : "m" , "mess\u0061ges" : [ "#);
         assert_eq!(&text[body.request.envelope().1], br#" ] , "x" : 1e400 } "#);
-    }
-
-    #[test]
-    fn the_first_difference_is_found_wherever_it_is() {
-        let long: Vec<u8> = (0..20_000u32).map(|n| n as u8).collect();
-        for at in (0..long.len()).step_by(37).chain([0, 1, 15, 16, 255, 256, 4095, 4096, 8192, 19_999]) {
-            let mut other = long.clone();
-            other[at] ^= 1;
-            assert_eq!(common_prefix(&long, &other), at);
-            assert_eq!(common_prefix(&long[..at], &other), at);
-        }
-        assert_eq!(common_prefix(&long, &long), long.len());
     }
 
     #[test]
@@ -336,7 +316,7 @@ mod tests {
         fn advancing_equals_parsing(
             first in proptest::collection::vec("[a-c]{0,3}|[1-2]{1,3}", 0..6), second in proptest::collection::vec("[a-c]{0,3}|[1-2]{1,3}", 0..6),
             keep in 0..6usize, heads in prop::array::uniform2(0..2u8), tails in prop::array::uniform2(0..3u8),
-            spaces in prop::array::uniform2(0..3u8), ends in prop::array::uniform2(0..3u8), chunk in 1..40usize,
+            spaces in prop::array::uniform2(0..3u8), ends in prop::array::uniform2(0..3u8), chunk in 1..40usize, compared: bool,
         ) {
             let quote = |text: &String| if text.bytes().any(|byte| byte.is_ascii_digit()) { text.clone() } else { format!("{{\"t\":\"{text}\"}}") };
             let head = |n: u8| ["", "\"model\":\"m\","][usize::from(n)];
@@ -347,10 +327,19 @@ mod tests {
             new.extend(second.iter().map(quote));
             let old_bytes = spelled(head(heads[0]), &old, tail(tails[0]), space(spaces[0]), space(ends[0]));
             let new_bytes = spelled(head(heads[1]), &new, tail(tails[1]), space(spaces[1]), space(ends[1]));
-            let chunks: Vec<&[u8]> = new_bytes.chunks(chunk).collect();
-            let old_body = Body::parse(old_bytes.clone()).unwrap();
+            let pieces: Pieces = Arc::new(new_bytes.chunks(chunk).map(|bytes| Piece::from(bytes.to_vec())).collect());
+            let mut old_body = Body::parse(old_bytes.clone()).unwrap();
+            let pieces = if compared {
+                // It was compared with the body before while it passed.
+                old_body.pieces = Arc::new(old_bytes.chunks(7).map(|bytes| Piece::from(bytes.to_vec())).collect());
+                let mut arriving = Arriving::after(old_body.pieces.clone());
+                pieces.iter().for_each(|piece| { arriving.push(piece.as_ref()); });
+                arriving.finish()
+            } else {
+                pieces
+            };
             let old_request = old_body.request.clone();
-            let (body, shared) = old_body.advance(&chunks).unwrap();
+            let (body, shared) = old_body.advance(&pieces).unwrap();
             prop_assert_eq!(&body.bytes, &new_bytes);
             prop_assert_eq!(&body.request, &parse(&new_bytes).unwrap());
             prop_assert_eq!(put_together(&new_bytes, &body.request), new_bytes.clone());
@@ -361,7 +350,7 @@ mod tests {
                 prop_assert_eq!(&old_bytes[old_tail], &new_bytes[tail]);
             }
             // A repeat is recognised whole.
-            let (again, shared) = body.advance(&chunks).unwrap();
+            let (again, shared) = body.advance(&pieces).unwrap();
             prop_assert_eq!(&again.bytes, &new_bytes);
             prop_assert_eq!(shared.messages, if new.is_empty() { 0 } else { new.len() });
             prop_assert!(shared.envelope || new.is_empty());
@@ -371,7 +360,7 @@ mod tests {
         fn never_panics_on_any_bytes(bytes in proptest::collection::vec(prop::sample::select(br#"{}[]",:\mesag1 "#.to_vec()), 0..60)) {
             let _ = parse(&bytes);
             let body = Body::parse(b"{\"messages\":[1,2]}".to_vec()).unwrap();
-            let _ = body.advance(&[&bytes]);
+            let _ = body.advance(&Arc::new(vec![bytes.into()]));
         }
     }
 }

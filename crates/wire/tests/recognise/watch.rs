@@ -11,6 +11,7 @@ use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
 use ctx_wire::anthropic::words::is_summary;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// What the client knows of the verdict that its request should get.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +137,8 @@ impl<'a> Watch<'a> {
     pub fn turn(&mut self, sent: &Rendered, behaviour: Behaviour, expect: Expect) {
         let (body, same) = match self.body.take() {
             Some(old) => {
-                let (body, shared) = old.advance(&[&sent.bytes]).expect("the client writes JSON");
+                let (body, shared) =
+                    old.advance(&Arc::new(vec![sent.bytes.clone().into()])).expect("the client writes JSON");
                 (body, shared.messages)
             }
             None => (Body::parse(sent.bytes.clone()).expect("the client writes JSON"), 0),
