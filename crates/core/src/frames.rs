@@ -152,8 +152,16 @@ mod tests {
     use proptest::prelude::*;
 
     fn message(role: Role, kinds: &[Kind], speaks: Option<u32>) -> Message {
-        let block =
-            |&kind| Block { kind, at: 0..0, chars: 1, fixed_tokens: 0, tool: None, tool_use_id: None, label: None };
+        let block = |&kind| Block {
+            kind,
+            at: 0..0,
+            chars: 1,
+            fixed_tokens: 0,
+            tool: None,
+            tool_use_id: None,
+            signature: None,
+            label: None,
+        };
         Message {
             role,
             key: Key([0; 16]),

@@ -1,6 +1,8 @@
 //! Short hashes that recognise. They are compared, never emitted.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
 /// 16 bytes of a blake3 hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,6 +33,42 @@ impl fmt::Debug for Key {
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for Key {
+    type Err = NotAKey;
+
+    fn from_str(text: &str) -> Result<Key, NotAKey> {
+        let mut key = [0; 16];
+        for (at, byte) in key.iter_mut().enumerate() {
+            let digits = text.get(at * 2..at * 2 + 2).ok_or(NotAKey)?;
+            *byte = u8::from_str_radix(digits, 16).map_err(|_| NotAKey)?;
+        }
+        if text.len() == 32 { Ok(Key(key)) } else { Err(NotAKey) }
+    }
+}
+
+/// A text that is not a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotAKey;
+
+impl fmt::Display for NotAKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not 32 hexadecimal digits")
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
     }
 }
 

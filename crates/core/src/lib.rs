@@ -5,6 +5,7 @@
 //! [`frames`] cuts a path into what people talk about. No wire format is known here.
 
 pub mod class;
+pub mod edit;
 pub mod frames;
 pub mod key;
 pub mod message;

@@ -1,9 +1,11 @@
 //! What the model of a conversation needs to know of one message. A wire format fills it in.
 
 use crate::key::Key;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     User,
     Assistant,
@@ -24,7 +26,8 @@ impl Role {
 }
 
 /// What a block is, as far as people care.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Text that the human or the model wrote.
     Text,
@@ -66,6 +69,8 @@ pub struct Block {
     pub fixed_tokens: u32,
     pub tool: Option<Box<str>>,
     pub tool_use_id: Option<Box<str>>,
+    /// What a thinking block is bound by.
+    pub signature: Option<Key>,
     /// A few words on what it does: a call's main argument, or the first words of a text.
     pub label: Option<Box<str>>,
 }

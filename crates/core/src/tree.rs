@@ -11,10 +11,12 @@ mod search;
 
 use crate::message::{Anchor, Message};
 pub(crate) use search::{REACH, is_injected};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Names a slot, in this conversation and in those forked from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct SlotId(pub u64);
 
 /// A place in the tree of one conversation. Given out in order, so a replayed log gives the same.

@@ -24,6 +24,7 @@ fn message(text: &str) -> Message {
         fixed_tokens: 0,
         tool: None,
         tool_use_id: None,
+        signature: None,
         label: None,
     };
     Message {

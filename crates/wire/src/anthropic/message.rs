@@ -40,6 +40,11 @@ pub fn read(bytes: &[u8]) -> Read {
     reader.finish()
 }
 
+/// What is remembered of a thinking block's signature.
+pub fn signature(text: &str) -> Key {
+    Key::of([b"signature".as_slice(), text.as_bytes()])
+}
+
 fn role_of(name: Option<&str>) -> Role {
     match name {
         Some("user") => Role::User,
@@ -191,11 +196,14 @@ impl<'a> Reader<'a> {
     }
 
     fn thinking(&mut self, at: Span, fields: &Fields) {
-        if let Some(secret) = self.string(&fields.secret).filter(|secret| !secret.is_empty()) {
-            self.anchors.push(Anchor::Id(Key::of([b"signature".as_slice(), secret.as_bytes()])));
-        }
+        let signature =
+            self.string(&fields.secret).filter(|secret| !secret.is_empty()).map(|secret| signature(&secret));
+        self.anchors.extend(signature.map(Anchor::Id));
         let chars = fields.thinking.clone().map_or(0, |span| string_chars(&self.bytes[span]));
         self.push(at, Kind::Thinking, chars, 0, None);
+        if let Some(block) = self.blocks.last_mut() {
+            block.signature = signature;
+        }
     }
 
     fn call(&mut self, at: Span, fields: &Fields) {
@@ -228,7 +236,16 @@ impl<'a> Reader<'a> {
     fn push(&mut self, at: Span, kind: Kind, chars: u32, fixed_tokens: u32, label: Option<String>) {
         let label = label.filter(|label| !label.is_empty()).map(String::into_boxed_str);
         let at = at.start as u32..at.end as u32;
-        self.blocks.push(Block { kind, at, chars, fixed_tokens, tool: None, tool_use_id: None, label });
+        self.blocks.push(Block {
+            kind,
+            at,
+            chars,
+            fixed_tokens,
+            tool: None,
+            tool_use_id: None,
+            signature: None,
+            label,
+        });
     }
 
     fn tool(&mut self, name: Option<Cow<'_, str>>, id: Option<String>) {

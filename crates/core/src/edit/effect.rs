@@ -1,0 +1,258 @@
+//! What operations come down to: which blocks are covered, what stands in their place, how frames are cut and
+//! ordered. Effects name slots, never positions, so they sleep and wake with the path.
+
+use super::history::CommitId;
+use crate::key::Key;
+use crate::message::{Block, Kind, Message, Role};
+use crate::tree::SlotId;
+use serde::{Deserialize, Serialize};
+
+/// Names an effect: the commit that made it, and its place there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct EffectId {
+    pub commit: CommitId,
+    pub index: u32,
+}
+
+/// Names a message that an effect made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct MadeId {
+    pub effect: EffectId,
+    pub message: u32,
+}
+
+/// A message of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    /// `None`: these blocks stand inside the message whose blocks they replace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// Its blocks as they are sent, each a JSON object.
+    pub blocks: Vec<String>,
+}
+
+/// A block as it was when it was named, to be found again when the client has re-written its message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    pub at: u32,
+    pub kind: Kind,
+    pub chars: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Box<str>>,
+}
+
+/// What an effect covers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cover {
+    /// Blocks of a client's message. A message without blocks is covered by an empty list.
+    Blocks {
+        slot: SlotId,
+        key: Key,
+        blocks: Vec<Named>,
+    },
+    /// A message that an earlier effect made.
+    Made(MadeId),
+    /// A block of the system prompt, found again by its text, else by its place.
+    System {
+        at: u32,
+        key: Key,
+    },
+    Tool {
+        name: String,
+    },
+}
+
+/// The lasting name of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameKey {
+    /// The frame that this message opens.
+    Opened(SlotId),
+    /// Made by an effect: added, or the part of a frame behind a cut.
+    Made { effect: EffectId, part: u32 },
+}
+
+/// A frame as far as it reached when it was named: what arrives in it later stays where it arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameRef {
+    pub key: FrameKey,
+    /// The last block it had, if it had any of the client's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<(SlotId, u32)>,
+}
+
+/// Where something goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    Start,
+    After(FrameRef),
+}
+
+/// Why blocks were covered: what people are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    Deleted,
+    Edited,
+    Compacted,
+    Offloaded,
+}
+
+impl Why {
+    pub fn name(self) -> &'static str {
+        match self {
+            Why::Deleted => "deleted",
+            Why::Edited => "edited",
+            Why::Compacted => "compacted",
+            Why::Offloaded => "offloaded",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Blocks leave, and something may stand in their place.
+    Replace {
+        why: Why,
+        covers: Vec<Cover>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        by: Vec<Made>,
+    },
+    /// The contents of tool results are replaced; the results stay.
+    Results {
+        results: Vec<NewResult>,
+        summarized: bool,
+    },
+    /// Switches effects off: an offloaded content returns.
+    Restore {
+        effects: Vec<EffectId>,
+    },
+    /// A new frame, `a1` if its number is 1.
+    Insert {
+        number: u32,
+        messages: Vec<Made>,
+        to: Place,
+        title: Option<String>,
+    },
+    Move {
+        frames: Vec<FrameRef>,
+        to: Place,
+    },
+    /// The frames become one, where the first one is.
+    Combine {
+        frames: Vec<FrameRef>,
+    },
+    /// A frame is cut before each of these blocks.
+    Split {
+        frame: FrameKey,
+        before: Vec<(SlotId, u32)>,
+    },
+    Title {
+        frame: FrameKey,
+        title: Option<String>,
+        summary: Option<String>,
+    },
+    Pin {
+        frames: Vec<FrameKey>,
+        pinned: bool,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewResult {
+    pub slot: SlotId,
+    pub block: Named,
+    pub text: String,
+}
+
+impl Named {
+    pub fn of(at: u32, block: &Block) -> Named {
+        Named { at, kind: block.kind, chars: block.chars, id: block.tool_use_id.clone() }
+    }
+
+    fn is(&self, block: &Block) -> bool {
+        self.kind == block.kind && self.id == block.tool_use_id && (self.id.is_some() || self.chars == block.chars)
+    }
+}
+
+/// Where the named blocks stand in a version of their message. `same`: it is the version they were named in.
+/// A block that cannot be found again is nowhere: better an edit that misses than one that hits something new.
+pub fn find(blocks: &[Named], message: &Message, same: bool) -> Vec<u32> {
+    if same {
+        return blocks.iter().map(|named| named.at).filter(|&at| (at as usize) < message.blocks.len()).collect();
+    }
+    let mut taken = vec![false; message.blocks.len()];
+    let mut places: Vec<Option<u32>> = vec![None; blocks.len()];
+    let mut seat = |named: &Named, fits: &dyn Fn(usize, &Block) -> bool| {
+        let free = message.blocks.iter().enumerate().filter(|(at, block)| !taken[*at] && fits(*at, block));
+        let (at, _) = free.min_by_key(|(at, _)| at.abs_diff(named.at as usize))?;
+        taken[at] = true;
+        Some(at as u32)
+    };
+    for (place, named) in places.iter_mut().zip(blocks) {
+        *place = seat(named, &|_, block| named.is(block));
+    }
+    for (place, named) in places.iter_mut().zip(blocks).filter(|(place, _)| place.is_none()) {
+        *place = seat(named, &|at, block| at == named.at as usize && block.kind == named.kind && named.id.is_none());
+    }
+    let mut found: Vec<u32> = places.into_iter().flatten().collect();
+    found.sort_unstable();
+    found
+}
+
+impl Effect {
+    /// The effects that this one cannot do without.
+    pub fn needs(&self) -> Vec<EffectId> {
+        let mut needs = Vec::new();
+        let of_key = |key: &FrameKey| match key {
+            FrameKey::Made { effect, .. } => Some(*effect),
+            FrameKey::Opened(_) => None,
+        };
+        let of_place = |place: &Place| match place {
+            Place::After(frame) => of_key(&frame.key),
+            Place::Start => None,
+        };
+        match self {
+            Effect::Replace { covers, .. } => {
+                let made = |cover: &Cover| match cover {
+                    Cover::Made(made) => Some(made.effect),
+                    _ => None,
+                };
+                // What also covers something of the client's stands on its own.
+                if covers.iter().all(|cover| made(cover).is_some()) {
+                    needs.extend(covers.iter().filter_map(made));
+                }
+            }
+            Effect::Results { .. } => {}
+            Effect::Restore { effects } => needs.extend(effects),
+            Effect::Insert { to, .. } => needs.extend(of_place(to)),
+            Effect::Move { frames, to } => {
+                needs.extend(frames.iter().filter_map(|frame| of_key(&frame.key)));
+                needs.extend(of_place(to));
+            }
+            Effect::Combine { frames } => needs.extend(frames.iter().filter_map(|frame| of_key(&frame.key))),
+            Effect::Split { frame, .. } | Effect::Title { frame, .. } => needs.extend(of_key(frame)),
+            Effect::Pin { frames, .. } => needs.extend(frames.iter().filter_map(of_key)),
+        }
+        needs.sort_unstable();
+        needs.dedup();
+        needs
+    }
+
+    /// The messages it makes.
+    pub fn made(&self) -> &[Made] {
+        match self {
+            Effect::Replace { by, .. } => by,
+            Effect::Insert { messages, .. } => messages,
+            _ => &[],
+        }
+    }
+
+    /// Whether it can change what is sent; the others change what people see.
+    pub fn is_sent(&self) -> bool {
+        !matches!(self, Effect::Combine { .. } | Effect::Split { .. } | Effect::Title { .. } | Effect::Pin { .. })
+    }
+}

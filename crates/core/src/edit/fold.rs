@@ -1,0 +1,397 @@
+//! Lays active effects over a path.
+//!
+//! All blocks of the path are numbered through; what covers a block, and what stands in its place, is kept by
+//! that number. Frames are ranges of numbers, so cutting, joining and moving them touches no block, and the work
+//! is what the path has blocks and the effects name, no more.
+
+mod arrange;
+
+use super::effect::{self, Cover, Effect, EffectId, FrameKey, Made, MadeId, Why};
+use super::frame_id::FrameId;
+use crate::frames;
+use crate::key::Key;
+use crate::message::Message;
+use crate::tree::SlotId;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What effects are laid over.
+pub struct Source<'a> {
+    pub slots: &'a [SlotId],
+    pub messages: &'a [&'a Message],
+    /// The blocks of the system prompt and the tools, each by what finds it again.
+    pub system: &'a [Key],
+    pub tools: &'a [&'a str],
+}
+
+/// The number of a block on the path. A message without blocks has one number too.
+pub type Number = u32;
+
+/// What became of one block of the client's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fate {
+    /// The effect that covers it, counted from 1; 0 when it is sent.
+    covered: u32,
+    /// The effect that replaced its content, counted from 1, and which of its texts.
+    result: u32,
+    text: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    Source(Range<Number>),
+    /// The messages of an insertion.
+    Made(EffectId),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    pub id: FrameId,
+    pub key: FrameKey,
+    pub segments: Vec<Segment>,
+    pub title: Option<String>,
+    pub summary: Option<String>,
+    pub pinned: bool,
+    pub moved: bool,
+    pub combined: bool,
+}
+
+/// One thing in a frame, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A block of the client's; no block: a message that has none.
+    Source {
+        message: usize,
+        block: Option<usize>,
+    },
+    Made(MadeId),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Laid {
+    pub unit: Unit,
+    /// The effect that covers it: it is not sent.
+    pub covered: Option<EffectId>,
+    /// The effect that gives its content, and which of its texts: a tool result whose content was replaced.
+    pub result: Option<(EffectId, u32)>,
+}
+
+/// What an effect did here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Status {
+    /// It touched something on this path; otherwise it sleeps.
+    pub awake: bool,
+    /// A message it names has changed since.
+    pub source_changed: bool,
+}
+
+/// A block of the system prompt or a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Around {
+    pub covered: Option<EffectId>,
+    /// What stands in its place.
+    pub by: Vec<MadeId>,
+}
+
+pub struct View<'a> {
+    effects: Vec<(EffectId, &'a Effect)>,
+    by_id: HashMap<EffectId, usize>,
+    starts: Vec<Number>,
+    fates: Vec<Fate>,
+    /// What stands before a block, in order.
+    before: HashMap<Number, Vec<MadeId>>,
+    before_made: HashMap<MadeId, Vec<MadeId>>,
+    covered_made: HashMap<MadeId, EffectId>,
+    pub frames: Vec<Frame>,
+    pub system: Vec<Around>,
+    pub tools: Vec<Around>,
+    status: Vec<Status>,
+}
+
+/// Lays `effects`, oldest first, over a path.
+pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> View<'a> {
+    let mut starts = Vec::with_capacity(source.messages.len() + 1);
+    let mut next = 0;
+    for message in source.messages {
+        starts.push(next);
+        next += message.blocks.len().max(1) as Number;
+    }
+    starts.push(next);
+    let mut view = View {
+        by_id: effects.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect(),
+        status: vec![Status::default(); effects.len()],
+        effects,
+        frames: base_frames(source, &starts),
+        starts,
+        fates: vec![Fate::default(); next as usize],
+        before: HashMap::new(),
+        before_made: HashMap::new(),
+        covered_made: HashMap::new(),
+        system: vec![Around::default(); source.system.len()],
+        tools: vec![Around::default(); source.tools.len()],
+    };
+    if !view.effects.is_empty() {
+        let places: HashMap<SlotId, usize> = source.slots.iter().enumerate().map(|(at, slot)| (*slot, at)).collect();
+        Folding { view: &mut view, source, places }.run();
+    }
+    view
+}
+
+fn base_frames(source: &Source<'_>, starts: &[Number]) -> Vec<Frame> {
+    let number = |border: frames::Border| starts[border.message] + border.block as Number;
+    let frame = |(at, frame): (u32, &frames::Frame)| Frame {
+        id: FrameId::turn(at),
+        key: FrameKey::Opened(source.slots[frame.opening]),
+        segments: vec![Segment::Source(number(frame.start)..number(frame.end))],
+        title: None,
+        summary: None,
+        pinned: false,
+        moved: false,
+        combined: false,
+    };
+    (1..).zip(&frames::frames(source.messages)).map(frame).collect()
+}
+
+impl<'a> View<'a> {
+    pub fn effect(&self, id: EffectId) -> Option<&'a Effect> {
+        self.by_id.get(&id).map(|&at| self.effects[at].1)
+    }
+
+    pub fn made(&self, id: MadeId) -> Option<&'a Made> {
+        self.effect(id.effect)?.made().get(id.message as usize)
+    }
+
+    pub fn status(&self, id: EffectId) -> Status {
+        self.by_id.get(&id).map_or_else(Status::default, |&at| self.status[at])
+    }
+
+    pub fn effects(&self) -> impl Iterator<Item = (EffectId, &'a Effect)> {
+        self.effects.iter().copied()
+    }
+
+    /// Whether nothing that is sent differs from what the client sent.
+    pub fn is_untouched(&self) -> bool {
+        !self.effects.iter().zip(&self.status).any(|((_, effect), status)| status.awake && effect.is_sent())
+    }
+
+    /// The frame, or all parts of it.
+    pub fn find(&self, id: &FrameId) -> Vec<usize> {
+        self.frames.iter().enumerate().filter(|(_, frame)| frame.id.is_in(id)).map(|(at, _)| at).collect()
+    }
+
+    /// Which message and block a number stands for.
+    pub fn place(&self, number: Number) -> (usize, usize) {
+        let message = self.starts.partition_point(|&start| start <= number).saturating_sub(1);
+        (message, (number - self.starts[message]) as usize)
+    }
+
+    /// The number of a block of a message on the path.
+    pub fn number(&self, message: usize, block: usize) -> Number {
+        self.starts[message] + block as Number
+    }
+
+    /// All that lies in a frame, what is covered too.
+    pub fn units(&self, frame: &Frame, messages: &[&Message]) -> Vec<Laid> {
+        let mut units = Vec::new();
+        for segment in &frame.segments {
+            match segment {
+                Segment::Source(range) => self.source_units(range.clone(), messages, &mut units),
+                Segment::Made(effect) => {
+                    let count = self.effect(*effect).map_or(0, |effect| effect.made().len()) as u32;
+                    (0..count).for_each(|message| self.made_unit(MadeId { effect: *effect, message }, &mut units));
+                }
+            }
+        }
+        units
+    }
+
+    fn source_units(&self, range: Range<Number>, messages: &[&Message], units: &mut Vec<Laid>) {
+        if range.is_empty() {
+            return;
+        }
+        let (mut message, _) = self.place(range.start);
+        for number in range {
+            while self.starts[message + 1] <= number {
+                message += 1;
+            }
+            if let Some(made) = self.before.get(&number) {
+                made.iter().for_each(|made| self.made_unit(*made, units));
+            }
+            let fate = self.fates[number as usize];
+            let effect = |at: u32| at.checked_sub(1).map(|at| self.effects[at as usize].0);
+            let has_blocks = messages.get(message).is_some_and(|message| !message.blocks.is_empty());
+            let block = has_blocks.then(|| (number - self.starts[message]) as usize);
+            units.push(Laid {
+                unit: Unit::Source { message, block },
+                covered: effect(fate.covered),
+                result: effect(fate.result).map(|effect| (effect, fate.text)),
+            });
+        }
+    }
+
+    fn made_unit(&self, made: MadeId, units: &mut Vec<Laid>) {
+        if let Some(earlier) = self.before_made.get(&made) {
+            earlier.iter().for_each(|made| self.made_unit(*made, units));
+        }
+        let covered = self.covered_made.get(&made).copied();
+        units.push(Laid { unit: Unit::Made(made), covered, result: None });
+    }
+}
+
+struct Folding<'v, 'a, 's> {
+    view: &'v mut View<'a>,
+    source: &'s Source<'s>,
+    places: HashMap<SlotId, usize>,
+}
+
+impl Folding<'_, '_, '_> {
+    fn run(&mut self) {
+        let effects = self.view.effects.clone();
+        let restored: Vec<EffectId> = effects
+            .iter()
+            .filter_map(|(_, effect)| match effect {
+                Effect::Restore { effects } => Some(effects),
+                _ => None,
+            })
+            .flatten()
+            .copied()
+            .collect();
+        for (at, (id, effect)) in effects.into_iter().enumerate() {
+            if restored.contains(&id) {
+                continue;
+            }
+            let status = match effect {
+                Effect::Replace { covers, by, .. } => self.replace(at, id, covers, by),
+                Effect::Results { results, .. } => self.results(at, results),
+                Effect::Restore { effects } => {
+                    Status { awake: effects.iter().any(|id| self.view.by_id.contains_key(id)), source_changed: false }
+                }
+                other => Status { awake: self.arrange(id, other), source_changed: false },
+            };
+            self.view.status[at] = status;
+        }
+    }
+
+    fn replace(&mut self, at: usize, id: EffectId, covers: &[Cover], by: &[Made]) -> Status {
+        let mut status = Status::default();
+        // What replaces stands where the first thing that it covers stood.
+        let mut first: Option<Unit> = None;
+        let mut around: Option<(bool, usize)> = None;
+        for cover in covers {
+            match cover {
+                Cover::Blocks { slot, key, blocks } => {
+                    let Some(&message) = self.places.get(slot) else { continue };
+                    let facts = self.source.messages[message];
+                    let same = facts.key == *key;
+                    status.source_changed |= !same;
+                    let found = if blocks.is_empty() && facts.blocks.is_empty() {
+                        vec![0]
+                    } else {
+                        effect::find(blocks, facts, same)
+                    };
+                    for block in found {
+                        let number = self.view.number(message, block as usize);
+                        self.view.fates[number as usize].covered = at as u32 + 1;
+                        first.get_or_insert(Unit::Source { message, block: Some(block as usize) });
+                    }
+                }
+                Cover::Made(made) => {
+                    let known = self.view.made(*made).is_some() && self.view.status(made.effect).awake;
+                    if known {
+                        self.view.covered_made.insert(*made, id);
+                        first.get_or_insert(Unit::Made(*made));
+                    }
+                }
+                Cover::System { at, key } => {
+                    let by_text = self.source.system.iter().position(|other| other == key);
+                    let by_place = Some(*at as usize).filter(|&at| at < self.source.system.len());
+                    status.source_changed |= by_text.is_none();
+                    if let Some(found) = by_text.or(by_place) {
+                        self.view.system[found] = Around { covered: Some(id), by: Vec::new() };
+                        around.get_or_insert((true, found));
+                    }
+                }
+                Cover::Tool { name } => {
+                    for found in (0..self.source.tools.len()).filter(|&at| self.source.tools[at] == name) {
+                        self.view.tools[found] = Around { covered: Some(id), by: Vec::new() };
+                        around.get_or_insert((false, found));
+                    }
+                }
+            }
+        }
+        status.awake = first.is_some() || around.is_some();
+        let made = (0..by.len() as u32).map(|message| MadeId { effect: id, message });
+        match (first, around) {
+            (Some(Unit::Source { message, block }), _) => {
+                let number = self.view.number(message, block.unwrap_or(0));
+                self.view.before.entry(number).or_default().extend(made);
+            }
+            (Some(Unit::Made(other)), _) => self.view.before_made.entry(other).or_default().extend(made),
+            (None, Some((true, at))) => self.view.system[at].by.extend(made),
+            (None, Some((false, at))) => self.view.tools[at].by.extend(made),
+            (None, None) => {}
+        }
+        status
+    }
+
+    fn results(&mut self, at: usize, results: &[effect::NewResult]) -> Status {
+        let mut status = Status::default();
+        for (text, result) in (0..).zip(results) {
+            let Some(&message) = self.places.get(&result.slot) else { continue };
+            let facts = self.source.messages[message];
+            for block in effect::find(std::slice::from_ref(&result.block), facts, false) {
+                let number = self.view.number(message, block as usize);
+                let fate = &mut self.view.fates[number as usize];
+                (fate.result, fate.text) = (at as u32 + 1, text);
+                status.awake = true;
+                status.source_changed |= facts.blocks[block as usize].chars != result.block.chars;
+            }
+        }
+        status
+    }
+}
+
+impl Frame {
+    /// What people are told of it.
+    pub fn chips(&self, view: &View<'_>, units: &[Laid]) -> Vec<&'static str> {
+        let mut chips: Vec<&'static str> = Vec::new();
+        let mut add = |chip: &'static str| {
+            if !chips.contains(&chip) {
+                chips.push(chip);
+            }
+        };
+        let gone = !units.is_empty() && units.iter().all(|laid| laid.covered.is_some());
+        if gone {
+            add("deleted");
+        }
+        if matches!(self.key, FrameKey::Made { part: 0, .. }) && self.id.added {
+            add("added");
+        }
+        for laid in units {
+            match laid.covered.and_then(|id| view.effect(id)) {
+                Some(Effect::Replace { why: Why::Deleted, .. }) if gone => {}
+                Some(Effect::Replace { why: Why::Deleted, .. }) => add("trimmed"),
+                Some(Effect::Replace { why, .. }) if !gone => add(why.name()),
+                _ => {}
+            }
+            match laid.result.and_then(|(id, _)| view.effect(id)) {
+                Some(Effect::Results { summarized: true, .. }) => add("results-summarized"),
+                Some(Effect::Results { .. }) => add("results-dropped"),
+                _ => {}
+            }
+            let touched = laid.covered.or(laid.result.map(|(id, _)| id));
+            if touched.is_some_and(|id| view.status(id).source_changed && !gone) {
+                add("source-changed");
+            }
+        }
+        for (is, chip) in [(self.moved, "moved"), (self.combined, "combined"), (!self.id.parts.is_empty(), "split")] {
+            if is {
+                add(chip);
+            }
+        }
+        chips
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,333 @@
+//! Commits, branches and tags: an append-only history, and which of its commits are active.
+//!
+//! Nothing is ever rewritten. A revert is a commit that switches others off, and can be reverted itself.
+
+use super::effect::{Effect, EffectId};
+use super::operation::Operation;
+use crate::key::Key;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::str::FromStr;
+
+/// Names a commit; ten hexadecimal digits where people see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommitId(pub u64);
+
+impl CommitId {
+    const BITS: u32 = 40;
+
+    /// From all that makes a commit what it is.
+    pub fn of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> CommitId {
+        let key = Key::of(parts);
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&key.0[..8]);
+        CommitId(u64::from_le_bytes(bytes) & ((1 << Self::BITS) - 1))
+    }
+}
+
+impl fmt::Display for CommitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:010x}", self.0)
+    }
+}
+
+impl FromStr for CommitId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<CommitId, Self::Err> {
+        u64::from_str_radix(text, 16).map(CommitId)
+    }
+}
+
+impl Serialize for CommitId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CommitId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<CommitId, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// One entry of the history.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Commit {
+    pub id: CommitId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<CommitId>,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// `cli`, `ui`, `mcp`, `api`, `policy`, or `fork` for what was inherited.
+    pub author: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    #[serde(flatten)]
+    pub change: Change,
+    /// What it did, in a line.
+    pub summary: String,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Operations as they were asked for, and what they came down to.
+    Edit { operations: Vec<Operation>, effects: Vec<Effect> },
+    /// Switches commits off.
+    Revert { commits: Vec<CommitId>, how: How },
+    /// The effects of another conversation's commits, taken over under their own names.
+    Inherit { from: String, effects: Vec<(EffectId, Effect)> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    Revert,
+    Undo,
+    Redo,
+    Rollback,
+}
+
+/// All commits of a conversation, and the line that is looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct History {
+    commits: HashMap<CommitId, Commit>,
+    /// In the order they were made.
+    order: Vec<CommitId>,
+    branches: BTreeMap<String, Option<CommitId>>,
+    tags: BTreeMap<String, CommitId>,
+    current: String,
+}
+
+pub const MAIN: &str = "main";
+
+impl Default for History {
+    fn default() -> History {
+        History {
+            commits: HashMap::new(),
+            order: Vec::new(),
+            branches: BTreeMap::from([(MAIN.to_owned(), None)]),
+            tags: BTreeMap::new(),
+            current: MAIN.to_owned(),
+        }
+    }
+}
+
+/// Why a commit cannot be switched off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cannot {
+    Unknown,
+    /// Not on this branch.
+    Elsewhere,
+    /// Already switched off.
+    Inactive,
+    /// These stand on it.
+    Needed(Vec<CommitId>),
+    /// There is nothing to undo, redo or roll back.
+    Nothing,
+}
+
+impl History {
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    pub fn head(&self) -> Option<CommitId> {
+        self.branches.get(&self.current).copied().flatten()
+    }
+
+    pub fn current(&self) -> &str {
+        &self.current
+    }
+
+    pub fn branches(&self) -> &BTreeMap<String, Option<CommitId>> {
+        &self.branches
+    }
+
+    pub fn tags(&self) -> &BTreeMap<String, CommitId> {
+        &self.tags
+    }
+
+    pub fn get(&self, id: CommitId) -> Option<&Commit> {
+        self.commits.get(&id)
+    }
+
+    /// All commits, oldest first.
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = &Commit> {
+        self.order.iter().filter_map(|id| self.commits.get(id))
+    }
+
+    /// Appends to the branch that is looked at.
+    pub fn push(&mut self, commit: Commit) {
+        self.branches.insert(self.current.clone(), Some(commit.id));
+        self.order.push(commit.id);
+        self.commits.insert(commit.id, commit);
+    }
+
+    /// A new branch at the head of the current one (or elsewhere), not looked at yet.
+    pub fn branch(&mut self, name: &str, at: Option<CommitId>) {
+        self.branches.insert(name.to_owned(), at);
+    }
+
+    /// False when there is no such branch.
+    pub fn checkout(&mut self, name: &str) -> bool {
+        let known = self.branches.contains_key(name);
+        if known {
+            self.current = name.to_owned();
+        }
+        known
+    }
+
+    pub fn tag(&mut self, name: &str, at: CommitId) {
+        self.tags.insert(name.to_owned(), at);
+    }
+
+    /// A commit by its id, the beginning of one, a tag, a branch, or `HEAD`. More than one: none of them.
+    pub fn find(&self, name: &str) -> Result<CommitId, Vec<CommitId>> {
+        if name.eq_ignore_ascii_case("head") {
+            return self.head().ok_or_else(Vec::new);
+        }
+        let named = self.tags.get(name).copied().or_else(|| self.branches.get(name).copied().flatten());
+        if let Some(id) = named {
+            return Ok(id);
+        }
+        let mut found: Vec<CommitId> =
+            self.order.iter().copied().filter(|id| id.to_string().starts_with(&name.to_ascii_lowercase())).collect();
+        found.dedup();
+        match found.as_slice() {
+            [one] if name.len() >= 3 || found.len() == 1 => Ok(*one),
+            _ => Err(found),
+        }
+    }
+
+    /// From `head` back to the first commit.
+    pub fn line(&self, head: Option<CommitId>) -> impl Iterator<Item = &Commit> {
+        std::iter::successors(head.and_then(|id| self.commits.get(&id)), |commit| {
+            commit.parent.and_then(|parent| self.commits.get(&parent))
+        })
+    }
+
+    /// The commits that count at `head`, newest first. Reverts are among them.
+    pub fn active(&self, head: Option<CommitId>) -> Vec<&Commit> {
+        let mut off: HashSet<CommitId> = HashSet::new();
+        let mut active = Vec::new();
+        for commit in self.line(head) {
+            if off.contains(&commit.id) {
+                continue;
+            }
+            if let Change::Revert { commits, .. } = &commit.change {
+                off.extend(commits);
+            }
+            active.push(commit);
+        }
+        active
+    }
+
+    /// The effects that count at `head`, oldest first.
+    pub fn effects(&self, head: Option<CommitId>) -> Vec<(EffectId, &Effect)> {
+        let mut effects = Vec::new();
+        for commit in self.active(head).into_iter().rev() {
+            match &commit.change {
+                Change::Edit { effects: own, .. } => {
+                    effects
+                        .extend((0..).zip(own).map(|(index, effect)| (EffectId { commit: commit.id, index }, effect)));
+                }
+                Change::Inherit { effects: own, .. } => effects.extend(own.iter().map(|(id, effect)| (*id, effect))),
+                Change::Revert { .. } => {}
+            }
+        }
+        effects
+    }
+
+    /// Active commits that cannot do without one of `gone`, directly or not; newest first.
+    fn standing_on(&self, gone: &HashSet<CommitId>) -> Vec<CommitId> {
+        let active = self.active(self.head());
+        let mut gone = gone.clone();
+        for commit in &active {
+            if let (true, Change::Inherit { effects, .. }) = (gone.contains(&commit.id), &commit.change) {
+                gone.extend(effects.iter().map(|(id, _)| id.commit));
+            }
+        }
+        let mut standing = Vec::new();
+        for commit in active.iter().rev() {
+            let needs = |effects: &[Effect]| {
+                effects
+                    .iter()
+                    .flat_map(Effect::needs)
+                    .any(|need| need.commit != commit.id && gone.contains(&need.commit))
+            };
+            let stands = match &commit.change {
+                Change::Edit { effects, .. } => needs(effects),
+                Change::Inherit { .. } | Change::Revert { .. } => false,
+            };
+            if stands && gone.insert(commit.id) {
+                standing.push(commit.id);
+            }
+        }
+        standing.reverse();
+        standing
+    }
+
+    /// What to switch off so that `target` is off; with `cascade` what stands on it goes along.
+    pub fn revert(&self, target: CommitId, cascade: bool) -> Result<Vec<CommitId>, Cannot> {
+        if !self.commits.contains_key(&target) {
+            return Err(Cannot::Unknown);
+        }
+        if !self.line(self.head()).any(|commit| commit.id == target) {
+            return Err(Cannot::Elsewhere);
+        }
+        if !self.active(self.head()).iter().any(|commit| commit.id == target) {
+            return Err(Cannot::Inactive);
+        }
+        let mut standing = self.standing_on(&HashSet::from([target]));
+        if !standing.is_empty() && !cascade {
+            return Err(Cannot::Needed(standing));
+        }
+        standing.push(target);
+        Ok(standing)
+    }
+
+    /// The newest active commit that is not itself a way back.
+    pub fn undo(&self) -> Result<CommitId, Cannot> {
+        let newest = self.active(self.head()).into_iter().find(|commit| !is_way_back(commit));
+        newest.map(|commit| commit.id).ok_or(Cannot::Nothing)
+    }
+
+    /// The newest undo that still holds, with nothing made since.
+    pub fn redo(&self) -> Result<CommitId, Cannot> {
+        for commit in self.active(self.head()) {
+            match &commit.change {
+                Change::Revert { how: How::Undo, .. } => return Ok(commit.id),
+                Change::Revert { how: How::Redo, .. } => {}
+                _ => break,
+            }
+        }
+        Err(Cannot::Nothing)
+    }
+
+    /// The commits made after `target` on this branch, newest first.
+    pub fn rollback(&self, target: CommitId) -> Result<Vec<CommitId>, Cannot> {
+        if !self.commits.contains_key(&target) {
+            return Err(Cannot::Unknown);
+        }
+        if !self.line(self.head()).any(|commit| commit.id == target) {
+            return Err(Cannot::Elsewhere);
+        }
+        let after: Vec<CommitId> =
+            self.line(self.head()).map(|commit| commit.id).take_while(|id| *id != target).collect();
+        // All of them, also those that are off: whatever had switched them off goes as well.
+        if after.is_empty() { Err(Cannot::Nothing) } else { Ok(after) }
+    }
+}
+
+fn is_way_back(commit: &Commit) -> bool {
+    matches!(commit.change, Change::Revert { how: How::Undo | How::Redo, .. })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! Editing what the model is sent, pure: from a wish to effects, from effects to a view.
+//!
+//! An [`operation::Operation`] is what somebody asks for, in the words people use (`t3/5`). Resolved against
+//! the view at hand it becomes [`effect::Effect`]s, which name slots and blocks and so hold whatever the client
+//! does next. A [`history::History`] of commits says which effects are active, and [`fold`] lays them over a
+//! path: the same path and the same effects give the same [`fold::View`], always.
+
+pub mod effect;
+pub mod fold;
+pub mod frame_id;
+pub mod history;
+pub mod operation;
+
+pub use effect::{Cover, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, Place};
+pub use fold::{View, fold};
+pub use frame_id::FrameId;
+pub use history::{Commit, CommitId, History};
+pub use operation::Operation;

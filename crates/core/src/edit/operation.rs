@@ -1,0 +1,176 @@
+//! What somebody asks for. This JSON is the same in the terminal, the API, MCP and the log.
+
+use crate::message::Role;
+use serde::{Deserialize, Serialize};
+
+/// Narrows what the ids name; without ids, all of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Select {
+    /// Only calls and results of this tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Only what is larger than so many tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub larger_than: Option<u64>,
+    /// Only what lies more than so many frames back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub older_than: Option<usize>,
+}
+
+impl Select {
+    pub fn is_empty(&self) -> bool {
+        *self == Select::default()
+    }
+}
+
+/// Where something should go; exactly one of the three.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Where {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub start: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub end: bool,
+}
+
+/// One message given in raw JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RawMessage {
+    pub role: Role,
+    /// A text, or a list of blocks.
+    pub content: serde_json::Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Operation {
+    Delete {
+        #[serde(default)]
+        ids: Vec<String>,
+        #[serde(default, skip_serializing_if = "Select::is_empty")]
+        select: Select,
+        /// Also what is protected.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        force: bool,
+    },
+    /// Exactly one of `text` and `raw`.
+    Edit {
+        id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        /// A message, or a list of them; for a block a block, for a tool its definition.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raw: Option<serde_json::Value>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        force: bool,
+    },
+    Compact {
+        #[serde(default)]
+        ids: Vec<String>,
+        #[serde(default, skip_serializing_if = "Select::is_empty")]
+        select: Select,
+        text: String,
+    },
+    Offload {
+        #[serde(default)]
+        ids: Vec<String>,
+        #[serde(default, skip_serializing_if = "Select::is_empty")]
+        select: Select,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+    },
+    Restore {
+        ids: Vec<String>,
+    },
+    Move {
+        ids: Vec<String>,
+        to: Where,
+    },
+    Add {
+        text: String,
+        #[serde(default = "user")]
+        role: Role,
+        to: Where,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+    },
+    Combine {
+        ids: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<String>,
+    },
+    /// Exactly one of `at`, `at_step` and `each_step`.
+    Split {
+        id: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        at: Vec<usize>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        at_step: Vec<usize>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        each_step: bool,
+    },
+    DropResults {
+        #[serde(default)]
+        ids: Vec<String>,
+        #[serde(default, skip_serializing_if = "Select::is_empty")]
+        select: Select,
+        /// Only the result of this call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+    },
+    SummarizeResults {
+        #[serde(default)]
+        ids: Vec<String>,
+        #[serde(default, skip_serializing_if = "Select::is_empty")]
+        select: Select,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+        text: String,
+    },
+    Retitle {
+        id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+    },
+    Pin {
+        ids: Vec<String>,
+    },
+    Unpin {
+        ids: Vec<String>,
+    },
+    /// Copies frames of another conversation.
+    Import {
+        from: String,
+        ids: Vec<String>,
+        to: Where,
+    },
+}
+
+fn user() -> Role {
+    Role::User
+}
+
+impl Operation {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Operation::Delete { .. } => "delete",
+            Operation::Edit { .. } => "edit",
+            Operation::Compact { .. } => "compact",
+            Operation::Offload { .. } => "offload",
+            Operation::Restore { .. } => "restore",
+            Operation::Move { .. } => "move",
+            Operation::Add { .. } => "add",
+            Operation::Combine { .. } => "combine",
+            Operation::Split { .. } => "split",
+            Operation::DropResults { .. } => "drop-results",
+            Operation::SummarizeResults { .. } => "summarize-results",
+            Operation::Retitle { .. } => "retitle",
+            Operation::Pin { .. } => "pin",
+            Operation::Unpin { .. } => "unpin",
+            Operation::Import { .. } => "import",
+        }
+    }
+}
