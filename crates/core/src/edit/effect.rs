@@ -41,13 +41,25 @@ pub struct Named {
     pub id: Option<Box<str>>,
 }
 
+/// A message of the client's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageRef {
+    Slot(SlotId),
+    /// The reply that followed this slot and that the client had not sent back yet when it was named.
+    Reply { after: SlotId, key: Key },
+}
+
+/// The slot of a reply that the client has not sent back yet: it has none.
+pub const PENDING: SlotId = SlotId(u64::MAX);
+
 /// What an effect covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cover {
     /// Blocks of a client's message. A message without blocks is covered by an empty list.
     Blocks {
-        slot: SlotId,
+        of: MessageRef,
         key: Key,
         blocks: Vec<Named>,
     },
@@ -79,7 +91,7 @@ pub struct FrameRef {
     pub key: FrameKey,
     /// The last block it had, if it had any of the client's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<(SlotId, u32)>,
+    pub until: Option<(MessageRef, u32)>,
 }
 
 /// Where something goes.
@@ -148,7 +160,7 @@ pub enum Effect {
     /// A frame is cut before each of these blocks.
     Split {
         frame: FrameKey,
-        before: Vec<(SlotId, u32)>,
+        before: Vec<(MessageRef, u32)>,
     },
     Title {
         frame: FrameKey,
@@ -163,7 +175,7 @@ pub enum Effect {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewResult {
-    pub slot: SlotId,
+    pub of: MessageRef,
     pub block: Named,
     pub text: String,
 }

@@ -6,7 +6,7 @@
 
 mod arrange;
 
-use super::effect::{self, Cover, Effect, EffectId, FrameKey, Made, MadeId, Why};
+use super::effect::{self, Cover, Effect, EffectId, FrameKey, Made, MadeId, MessageRef, Why};
 use super::frame_id::FrameId;
 use crate::frames;
 use crate::key::Key;
@@ -17,6 +17,7 @@ use std::ops::Range;
 
 /// What effects are laid over.
 pub struct Source<'a> {
+    /// Of each message; [`effect::PENDING`] for a reply that the client has not sent back yet.
     pub slots: &'a [SlotId],
     pub messages: &'a [&'a Message],
     /// The blocks of the system prompt and the tools, each by what finds it again.
@@ -245,6 +246,17 @@ struct Folding<'v, 'a, 's> {
 }
 
 impl Folding<'_, '_, '_> {
+    /// Where a message stands on the path.
+    fn message(&self, of: &MessageRef) -> Option<usize> {
+        match of {
+            MessageRef::Slot(slot) => self.places.get(slot).copied(),
+            MessageRef::Reply { after, key } => {
+                let at = self.places.get(after)? + 1;
+                self.source.messages.get(at).filter(|message| message.key == *key).map(|_| at)
+            }
+        }
+    }
+
     fn run(&mut self) {
         let effects = self.view.effects.clone();
         let restored: Vec<EffectId> = effects
@@ -279,8 +291,8 @@ impl Folding<'_, '_, '_> {
         let mut around: Option<(bool, usize)> = None;
         for cover in covers {
             match cover {
-                Cover::Blocks { slot, key, blocks } => {
-                    let Some(&message) = self.places.get(slot) else { continue };
+                Cover::Blocks { of, key, blocks } => {
+                    let Some(message) = self.message(of) else { continue };
                     let facts = self.source.messages[message];
                     let same = facts.key == *key;
                     status.source_changed |= !same;
@@ -337,7 +349,7 @@ impl Folding<'_, '_, '_> {
     fn results(&mut self, at: usize, results: &[effect::NewResult]) -> Status {
         let mut status = Status::default();
         for (text, result) in (0..).zip(results) {
-            let Some(&message) = self.places.get(&result.slot) else { continue };
+            let Some(message) = self.message(&result.of) else { continue };
             let facts = self.source.messages[message];
             for block in effect::find(std::slice::from_ref(&result.block), facts, false) {
                 let number = self.view.number(message, block as usize);

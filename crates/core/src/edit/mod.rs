@@ -11,7 +11,7 @@ pub mod frame_id;
 pub mod history;
 pub mod operation;
 
-pub use effect::{Cover, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, Place};
+pub use effect::{Cover, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, MessageRef, PENDING, Place};
 pub use fold::{View, fold};
 pub use frame_id::FrameId;
 pub use history::{Commit, CommitId, History};

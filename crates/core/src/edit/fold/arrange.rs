@@ -1,8 +1,7 @@
 //! Effects that cut, join, move and add frames. Blocks stay what they are.
 
 use super::{Folding, Frame, FrameId, FrameKey, Number, Segment};
-use crate::edit::effect::{Effect, EffectId, FrameRef, Place};
-use crate::tree::SlotId;
+use crate::edit::effect::{Effect, EffectId, FrameRef, MessageRef, Place};
 
 /// Parts that came to be because a frame went on growing are counted from here, those of a split from 1.
 const REST: u32 = 1 << 16;
@@ -61,8 +60,8 @@ impl Folding<'_, '_, '_> {
     /// The frame that is meant, cut off behind the last block it had when it was named.
     fn exactly(&mut self, id: EffectId, part: u32, frame: &FrameRef) -> Option<usize> {
         let at = self.locate(frame.key)?;
-        if let Some((slot, block)) = frame.until
-            && let Some(&message) = self.places.get(&slot)
+        if let Some((of, block)) = frame.until
+            && let Some(message) = self.message(&of)
         {
             let until = self.view.number(message, block as usize).min(self.view.starts[message + 1] - 1);
             if let Some(rest) = self.view.frames[at].cut_behind(until) {
@@ -147,11 +146,11 @@ impl Folding<'_, '_, '_> {
         true
     }
 
-    fn split(&mut self, id: EffectId, key: FrameKey, before: &[(SlotId, u32)]) -> bool {
+    fn split(&mut self, id: EffectId, key: FrameKey, before: &[(MessageRef, u32)]) -> bool {
         let Some(at) = self.locate(key) else { return false };
         let mut cuts: Vec<Number> = before
             .iter()
-            .filter_map(|(slot, block)| Some(self.view.number(*self.places.get(slot)?, *block as usize)))
+            .filter_map(|(of, block)| Some(self.view.number(self.message(of)?, *block as usize)))
             .filter(|&number| self.view.frames[at].holds(number))
             .collect();
         cuts.dedup();
