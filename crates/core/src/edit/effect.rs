@@ -47,7 +47,10 @@ pub struct Named {
 pub enum MessageRef {
     Slot(SlotId),
     /// The reply that followed this slot and that the client had not sent back yet when it was named.
-    Reply { after: SlotId, key: Key },
+    Reply {
+        after: SlotId,
+        key: Key,
+    },
 }
 
 /// The slot of a reply that the client has not sent back yet: it has none.

@@ -162,6 +162,15 @@ impl<'a> View<'a> {
         self.effect(id.effect)?.made().get(id.message as usize)
     }
 
+    /// The new content of a tool result, if it has one.
+    pub fn new_result(&self, laid: &Laid) -> Option<&'a str> {
+        let (id, text) = laid.result?;
+        match self.effect(id)? {
+            Effect::Results { results, .. } => results.get(text as usize).map(|result| result.text.as_str()),
+            _ => None,
+        }
+    }
+
     pub fn status(&self, id: EffectId) -> Status {
         self.by_id.get(&id).map_or_else(Status::default, |&at| self.status[at])
     }

@@ -5,14 +5,19 @@
 //! does next. A [`history::History`] of commits says which effects are active, and [`fold`] lays them over a
 //! path: the same path and the same effects give the same [`fold::View`], always.
 
+pub mod address;
 pub mod effect;
 pub mod fold;
 pub mod frame_id;
 pub mod history;
+pub mod layout;
 pub mod operation;
+pub mod refusal;
+pub mod resolve;
 
 pub use effect::{Cover, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, MessageRef, PENDING, Place};
 pub use fold::{View, fold};
 pub use frame_id::FrameId;
 pub use history::{Commit, CommitId, History};
 pub use operation::Operation;
+pub use refusal::Refusal;

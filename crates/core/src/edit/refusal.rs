@@ -1,0 +1,66 @@
+//! A wish that is not granted: what, why, and what to do. Nothing has changed.
+
+/// `code` is for programs, `message` and `hint` are for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: &'static str,
+    pub message: String,
+    pub hint: String,
+}
+
+impl Refusal {
+    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
+        Refusal { code, message: message.into(), hint: hint.into() }
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// The known names most like `name`, best first.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut scored: Vec<(usize, &str)> = known.map(|other| (distance(name, other), other)).collect();
+    scored.sort();
+    let worst = name.chars().count().max(3) / 2 + 1;
+    scored.into_iter().filter(|(distance, _)| *distance <= worst).take(3).map(|(_, other)| other).collect()
+}
+
+pub fn suggest(near: &[&str], otherwise: &str) -> String {
+    match near {
+        [] => otherwise.to_owned(),
+        near => format!("Did you mean {}? {otherwise}", near.join(", ")),
+    }
+}
+
+/// Letters to insert, delete or replace to get from one to the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let cost = before + usize::from(x != *y);
+            before = row[j + 1];
+            row[j + 1] = cost.min(before + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_names_are_offered() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(nearest("t13", ["t1", "t3", "t12", "system"].into_iter()), ["t1", "t12", "t3"]);
+        assert!(nearest("zzzzzz", ["t1", "system"].into_iter()).is_empty());
+    }
+}

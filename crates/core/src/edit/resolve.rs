@@ -1,0 +1,224 @@
+//! From what somebody asks for to effects, or to a refusal that helps. Nothing is changed here.
+
+mod arrange;
+mod content;
+mod target;
+
+pub use content::{text_block, weight as made_weight};
+pub use target::{Scope, Target};
+
+use super::effect::{Cover, Effect, Made, Named, NewResult, Why};
+use super::fold::{Source, View};
+use super::operation::{Operation, Select};
+use super::refusal::Refusal;
+use crate::message::{Kind, Role};
+
+/// What the contents of a dropped result become.
+pub const DROPPED: &str = "[The content of this tool result was removed to save context.]";
+
+/// What a compacted part begins with.
+pub const SUMMARY: &str = "[Summary of an earlier part of this conversation]";
+
+/// Everything that names are resolved against.
+pub struct Desk<'a> {
+    pub view: &'a View<'a>,
+    pub source: &'a Source<'a>,
+    /// Estimates to tokens.
+    pub scale: &'a dyn Fn(f64) -> u64,
+    /// Why a block of the system prompt should stay, for those that should.
+    pub protected: &'a [Option<&'static str>],
+    /// The estimates of the system prompt's blocks, and of the tools.
+    pub system_weights: &'a [f64],
+    pub tool_weights: &'a [f64],
+    /// The number of the next frame that is added.
+    pub next_added: u32,
+}
+
+impl Desk<'_> {
+    /// What an operation comes down to. `offload` and `import` need files and other conversations: they are
+    /// resolved by whoever has them.
+    pub fn effects(&self, operation: &Operation) -> Result<Vec<Effect>, Refusal> {
+        match operation {
+            Operation::Delete { ids, select, force } => {
+                let targets = self.targets(ids, select)?;
+                let covers = self.covers(&targets, *force)?;
+                Ok(vec![Effect::Replace { why: Why::Deleted, covers, by: Vec::new() }])
+            }
+            Operation::Edit { id, text, raw, force } => self.edit(id, text.as_deref(), raw.as_ref(), *force),
+            Operation::Compact { ids, select, text } => {
+                let targets = self.targets(ids, select)?;
+                let text = not_empty(text)?;
+                self.compact(&targets, Why::Compacted, &format!("{SUMMARY}\n{text}"))
+            }
+            Operation::Restore { ids } => self.restore(ids),
+            Operation::DropResults { ids, select, result } => self.results(ids, select, result.as_deref(), None),
+            Operation::SummarizeResults { ids, select, result, text } => {
+                self.results(ids, select, result.as_deref(), Some(not_empty(text)?))
+            }
+            Operation::Move { ids, to } => self.shift(ids, to),
+            Operation::Add { text, role, to, title } => {
+                let role = match role {
+                    Role::User | Role::Assistant => *role,
+                    _ => {
+                        return Err(Refusal::new(
+                            "bad-role",
+                            "A new frame speaks as `user` or as `assistant`.",
+                            "Leave `--role` away to speak as the user.",
+                        ));
+                    }
+                };
+                let message = Made { role: Some(role), blocks: vec![text_block(not_empty(text)?)] };
+                self.insert(vec![message], to, title.clone())
+            }
+            Operation::Combine { ids, after } => self.combine(ids, after.as_deref()),
+            Operation::Split { id, at, at_step, each_step } => self.split(id, at, at_step, *each_step),
+            Operation::Retitle { id, title, summary } => self.retitle(id, title, summary),
+            Operation::Pin { ids } => self.pin(ids, true),
+            Operation::Unpin { ids } => self.pin(ids, false),
+            Operation::Offload { .. } | Operation::Import { .. } => Err(Refusal::new(
+                "unsupported",
+                format!("`{}` cannot be resolved here.", operation.name()),
+                "This is a defect; please report it.",
+            )),
+        }
+    }
+
+    /// What to cover so that these targets are gone.
+    pub fn covers(&self, targets: &[Target], force: bool) -> Result<Vec<Cover>, Refusal> {
+        let mut covers = Vec::new();
+        let mut spared = None;
+        for target in targets {
+            for cover in &target.covers {
+                match cover {
+                    Cover::System { at, .. } if !force => match self.protected.get(*at as usize).copied().flatten() {
+                        // Named alone it is refused; as a part of `system` it is passed over.
+                        Some(why) => spared = Some((*at, why)),
+                        None => covers.push(cover.clone()),
+                    },
+                    _ => covers.push(cover.clone()),
+                }
+            }
+        }
+        match (covers.is_empty(), spared) {
+            (true, Some((at, why))) => Err(Refusal::new(
+                "protected",
+                format!("`system#{at}` is protected: {why}."),
+                "If you are sure, say it again with `--force`.",
+            )),
+            (true, None) => Err(gone(&targets.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", "))),
+            (false, _) => Ok(covers),
+        }
+    }
+
+    /// Replaces all targets of one frame by one message of ours; each frame gets its own.
+    pub fn compact(&self, targets: &[Target], why: Why, text: &str) -> Result<Vec<Effect>, Refusal> {
+        let mut effects = Vec::new();
+        for target in targets {
+            if matches!(target.scope, Scope::System | Scope::Tool) {
+                return Err(Refusal::new(
+                    "not-a-turn",
+                    format!("`{}` is not a part of the conversation; it cannot be {}.", target.name, why.name()),
+                    "`ctx edit` gives it another text, `ctx delete` removes it.",
+                ));
+            }
+            let by = vec![Made { role: Some(Role::User), blocks: vec![text_block(text)] }];
+            effects.push(Effect::Replace { why, covers: self.covers(std::slice::from_ref(target), false)?, by });
+        }
+        Ok(effects)
+    }
+
+    fn restore(&self, ids: &[String]) -> Result<Vec<Effect>, Refusal> {
+        let mut effects = Vec::new();
+        for target in self.targets(ids, &Select::default())? {
+            let found: Vec<_> = target
+                .units
+                .iter()
+                .filter_map(|laid| laid.covered)
+                .filter(|id| matches!(self.view.effect(*id), Some(Effect::Replace { why: Why::Offloaded, .. })))
+                .collect();
+            if found.is_empty() {
+                return Err(Refusal::new(
+                    "not-offloaded",
+                    format!("Nothing of `{}` is offloaded.", target.name),
+                    "`ctx list` shows what is; `ctx undo` takes back any other operation.",
+                ));
+            }
+            for id in found {
+                if !effects.contains(&id) {
+                    effects.push(id);
+                }
+            }
+        }
+        Ok(vec![Effect::Restore { effects }])
+    }
+
+    fn results(
+        &self,
+        ids: &[String],
+        select: &Select,
+        result: Option<&str>,
+        text: Option<&str>,
+    ) -> Result<Vec<Effect>, Refusal> {
+        // What is larger is asked of each result, not of what holds it.
+        let around = Select { larger_than: None, tool: None, ..select.clone() };
+        let mut results: Vec<NewResult> = Vec::new();
+        for target in self.targets(ids, &around)? {
+            for (message, block) in target.sent_blocks() {
+                let facts = self.source.messages[message];
+                let Some(found) = facts.blocks.get(block) else { continue };
+                let id = found.tool_use_id.as_deref();
+                let wanted = found.kind == Kind::ToolResult
+                    && facts.role == Role::User
+                    && result.is_none_or(|wanted| id == Some(wanted))
+                    && select.tool.as_deref().is_none_or(|tool| self.tool_of(id).is_some_and(|name| name == tool))
+                    && select.larger_than.is_none_or(|most| (self.scale)(crate::tokens::of_block(found)) > most);
+                if wanted {
+                    results.push(NewResult {
+                        of: self.message_ref(message),
+                        block: Named::of(block as u32, found),
+                        text: text.unwrap_or(DROPPED).to_owned(),
+                    });
+                }
+            }
+        }
+        if results.is_empty() {
+            let asked = if ids.is_empty() { "the conversation".to_owned() } else { format!("`{}`", ids.join(", ")) };
+            return Err(Refusal::new(
+                "no-results",
+                format!("There is no such tool result in {asked}."),
+                "`ctx list --steps` shows the calls of each frame.",
+            ));
+        }
+        Ok(vec![Effect::Results { results, summarized: text.is_some() }])
+    }
+
+    /// The name of the tool that a call with this id calls.
+    fn tool_of(&self, id: Option<&str>) -> Option<&str> {
+        let id = id?;
+        self.source
+            .messages
+            .iter()
+            .flat_map(|message| &message.blocks)
+            .find(|block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(id))
+            .and_then(|block| block.tool.as_deref())
+    }
+}
+
+fn not_empty(text: &str) -> Result<&str, Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::new(
+            "empty",
+            "The new text is empty, and the provider refuses empty texts (A27).",
+            "Give some text, or use `ctx delete`.",
+        ));
+    }
+    Ok(text)
+}
+
+fn gone(name: &str) -> Refusal {
+    Refusal::new(
+        "gone",
+        format!("Nothing of `{name}` is there any more."),
+        "`ctx history` shows what removed it; `ctx revert` brings it back.",
+    )
+}

@@ -1,0 +1,255 @@
+//! Operations on the order and the borders of frames.
+
+use super::target::count;
+use super::{Desk, Scope};
+use crate::edit::effect::{Effect, FrameKey, FrameRef, Made, MessageRef, Place};
+use crate::edit::fold::{Frame, Segment};
+use crate::edit::layout::{Group, Layout};
+use crate::edit::operation::{Select, Where};
+use crate::edit::refusal::Refusal;
+use crate::message::{Kind, Role};
+
+impl Desk<'_> {
+    /// The frames that ids name; nothing smaller.
+    fn frames(&self, ids: &[String], verb: &str) -> Result<Vec<usize>, Refusal> {
+        let mut frames = Vec::new();
+        for target in self.targets(ids, &Select::default())? {
+            match (target.scope, target.frame) {
+                (Scope::Frame, Some(at)) => {
+                    if !frames.contains(&at) {
+                        frames.push(at);
+                    }
+                }
+                (Scope::System | Scope::Tool, _) => {
+                    return Err(Refusal::new(
+                        "not-a-turn",
+                        format!("`{}` has its own place in a request; one cannot {verb} it.", target.name),
+                        format!("One can {verb} frames such as `t2`."),
+                    ));
+                }
+                _ => {
+                    return Err(Refusal::new(
+                        "not-a-frame",
+                        format!("`{}` is a part of a frame; one can {verb} whole frames only.", target.name),
+                        "Cut it out first with `ctx split`, then name the part.",
+                    ));
+                }
+            }
+        }
+        Ok(frames)
+    }
+
+    fn reference(&self, at: usize) -> FrameRef {
+        let frame = &self.view.frames[at];
+        FrameRef { key: frame.key, until: self.end_of(frame) }
+    }
+
+    fn end_of(&self, frame: &Frame) -> Option<(MessageRef, u32)> {
+        match frame.segments.last()? {
+            Segment::Source(range) => {
+                let (message, block) = self.view.place(range.end.checked_sub(1)?);
+                Some((self.message_ref(message), block as u32))
+            }
+            Segment::Made(_) => None,
+        }
+    }
+
+    fn place(&self, to: &Where) -> Result<Place, Refusal> {
+        let last = || self.view.frames.len().checked_sub(1);
+        match (&to.after, to.start, to.end) {
+            (None, true, false) => Ok(Place::Start),
+            (None, false, true) => Ok(last().map_or(Place::Start, |at| Place::After(self.reference(at)))),
+            (Some(id), false, false) => {
+                let frames = self.frames(std::slice::from_ref(id), "put something after")?;
+                Ok(Place::After(self.reference(frames.last().copied().unwrap_or(0))))
+            }
+            _ => Err(Refusal::new(
+                "no-place",
+                "It is not said where to.",
+                "Say one of `--after ID`, `--start` and `--end`.",
+            )),
+        }
+    }
+
+    pub fn insert(&self, messages: Vec<Made>, to: &Where, title: Option<String>) -> Result<Vec<Effect>, Refusal> {
+        let place = self.place(to)?;
+        if place == Place::Start && messages.first().and_then(|made| made.role) != Some(Role::User) {
+            return Err(not_first("The new frame"));
+        }
+        Ok(vec![Effect::Insert { number: self.next_added, messages, to: place, title }])
+    }
+
+    pub(super) fn shift(&self, ids: &[String], to: &Where) -> Result<Vec<Effect>, Refusal> {
+        let frames = self.frames(ids, "move")?;
+        let place = self.place(to)?;
+        let references: Vec<FrameRef> = frames.iter().map(|&at| self.reference(at)).collect();
+        if let Place::After(anchor) = &place
+            && references.iter().any(|frame| frame.key == anchor.key)
+        {
+            return Err(Refusal::new(
+                "nowhere",
+                "A frame cannot be moved behind itself.",
+                "Name another frame with `--after`.",
+            ));
+        }
+        if place == Place::Start
+            && let Some(&first) = frames.first()
+        {
+            let units = self.view.units(&self.view.frames[first], self.source.messages);
+            if self.first_role(&units) != Some(Role::User) {
+                return Err(not_first(&format!("`{}`", self.view.frames[first].id)));
+            }
+        }
+        Ok(vec![Effect::Move { frames: references, to: place }])
+    }
+
+    pub(super) fn combine(&self, ids: &[String], after: Option<&str>) -> Result<Vec<Effect>, Refusal> {
+        let mut frames = self.frames(ids, "combine")?;
+        frames.sort_unstable();
+        if frames.len() < 2 {
+            return Err(Refusal::new(
+                "too-few",
+                "Combining takes at least two frames.",
+                "Name them all, as in `ctx combine t2 t3` or `ctx combine t2..t5`.",
+            ));
+        }
+        let references: Vec<FrameRef> = frames.iter().map(|&at| self.reference(at)).collect();
+        let mut effects = Vec::new();
+        if let Some(after) = after {
+            let to = Where { after: Some(after.to_owned()), ..Where::default() };
+            effects.extend(self.shift(ids, &to)?);
+        } else if frames.windows(2).any(|pair| pair[1] != pair[0] + 1) {
+            // Those that lie apart come together behind the first one.
+            let rest = references[1..].to_vec();
+            effects.push(Effect::Move { frames: rest, to: Place::After(references[0]) });
+        }
+        effects.push(Effect::Combine { frames: references });
+        Ok(effects)
+    }
+
+    pub(super) fn split(
+        &self,
+        id: &str,
+        at: &[usize],
+        at_step: &[usize],
+        each_step: bool,
+    ) -> Result<Vec<Effect>, Refusal> {
+        let frames = self.frames(&[id.to_owned()], "split")?;
+        let [frame] = frames.as_slice() else {
+            return Err(Refusal::new("ambiguous-id", format!("`{id}` is already cut."), "Name one of its parts."));
+        };
+        let frame = &self.view.frames[*frame];
+        let (_, layout) = self.single(&frame.id)?;
+        let starts = self.cuts(&layout);
+        let possible = || {
+            let numbers: Vec<String> = starts.iter().map(|group| group.number.to_string()).collect();
+            match numbers.as_slice() {
+                [] => format!("`{}` cannot be cut.", frame.id),
+                _ => format!("`{}` can be cut before message {}.", frame.id, numbers.join(", ")),
+            }
+        };
+        let mut chosen: Vec<&Group> = Vec::new();
+        for &number in at {
+            match starts.iter().find(|group| group.number == number) {
+                Some(group) => chosen.push(group),
+                None if layout.groups.iter().any(|group| group.number == number && number > 0) => {
+                    return Err(Refusal::new(
+                        "cuts-a-pair",
+                        format!("A cut before `{}#{number}` would part a tool call from its result (A38).", frame.id),
+                        possible(),
+                    ));
+                }
+                None => {
+                    return Err(Refusal::new(
+                        "bad-cut",
+                        format!("There is no place `{number}` to cut `{}`.", frame.id),
+                        possible(),
+                    ));
+                }
+            }
+        }
+        let steps: Vec<usize> = if each_step { (1..=layout.steps).collect() } else { at_step.to_vec() };
+        for step in steps {
+            match starts.iter().find(|group| group.step == step && group.role == Role::Assistant) {
+                Some(group) => chosen.push(group),
+                None if each_step => {}
+                None => {
+                    return Err(Refusal::new(
+                        "bad-cut",
+                        format!("`{}` cannot be cut before step {step}.", frame.id),
+                        format!("It has {}.", count(layout.steps, "step")),
+                    ));
+                }
+            }
+        }
+        let mut before: Vec<(MessageRef, u32)> = Vec::new();
+        let mut places: Vec<usize> = chosen.iter().map(|group| group.units.start).collect();
+        places.sort_unstable();
+        places.dedup();
+        for place in places {
+            if let crate::edit::fold::Unit::Source { message, block } = layout.units[place].unit {
+                before.push((self.message_ref(message), block.unwrap_or(0) as u32));
+            }
+        }
+        if before.is_empty() {
+            return Err(Refusal::new("no-cut", format!("It is not said where to cut `{}`.", frame.id), possible()));
+        }
+        Ok(vec![Effect::Split { frame: frame.key, before }])
+    }
+
+    /// The messages of the client's before which a frame can be cut.
+    fn cuts<'l>(&self, layout: &'l Layout) -> Vec<&'l Group> {
+        let first = layout.groups.iter().find(|group| group.source.is_some()).map(|group| group.number);
+        layout
+            .groups
+            .iter()
+            .filter(|group| Some(group.number) != first)
+            .filter(|group| {
+                group.source.is_some_and(|message| {
+                    let facts = self.source.messages[message];
+                    facts.role != Role::System
+                        && !(facts.role == Role::User
+                            && facts.blocks.iter().any(|block| block.kind == Kind::ToolResult))
+                })
+            })
+            .collect()
+    }
+
+    pub(super) fn retitle(
+        &self,
+        id: &str,
+        title: &Option<String>,
+        summary: &Option<String>,
+    ) -> Result<Vec<Effect>, Refusal> {
+        if title.is_none() && summary.is_none() {
+            return Err(Refusal::new(
+                "no-content",
+                "It is not said what to call it.",
+                "Give `--title` or `--summary`.",
+            ));
+        }
+        let effects = self.keys(&[id.to_owned()], "retitle")?.into_iter().map(|frame| Effect::Title {
+            frame,
+            title: title.clone(),
+            summary: summary.clone(),
+        });
+        Ok(effects.take(1).collect())
+    }
+
+    pub(super) fn pin(&self, ids: &[String], pinned: bool) -> Result<Vec<Effect>, Refusal> {
+        let frames = self.keys(ids, if pinned { "pin" } else { "unpin" })?;
+        Ok(vec![Effect::Pin { frames, pinned }])
+    }
+
+    fn keys(&self, ids: &[String], verb: &str) -> Result<Vec<FrameKey>, Refusal> {
+        Ok(self.frames(ids, verb)?.into_iter().map(|at| self.view.frames[at].key).collect())
+    }
+}
+
+fn not_first(what: &str) -> Refusal {
+    Refusal::new(
+        "not-first",
+        format!("{what} does not begin with a user message, and a conversation must (A3)."),
+        "Put it behind a frame with `--after`.",
+    )
+}

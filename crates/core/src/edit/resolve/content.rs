@@ -1,0 +1,233 @@
+//! New content: texts, blocks and messages that people give.
+
+use super::{Desk, Scope, Target, gone, not_empty};
+use crate::edit::effect::{Effect, Made, Named, NewResult, Why};
+use crate::edit::fold::{Laid, Unit};
+use crate::edit::operation::Select;
+use crate::edit::refusal::Refusal;
+use crate::message::{Kind, Role};
+use crate::tokens;
+use serde_json::{Value, json};
+
+/// A text as a block.
+pub fn text_block(text: &str) -> String {
+    json!({ "type": "text", "text": text }).to_string()
+}
+
+/// The estimate for a message of ours.
+pub fn weight(made: &Made) -> f64 {
+    let chars = |block: &String| match serde_json::from_str::<Value>(block) {
+        Ok(Value::Object(fields)) => match fields.get("text") {
+            Some(Value::String(text)) => text.chars().count(),
+            _ => block.chars().count(),
+        },
+        _ => block.chars().count(),
+    };
+    made.blocks.iter().map(|block| tokens::estimate(chars(block) as u32, 0)).sum()
+}
+
+impl Desk<'_> {
+    pub(super) fn edit(
+        &self,
+        id: &str,
+        text: Option<&str>,
+        raw: Option<&Value>,
+        force: bool,
+    ) -> Result<Vec<Effect>, Refusal> {
+        let targets = self.targets(&[id.to_owned()], &Select::default())?;
+        let [target] = targets.as_slice() else {
+            return Err(Refusal::new(
+                "ambiguous-id",
+                format!("`{id}` names {} things.", targets.len()),
+                "Edit one at a time.",
+            ));
+        };
+        let by = match (text, raw) {
+            (Some(text), None) => self.written(target, not_empty(text)?)?,
+            (None, Some(raw)) => self.given(target, raw)?,
+            _ => {
+                return Err(Refusal::new(
+                    "no-content",
+                    "It is not said what to write.",
+                    "Give either `--text` or `--raw`.",
+                ));
+            }
+        };
+        let New::Blocks(by) = by else {
+            let New::Result(result) = by else { return Err(gone(&target.name)) };
+            return Ok(vec![Effect::Results { results: vec![result], summarized: true }]);
+        };
+        // Thinking is never edited: what the model thought before a message stays in front of it.
+        let kept = |laid: &Laid| self.kind(laid) == Some(Kind::Thinking) && target.scope == Scope::Message;
+        let units: Vec<Laid> = target.units.iter().copied().filter(|laid| !kept(laid)).collect();
+        let target = match target.scope {
+            Scope::Message => Target { covers: self.cover(&units), units, ..target.clone() },
+            _ => target.clone(),
+        };
+        let covers = self.covers(&[target], force)?;
+        Ok(vec![Effect::Replace { why: Why::Edited, covers, by }])
+    }
+
+    fn kind(&self, laid: &Laid) -> Option<Kind> {
+        match laid.unit {
+            Unit::Source { message, block } => Some(self.source.messages[message].blocks.get(block?)?.kind),
+            Unit::Made(_) => None,
+        }
+    }
+
+    fn written(&self, target: &Target, text: &str) -> Result<New, Refusal> {
+        let own = |role| New::Blocks(vec![Made { role: Some(role), blocks: vec![text_block(text)] }]);
+        Ok(match target.scope {
+            Scope::Frame => own(Role::User),
+            Scope::Steps => own(Role::Assistant),
+            Scope::Message => {
+                let role = self.first_role(&target.units).unwrap_or(Role::User);
+                let is_result = |laid: &Laid| laid.covered.is_none() && self.kind(laid) == Some(Kind::ToolResult);
+                let results: Vec<&Laid> = target.units.iter().filter(|laid| is_result(laid)).collect();
+                match (role, results.as_slice()) {
+                    // The answer to a call stays an answer.
+                    (Role::User, [result]) => self.new_content(result, text)?,
+                    (Role::User, [_, _, ..]) => {
+                        return Err(Refusal::new(
+                            "many-results",
+                            format!("`{}` holds {} tool results.", target.name, results.len()),
+                            format!("Edit one of them, such as `{}.0`, or use `ctx summarize-results`.", target.name),
+                        ));
+                    }
+                    // In the message itself, behind what the model thought.
+                    _ if self.is_clients(target) => {
+                        New::Blocks(vec![Made { role: None, blocks: vec![text_block(text)] }])
+                    }
+                    _ => own(role),
+                }
+            }
+            Scope::Block => match target.units.iter().find(|laid| laid.covered.is_none()) {
+                None => return Err(gone(&target.name)),
+                Some(laid) => match self.kind(laid) {
+                    Some(Kind::ToolResult) => self.new_content(laid, text)?,
+                    Some(Kind::Thinking) => return Err(thinking(&target.name)),
+                    Some(Kind::ToolUse) => {
+                        return Err(Refusal::new(
+                            "not-text",
+                            format!("`{}` is a tool call; a text cannot take its place.", target.name),
+                            "Give the block with `--raw`, or delete the step.",
+                        ));
+                    }
+                    None => own(self.first_role(&target.units).unwrap_or(Role::User)),
+                    Some(_) => New::Blocks(vec![Made { role: None, blocks: vec![text_block(text)] }]),
+                },
+            },
+            Scope::System => New::Blocks(vec![Made { role: None, blocks: vec![text_block(text)] }]),
+            Scope::Tool => {
+                return Err(Refusal::new(
+                    "not-text",
+                    format!("`{}` is a tool definition.", target.name),
+                    "Give the whole definition with `--raw`.",
+                ));
+            }
+        })
+    }
+
+    fn is_clients(&self, target: &Target) -> bool {
+        target.units.iter().filter(|laid| laid.covered.is_none()).all(|laid| matches!(laid.unit, Unit::Source { .. }))
+    }
+
+    fn new_content(&self, laid: &Laid, text: &str) -> Result<New, Refusal> {
+        let Unit::Source { message, block: Some(block) } = laid.unit else { return Err(gone("this result")) };
+        let Some(facts) = self.source.messages[message].blocks.get(block) else { return Err(gone("this result")) };
+        Ok(New::Result(NewResult {
+            of: self.message_ref(message),
+            block: Named::of(block as u32, facts),
+            text: text.to_owned(),
+        }))
+    }
+
+    fn given(&self, target: &Target, raw: &Value) -> Result<New, Refusal> {
+        let blocks = |raw: &Value| -> Result<Vec<String>, Refusal> {
+            let list = if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
+            list.into_iter().map(|block| self.block(block)).collect()
+        };
+        match target.scope {
+            Scope::Block | Scope::System => Ok(New::Blocks(vec![Made { role: None, blocks: blocks(raw)? }])),
+            Scope::Tool => match raw {
+                Value::Object(fields) if fields.get("name").is_some_and(Value::is_string) => {
+                    Ok(New::Blocks(vec![Made { role: None, blocks: vec![raw.to_string()] }]))
+                }
+                _ => Err(bad("a tool definition is an object with a `name`", "")),
+            },
+            Scope::Frame | Scope::Steps | Scope::Message => self.messages(raw).map(New::Blocks),
+        }
+    }
+
+    /// Messages given in raw JSON.
+    pub fn messages(&self, raw: &Value) -> Result<Vec<Made>, Refusal> {
+        let list = if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
+        let mut messages = Vec::new();
+        for (at, message) in list.into_iter().enumerate() {
+            let wrong = |what: &str| bad(what, &format!(" (message {at})"));
+            let Value::Object(fields) = message else {
+                return Err(wrong("a message is an object with `role` and `content`"));
+            };
+            let role = match fields.get("role").and_then(Value::as_str) {
+                Some("user") => Role::User,
+                Some("assistant") => Role::Assistant,
+                Some("system") => Role::System,
+                _ => return Err(wrong("`role` must be `user`, `assistant` or `system`")),
+            };
+            if let Some(other) = fields.keys().find(|key| !matches!(key.as_str(), "role" | "content")) {
+                return Err(wrong(&format!("a message has only `role` and `content`, not `{other}`")));
+            }
+            let blocks = match fields.get("content") {
+                Some(Value::String(text)) => vec![text_block(not_empty(text)?)],
+                Some(Value::Array(list)) if !list.is_empty() => {
+                    list.iter().map(|block| self.block(block)).collect::<Result<_, _>>()?
+                }
+                Some(Value::Array(_)) => return Err(wrong("`content` is empty, and the provider refuses that (A25)")),
+                _ => return Err(wrong("`content` must be a text or a list of blocks")),
+            };
+            messages.push(Made { role: Some(role), blocks });
+        }
+        if messages.is_empty() {
+            return Err(bad("the list of messages is empty", ""));
+        }
+        Ok(messages)
+    }
+
+    fn block(&self, block: &Value) -> Result<String, Refusal> {
+        let Value::Object(fields) = block else { return Err(bad("a block is an object with a `type`", "")) };
+        match fields.get("type").and_then(Value::as_str) {
+            None => return Err(bad("a block is an object with a `type`", "")),
+            Some("thinking" | "redacted_thinking") => return Err(thinking("this block")),
+            Some("text") => drop(not_empty(fields.get("text").and_then(Value::as_str).unwrap_or_default())?),
+            Some("tool_use") => {
+                if !fields.get("input").is_some_and(Value::is_object) {
+                    return Err(bad("the `input` of a tool call is an object (A10)", ""));
+                }
+            }
+            Some(_) => {}
+        }
+        Ok(block.to_string())
+    }
+}
+
+/// What takes the place of a target.
+enum New {
+    Blocks(Vec<Made>),
+    Result(NewResult),
+}
+
+fn thinking(name: &str) -> Refusal {
+    Refusal::new(
+        "thinking",
+        format!("`{name}` is the model's thinking, which is signed: it cannot be written or changed (A54)."),
+        "It can be deleted with its step.",
+    )
+}
+
+fn bad(what: &str, place: &str) -> Refusal {
+    Refusal::new(
+        "bad-content",
+        format!("The raw JSON cannot be sent: {what}{place}."),
+        "`ctx show ID --raw` shows what it looks like.",
+    )
+}

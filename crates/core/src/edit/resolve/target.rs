@@ -1,0 +1,324 @@
+//! What ids and filters name.
+
+use super::{Desk, gone};
+use crate::edit::address::{self, Address, Named as Many};
+use crate::edit::effect::{Cover, MessageRef, Named, PENDING};
+use crate::edit::fold::{Laid, Unit};
+use crate::edit::frame_id::FrameId;
+use crate::edit::layout::{Layout, layout};
+use crate::edit::operation::Select;
+use crate::edit::refusal::{Refusal, nearest, suggest};
+use crate::message::{Kind, Role};
+use crate::tokens;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Frame,
+    Steps,
+    Message,
+    Block,
+    System,
+    Tool,
+}
+
+/// One thing that was named.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub name: String,
+    pub scope: Scope,
+    /// The frame it lies in: its place in the view.
+    pub frame: Option<usize>,
+    pub units: Vec<Laid>,
+    pub covers: Vec<Cover>,
+    /// What is sent of it, as an estimate.
+    pub weight: f64,
+}
+
+impl Target {
+    /// The client's blocks in it that are sent: message and block.
+    pub fn sent_blocks(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.units.iter().filter(|laid| laid.covered.is_none()).filter_map(|laid| match laid.unit {
+            Unit::Source { message, block: Some(block) } => Some((message, block)),
+            _ => None,
+        })
+    }
+}
+
+impl Desk<'_> {
+    /// What `ids` name, narrowed by `select`. At least one.
+    pub fn targets(&self, ids: &[String], select: &Select) -> Result<Vec<Target>, Refusal> {
+        let named = address::read(ids).map_err(|text| self.unknown(&text))?;
+        if named.is_empty() && select.is_empty() {
+            return Err(Refusal::new(
+                "nothing-named",
+                "It is not said what to change.",
+                "Name a frame (`t3`), a step (`t3/5`), or choose with `--tool`, `--larger-than`, `--older-than`.",
+            ));
+        }
+        let everything = named.is_empty();
+        let mut targets = Vec::new();
+        for one in &named {
+            match one {
+                Many::One(address) => self.one(address, &mut targets)?,
+                Many::Range(from, to) => self.range(from, to, &mut targets)?,
+            }
+        }
+        if everything {
+            // What a rule finds leaves alone what is pinned.
+            let frames = self.view.frames.iter().filter(|frame| !frame.pinned);
+            for id in frames.map(|frame| frame.id.clone()).collect::<Vec<_>>() {
+                self.frame(&id, &mut targets)?;
+            }
+        }
+        targets.retain(|target| self.is_old(target, select));
+        if let Some(tool) = &select.tool {
+            targets.iter_mut().for_each(|target| self.keep_tool(target, tool));
+        }
+        let large = |target: &Target| select.larger_than.is_none_or(|most| (self.scale)(target.weight) > most);
+        targets.retain(|target| large(target) && !target.covers.is_empty());
+        if everything || !select.is_empty() {
+            targets.retain(|target| target.units.iter().any(|laid| laid.covered.is_none()));
+        }
+        match targets
+            .iter()
+            .find(|target| !target.units.is_empty() && target.units.iter().all(|laid| laid.covered.is_some()))
+        {
+            Some(target) if select.is_empty() => Err(gone(&target.name)),
+            _ if targets.is_empty() => Err(Refusal::new(
+                "no-match",
+                "Nothing in the conversation matches.",
+                "`ctx list --steps` shows what there is, with its tokens.",
+            )),
+            _ => Ok(targets),
+        }
+    }
+
+    fn is_old(&self, target: &Target, select: &Select) -> bool {
+        let Some(frames) = select.older_than else { return true };
+        target.frame.is_some_and(|at| at + frames < self.view.frames.len())
+    }
+
+    /// Leaves only the calls of a tool and their results.
+    fn keep_tool(&self, target: &mut Target, tool: &str) {
+        target.units.retain(|laid| match laid.unit {
+            Unit::Source { message, block: Some(block) } => {
+                let Some(block) = self.source.messages[message].blocks.get(block) else { return false };
+                match block.kind {
+                    Kind::ToolUse => block.tool.as_deref() == Some(tool),
+                    Kind::ToolResult => self.tool_of(block.tool_use_id.as_deref()) == Some(tool),
+                    _ => false,
+                }
+            }
+            _ => false,
+        });
+        target.scope = Scope::Block;
+        target.covers = self.cover(&target.units);
+        target.weight = self.weight(&target.units);
+    }
+
+    fn one(&self, address: &Address, targets: &mut Vec<Target>) -> Result<(), Refusal> {
+        let unknown = || self.unknown(&address.to_string());
+        let name = address.to_string();
+        match address {
+            Address::System => {
+                let covers: Vec<Cover> = (0..self.source.system.len()).map(|at| self.system(at)).collect();
+                let weight = self.system_weights.iter().sum();
+                targets.push(Target { name, scope: Scope::System, frame: None, units: vec![], covers, weight });
+            }
+            Address::SystemBlock(at) => {
+                let weight = *self.system_weights.get(*at).ok_or_else(unknown)?;
+                let covers = vec![self.system(*at)];
+                targets.push(Target { name, scope: Scope::System, frame: None, units: vec![], covers, weight });
+            }
+            Address::Tools => {
+                let covers = self.source.tools.iter().map(|name| Cover::Tool { name: (*name).to_owned() }).collect();
+                let weight = self.tool_weights.iter().sum();
+                targets.push(Target { name, scope: Scope::Tool, frame: None, units: vec![], covers, weight });
+            }
+            Address::Tool(tool) => {
+                let at = self.source.tools.iter().position(|name| name == tool).ok_or_else(unknown)?;
+                let covers = vec![Cover::Tool { name: tool.clone() }];
+                let weight = self.tool_weights.get(at).copied().unwrap_or(0.0);
+                targets.push(Target { name, scope: Scope::Tool, frame: None, units: vec![], covers, weight });
+            }
+            Address::Frame(id) => self.frame(id, targets)?,
+            Address::Steps { frame, from, to } => {
+                let (at, layout) = self.single(frame)?;
+                if *to > layout.steps {
+                    return Err(Refusal::new(
+                        "unknown-id",
+                        format!("`{frame}` has no step {to}."),
+                        format!("It has {}; `ctx list --steps` shows them.", count(layout.steps, "step")),
+                    ));
+                }
+                let units = layout.of(|group| (*from..=*to).contains(&group.step));
+                targets.push(self.target(name, Scope::Steps, at, units));
+            }
+            Address::Message { frame, message } => {
+                let (at, layout) = self.single(frame)?;
+                let units = layout.of(|group| group.number == *message);
+                if units.is_empty() {
+                    let messages = layout.groups.iter().map(|group| group.number + 1).max().unwrap_or(0);
+                    return Err(Refusal::new(
+                        "unknown-id",
+                        format!("`{frame}` has no message {message}."),
+                        format!("It has {}, counted from 0.", count(messages, "message")),
+                    ));
+                }
+                targets.push(self.target(name, Scope::Message, at, units));
+            }
+            Address::Block { frame, message, block } => {
+                let (at, layout) = self.single(frame)?;
+                let units: Vec<Laid> = layout
+                    .of(|group| group.number == *message)
+                    .into_iter()
+                    .filter(|laid| match laid.unit {
+                        Unit::Source { block: Some(at), .. } => at == *block,
+                        Unit::Source { block: None, .. } => false,
+                        // What stands in the place of a whole message has its own blocks; only the whole is named.
+                        Unit::Made(_) => laid.covered.is_none(),
+                    })
+                    .collect();
+                if !units.iter().any(|laid| matches!(laid.unit, Unit::Source { .. })) {
+                    return Err(Refusal::new(
+                        "unknown-id",
+                        format!("`{frame}#{message}` has no block {block} of the client's."),
+                        format!("`ctx show {frame}#{message}` shows its blocks."),
+                    ));
+                }
+                targets.push(self.target(name, Scope::Block, at, units));
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame, or all its parts.
+    fn frame(&self, id: &FrameId, targets: &mut Vec<Target>) -> Result<(), Refusal> {
+        let found = self.view.find(id);
+        if found.is_empty() {
+            return Err(self.unknown(&id.to_string()));
+        }
+        for at in found {
+            let frame = &self.view.frames[at];
+            let units = self.view.units(frame, self.source.messages);
+            targets.push(self.target(frame.id.to_string(), Scope::Frame, at, units));
+        }
+        Ok(())
+    }
+
+    fn range(&self, from: &FrameId, to: &FrameId, targets: &mut Vec<Target>) -> Result<(), Refusal> {
+        let first = *self.view.find(from).first().ok_or_else(|| self.unknown(&from.to_string()))?;
+        let last = *self.view.find(to).last().ok_or_else(|| self.unknown(&to.to_string()))?;
+        if first > last {
+            return Err(Refusal::new(
+                "bad-range",
+                format!("`{from}..{to}` runs backwards."),
+                format!("`{to}` comes before `{from}`; turn it round."),
+            ));
+        }
+        for at in first..=last {
+            let frame = &self.view.frames[at];
+            let units = self.view.units(frame, self.source.messages);
+            // A range passes over what is already gone.
+            if units.iter().any(|laid| laid.covered.is_none()) {
+                targets.push(self.target(frame.id.to_string(), Scope::Frame, at, units));
+            }
+        }
+        Ok(())
+    }
+
+    /// The one frame of that name.
+    pub(super) fn single(&self, id: &FrameId) -> Result<(usize, Layout), Refusal> {
+        match self.view.find(id).as_slice() {
+            [] => Err(self.unknown(&id.to_string())),
+            [at] => Ok((*at, layout(self.view, &self.view.frames[*at], self.source.messages))),
+            many => {
+                let parts: Vec<String> = many.iter().map(|&at| self.view.frames[at].id.to_string()).collect();
+                Err(Refusal::new(
+                    "ambiguous-id",
+                    format!("`{id}` is cut into {}.", parts.join(", ")),
+                    format!("Name one of them, such as `{}`.", parts[0]),
+                ))
+            }
+        }
+    }
+
+    fn target(&self, name: String, scope: Scope, frame: usize, units: Vec<Laid>) -> Target {
+        let covers = self.cover(&units);
+        Target { name, scope, frame: Some(frame), covers, weight: self.weight(&units), units }
+    }
+
+    /// Covers for all of these: also what is covered already, so that it stays covered when something else is
+    /// taken back.
+    pub fn cover(&self, units: &[Laid]) -> Vec<Cover> {
+        let mut covers: Vec<Cover> = Vec::new();
+        for laid in units {
+            match laid.unit {
+                Unit::Source { message, block } => {
+                    let facts = self.source.messages[message];
+                    let of = self.message_ref(message);
+                    let named = block.and_then(|at| Some(Named::of(at as u32, facts.blocks.get(at)?)));
+                    match covers.last_mut() {
+                        Some(Cover::Blocks { of: last, blocks, .. }) if *last == of => blocks.extend(named),
+                        _ => covers.push(Cover::Blocks { of, key: facts.key, blocks: named.into_iter().collect() }),
+                    }
+                }
+                Unit::Made(made) => covers.push(Cover::Made(made)),
+            }
+        }
+        covers
+    }
+
+    pub(super) fn message_ref(&self, message: usize) -> MessageRef {
+        match (self.source.slots[message], message.checked_sub(1)) {
+            (PENDING, Some(before)) => {
+                MessageRef::Reply { after: self.source.slots[before], key: self.source.messages[message].key }
+            }
+            (slot, _) => MessageRef::Slot(slot),
+        }
+    }
+
+    fn system(&self, at: usize) -> Cover {
+        Cover::System { at: at as u32, key: self.source.system[at] }
+    }
+
+    /// The estimate of what is sent of these.
+    pub fn weight(&self, units: &[Laid]) -> f64 {
+        units.iter().filter(|laid| laid.covered.is_none()).map(|laid| self.weigh(laid)).sum()
+    }
+
+    fn weigh(&self, laid: &Laid) -> f64 {
+        match laid.unit {
+            Unit::Made(made) => self.view.made(made).map_or(0.0, super::made_weight),
+            Unit::Source { message, block: Some(block) } => match self.view.new_result(laid) {
+                Some(text) => tokens::estimate(text.chars().count() as u32, 0),
+                None => self.source.messages[message].blocks.get(block).map_or(0.0, tokens::of_block),
+            },
+            Unit::Source { block: None, .. } => 0.0,
+        }
+    }
+
+    pub(super) fn unknown(&self, name: &str) -> Refusal {
+        let mut known: Vec<String> = self.view.frames.iter().map(|frame| frame.id.to_string()).collect();
+        known.extend(["system".to_owned(), "tools".to_owned()]);
+        known.extend(self.source.tools.iter().map(|name| format!("tools/{name}")));
+        let near = nearest(name, known.iter().map(String::as_str));
+        Refusal::new(
+            "unknown-id",
+            format!("No `{name}` in this conversation."),
+            suggest(&near, "`ctx list` shows the ids."),
+        )
+    }
+
+    /// Who speaks first of what is sent of these.
+    pub(super) fn first_role(&self, units: &[Laid]) -> Option<Role> {
+        units.iter().find(|laid| laid.covered.is_none()).map(|laid| match laid.unit {
+            Unit::Source { message, .. } => self.source.messages[message].role,
+            Unit::Made(made) => self.view.made(made).and_then(|made| made.role).unwrap_or(Role::User),
+        })
+    }
+}
+
+pub(super) fn count(number: usize, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}
