@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// 16 bytes of a blake3 hash.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Key(pub [u8; 16]);
 
 impl Key {

@@ -4,6 +4,7 @@ use super::message::key;
 use super::request::Request;
 use super::words;
 use crate::json::{self, Span};
+use ctx_core::Key;
 
 /// A block of the system prompt, or a tool definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +20,17 @@ pub struct Piece {
     pub deferred: bool,
     /// A tool that the provider runs itself.
     pub server: bool,
+    /// Of its bytes without a cache mark: finds it again.
+    pub key: Key,
+}
+
+/// How the block begins that says which client this is. The provider takes it out before anything else.
+pub const ATTRIBUTION: &str = "x-anthropic-billing-header";
+
+impl Piece {
+    pub fn is_attribution(&self) -> bool {
+        self.label.starts_with(ATTRIBUTION)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,6 +48,15 @@ pub struct Envelope {
     /// The history lives with the provider; this request carries only a delta.
     pub threaded: bool,
     pub streams: bool,
+    /// Of the system prompt without its attribution, and of the tools that the model reads.
+    pub digest: Key,
+}
+
+/// The key of what the model reads before the first message.
+pub fn digest(system: &[Piece], tools: Option<&[Piece]>) -> Key {
+    let system = system.iter().filter(|piece| !piece.is_attribution()).map(|piece| &piece.key.0[..]);
+    let tools = tools.unwrap_or_default().iter().filter(|tool| !tool.deferred).map(|tool| &tool.key.0[..]);
+    Key::of(std::iter::once(b"system".as_slice()).chain(system).chain([b"tools".as_slice()]).chain(tools))
 }
 
 /// Reads the envelope of a request.
@@ -45,11 +66,13 @@ pub fn read(bytes: &[u8], request: &Request) -> Envelope {
     let says_subagent = system
         .first()
         .is_some_and(|first| memchr::memmem::find(&bytes[first.at.clone()], b"cc_is_subagent=true").is_some());
+    let tools = request.member(bytes, "tools").map(|(span, _)| tools(bytes, span));
     Envelope {
+        digest: digest(&system, tools.as_deref()),
         model: text("model").map(|model| model.as_ref().into()),
         says_subagent,
         system,
-        tools: request.member(bytes, "tools").map(|(span, _)| tools(bytes, span)),
+        tools,
         session: request.member(bytes, "metadata").and_then(|(span, _)| session(bytes, span)),
         wants_format: request
             .member(bytes, "output_config")
@@ -70,6 +93,7 @@ fn string<'a>(bytes: &'a [u8], object: Span, name: &str) -> Option<std::borrow::
 fn system(bytes: &[u8], span: Span) -> Vec<Piece> {
     let piece = |at: Span, text: &str| Piece {
         name: "".into(),
+        key: bare(bytes, at.clone()),
         at,
         chars: text.chars().count() as u32,
         label: words::line(text).into(),
@@ -91,9 +115,18 @@ fn tools(bytes: &[u8], span: Span) -> Vec<Piece> {
         label: words::line(&string(bytes, at.clone(), "description").unwrap_or_default()).into(),
         deferred: member(bytes, at.clone(), "defer_loading").is_some_and(|value| &bytes[value] == b"true"),
         server: member(bytes, at.clone(), "input_schema").is_none() && member(bytes, at.clone(), "type").is_some(),
+        key: bare(bytes, at.clone()),
         at,
     };
     json::elements(bytes, span.start).into_iter().flatten().flatten().map(tool).collect()
+}
+
+/// The key of a block or a tool, its cache mark left out.
+fn bare(bytes: &[u8], at: Span) -> Key {
+    match super::message::mark(bytes, at.start) {
+        Some(cut) => Key::of([[&bytes[at.start..cut.start], &bytes[cut.end..at.end]].concat().as_slice()]),
+        None => Key::of([&bytes[at]]),
+    }
 }
 
 /// The session id inside `metadata.user_id`: a JSON text of its own, or the older `…_session_<id>`.
@@ -143,8 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn the_digest_ignores_marks_the_attribution_and_what_is_not_loaded() {
+        let digest = |system: &str, tools: &str| {
+            envelope(&format!(r#"{{"messages":[],"system":[{system}],"tools":[{tools}]}}"#)).digest
+        };
+        let plain = digest(r#"{"type":"text","text":"a"}"#, r#"{"name":"T"}"#);
+        let marked = r#"{"type":"text","text":"x-anthropic-billing-header: 1"},{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}"#;
+        assert_eq!(digest(marked, r#"{"name":"T"},{"name":"L","defer_loading":true}"#), plain);
+        assert_ne!(digest(r#"{"type":"text","text":"b"}"#, r#"{"name":"T"}"#), plain);
+        assert_ne!(digest(r#"{"type":"text","text":"a"}"#, r#"{"name":"U"}"#), plain);
+    }
+
+    #[test]
     fn wrong_types_are_nothing() {
         let read = envelope(r#"{"messages":[],"system":3,"tools":"x","metadata":[],"model":{},"output_config":null}"#);
-        assert_eq!(read, Envelope { tools: Some(vec![]), ..Envelope::default() });
+        assert_eq!(read, Envelope { tools: Some(vec![]), digest: digest(&[], None), ..Envelope::default() });
     }
 }

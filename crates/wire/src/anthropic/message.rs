@@ -45,6 +45,11 @@ pub fn signature(text: &str) -> Key {
     Key::of([b"signature".as_slice(), text.as_bytes()])
 }
 
+/// Where the cache mark of the object at `at` stands, with the comma that goes with it.
+pub fn mark(bytes: &[u8], at: usize) -> Option<Span> {
+    Fields::read(bytes, at).mark_cut()
+}
+
 fn role_of(name: Option<&str>) -> Role {
     match name {
         Some("user") => Role::User,
