@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use ctx_server::UpstreamUrlError;
 
+use crate::client::encoded;
 use crate::config::{self, Flags};
 use crate::failure::Failure;
 use crate::verbs;
@@ -17,6 +18,7 @@ use crate::verbs;
   ctx run -- claude          your agent, through ctx
   ctx list                   what the model is sent, frame by frame
   ctx show t3                one frame, readable
+  ctx delete t3              not sent any more, until `ctx undo`
   ctx ui --open              the same in a browser")]
 pub struct Cli {
     #[command(subcommand)]
@@ -35,6 +37,11 @@ pub enum Verb {
     List(verbs::list::Arguments),
     Show(verbs::show::Arguments),
     Compose(verbs::compose::Arguments),
+    #[command(flatten)]
+    Change(verbs::change::Change),
+    Preview(verbs::preview::Arguments),
+    History(verbs::history::Arguments),
+    Diff(verbs::diff::Arguments),
     Timeline(verbs::timeline::Arguments),
     Watch(verbs::watch::Arguments),
     Status(verbs::status::Arguments),
@@ -67,6 +74,23 @@ pub struct ConversationArguments {
     /// The conversation: an id, the beginning of one, or `active`
     #[arg(long = "conv", value_name = "ID", default_value = "active", value_parser = non_empty)]
     pub conversation: String,
+}
+
+/// For verbs that can look back.
+#[derive(Args, Debug, Clone, Default)]
+pub struct AtArguments {
+    /// As it was after this commit: an id, the beginning of one, a tag or a branch
+    #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
+    at: Option<String>,
+}
+
+impl AtArguments {
+    /// A question with this wish added to it.
+    pub fn of(&self, question: &str) -> String {
+        let Some(at) = &self.at else { return question.to_owned() };
+        let joint = if question.contains('?') { '&' } else { '?' };
+        format!("{question}{joint}at={}", encoded(at, ""))
+    }
 }
 
 /// For verbs that start a daemon.

@@ -36,6 +36,8 @@ pub const USER_HOME: Variable = Variable(&["HOME", "USERPROFILE"]);
 pub const XDG_DATA_HOME: Variable = Variable(&["XDG_DATA_HOME"]);
 #[cfg(windows)]
 pub const LOCAL_APP_DATA: Variable = Variable(&["LOCALAPPDATA"]);
+/// What a person writes with.
+pub const EDITOR: Variable = Variable(&["VISUAL", "EDITOR"]);
 pub const NO_COLOR: Variable = Variable(&["NO_COLOR"]);
 pub const TERM: Variable = Variable(&["TERM"]);
 

@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::commit::Commit;
 use crate::terminal::words;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -39,6 +40,10 @@ pub struct Event {
     pub parent: Option<String>,
     pub forked_from: Option<String>,
     pub client: Option<String>,
+    /// Of a commit; its own `kind` says what kind of commit.
+    pub event: Option<String>,
+    #[serde(flatten)]
+    pub commit: Commit,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -51,6 +56,10 @@ pub struct Usage {
 }
 
 impl Event {
+    pub fn is_commit(&self) -> bool {
+        self.event.as_deref() == Some("commit") || self.kind == "commit"
+    }
+
     /// Does this answer belong to that request?
     pub fn answers(&self, request: &Event) -> bool {
         self.kind == "answer" && self.request.is_some_and(|number| number == request.request.unwrap_or(request.seq))

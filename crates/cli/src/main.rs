@@ -4,6 +4,7 @@
 mod arguments;
 mod background;
 mod client;
+mod commit;
 mod config;
 mod context;
 mod env;
@@ -16,16 +17,17 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use crate::arguments::{Cli, Verb};
 use crate::context::Context;
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    let Cli { verb, place } = Cli::parse();
+    let given = Cli::command().get_matches();
+    let json = wants_json(&given);
+    let Cli { verb, place } = Cli::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
     let context = Context::of_process(place);
-    let json = verb.wants_json();
     let outcome = match verb {
         Verb::Up(arguments) => verbs::up::run(arguments, &context),
         Verb::Run(arguments) => verbs::run::run(arguments, &context),
@@ -35,6 +37,10 @@ fn main() -> ExitCode {
         Verb::List(arguments) => verbs::list::run(arguments, &context),
         Verb::Show(arguments) => verbs::show::run(arguments, &context),
         Verb::Compose(arguments) => verbs::compose::run(arguments, &context),
+        Verb::Change(change) => verbs::change::run(change, &context),
+        Verb::Preview(arguments) => verbs::preview::run(arguments, &context),
+        Verb::History(arguments) => verbs::history::run(arguments, &context),
+        Verb::Diff(arguments) => verbs::diff::run(arguments, &context),
         Verb::Timeline(arguments) => verbs::timeline::run(arguments, &context),
         Verb::Watch(arguments) => verbs::watch::run(arguments, &context),
         Verb::Status(arguments) => verbs::status::run(arguments, &context),
@@ -44,24 +50,8 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|failure: Failure| failure.report(json, &context.output))
 }
 
-impl Verb {
-    /// How a failure is told.
-    fn wants_json(&self) -> bool {
-        match self {
-            // A daemon in the background talks to the program that started it.
-            Self::Up(arguments) => arguments.background,
-            Self::Run(_) => false,
-            Self::Stop(arguments) => arguments.format.json,
-            Self::Ui(arguments) => arguments.format.json,
-            Self::Conversations(arguments) => arguments.format.json,
-            Self::List(arguments) => arguments.format.json,
-            Self::Show(arguments) => arguments.format.json,
-            Self::Compose(arguments) => arguments.format.json,
-            Self::Timeline(arguments) => arguments.format.json,
-            Self::Watch(arguments) => arguments.format.json,
-            Self::Status(arguments) => arguments.format.json,
-            Self::Doctor(arguments) => arguments.format.json,
-            Self::Purge(arguments) => arguments.format.json,
-        }
-    }
+/// How a failure is told. A daemon in the background talks to the program that started it.
+fn wants_json(given: &ArgMatches) -> bool {
+    let said = |flag| given.try_get_one::<bool>(flag).ok().flatten() == Some(&true);
+    said("json") || said("background") || given.subcommand().is_some_and(|(_, given)| wants_json(given))
 }

@@ -1,6 +1,7 @@
 //! How things look on a terminal and in a pipe: colours, tables, text that is safe to print. What is shown
 //! belongs to the verbs.
 
+pub mod difference;
 pub mod paint;
 pub mod table;
 pub mod text;
@@ -37,6 +38,11 @@ impl Output {
         }
     }
 
+    /// Takes no colours and cuts nothing.
+    pub fn plain() -> Self {
+        Self { paint: Paint::plain(), for_errors: Paint::plain(), width: None, is_terminal: false }
+    }
+
     /// Prints text that was made for people: it holds nothing of others that could drive the terminal.
     pub fn print(&self, text: &str) -> io::Result<()> {
         self.bytes(text.as_bytes())
@@ -60,12 +66,5 @@ impl Output {
         let mut out = io::stdout().lock();
         out.write_all(bytes)?;
         out.flush()
-    }
-}
-
-#[cfg(test)]
-impl Output {
-    pub fn plain() -> Self {
-        Self { paint: Paint::plain(), for_errors: Paint::plain(), width: None, is_terminal: false }
     }
 }

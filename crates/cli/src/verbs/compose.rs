@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::arguments::{ConversationArguments, JsonArguments};
-use crate::client::of_conversation;
+use super::change::Repair;
+use crate::arguments::{AtArguments, ConversationArguments, JsonArguments};
+use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{text, words};
@@ -16,11 +18,17 @@ use crate::terminal::{text, words};
 #[command(after_help = "Examples:
   ctx compose                            what would be sent, in short
   ctx compose --dump > body.json         exactly what would be sent, byte for byte
-  ctx compose --dump | jq '.messages | length'")]
+  ctx compose --dump --at 3f9a           what would have been sent after that commit
+  ctx compose --explain                  what was repaired, and by which rule")]
 pub struct Arguments {
     /// Print the exact bytes of the body and nothing else, not even a newline
     #[arg(long, conflicts_with = "json")]
     dump: bool,
+    /// Tell what differs from what the agent sends, and why
+    #[arg(long, conflicts_with = "dump")]
+    explain: bool,
+    #[command(flatten)]
+    at: AtArguments,
     #[command(flatten)]
     conversation: ConversationArguments,
     #[command(flatten)]
@@ -28,11 +36,14 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let body = context.client()?.get(&of_conversation(&arguments.conversation.conversation, "compose"))?;
+    let question = arguments.at.of(if arguments.explain { "explain" } else { "compose" });
+    let body = context.client()?.get(&of_conversation(&arguments.conversation.conversation, &question))?;
     if arguments.dump {
         context.output.bytes(&body)?;
     } else if arguments.format.json {
         context.output.json(&body)?;
+    } else if arguments.explain {
+        context.output.print(&explanation(&understood(&body)?))?;
     } else {
         context.output.print(&summary(&body))?;
     }
@@ -67,6 +78,40 @@ fn summary(body: &[u8]) -> String {
     lines
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Explained {
+    untouched: bool,
+    repairs: Vec<Repair>,
+    thinking_dropped: u64,
+    marks: u64,
+    tokens: u64,
+    source_tokens: u64,
+    commits: Vec<String>,
+}
+
+fn explanation(explained: &Explained) -> String {
+    let tokens = words::plural(explained.tokens, "token");
+    if explained.untouched {
+        return format!("Untouched: {tokens}, byte for byte as the agent sends it.\n");
+    }
+    let mut lines = format!("Edited: {} → {tokens}.\n", words::count(explained.source_tokens));
+    let mut remark = |remark: &str| lines.push_str(&format!("  {}\n", text::line(remark)));
+    if !explained.commits.is_empty() {
+        remark(&format!(
+            "by {}: {}",
+            words::plural(explained.commits.len() as u64, "commit"),
+            explained.commits.join(" ")
+        ));
+    }
+    explained.repairs.iter().for_each(|repair| remark(&repair.in_words()));
+    if explained.thinking_dropped > 0 {
+        remark(&format!("{} left out", words::plural(explained.thinking_dropped, "thinking block")));
+    }
+    remark(&words::plural(explained.marks, "cache mark"));
+    lines
+}
+
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -87,6 +132,22 @@ mod tests {
           thinking: {"type":"adaptive"}
         `ctx compose --dump` prints its exact bytes.
         "#);
+    }
+
+    #[test]
+    fn an_explanation_names_commits_and_repairs() {
+        let json = r#"{"conversation":"c1","untouched":false,"repairs":[{"rule":"A30","what":"a result without its call went"}],
+            "thinking_dropped":2,"marks":4,"tokens":17822,"source_tokens":18234,"commits":["00000000a1","00000000b2"]}"#;
+        let explained = serde_json::from_str(json).expect("explained");
+        insta::assert_snapshot!(explanation(&explained), @r"
+        Edited: 18,234 → 17,822 tokens.
+          by 2 commits: 00000000a1 00000000b2
+          repaired by rule A30: a result without its call went
+          2 thinking blocks left out
+          4 cache marks
+        ");
+        let untouched = Explained { untouched: true, tokens: 7, ..Explained::default() };
+        assert_eq!(explanation(&untouched), "Untouched: 7 tokens, byte for byte as the agent sends it.\n");
     }
 
     #[test]

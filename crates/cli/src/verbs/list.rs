@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ctx_composer::view::{FrameView, Frames};
 
-use crate::arguments::{ConversationArguments, JsonArguments};
+use crate::arguments::{AtArguments, ConversationArguments, JsonArguments};
 use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -24,14 +24,16 @@ pub struct Arguments {
     #[arg(long)]
     steps: bool,
     #[command(flatten)]
+    at: AtArguments,
+    #[command(flatten)]
     conversation: ConversationArguments,
     #[command(flatten)]
     pub format: JsonArguments,
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let question = if arguments.steps { "frames?steps=true" } else { "frames" };
-    let answer = context.client()?.get(&of_conversation(&arguments.conversation.conversation, question))?;
+    let question = arguments.at.of(if arguments.steps { "frames?steps=true" } else { "frames" });
+    let answer = context.client()?.get(&of_conversation(&arguments.conversation.conversation, &question))?;
     if arguments.format.json {
         context.output.json(&answer)?;
     } else {
@@ -41,41 +43,34 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 fn render(list: &Frames, output: &Output) -> String {
-    let mut table = Table::new(&[
-        Column::Left("ID"),
-        Column::Right("TOKENS"),
-        Column::Right("MESSAGES"),
-        Column::Right("STEPS"),
-        Column::Flexible("TITLE"),
-    ]);
+    // What the agent sent is worth a column only where something else goes out.
+    let source: u64 = list.frames.iter().map(|frame| frame.source_tokens).sum();
+    let is_edited = list.frames.iter().any(|frame| frame.tokens != frame.source_tokens);
+    let mut columns = vec![Column::Left("ID"), Column::Right("TOKENS")];
+    columns.extend(is_edited.then_some(Column::Right("SOURCE")));
+    columns.extend([Column::Right("MESSAGES"), Column::Right("STEPS"), Column::Flexible("TITLE")]);
+    let mut table = Table::new(&columns);
     let tokens = |number: u64| words::tokens(number, list.calibrated);
+    let source_cell = |now: u64, source: u64| {
+        is_edited.then(|| Cell::styled(&if now == source { String::new() } else { tokens(source) }, FAINT))
+    };
     for frame in &list.frames {
-        table.row([
-            Cell::styled(&frame.id, ID),
-            tokens(frame.tokens).into(),
-            frame.messages.to_string().into(),
-            if frame.kind == "turn" { frame.steps.to_string() } else { String::new() }.into(),
-            Cell::styled(&title(frame), if frame.kind == "turn" { PLAIN } else { FAINT }),
-        ]);
+        let style = if frame.kind == "turn" && frame.tokens > 0 { PLAIN } else { FAINT };
+        let start = [Cell::styled(&frame.id, ID), tokens(frame.tokens).into()];
+        let steps = if frame.kind == "turn" { frame.steps.to_string() } else { String::new() };
+        let rest = [frame.messages.to_string().into(), steps.into(), Cell::styled(&title(frame), style)];
+        table.row(start.into_iter().chain(source_cell(frame.tokens, frame.source_tokens)).chain(rest));
         for step in frame.step_list.iter().flatten() {
-            table.row([
-                Cell::indented(&step.id, FAINT),
-                tokens(step.tokens).into(),
-                step.messages.to_string().into(),
-                Cell::default(),
-                Cell::indented(&step.title, FAINT),
-            ]);
+            let start = [Cell::indented(&step.id, FAINT), tokens(step.tokens).into()];
+            let rest = [step.messages.to_string().into(), Cell::default(), Cell::indented(&step.title, FAINT)];
+            table.row(start.into_iter().chain(is_edited.then(Cell::default)).chain(rest));
         }
     }
     let messages: usize = list.frames.iter().filter(|frame| frame.kind == "turn").map(|frame| frame.messages).sum();
     let steps: usize = list.frames.iter().map(|frame| frame.steps).sum();
-    table.row([
-        Cell::styled("total", STRONG),
-        Cell::styled(&tokens(list.tokens), STRONG),
-        messages.to_string().into(),
-        steps.to_string().into(),
-        Cell::styled(&about(list), FAINT),
-    ]);
+    let start = [Cell::styled("total", STRONG), Cell::styled(&tokens(list.tokens), STRONG)];
+    let rest = [messages.to_string().into(), steps.to_string().into(), Cell::styled(&about(list), FAINT)];
+    table.row(start.into_iter().chain(source_cell(list.tokens, source)).chain(rest));
     table.render(output)
 }
 
@@ -152,6 +147,21 @@ mod tests {
         t1       2,234         4      2  Fix the parser
         t2       1,000         4      2  [edited] [pinned] [pending] Now the\x07 tests
         total   18,234         8      4  c3f9a1 · claude-opus-5 · 9% of 200,000
+        ");
+    }
+
+    #[test]
+    fn what_the_agent_sent_has_a_column_where_something_else_goes_out() {
+        let mut list = frames();
+        list.tokens = 16_020;
+        list.frames[2] = FrameView { tokens: 20, state: vec!["compacted".into()], ..list.frames[2].clone() };
+        insta::assert_snapshot!(render(&list, &Output::plain()), @r"
+        ID      TOKENS  SOURCE  MESSAGES  STEPS  TITLE
+        system   3,000                 4         System prompt, 2 blocks
+        tools   12,000                 4         18 tools: Bash, Read, …
+        t1          20   2,234         4      2  [compacted] Fix the parser
+        t2       1,000                 4      2  [edited] [pinned] [pending] Now the\x07 tests
+        total   16,020  18,234         8      4  c3f9a1 · claude-opus-5 · 8% of 200,000
         ");
     }
 

@@ -10,11 +10,11 @@ use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::event::Event;
 use crate::failure::Failure;
-use crate::terminal::paint::{BAD, FAINT, PLAIN};
+use crate::terminal::paint::{BAD, FAINT, GOOD, PLAIN};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::terminal::{Output, words};
 
-/// Show the requests of a conversation and how they were answered
+/// Show what happened: requests, their answers, and commits among them
 #[derive(Args, Debug)]
 #[command(after_help = "Columns: KNOWN, NEW and CHANGED count messages of the request; READ and WRITTEN are the
 provider's cache; a row without STATUS has no answer yet.
@@ -82,7 +82,18 @@ fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String
         Column::Right("TIME"),
         Column::Flexible("MODEL"),
     ]);
-    for request in requests.iter().skip(requests.len().saturating_sub(most)) {
+    let first = requests.get(requests.len().saturating_sub(most)).map_or(0, |request| request.seq);
+    let shown = |event: &&Event| event.seq >= first && (event.kind == "request" || event.is_commit());
+    for request in timeline.events.iter().filter(shown) {
+        if request.is_commit() {
+            let commit = &request.commit;
+            let kind = if request.event.is_some() { request.kind.as_str() } else { "" };
+            table.row([words::ago(now, request.at).into(), Cell::styled("commit", GOOD), kind.into()]);
+            let said = format!("{} by {}: {}, {} tokens", commit.id, commit.author, commit.in_words(), commit.tokens());
+            table.remark(Cell::styled(&said, FAINT));
+            commit.note.iter().for_each(|note| table.remark(Cell::styled(note, FAINT)));
+            continue;
+        }
         let answer = timeline.events.iter().find(|event| event.answers(request));
         table.row(row(request, answer, now));
         let details = request.detail.iter().map(|detail| Cell::styled(detail, FAINT));
@@ -154,6 +165,25 @@ mod tests {
         just now   auxiliary  side         3    1        0                                                          claude-haiku-5
         1 record could not be read; `ctx doctor` tells more.
         ");
+    }
+
+    #[test]
+    fn commits_stand_among_what_arrived() {
+        let json = r#"{"events":[
+            {"seq":1,"at":1000,"kind":"request","request":1,"class":"main","verdict":"new","known":0,"new":1,"changed":0},
+            {"seq":2,"at":2000,"event":"commit","kind":"edit","id":"00000000a1","author":"cli","note":"too long","active":true,
+             "summary":"deleted t1 (12 tokens)","tokens_before":1234,"tokens_after":1222},
+            {"seq":3,"at":3000,"kind":"request","request":3,"class":"main","verdict":"next","known":1,"new":1,"changed":0}]}"#;
+        let timeline = understood(json.as_bytes()).expect("a timeline");
+        insta::assert_snapshot!(render(&timeline, 50, 3_000, &Output::plain()), @r"
+        WHEN      CLASS   VERDICT  KNOWN  NEW  CHANGED  STATUS  STOP  INPUT  READ  WRITTEN  OUTPUT  TIME  MODEL
+        just now  main    new          0    1        0
+        just now  commit  edit
+            00000000a1 by cli: deleted t1 (12 tokens), 1,234 → 1,222 tokens
+            too long
+        just now  main    next         1    1        0
+        ");
+        assert!(!render(&timeline, 1, 3_000, &Output::plain()).contains("commit"), "it is older than what is shown");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::place::Place;
 
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 16] = [
     "up",
     "run",
     "stop",
@@ -11,11 +11,42 @@ const VERBS: [&str; 13] = [
     "list",
     "show",
     "compose",
+    "preview",
+    "history",
+    "diff",
     "timeline",
     "watch",
     "status",
     "doctor",
     "purge",
+];
+
+/// Those that change what is sent.
+const CHANGES: [&str; 24] = [
+    "delete",
+    "edit",
+    "compact",
+    "offload",
+    "restore",
+    "move",
+    "add",
+    "combine",
+    "split",
+    "drop-results",
+    "summarize-results",
+    "retitle",
+    "pin",
+    "unpin",
+    "import",
+    "batch",
+    "revert",
+    "undo",
+    "redo",
+    "rollback",
+    "branch",
+    "checkout",
+    "tag",
+    "heal",
 ];
 
 #[test]
@@ -29,6 +60,14 @@ fn a_command_that_makes_no_sense_exits_with_two_and_says_why() {
         &["show"],
         &["show", "t1", "--raw", "--json"],
         &["compose", "--dump", "--json"],
+        &["compose", "--dump", "--explain"],
+        &["delete"],
+        &["delete", "t1", "--older-than", "yesterday"],
+        &["edit", "t1", "--text", "a", "--raw", "b"],
+        &["move", "t1"],
+        &["preview"],
+        &["preview", "list"],
+        &["history", "--limit", "0"],
         &["timeline", "--limit", "0"],
         &["timeline", "--limit", "many"],
         &["up", "--listen", "somewhere"],
@@ -56,7 +95,7 @@ fn an_upstream_with_a_password_is_refused_and_not_repeated() {
 fn the_help_of_every_verb_shows_an_example() {
     let place = Place::new();
     let overview = place.run(&["--help"]).ok().out;
-    for verb in VERBS {
+    for verb in VERBS.iter().chain(&CHANGES) {
         assert!(overview.contains(&format!("  {verb} ")), "{verb} is in the overview:\n{overview}");
         let help = place.run(&[verb, "--help"]).ok().out;
         let examples = help.split("Examples:").nth(1).unwrap_or_default();
@@ -64,7 +103,7 @@ fn the_help_of_every_verb_shows_an_example() {
         assert!(help.contains("--home"), "{help}");
     }
     let listed = overview.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    assert_eq!(listed.count(), VERBS.len(), "every verb is tested here:\n{overview}");
+    assert_eq!(listed.count(), VERBS.len() + CHANGES.len(), "every verb is tested here:\n{overview}");
 }
 
 #[test]
@@ -74,8 +113,15 @@ fn every_verb_that_looks_takes_json() {
         let help = place.run(&[verb, "--help"]).ok().out;
         assert!(help.contains("--json"), "{help}");
     }
-    for verb in ["list", "show", "compose", "timeline", "watch", "ui", "purge"] {
+    for verb in ["list", "show", "compose", "history", "diff", "timeline", "watch", "ui", "purge"] {
         let help = place.run(&[verb, "--help"]).ok().out;
         assert!(help.contains("--conv"), "{help}");
+    }
+    for verb in CHANGES {
+        for help in [place.run(&[verb, "--help"]).ok().out, place.run(&["preview", verb, "--help"]).ok().out] {
+            for flag in ["--json", "--conv", "--note", "--expect", "--dry-run"] {
+                assert!(help.contains(flag), "{help}");
+            }
+        }
     }
 }

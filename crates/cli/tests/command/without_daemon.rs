@@ -5,7 +5,7 @@ use crate::place::{LOOKING, Place, closed_port};
 #[test]
 fn every_verb_that_looks_says_that_no_daemon_runs_and_how_to_start_one() {
     let place = Place::new();
-    for verb in LOOKING.iter().chain(&[&["watch"][..]]) {
+    for verb in LOOKING.iter().chain(&[&["watch"][..], &["delete", "t1"], &["undo"], &["preview", "heal"]]) {
         let ran = place.run(verb).refused();
         assert!(ran.err.contains("error: no daemon is running"), "{ran:?}");
         assert!(

@@ -1,13 +1,13 @@
 //! `ctx show ID`: one frame, step, message or block, readable or exactly as it is.
 
-mod readable;
+pub mod readable;
 
 use std::process::ExitCode;
 
 use clap::Args;
 use ctx_composer::view::Shown;
 
-use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
+use crate::arguments::{AtArguments, ConversationArguments, JsonArguments, non_empty};
 use crate::client::{encoded, of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -40,13 +40,15 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = FOLDED_LINES)]
     lines: usize,
     #[command(flatten)]
+    at: AtArguments,
+    #[command(flatten)]
     conversation: ConversationArguments,
     #[command(flatten)]
     pub format: JsonArguments,
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let question = format!("frames/{}", encoded(&arguments.id, "/"));
+    let question = arguments.at.of(&format!("frames/{}", encoded(&arguments.id, "/")));
     let answer = context.client()?.get(&of_conversation(&arguments.conversation.conversation, &question))?;
     if arguments.format.json {
         context.output.json(&answer)?;

@@ -13,16 +13,22 @@ const FOLDED_COLUMNS: usize = 240;
 pub fn render(shown: &Shown, most: usize, output: &Output) -> String {
     let paint = &output.paint;
     let page = Page { shown, most, output };
-    let mut lines = format!(
+    let head = format!(
         "{}  {}  {}\n",
         paint.id(&text::line(&shown.id)),
         paint.strong(&text::line(&shown.title)),
         paint.faint(&page.tokens(shown.tokens)),
     );
-    for message in &shown.messages {
-        lines.push_str(&page.message(message));
-    }
-    lines
+    let messages: String = shown.messages.iter().map(|message| page.message(message)).collect();
+    head + &messages
+}
+
+/// All that is said, for somebody who will write it anew: who speaks, and nothing folded.
+pub fn body(shown: &Shown, output: &Output) -> String {
+    let page = Page { shown, most: usize::MAX, output };
+    let blocks = |message: &MessageView| message.blocks.iter().map(|block| page.block(block)).collect::<String>();
+    let message = |message: &MessageView| format!("{}:\n{}", text::line(&message.role), blocks(message));
+    shown.messages.iter().map(message).collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
 struct Page<'a> {

@@ -1,0 +1,47 @@
+//! A commit as the control API tells it, and the words that history, timeline and live view share.
+
+use serde::Deserialize;
+
+use crate::terminal::words;
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Commit {
+    pub id: String,
+    pub at: u64,
+    pub author: String,
+    pub note: Option<String>,
+    pub kind: String,
+    pub summary: String,
+    /// Not switched off by a later one.
+    pub active: bool,
+    /// What it names is not on the client's path now.
+    pub asleep: bool,
+    /// The client has changed what it was made over.
+    pub source_changed: bool,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+    pub branches: Vec<String>,
+    pub tags: Vec<String>,
+}
+
+impl Commit {
+    /// What it did, after what is odd about it.
+    pub fn in_words(&self) -> String {
+        let chips =
+            [(!self.active, "off"), (self.active && self.asleep, "asleep"), (self.source_changed, "source changed")];
+        let chips: String = chips.iter().filter(|(holds, _)| *holds).map(|(_, chip)| format!("[{chip}] ")).collect();
+        format!("{chips}{}", self.summary)
+    }
+
+    /// The names that point at it.
+    pub fn names(&self) -> String {
+        let tags = self.tags.iter().map(|tag| format!("tag {tag}"));
+        let names: Vec<String> = self.branches.iter().cloned().chain(tags).collect();
+        if names.is_empty() { String::new() } else { format!("({}) ", names.join(", ")) }
+    }
+
+    pub fn tokens(&self) -> String {
+        format!("{} → {}", words::count(self.tokens_before), words::count(self.tokens_after))
+    }
+}

@@ -1,0 +1,129 @@
+//! What came of a change.
+
+use serde::Deserialize;
+
+use super::How;
+use crate::client::understood;
+use crate::failure::Failure;
+use crate::terminal::{Output, text, words};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Applied {
+    commit: Option<String>,
+    branch: String,
+    tokens_before: u64,
+    tokens_after: u64,
+    summary: String,
+    preview: Preview,
+    problem: Option<String>,
+    files: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Preview {
+    first_change: Option<String>,
+    tokens_reread: u64,
+    thinking_dropped: u64,
+    repairs: Vec<Repair>,
+}
+
+/// What the provider's rules made necessary.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Repair {
+    rule: String,
+    what: String,
+}
+
+impl Repair {
+    pub fn in_words(&self) -> String {
+        text::line(&format!("repaired by rule {}: {}", self.rule, self.what))
+    }
+}
+
+pub fn tell(answer: &[u8], how: &How, output: &Output) -> Result<(), Failure> {
+    if how.format.json {
+        output.json(answer)?;
+    } else {
+        output.print(&render(&understood(answer)?, how.dry_run, output))?;
+    }
+    Ok(())
+}
+
+fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
+    let paint = &output.paint;
+    let head = match (&applied.commit, dry_run) {
+        (_, true) => paint.warning("preview"),
+        (Some(commit), false) => paint.id(&text::line(commit)),
+        (None, false) => paint.id(&text::line(&applied.branch)),
+    };
+    let tokens = match applied.tokens_before == applied.tokens_after {
+        true => words::plural(applied.tokens_after, "token"),
+        false => format!("{} → {} tokens", words::count(applied.tokens_before), words::count(applied.tokens_after)),
+    };
+    let mut lines = format!("{head}  {}  {}\n", text::line(&applied.summary), paint.faint(&tokens));
+    let preview = &applied.preview;
+    let mut remarks: Vec<String> = applied.problem.iter().map(|problem| text::line(problem)).collect();
+    remarks.extend(preview.repairs.iter().map(Repair::in_words));
+    if preview.tokens_reread > 0 {
+        let from = preview.first_change.as_ref().map(|id| format!(", from {id} on")).unwrap_or_default();
+        let tokens = words::plural(preview.tokens_reread, "token");
+        remarks.push(text::line(&format!("the provider reads {tokens} again once{from}")));
+    }
+    if preview.thinking_dropped > 0 {
+        remarks.push(format!(
+            "{} left out, bound to what was before",
+            words::plural(preview.thinking_dropped, "thinking block")
+        ));
+    }
+    remarks.extend(applied.files.iter().map(|file| text::line(&format!("written to {file}"))));
+    for remark in remarks {
+        lines.push_str(&format!("  {}\n", paint.faint(&remark)));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(json: &str) -> Applied {
+        serde_json::from_str(json).expect("applied")
+    }
+
+    #[test]
+    fn a_commit_tells_what_it_did_and_what_it_costs() {
+        let applied = applied(
+            r#"{"conversation":"c1","commit":"0123456789","branch":"main","frames":["t3"],"tokens_before":18234,
+            "tokens_after":17822,"summary":"offloaded t3 (412 tokens)","preview":{"first_change":"t3",
+            "tokens_reread":5120,"thinking_dropped":1,"repairs":[{"rule":"A30","what":"the call of \u001b[2J went too"}]},
+            "problem":null,"files":["/home/me/offload/t3.md"]}"#,
+        );
+        insta::assert_snapshot!(render(&applied, false, &Output::plain()), @r"
+        0123456789  offloaded t3 (412 tokens)  18,234 → 17,822 tokens
+          repaired by rule A30: the call of \x1b[2J went too
+          the provider reads 5,120 tokens again once, from t3 on
+          1 thinking block left out, bound to what was before
+          written to /home/me/offload/t3.md
+        ");
+    }
+
+    #[test]
+    fn a_preview_has_no_commit_and_a_branch_none_yet() {
+        let json = r#"{"commit":null,"branch":"trial","tokens_before":7,"tokens_after":7,"summary":"now on trial"}"#;
+        insta::assert_snapshot!(render(&applied(json), true, &Output::plain()), @"preview  now on trial  7 tokens");
+        insta::assert_snapshot!(render(&applied(json), false, &Output::plain()), @"trial  now on trial  7 tokens");
+    }
+
+    #[test]
+    fn healing_says_what_was_wrong() {
+        let json = r#"{"commit":"0123456789","tokens_before":9,"tokens_after":7,"summary":"deleted t3#2.1",
+            "problem":"the provider could not process the image t3#2.1"}"#;
+        insta::assert_snapshot!(render(&applied(json), false, &Output::plain()), @r"
+        0123456789  deleted t3#2.1  9 → 7 tokens
+          the provider could not process the image t3#2.1
+        ");
+    }
+}

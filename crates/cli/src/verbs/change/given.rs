@@ -1,0 +1,115 @@
+//! Flags that several changes share, and texts that may stand on stdin or in a file.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use clap::Args;
+use ctx_core::edit::operation::{Select, Where};
+
+use crate::arguments::non_empty;
+use crate::failure::Failure;
+
+/// Things that are named one by one.
+#[derive(Args, Debug)]
+pub struct Ids {
+    /// Frames, steps or parts: t3, t3/5..9, 't3#2.1', tools/Bash; t2..t5 and t3,t7 name several
+    #[arg(value_name = "ID", required = true, value_parser = non_empty)]
+    pub ids: Vec<String>,
+}
+
+/// Things that are named, or chosen by what they are.
+#[derive(Args, Debug)]
+pub struct Selected {
+    /// Frames, steps or parts: t3, t3/5..9, 't3#2.1', tools/Bash; t2..t5 and t3,t7 name several
+    #[arg(value_name = "ID", required_unless_present_any = ["tool", "larger_than", "older_than"], value_parser = non_empty)]
+    pub ids: Vec<String>,
+    #[command(flatten)]
+    pub select: Selection,
+}
+
+/// Tool results; all of them unless something narrows it.
+#[derive(Args, Debug)]
+pub struct Results {
+    /// In these frames or steps only
+    #[arg(value_name = "ID", value_parser = non_empty)]
+    pub ids: Vec<String>,
+    #[command(flatten)]
+    pub select: Selection,
+    /// Only the result of this call
+    #[arg(long, value_name = "TOOL_USE_ID", value_parser = non_empty)]
+    pub result: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct Selection {
+    /// Only calls and results of this tool
+    #[arg(long, value_name = "NAME", value_parser = non_empty)]
+    tool: Option<String>,
+    /// Only what is larger than so many tokens
+    #[arg(long, value_name = "TOKENS")]
+    larger_than: Option<u64>,
+    /// Only what lies more than so many frames back
+    #[arg(long, value_name = "FRAMES")]
+    older_than: Option<usize>,
+}
+
+impl Selection {
+    pub fn select(&self) -> Select {
+        Select { tool: self.tool.clone(), larger_than: self.larger_than, older_than: self.older_than }
+    }
+}
+
+/// Where something goes.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+pub struct Place {
+    /// Behind this frame
+    #[arg(long, value_name = "ID", value_parser = non_empty)]
+    after: Option<String>,
+    /// Before the first frame
+    #[arg(long)]
+    start: bool,
+    /// Behind the last frame
+    #[arg(long)]
+    end: bool,
+}
+
+impl Place {
+    /// The place; the end if none is named.
+    pub fn place(&self) -> Where {
+        let end = self.end || (self.after.is_none() && !self.start);
+        Where { after: self.after.clone(), start: self.start, end }
+    }
+}
+
+/// A text argument; `-` stands for what is on stdin.
+pub fn text(argument: &str) -> Result<String, Failure> {
+    if argument == "-" { read(Path::new("-")).map(without_last_newline) } else { Ok(argument.to_owned()) }
+}
+
+/// What is in a file; `-` is stdin.
+pub fn read(path: &Path) -> Result<String, Failure> {
+    let mut content = String::new();
+    let outcome = match path.to_str() {
+        Some("-") => io::stdin().lock().read_to_string(&mut content).map(|_| content),
+        _ => fs::read_to_string(path),
+    };
+    outcome.map_err(|error| Failure::file("read", path, &error))
+}
+
+/// Files and pipes end with a newline that nobody means.
+pub fn without_last_newline(mut text: String) -> String {
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    text
+}
+
+/// JSON of the user that cannot be read; the error says where and what was expected.
+pub fn invalid_json(what: &str, error: &serde_json::Error) -> Failure {
+    Failure::new("invalid-json", format!("{what} cannot be read as JSON: {error}"))
+}

@@ -1,0 +1,171 @@
+//! The verbs that change what the model is sent. Each file says what its verb wishes; asking the daemon for it
+//! and telling what came of it is the same for all.
+
+mod applied;
+mod given;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ctx_core::edit::Operation;
+use serde_json::{Value, json};
+
+pub use self::applied::Repair;
+pub use self::given::{Ids, Place, Results, Selected, invalid_json, read, text, without_last_newline};
+use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
+use crate::client::of_conversation;
+use crate::context::Context;
+use crate::failure::Failure;
+
+macro_rules! changes {
+    ($($verb:ident in $module:ident,)*) => {
+        #[derive(Subcommand, Debug)]
+        pub enum Change {
+            $($verb(super::$module::Arguments),)*
+        }
+
+        impl Change {
+            pub fn how(&mut self) -> &mut How {
+                match self {
+                    $(Self::$verb(arguments) => &mut arguments.how,)*
+                }
+            }
+
+            fn wish(&self, context: &Context) -> Result<Wish, Failure> {
+                match self {
+                    $(Self::$verb(arguments) => arguments.wish(context),)*
+                }
+            }
+        }
+    };
+}
+
+changes! {
+    Delete in delete,
+    Edit in edit,
+    Compact in compact,
+    Offload in offload,
+    Restore in restore,
+    Move in r#move,
+    Add in add,
+    Combine in combine,
+    Split in split,
+    DropResults in drop_results,
+    SummarizeResults in summarize_results,
+    Retitle in retitle,
+    Pin in pin,
+    Unpin in unpin,
+    Import in import,
+    Batch in batch,
+    Revert in revert,
+    Undo in undo,
+    Redo in redo,
+    Rollback in rollback,
+    Branch in branch,
+    Checkout in checkout,
+    Tag in tag,
+    Heal in heal,
+}
+
+/// What every change can be told.
+#[derive(Args, Debug, Clone)]
+pub struct How {
+    /// Why, for the history
+    #[arg(long, value_name = "TEXT", value_parser = non_empty)]
+    note: Option<String>,
+    /// Refuse if this is not the newest commit (`none`: if there is one)
+    #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
+    expect: Option<String>,
+    /// Only tell what it would do
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub conversation: ConversationArguments,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+/// What the daemon is asked for.
+#[derive(Debug)]
+pub enum Wish {
+    /// As one commit.
+    Operations {
+        operations: Vec<Operation>,
+        /// Where a text that somebody took pains with is kept until it is taken.
+        draft: Option<PathBuf>,
+    },
+    History {
+        action: &'static str,
+        target: Option<String>,
+        name: Option<String>,
+        cascade: bool,
+    },
+    Heal,
+}
+
+impl From<Operation> for Wish {
+    fn from(operation: Operation) -> Self {
+        Self::Operations { operations: vec![operation], draft: None }
+    }
+}
+
+impl Wish {
+    /// A move in the history that needs nothing but its name, and perhaps a commit.
+    pub fn history(action: &'static str, target: Option<&String>) -> Self {
+        Self::History { action, target: target.cloned(), name: None, cascade: false }
+    }
+
+    /// About a branch or a tag.
+    pub fn named(action: &'static str, name: &str, target: Option<&String>) -> Self {
+        Self::History { action, target: target.cloned(), name: Some(name.to_owned()), cascade: false }
+    }
+
+    fn place(&self) -> &'static str {
+        match self {
+            Self::Operations { .. } => "operations",
+            Self::History { .. } => "history",
+            Self::Heal => "heal",
+        }
+    }
+
+    fn body(&self, how: &How) -> Value {
+        let mut body = match self {
+            Self::Operations { operations, .. } => json!({ "operations": operations }),
+            Self::History { action, target, name, cascade } => {
+                json!({ "action": action, "target": target, "name": name, "cascade": cascade })
+            }
+            Self::Heal => json!({}),
+        };
+        body["author"] = "cli".into();
+        body["note"] = json!(how.note);
+        body["expect"] = json!(how.expect);
+        body["dry_run"] = how.dry_run.into();
+        body
+    }
+
+    fn draft(&self) -> Option<&PathBuf> {
+        if let Self::Operations { draft, .. } = self { draft.as_ref() } else { None }
+    }
+}
+
+pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
+    let wish = change.wish(context)?;
+    let client = context.client()?;
+    let how = change.how();
+    let path = of_conversation(&how.conversation.conversation, wish.place());
+    let answer = client.post(&path, &wish.body(how)).map_err(|failure| match wish.draft() {
+        Some(draft) => {
+            let hint = failure.hint.clone().map(|hint| format!("{hint}\n")).unwrap_or_default();
+            failure.hint(format!("{hint}your text is kept: --file {}", draft.display()))
+        }
+        None => failure,
+    })?;
+    if let Some(draft) = wish.draft() {
+        let _ = std::fs::remove_file(draft);
+    }
+    applied::tell(&answer, how, &context.output)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,27 @@
+//! `ctx checkout`: another branch counts from now on.
+
+use clap::Args;
+
+use super::change::{How, Wish};
+use crate::arguments::non_empty;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Go to another line of edits
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx checkout trial
+  ctx checkout main")]
+pub struct Arguments {
+    /// Its name
+    #[arg(value_name = "NAME", value_parser = non_empty)]
+    name: String,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        Ok(Wish::named("checkout", &self.name, None))
+    }
+}

@@ -1,0 +1,31 @@
+//! `ctx combine`: several frames become one.
+
+use clap::Args;
+use ctx_core::edit::Operation;
+
+use super::change::{How, Wish};
+use crate::arguments::non_empty;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Combine frames into one
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx combine t2 t3
+  ctx combine t2..t5 --after t7")]
+pub struct Arguments {
+    /// Two frames or more; t2..t5 and t3,t7 name several
+    #[arg(value_name = "ID", required = true, value_parser = non_empty)]
+    ids: Vec<String>,
+    /// Behind this frame [default: where the first of them is]
+    #[arg(long, value_name = "ID", value_parser = non_empty)]
+    after: Option<String>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        Ok(Operation::Combine { ids: self.ids.clone(), after: self.after.clone() }.into())
+    }
+}

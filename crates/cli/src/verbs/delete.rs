@@ -1,0 +1,31 @@
+//! `ctx delete`: gone from what the model is sent, until the commit is reverted.
+
+use clap::Args;
+use ctx_core::edit::Operation;
+
+use super::change::{How, Selected, Wish};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Delete frames, steps or parts
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx delete t2..t5                       four frames
+  ctx delete t3/5..9 tools/WebSearch      steps, and a tool
+  ctx delete --tool Read --larger-than 2000 --older-than 5")]
+pub struct Arguments {
+    #[command(flatten)]
+    what: Selected,
+    /// Also what is protected
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        let (ids, select) = (self.what.ids.clone(), self.what.select.select());
+        Ok(Operation::Delete { ids, select, force: self.force }.into())
+    }
+}

@@ -1,0 +1,202 @@
+//! `ctx diff`: what the model sees at one commit and at another; the frames first, then their text.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Deserialize;
+
+use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
+use crate::client::{encoded, of_conversation, understood};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::terminal::difference::{self, Line};
+use crate::terminal::{Output, text, words};
+
+/// Lines that are shown around a change.
+const AROUND: usize = 3;
+
+/// Show what differs between two commits
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A and B: a commit, the beginning of its id, a tag, a branch, HEAD, or `source` for what the agent sends.
+
+Examples:
+  ctx diff                                all edits: from what the agent sends to what is sent
+  ctx diff 3f9a                           since that commit
+  ctx diff before-the-tests trial"
+)]
+pub struct Arguments {
+    /// From here
+    #[arg(value_name = "A", default_value = "source", value_parser = non_empty)]
+    from: String,
+    /// To here
+    #[arg(value_name = "B", default_value = "HEAD", value_parser = non_empty)]
+    to: String,
+    #[command(flatten)]
+    conversation: ConversationArguments,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Difference {
+    from: String,
+    to: String,
+    tokens_before: u64,
+    tokens_after: u64,
+    frames: Vec<Frame>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Frame {
+    id: String,
+    title: String,
+    change: String,
+    tokens_before: u64,
+    tokens_after: u64,
+    before: String,
+    after: String,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let question = format!("diff?from={}&to={}", encoded(&arguments.from, ""), encoded(&arguments.to, ""));
+    let answer = context.client()?.get(&of_conversation(&arguments.conversation.conversation, &question))?;
+    if arguments.format.json {
+        context.output.json(&answer)?;
+    } else {
+        context.output.print(&render(&understood(&answer)?, &context.output))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render(difference: &Difference, output: &Output) -> String {
+    let paint = &output.paint;
+    let tokens = |before, after| format!("{} → {} tokens", words::count(before), words::count(after));
+    let between = text::line(&format!("{}..{}", difference.from, difference.to));
+    let total = tokens(difference.tokens_before, difference.tokens_after);
+    let mut lines = format!("{}  {}\n", paint.strong(&between), paint.faint(&total));
+    let changed: Vec<&Frame> = difference.frames.iter().filter(|frame| frame.change != "same").collect();
+    if changed.is_empty() {
+        lines.push_str("Nothing differs.\n");
+    }
+    for frame in &changed {
+        let sign = match frame.change.as_str() {
+            "added" => paint.good("+"),
+            "removed" => paint.bad("-"),
+            "moved" => paint.warning(">"),
+            _ => paint.warning("~"),
+        };
+        let title = text::fit(&text::line(&frame.title), 60);
+        let size = paint.faint(&tokens(frame.tokens_before, frame.tokens_after));
+        lines.push_str(&format!("{sign} {}  {title}  {size}\n", paint.id(&text::line(&frame.id))));
+    }
+    for frame in changed.iter().filter(|frame| frame.before != frame.after) {
+        lines.push_str(&format!(
+            "\n{}  {}\n",
+            paint.id(&text::line(&frame.id)),
+            paint.strong(&text::line(&frame.title))
+        ));
+        lines.push_str(&body(frame, output));
+    }
+    lines
+}
+
+/// The lines that differ, with a few around them.
+fn body(frame: &Frame, output: &Output) -> String {
+    let (before, after) = (text::block(&frame.before), text::block(&frame.after));
+    let all = difference::lines(&before, &after);
+    let differs: Vec<usize> =
+        (0..).zip(&all).filter(|(_, line)| !matches!(line, Line::Both(_))).map(|(at, _)| at).collect();
+    let is_near = |at: usize| {
+        let next = differs.partition_point(|other| *other + AROUND < at);
+        differs.get(next).is_some_and(|other| *other <= at + AROUND)
+    };
+    let paint = &output.paint;
+    let (mut lines, mut was_near) = (String::new(), true);
+    for (at, line) in all.iter().enumerate() {
+        let near = is_near(at);
+        match line {
+            Line::Old(text) => lines.push_str(&paint.bad(&format!("- {text}"))),
+            Line::New(text) => lines.push_str(&paint.good(&format!("+ {text}"))),
+            Line::Both(text) if near => lines.push_str(format!("  {text}").trim_end()),
+            Line::Both(_) if was_near => lines.push_str(&paint.faint("  …")),
+            Line::Both(_) => continue,
+        }
+        lines.push('\n');
+        was_near = near;
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(id: &str, change: &str, before: &str, after: &str) -> Frame {
+        Frame {
+            id: id.into(),
+            title: format!("Title of {id}"),
+            change: change.into(),
+            tokens_before: before.len() as u64,
+            tokens_after: after.len() as u64,
+            before: before.into(),
+            after: after.into(),
+        }
+    }
+
+    fn difference() -> Difference {
+        let long = |word: &str| format!("1\n2\n3\n4\n5\n{word}\n7\n8\n9\n10\n11\n");
+        Difference {
+            from: "source".into(),
+            to: "HEAD".into(),
+            tokens_before: 1_234,
+            tokens_after: 300,
+            frames: vec![
+                frame("t1", "same", "a", "a"),
+                frame("t2", "changed", &long("six"), &long("\u{1b}[2J6")),
+                frame("t3", "removed", "gone", ""),
+                frame("t4", "moved", "b", "b"),
+                frame("a1", "added", "", "new\n\nwords"),
+            ],
+        }
+    }
+
+    #[test]
+    fn frames_come_first_and_then_their_lines() {
+        insta::assert_snapshot!(render(&difference(), &Output::plain()), @r"
+        source..HEAD  1,234 → 300 tokens
+        ~ t2  Title of t2  26 → 28 tokens
+        - t3  Title of t3  4 → 0 tokens
+        > t4  Title of t4  1 → 1 tokens
+        + a1  Title of a1  0 → 10 tokens
+
+        t2  Title of t2
+          …
+          3
+          4
+          5
+        - six
+        + \x1b[2J6
+          7
+          8
+          9
+          …
+
+        t3  Title of t3
+        - gone
+
+        a1  Title of a1
+        + new
+        + 
+        + words
+        ");
+    }
+
+    #[test]
+    fn nothing_that_differs_is_said() {
+        let none = Difference { frames: vec![frame("t1", "same", "a", "a")], ..difference() };
+        assert!(render(&none, &Output::plain()).ends_with("Nothing differs.\n"));
+    }
+}

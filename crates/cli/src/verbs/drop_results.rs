@@ -1,0 +1,27 @@
+//! `ctx drop-results`: what tools answered gives way to a short note; the calls stay.
+
+use clap::Args;
+use ctx_core::edit::Operation;
+
+use super::change::{How, Results, Wish};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Replace tool results by placeholders; the calls stay
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx drop-results t3 --tool Read
+  ctx drop-results --larger-than 2000 --older-than 5")]
+pub struct Arguments {
+    #[command(flatten)]
+    what: Results,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        let Results { ids, select, result } = &self.what;
+        Ok(Operation::DropResults { ids: ids.clone(), select: select.select(), result: result.clone() }.into())
+    }
+}

@@ -1,0 +1,108 @@
+//! A text on its way through the user's editor.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ctx_composer::view::Shown;
+
+use crate::client::{encoded, of_conversation, understood};
+use crate::context::Context;
+use crate::env;
+use crate::failure::Failure;
+use crate::home;
+use crate::terminal::Output;
+use crate::verbs::change::{read, without_last_newline};
+use crate::verbs::show::readable;
+
+/// The new text, and the file where it is kept until it has been taken.
+pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(String, PathBuf), Failure> {
+    let question = format!("frames/{}", encoded(id, "/"));
+    let shown = understood(&context.client()?.get(&of_conversation(conversation, &question))?)?;
+    let editor = context.environment.text(env::EDITOR).ok_or_else(|| {
+        Failure::new("no-editor", "there is no text, and no editor to write one: neither VISUAL nor EDITOR is set")
+            .hint("give the text with --text, --raw or --file, or set EDITOR")
+    })?;
+    let draft = context.home()?.path().join(format!("edit-{}.md", std::process::id()));
+    let asked = written(&current(&shown), &editor, &draft);
+    if asked.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    Ok((asked?, draft))
+}
+
+fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failure> {
+    home::open_private(draft, |options| options.truncate(true))
+        .and_then(|mut file| file.write_all(format!("{before}\n").as_bytes()))
+        .map_err(|error| Failure::file("write", draft, &error))?;
+    let hint = "nothing was changed";
+    match command(editor, draft).status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => {
+            return Err(Failure::new("editor", format!("the editor `{editor}` failed: {status}")).hint(hint));
+        }
+        Err(error) => {
+            return Err(Failure::new("editor", format!("the editor `{editor}` cannot be started: {error}")).hint(hint));
+        }
+    }
+    let after = without_last_newline(read(draft)?);
+    if after.trim().is_empty() {
+        return Err(Failure::new("empty", "the text is empty").hint("nothing was changed; `ctx delete` deletes"));
+    }
+    if after == before {
+        return Err(Failure::new("unchanged", "the text is as it was").hint(hint));
+    }
+    Ok(after)
+}
+
+/// The setting may hold flags and quotes, so the shell reads it.
+#[cfg(unix)]
+fn command(editor: &str, file: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{editor} \"$1\"")).arg(editor).arg(file);
+    command
+}
+
+#[cfg(not(unix))]
+fn command(editor: &str, file: &Path) -> Command {
+    let mut words = editor.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).arg(file);
+    command
+}
+
+/// What there is now: the words alone where there are only words, else all of it, readable.
+fn current(shown: &Shown) -> String {
+    let blocks: Vec<_> = shown.messages.iter().flat_map(|message| &message.blocks).collect();
+    let has_one_voice = shown.messages.len() == 1 && blocks.iter().all(|block| block.kind == "text");
+    if blocks.len() == 1 || has_one_voice {
+        return blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n");
+    }
+    readable::body(shown, &Output::plain())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn edited(script: &str) -> Result<String, Failure> {
+        let folder = tempfile::tempdir().expect("a folder");
+        written("Fix the parser.", script, &folder.path().join("draft.md"))
+    }
+
+    #[test]
+    fn what_the_editor_leaves_is_the_text() {
+        assert_eq!(edited("sed -i s/parser/lexer/").expect("a text"), "Fix the lexer.");
+        assert_eq!(edited("sh -c 'printf \"a  b\\n\\n\" > \"$0\"'").expect("a text"), "a  b\n");
+    }
+
+    #[test]
+    fn nothing_is_changed_by_the_same_text_an_empty_one_or_an_editor_that_fails() {
+        let code = |script| edited(script).expect_err("refused").code;
+        assert_eq!(code("true"), "unchanged");
+        assert_eq!(code("truncate -s 0"), "empty");
+        assert_eq!(code("false"), "editor");
+        assert_eq!(code("/nowhere/editor 2>&-"), "editor");
+    }
+}

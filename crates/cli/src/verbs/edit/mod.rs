@@ -1,0 +1,83 @@
+//! `ctx edit`: other words in the place of those that were sent.
+
+mod editor;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ctx_core::edit::Operation;
+use serde_json::Value;
+
+use super::change::{How, Wish, invalid_json, read, text};
+use crate::arguments::non_empty;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Replace a frame, a step or a part; without a text your editor opens
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The editor is that of $VISUAL or $EDITOR. Leave the text as it is, or empty, to change nothing.
+
+Examples:
+  ctx edit t3                             in your editor
+  ctx edit 't3#0' --text 'Fix only the parser.'
+  ctx edit t3 --raw '[{\"role\":\"user\",\"content\":\"Hi\"},{\"role\":\"assistant\",\"content\":\"Hello\"}]'"
+)]
+pub struct Arguments {
+    /// What to replace
+    #[arg(value_name = "ID", value_parser = non_empty)]
+    id: String,
+    #[command(flatten)]
+    by: By,
+    /// Also what is protected
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    pub how: How,
+}
+
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+struct By {
+    /// By this text; `-` reads it from stdin
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    text: Option<String>,
+    /// By a message or a list of messages in JSON (for a block a block, for a tool its definition); `-` is stdin
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    raw: Option<String>,
+    /// By the text of this file; one that ends with .json is taken like --raw
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+impl Arguments {
+    pub fn wish(&self, context: &Context) -> Result<Wish, Failure> {
+        let by_text = |text| Ok(self.operation(Some(text), None).into());
+        let by_raw = |json: String, whence: &str| Ok(self.operation(None, Some(raw(&json, whence)?)).into());
+        match &self.by {
+            By { text: Some(given), .. } => by_text(text(given)?),
+            By { raw: Some(given), .. } => by_raw(text(given)?, "--raw"),
+            By { file: Some(file), .. } if is_json(file) => by_raw(read(file)?, &file.display().to_string()),
+            By { file: Some(file), .. } => by_text(super::change::without_last_newline(read(file)?)),
+            By { .. } => {
+                let (text, draft) = editor::ask(&self.id, &self.how.conversation.conversation, context)?;
+                Ok(Wish::Operations { operations: vec![self.operation(Some(text), None)], draft: Some(draft) })
+            }
+        }
+    }
+
+    fn operation(&self, text: Option<String>, raw: Option<Value>) -> Operation {
+        Operation::Edit { id: self.id.clone(), text, raw, force: self.force }
+    }
+}
+
+fn is_json(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+}
+
+fn raw(json: &str, whence: &str) -> Result<Value, Failure> {
+    serde_json::from_str(json).map_err(|error| {
+        invalid_json(whence, &error)
+            .hint("a message is {\"role\":\"user\",\"content\":\"…\"}; several stand in [ ]; --text takes a plain text")
+    })
+}

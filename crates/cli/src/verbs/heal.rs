@@ -1,0 +1,23 @@
+//! `ctx heal`: when the provider refuses a request and names what it does not take, that is taken out.
+
+use clap::Args;
+
+use super::change::{How, Wish};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Heal a conversation that the provider refuses
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx heal --dry-run                      what is wrong, and what would be done
+  ctx heal")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        Ok(Wish::Heal)
+    }
+}

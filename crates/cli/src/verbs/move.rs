@@ -1,0 +1,29 @@
+//! `ctx move`: another order.
+
+use clap::Args;
+use ctx_core::edit::Operation;
+
+use super::change::{How, Ids, Place, Wish};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Move frames to another place
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx move t5 --after t2
+  ctx move t3,t4 --end")]
+#[command(mut_group("Place", |place| place.required(true)))]
+pub struct Arguments {
+    #[command(flatten)]
+    what: Ids,
+    #[command(flatten)]
+    to: Place,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        Ok(Operation::Move { ids: self.what.ids.clone(), to: self.to.place() }.into())
+    }
+}

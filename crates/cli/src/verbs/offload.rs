@@ -1,0 +1,32 @@
+//! `ctx offload`: content goes to a file, a note that names the file takes its place.
+
+use clap::Args;
+use ctx_core::edit::Operation;
+
+use super::change::{How, Selected, Wish, text};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Move content to a file that the agent can read back
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx offload t3 --summary 'The log of the failed build'
+  ctx offload --tool Bash --larger-than 5000
+  ctx restore t3                          brings it back")]
+pub struct Arguments {
+    #[command(flatten)]
+    what: Selected,
+    /// What the note says about it; `-` reads it from stdin
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    summary: Option<String>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        let (ids, select) = (self.what.ids.clone(), self.what.select.select());
+        let summary = self.summary.as_deref().map(text).transpose()?;
+        Ok(Operation::Offload { ids, select, summary }.into())
+    }
+}

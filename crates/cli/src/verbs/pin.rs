@@ -1,0 +1,26 @@
+//! `ctx pin`: for people and policies: this stays.
+
+use clap::Args;
+use ctx_core::edit::Operation;
+
+use super::change::{How, Ids, Wish};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Pin frames: no policy touches them
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx pin t1
+  ctx pin t2..t5,t9")]
+pub struct Arguments {
+    #[command(flatten)]
+    what: Ids,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        Ok(Operation::Pin { ids: self.what.ids.clone() }.into())
+    }
+}

@@ -1,0 +1,27 @@
+//! `ctx preview VERB …`: the same as `VERB … --dry-run`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::change::{self, Change};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Tell what a change would do, without making it
+#[derive(Args, Debug)]
+#[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+#[command(after_help = "Every verb takes its usual flags, also --json and --conv.
+
+Examples:
+  ctx preview delete t3
+  ctx preview drop-results --tool Read --json")]
+pub struct Arguments {
+    #[command(subcommand)]
+    change: Change,
+}
+
+pub fn run(mut arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    arguments.change.how().dry_run = true;
+    change::run(arguments.change, context)
+}

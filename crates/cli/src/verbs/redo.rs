@@ -1,0 +1,23 @@
+//! `ctx redo`: switches what was undone last on again.
+
+use clap::Args;
+
+use super::change::{How, Wish};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Redo what was undone last
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx redo
+  ctx redo --dry-run")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        Ok(Wish::history("redo", None))
+    }
+}

@@ -1,0 +1,26 @@
+//! `ctx restore`: what was offloaded stands in its place again.
+
+use clap::Args;
+use ctx_core::edit::Operation;
+
+use super::change::{How, Ids, Wish};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Bring offloaded content back
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx restore t3
+  ctx restore t2..t5 --note 'needed again'")]
+pub struct Arguments {
+    #[command(flatten)]
+    what: Ids,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        Ok(Operation::Restore { ids: self.what.ids.clone() }.into())
+    }
+}

@@ -1,0 +1,35 @@
+//! `ctx retitle`: for the reader of the list only; the model does not see it.
+
+use clap::Args;
+use ctx_core::edit::Operation;
+
+use super::change::{How, Wish};
+use crate::arguments::non_empty;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Give a frame another title in the list
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx retitle t3 --title 'Fix the parser'
+  ctx retitle t3 --title 'Fix the parser' --summary 'Two bugs, one of them old'")]
+pub struct Arguments {
+    /// The frame
+    #[arg(value_name = "ID", value_parser = non_empty)]
+    id: String,
+    /// The title
+    #[arg(long, value_name = "TEXT", required_unless_present = "summary")]
+    title: Option<String>,
+    /// What it is about, in a sentence
+    #[arg(long, value_name = "TEXT")]
+    summary: Option<String>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        let (id, title, summary) = (self.id.clone(), self.title.clone(), self.summary.clone());
+        Ok(Operation::Retitle { id, title, summary }.into())
+    }
+}

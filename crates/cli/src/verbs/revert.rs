@@ -1,0 +1,30 @@
+//! `ctx revert`: switches a commit off, as another commit.
+
+use clap::Args;
+
+use super::change::{How, Wish};
+use crate::arguments::non_empty;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Revert a commit, whenever it was made
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx revert                              the newest
+  ctx revert 3f9a --cascade               with all that stands on it")]
+pub struct Arguments {
+    /// A commit, the beginning of its id, or a tag [default: the newest]
+    #[arg(value_name = "COMMIT", value_parser = non_empty)]
+    commit: Option<String>,
+    /// Together with the later commits that stand on it
+    #[arg(long)]
+    cascade: bool,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        Ok(Wish::History { action: "revert", target: self.commit.clone(), name: None, cascade: self.cascade })
+    }
+}

@@ -1,0 +1,47 @@
+//! `ctx split`: one frame becomes several.
+
+use clap::Args;
+use ctx_core::edit::Operation;
+
+use super::change::{How, Wish};
+use crate::arguments::non_empty;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Split a frame; its parts are t3.1, t3.2, …
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx split t3 --at-step 5,9
+  ctx split t3 --each-step
+  ctx split t3 --at 4                     before the message t3#4")]
+pub struct Arguments {
+    /// The frame
+    #[arg(value_name = "ID", value_parser = non_empty)]
+    id: String,
+    #[command(flatten)]
+    cuts: Cuts,
+    #[command(flatten)]
+    pub how: How,
+}
+
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+struct Cuts {
+    /// Cut before these messages, counted from 0 as in t3#4
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    at: Vec<usize>,
+    /// Cut before these steps, counted from 1 as in t3/5
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    at_step: Vec<usize>,
+    /// Cut before every step
+    #[arg(long)]
+    each_step: bool,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        let Cuts { at, at_step, each_step } = &self.cuts;
+        let (at, at_step) = (at.clone(), at_step.clone());
+        Ok(Operation::Split { id: self.id.clone(), at, at_step, each_step: *each_step }.into())
+    }
+}

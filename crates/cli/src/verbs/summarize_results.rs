@@ -1,0 +1,31 @@
+//! `ctx summarize-results`: what tools answered becomes a summary; the calls stay.
+
+use clap::Args;
+use ctx_core::edit::Operation;
+
+use super::change::{How, Results, Wish, text};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Replace tool results by a summary; the calls stay
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx summarize-results t3/5 --text 'The file defines three traits.'
+  ctx summarize-results --result toolu_01A --text 'All 312 tests pass.'")]
+pub struct Arguments {
+    #[command(flatten)]
+    what: Results,
+    /// The summary; `-` reads it from stdin
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    text: String,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        let Results { ids, select, result } = &self.what;
+        let (ids, select, result) = (ids.clone(), select.select(), result.clone());
+        Ok(Operation::SummarizeResults { ids, select, result, text: text(&self.text)? }.into())
+    }
+}

@@ -1,0 +1,23 @@
+//! `ctx undo`: switches the newest active commit off.
+
+use clap::Args;
+
+use super::change::{How, Wish};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Undo the newest commit
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx undo
+  ctx undo --dry-run")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        Ok(Wish::history("undo", None))
+    }
+}
