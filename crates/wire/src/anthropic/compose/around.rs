@@ -1,0 +1,240 @@
+//! System prompt and tools: what an operation removed or replaced, and what has to stay.
+
+use super::plan::{Piece, Plan, Tag, pieces, tag};
+use super::{Repair, made, spell};
+use crate::anthropic::envelope;
+use ctx_core::edit::fold;
+use ctx_core::key::{Key, KeyBuilder};
+
+/// One list of the envelope as it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Own(usize),
+    /// In `Around::made`.
+    Made(usize),
+}
+
+pub(super) struct Around {
+    /// `None`: as the client sent it.
+    pub system: Option<Vec<Part>>,
+    pub tools: Option<Vec<Part>>,
+    pub made: Vec<String>,
+    pub digest: Key,
+}
+
+impl Default for Around {
+    fn default() -> Self {
+        Around { system: None, tools: None, made: Vec::new(), digest: Key([0; 16]) }
+    }
+}
+
+pub(super) fn arrange(plan: &mut Plan<'_>) -> Around {
+    let input = plan.input;
+    let mut around = Around { digest: input.around, ..Around::default() };
+    let touched = |list: &[fold::Around]| list.iter().any(|each| each.covered.is_some() || !each.by.is_empty());
+    if touched(&input.view.system) {
+        let parts = system(plan, &mut around.made);
+        around.system = Some(parts);
+    }
+    if touched(&input.view.tools) {
+        let parts = tools(plan, &mut around.made);
+        around.tools = Some(parts);
+    }
+    around.digest = digest(plan, &around);
+    around
+}
+
+/// As [`envelope::digest`] gives it for what is emitted.
+fn digest(plan: &Plan<'_>, around: &Around) -> Key {
+    if around.system.is_none() && around.tools.is_none() {
+        return plan.input.around;
+    }
+    let envelope = plan.input.envelope;
+    let mut key = KeyBuilder::default();
+    let mut feed = |name: &[u8], own: &[envelope::Piece], parts: &Option<Vec<Part>>| {
+        key.feed(name);
+        let mut counted = |piece: &envelope::Piece| {
+            if !piece.is_attribution() && !piece.deferred {
+                key.feed(&piece.key.0);
+            }
+        };
+        match parts {
+            None => own.iter().for_each(counted),
+            Some(parts) => {
+                for part in parts {
+                    match part {
+                        Part::Own(at) => own.get(*at).into_iter().for_each(&mut counted),
+                        Part::Made(at) => counted(&plain(around.made.get(*at).map_or("", String::as_str))),
+                    }
+                }
+            }
+        }
+    };
+    feed(b"system", &envelope.system, &around.system);
+    feed(b"tools", envelope.tools.as_deref().unwrap_or_default(), &around.tools);
+    let digest = key.finish();
+    if digest == envelope.digest { plan.input.around } else { digest }
+}
+
+/// One of ours, as far as the digest is concerned.
+fn plain(json: &str) -> envelope::Piece {
+    envelope::Piece {
+        name: "".into(),
+        at: 0..json.len(),
+        chars: 0,
+        label: "".into(),
+        deferred: is_deferred(json.as_bytes()),
+        server: false,
+        key: Key::of([json.as_bytes()]),
+    }
+}
+
+fn is_deferred(tool: &[u8]) -> bool {
+    spell::member(tool, 0, "defer_loading").is_some_and(|member| &tool[member.value] == b"true")
+}
+
+fn system(plan: &mut Plan<'_>, made: &mut Vec<String>) -> Vec<Part> {
+    let input = plan.input;
+    let mut parts = Vec::new();
+    for (at, block) in input.envelope.system.iter().enumerate() {
+        let Some(fate) = input.view.system.get(at) else {
+            parts.push(Part::Own(at));
+            continue;
+        };
+        let stays = fate.covered.is_some() && at == 0 && block.is_attribution();
+        if stays {
+            let what = "the client's attribution stays: the provider reads it by its place";
+            plan.repairs.push(Repair::new("E", what));
+        }
+        if fate.covered.is_none() || stays {
+            parts.push(Part::Own(at));
+        }
+        for json in made_of(plan, fate) {
+            let bytes = json.as_bytes();
+            let text = made::object(bytes).and_then(|span| {
+                let is_text = spell::text(bytes, span.start, "type")? == "text";
+                spell::text(bytes, span.start, "text").filter(|text| is_text && !text.trim().is_empty())
+            });
+            if text.is_some() {
+                made.push(json.clone());
+                parts.push(Part::Made(made.len() - 1));
+            } else {
+                let what = "a block of ours in the system prompt is left out: it is no text, or empty";
+                plan.repairs.push(Repair::new("A27", what));
+            }
+        }
+    }
+    parts
+}
+
+fn made_of<'a>(plan: &Plan<'a>, fate: &fold::Around) -> Vec<&'a String> {
+    fate.by.iter().filter_map(|id| plan.input.view.made(*id)).flat_map(|made| &made.blocks).collect()
+}
+
+fn tools(plan: &mut Plan<'_>, made: &mut Vec<String>) -> Vec<Part> {
+    let input = plan.input;
+    let all = input.envelope.tools.as_deref().unwrap_or_default();
+    let mut stays: Vec<bool> =
+        (0..all.len()).map(|at| input.view.tools.get(at).is_none_or(|fate| fate.covered.is_none())).collect();
+    let mut parts = Vec::new();
+    let mut ours: Vec<(usize, String, bool)> = Vec::new();
+    for (at, fate) in input.view.tools.iter().enumerate().take(all.len()) {
+        for json in made_of(plan, fate) {
+            let bytes = json.as_bytes();
+            let name = made::object(bytes).and_then(|span| spell::text(bytes, span.start, "name"));
+            let taken = |name: &str| {
+                ours.iter().any(|(_, other, _)| other == name)
+                    || all.iter().zip(&stays).any(|(tool, stays)| *stays && *tool.name == *name)
+            };
+            match name {
+                Some(name) if !name.is_empty() && !taken(&name) => {
+                    made.push(json.clone());
+                    ours.push((at, name.into_owned(), is_deferred(bytes)));
+                }
+                _ => {
+                    let what = "a tool of ours is left out: it has no name, or one that is taken";
+                    plan.repairs.push(Repair::new("A10", what));
+                }
+            }
+        }
+    }
+    for (rule, name) in needed(plan) {
+        let is_ours = ours.iter().any(|(_, other, _)| *other == name);
+        let found = all.iter().position(|tool| *tool.name == *name).filter(|&at| !stays[at] && !is_ours);
+        if let Some(at) = found {
+            stays[at] = true;
+            plan.repairs.push(Repair::new(rule, format!("the tool {name} stays: the conversation refers to it")));
+        }
+    }
+    let loaded = |stays: &[bool]| {
+        all.iter().zip(stays).any(|(tool, stays)| *stays && !tool.deferred) || ours.iter().any(|(_, _, later)| !later)
+    };
+    let any = |stays: &[bool]| stays.contains(&true) || !ours.is_empty();
+    let first = || all.iter().position(|tool| !tool.deferred).or((!all.is_empty()).then_some(0));
+    let used = || {
+        let mut tags = plan.outs.iter().flat_map(|out| pieces(input, out)).map(|piece| tag(input, &plan.made, piece));
+        tags.any(|tag| matches!(tag, Tag::Call | Tag::Result | Tag::ServerResult))
+    };
+    let has_choice = || input.body.request().member(input.body.bytes(), "tool_choice").is_some();
+    let rule = match (any(&stays), loaded(&stays)) {
+        (true, false) => Some("A45"),
+        (false, _) if used() || has_choice() => Some("A9"),
+        _ => None,
+    };
+    if let (Some(rule), Some(at)) = (rule, first()) {
+        stays[at] = true;
+        plan.repairs.push(Repair::new(rule, format!("the tool {} stays: one has to", all[at].name)));
+    }
+    let from = made.len() - ours.len();
+    for (at, stays) in stays.iter().enumerate() {
+        if *stays {
+            parts.push(Part::Own(at));
+        }
+        let here = ours.iter().enumerate().filter(|(_, (place, ..))| *place == at);
+        parts.extend(here.map(|(n, _)| Part::Made(from + n)));
+    }
+    parts
+}
+
+/// The tools that must be defined: referred to, unfinished, or chosen.
+fn needed(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
+    let input = plan.input;
+    let bytes = input.body.bytes();
+    let mut names: Vec<(&'static str, String)> = Vec::new();
+    let spans = &input.body.request().messages;
+    for out in &plan.outs {
+        let source = out.source.and_then(|source| spans.get(source as usize));
+        if let (Some(span), true) = (source, out.is_whole()) {
+            names.extend(made::references(bytes, span.start).into_iter().map(|name| ("A45", name)));
+            continue;
+        }
+        for piece in pieces(input, out) {
+            match piece {
+                Piece::Made(at) => {
+                    let references = plan.made.get(at as usize).map(|made| made.references.clone());
+                    names.extend(references.unwrap_or_default().into_iter().map(|name| ("A45", name)));
+                }
+                Piece::Client { message, block, text: 0 } => {
+                    let Some(span) = spans.get(message as usize) else { continue };
+                    if memchr::memmem::find(&bytes[span.clone()], b"\"tool_reference\"").is_none() {
+                        continue;
+                    }
+                    let spell::Content::List(list) = spell::content(bytes, span.start, block as usize + 1) else {
+                        continue;
+                    };
+                    if let Some(span) = list.blocks.get(block as usize) {
+                        names.extend(made::references(bytes, span.start).into_iter().map(|name| ("A45", name)));
+                    }
+                }
+                Piece::Client { .. } => {}
+            }
+        }
+    }
+    names.extend(plan.unfinished.iter().map(|name| ("A41", name.clone())));
+    if let Some((span, _)) = input.body.request().member(bytes, "tool_choice")
+        && let Some(name) = spell::text(bytes, span.start, "name")
+    {
+        names.push(("A9", name.into_owned()));
+    }
+    names
+}

@@ -1,0 +1,140 @@
+//! Blocks of ours: read once, and only let through when the provider can take them.
+
+use super::plan::Tag;
+use super::{Input, Repair, spell};
+use crate::json;
+use ctx_core::edit::effect::Made;
+use ctx_core::message::Role;
+use std::borrow::Cow;
+
+pub(super) struct MadeBlock<'a> {
+    /// As it is sent.
+    pub json: Cow<'a, str>,
+    pub tag: Tag,
+    pub id: Option<String>,
+    /// The tools it refers to.
+    pub references: Vec<String>,
+}
+
+/// A text block of ours.
+pub(super) fn text(text: &str) -> MadeBlock<'static> {
+    let quoted = serde_json::Value::from(text).to_string();
+    let json = format!("{{\"type\":\"text\",\"text\":{quoted}}}");
+    MadeBlock { json: Cow::Owned(json), tag: Tag::Text, id: None, references: Vec::new() }
+}
+
+/// The blocks of a message of ours that can be sent in this role.
+pub(super) fn read<'a>(made: &'a Made, role: Role, input: &Input<'_>, repairs: &mut Vec<Repair>) -> Vec<MadeBlock<'a>> {
+    let mut blocks = Vec::with_capacity(made.blocks.len());
+    for block in &made.blocks {
+        match block_of(block, role, input, repairs) {
+            Ok(block) => blocks.push(block),
+            Err(repair) => repairs.push(repair),
+        }
+    }
+    blocks
+}
+
+fn block_of<'a>(
+    block: &'a str,
+    role: Role,
+    input: &Input<'_>,
+    repairs: &mut Vec<Repair>,
+) -> Result<MadeBlock<'a>, Repair> {
+    let bytes = block.as_bytes();
+    let refuse =
+        |rule: &'static str, what: &str| Err(Repair::new(rule, format!("a block of ours is left out: {what}")));
+    let Some(span) = object(bytes) else { return refuse("A2", "it is not a JSON object") };
+    let Some(kind) = spell::text(bytes, span.start, "type") else { return refuse("A2", "it has no type") };
+    let id = |name: &str| spell::text(bytes, span.start, name).map(Cow::into_owned).filter(|id| is_id(id));
+    let is_server = kind != "tool_result" && kind.ends_with("_tool_result");
+    let (tag, id) = match kind.as_ref() {
+        "thinking" | "redacted_thinking" => return refuse("A54", "thinking is never ours"),
+        "text" => {
+            let text = spell::text(bytes, span.start, "text").unwrap_or_default();
+            if text.trim().is_empty() {
+                return refuse("A27", "its text is empty");
+            }
+            (Tag::Text, None)
+        }
+        _ if role == Role::System => return refuse("A18", "a system message takes text only"),
+        "tool_use" | "server_tool_use" | "mcp_tool_use" => {
+            let is_object = spell::member(bytes, span.start, "input").is_some_and(|m| bytes[m.value.start] == b'{');
+            match (id("id"), role) {
+                (Some(id), Role::Assistant) if is_object => (Tag::Call, Some(id)),
+                (_, Role::Assistant) => return refuse("A10", "a call needs an id and an object as input"),
+                _ => return refuse("A30", "only the assistant calls tools"),
+            }
+        }
+        "tool_result" => match (id("tool_use_id"), role) {
+            (Some(id), Role::User) => (Tag::Result, Some(id)),
+            (None, _) => return refuse("A31", "a result names its call"),
+            _ => return refuse("A31", "results stand in user messages"),
+        },
+        _ if is_server => match (id("tool_use_id"), role) {
+            (Some(id), Role::Assistant) => (Tag::ServerResult, Some(id)),
+            _ => return refuse("A40", "results of the provider's tools stand behind their call"),
+        },
+        _ => (Tag::Other, None),
+    };
+    if id.is_some() && input.envelope.tools.is_none() {
+        return refuse("A9", "the request defines no tools");
+    }
+    let references = references(bytes, span.start);
+    let known = |name: &String| input.envelope.tools.iter().flatten().any(|tool| *tool.name == **name);
+    if !references.iter().all(known) {
+        return refuse("A45", "it refers to a tool that is not defined");
+    }
+    let json = bare(block, span.start, repairs);
+    Ok(MadeBlock { json, tag, id, references })
+}
+
+/// The object that the text is.
+pub(super) fn object(bytes: &[u8]) -> Option<json::Span> {
+    let span = json::value(bytes, 0).ok()?;
+    let ends = bytes.get(span.end..)?.iter().all(u8::is_ascii_whitespace);
+    (ends && bytes.get(span.start) == Some(&b'{') && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok())
+        .then_some(span)
+}
+
+fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
+/// Where cache marks go is not for a block to say.
+fn bare<'a>(block: &'a str, at: usize, repairs: &mut Vec<Repair>) -> Cow<'a, str> {
+    let bytes = block.as_bytes();
+    let members: Vec<json::Member> = json::members(bytes, at).into_iter().flatten().flatten().collect();
+    let is_mark = |member: &json::Member| json::key_is(&bytes[member.key.clone()], "cache_control");
+    let Some(mark) = members.iter().position(is_mark) else { return Cow::Borrowed(block) };
+    repairs.push(Repair::new("A76", "the cache mark of a block of ours is left out"));
+    let spans: Vec<json::Span> = members.iter().map(json::Member::whole).collect();
+    let cut = spell::cut(&spans, mark);
+    Cow::Owned([&block[..cut.start], &block[cut.end..]].concat())
+}
+
+/// The names in all `tool_reference` objects in a value.
+pub(super) fn references(bytes: &[u8], at: usize) -> Vec<String> {
+    let mut names = Vec::new();
+    let Ok(span) = json::value(bytes, at) else { return names };
+    let value = &bytes[span.clone()];
+    if memchr::memmem::find(value, b"\"tool_reference\"").is_none() {
+        return names;
+    }
+    collect(&serde_json::from_slice(value).unwrap_or_default(), &mut names);
+    names
+}
+
+fn collect(value: &serde_json::Value, names: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Array(items) => items.iter().for_each(|item| collect(item, names)),
+        serde_json::Value::Object(fields) => {
+            if fields.get("type").is_some_and(|kind| kind == "tool_reference") {
+                let name = ["tool_name", "name"].iter().find_map(|key| fields.get(*key)?.as_str());
+                names.extend(name.map(str::to_owned));
+            }
+            fields.values().for_each(|field| collect(field, names));
+        }
+        _ => {}
+    }
+}

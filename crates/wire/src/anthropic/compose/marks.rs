@@ -1,0 +1,272 @@
+//! Cache marks: the client's stay, one that lost its block is put back, and a free one goes where the cache is warm.
+
+use super::around::{Around, Part};
+use super::plan::{Out, Piece, Plan, Tag, pieces, tag};
+use super::{Repair, roles, spell};
+use crate::json::{self, Span};
+use ctx_core::key::Key;
+use ctx_core::message::Role;
+
+/// The provider takes no more.
+const MOST: usize = 4;
+/// A mark finds what was written at most so many blocks before it, itself included.
+const REACH: usize = 20;
+
+/// Where a mark stands in what is sent, in the provider's order: tools, system, messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Spot {
+    Tool(usize),
+    System(usize),
+    /// Message and piece.
+    Block(usize, usize),
+}
+
+/// Where a mark stood in what the client sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Tool(usize),
+    System(usize),
+    Block(u32, u32),
+}
+
+struct Found {
+    origin: Origin,
+    /// The value of `cache_control`.
+    value: Span,
+    /// It stands inside a tool result.
+    nested: bool,
+}
+
+struct Placed {
+    spot: Spot,
+    value: Span,
+    nested: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Marks {
+    /// The marks that are set, with their values.
+    pub edits: Vec<(Spot, Vec<u8>)>,
+    pub written: Vec<Key>,
+}
+
+pub(super) fn place(plan: &mut Plan<'_>, around: &Around, after: &[Key]) -> Marks {
+    let found = find(plan);
+    let body = plan.input.body;
+    let automatic = body.request().member(body.bytes(), "cache_control").is_some_and(|(_, value)| value != b"null");
+    let mut marks = Marks::default();
+    if found.is_empty() && !automatic {
+        return marks;
+    }
+    let mut placed: Vec<Placed> = Vec::new();
+    let mut set: Vec<Spot> = Vec::new();
+    for mark in &found {
+        let spot = kept(plan, around, mark).or_else(|| {
+            // Only behind the mark before it: an earlier place is covered by that one.
+            let floor = placed.iter().map(|placed| placed.spot).max();
+            let spot = instead(plan, around, mark).filter(|spot| floor.is_none_or(|floor| floor < *spot))?;
+            set.push(spot);
+            Some(spot)
+        });
+        let nested = mark.nested && !spot.is_some_and(|spot| set.contains(&spot));
+        placed.extend(spot.map(|spot| Placed { spot, value: mark.value.clone(), nested }));
+    }
+    placed.sort_by_key(|placed| placed.spot);
+    if placed.len() + usize::from(automatic) < MOST
+        && around.digest == plan.input.around
+        && let Some(spot) = free(plan, &placed, after)
+    {
+        let at = placed.partition_point(|placed| placed.spot < spot);
+        if let Some(value) = lifetime(plan, &placed, at) {
+            placed.insert(at, Placed { spot, value, nested: false });
+            set.push(spot);
+        }
+    }
+    in_order(plan, &mut placed, &mut set);
+    for placed in &placed {
+        if set.contains(&placed.spot) {
+            marks.edits.push((placed.spot, body.bytes()[placed.value.clone()].to_vec()));
+        }
+        if let Spot::Block(out, piece) = placed.spot
+            && pieces(plan.input, &plan.outs[out]).count() == piece + 1
+        {
+            marks.written.extend(after.get(out));
+        }
+    }
+    if automatic {
+        marks.written.extend(after.last());
+    }
+    marks.written.dedup();
+    marks
+}
+
+const NAME: &[u8] = b"\"cache_control\"";
+
+fn mark_of(bytes: &[u8], object: &Span) -> Option<Span> {
+    memchr::memmem::find(bytes.get(object.clone())?, NAME)?;
+    let value = spell::member(bytes, object.start, "cache_control")?.value;
+    (bytes.get(value.start) == Some(&b'{')).then_some(value)
+}
+
+/// All marks of the client, in the provider's order.
+fn find(plan: &Plan<'_>) -> Vec<Found> {
+    let (input, bytes) = (plan.input, plan.input.body.bytes());
+    let mut found = Vec::new();
+    let mut add = |origin, value, nested| found.push(Found { origin, value, nested });
+    for (at, tool) in input.envelope.tools.iter().flatten().enumerate() {
+        mark_of(bytes, &tool.at).into_iter().for_each(|value| add(Origin::Tool(at), value, false));
+    }
+    for (at, block) in input.envelope.system.iter().enumerate() {
+        mark_of(bytes, &block.at).into_iter().for_each(|value| add(Origin::System(at), value, false));
+    }
+    let request = input.body.request();
+    let mut from = request.array.start;
+    while let Some(hit) = memchr::memmem::find(&bytes[from..request.array.end], NAME) {
+        let hit = from + hit;
+        let at = request.messages.partition_point(|span| span.end <= hit);
+        let Some(span) = request.messages.get(at) else { break };
+        from = span.end;
+        let spell::Content::List(list) = spell::content(bytes, span.start, usize::MAX) else { continue };
+        for (block, span) in list.blocks.iter().enumerate() {
+            let origin = Origin::Block(at as u32, block as u32);
+            if let Some(value) = mark_of(bytes, span) {
+                add(origin, value, false);
+            } else if memchr::memmem::find(&bytes[span.clone()], NAME).is_some() {
+                let inner = spell::member(bytes, span.start, "content");
+                let inner = inner.and_then(|inner| json::elements(bytes, inner.value.start));
+                let values = inner.into_iter().flatten().flatten().filter_map(|span| mark_of(bytes, &span));
+                values.for_each(|value| add(origin, value, true));
+            }
+        }
+    }
+    found
+}
+
+/// Where a mark is sent, if its block is.
+fn kept(plan: &Plan<'_>, around: &Around, mark: &Found) -> Option<Spot> {
+    let in_parts = |parts: &Option<Vec<Part>>, at: usize| match parts {
+        Some(parts) => parts.iter().position(|part| *part == Part::Own(at)),
+        None => Some(at),
+    };
+    match mark.origin {
+        Origin::Tool(at) => in_parts(&around.tools, at).map(Spot::Tool),
+        Origin::System(at) => in_parts(&around.system, at).map(Spot::System),
+        Origin::Block(message, block) => {
+            let here = |piece: &Piece| matches!(piece, Piece::Client { message: m, block: b, text } if (*m, *b) == (message, block) && (!mark.nested || *text == 0));
+            plan.outs.iter().enumerate().find_map(|(o, out)| match &out.pieces {
+                None => (out.source == Some(message)).then_some(Spot::Block(o, block as usize)),
+                Some(pieces) => pieces.iter().position(here).map(|p| Spot::Block(o, p)),
+            })
+        }
+    }
+}
+
+/// The nearest earlier place for a mark that lost its block.
+fn instead(plan: &Plan<'_>, around: &Around, mark: &Found) -> Option<Spot> {
+    let before = |parts: &[Part], at: usize| {
+        parts.iter().position(|part| matches!(part, Part::Own(own) if *own > at)).unwrap_or(parts.len())
+    };
+    match mark.origin {
+        Origin::Tool(at) => {
+            let parts = around.tools.as_deref()?;
+            let loaded = |part: &Part| match part {
+                Part::Own(own) => {
+                    plan.input.envelope.tools.as_ref().and_then(|tools| tools.get(*own)).is_some_and(|t| !t.deferred)
+                }
+                Part::Made(_) => false,
+            };
+            parts[..before(parts, at)].iter().rposition(loaded).map(Spot::Tool)
+        }
+        Origin::System(at) => {
+            let parts = around.system.as_deref()?;
+            before(parts, at).checked_sub(1).map(Spot::System)
+        }
+        Origin::Block(message, block) => {
+            let earlier = |out: &Out| out.anchor.is_some_and(|anchor| anchor <= message);
+            plan.outs.iter().enumerate().rev().filter(|(_, out)| earlier(out)).find_map(|(o, out)| {
+                let all = pieces(plan.input, out).enumerate();
+                let behind = |piece: Piece| matches!(piece, Piece::Client { message: m, block: b, .. } if m == message && b > block);
+                let fit = all.filter(|(_, piece)| !behind(*piece) && is_eligible(plan, out, *piece));
+                fit.last().map(|(p, _)| Spot::Block(o, p))
+            })
+        }
+    }
+}
+
+fn is_eligible(plan: &Plan<'_>, out: &Out, piece: Piece) -> bool {
+    match tag(plan.input, &plan.made, piece) {
+        Tag::Thinking => return false,
+        Tag::Text if roles::is_blank(plan.input, piece) => return false,
+        _ => {}
+    }
+    // A message for one turn only takes no mark.
+    let body = plan.input.body;
+    let span = out.source.and_then(|source| body.request().messages.get(source as usize));
+    let scoped = |span: &Span| spell::member(body.bytes(), span.start, "clear_at").is_some();
+    !(out.role == Role::System && span.is_some_and(scoped))
+}
+
+/// The end of the deepest message before the first difference that an earlier request wrote, unless a mark
+/// behind it reaches it anyway.
+fn free(plan: &Plan<'_>, placed: &[Placed], after: &[Key]) -> Option<Spot> {
+    let is_own = |(at, out): &(usize, &Out)| out.is_whole() && out.source == Some(*at as u32);
+    let same = plan.outs.iter().enumerate().take_while(is_own).count();
+    if same == plan.input.messages.len() && same == plan.outs.len() {
+        return None;
+    }
+    let end = |out: usize| {
+        let last = pieces(plan.input, &plan.outs[out]).enumerate().last()?;
+        is_eligible(plan, &plan.outs[out], last.1).then_some(Spot::Block(out, last.0))
+    };
+    let wrote = |out: &usize| after.get(*out).is_some_and(|prefix| (plan.input.written)(prefix));
+    let spot = (0..same).rev().filter(wrote).find_map(end)?;
+    let Spot::Block(out, piece) = spot else { return None };
+    let next = placed.iter().map(|placed| placed.spot).find(|other| *other >= spot);
+    let reached = match next {
+        Some(Spot::Block(other, at)) if other == out => at - piece < REACH,
+        Some(Spot::Block(other, at)) => {
+            let mut between = at + 1;
+            for out in plan.outs.get(out + 1..other).unwrap_or_default() {
+                between += pieces(plan.input, out).count();
+                if between >= REACH {
+                    break;
+                }
+            }
+            between < REACH
+        }
+        _ => false,
+    };
+    (!reached).then_some(spot)
+}
+
+fn is_long(plan: &Plan<'_>, value: &Span) -> bool {
+    spell::text(plan.input.body.bytes(), value.start, "ttl").is_some_and(|ttl| ttl == "1h")
+}
+
+/// The value of a further mark before `placed[at]`: as the client marks its messages, as far as the order allows.
+fn lifetime(plan: &Plan<'_>, placed: &[Placed], at: usize) -> Option<Span> {
+    let (before, behind) = placed.split_at(at.min(placed.len()));
+    if let Some(short) = before.iter().find(|placed| !is_long(plan, &placed.value)) {
+        return Some(short.value.clone());
+    }
+    if let Some(long) = behind.iter().find(|placed| is_long(plan, &placed.value)) {
+        return Some(long.value.clone());
+    }
+    let in_messages = |placed: &&Placed| matches!(placed.spot, Spot::Block(..));
+    let like = behind.iter().find(in_messages).or(before.iter().rfind(in_messages)).or(placed.last())?;
+    Some(like.value.clone())
+}
+
+/// No long-lived mark behind a short-lived one.
+fn in_order(plan: &mut Plan<'_>, placed: &mut [Placed], set: &mut Vec<Spot>) {
+    let Some(short) = placed.iter().position(|placed| !is_long(plan, &placed.value)) else { return };
+    let value = placed[short].value.clone();
+    for placed in placed.iter_mut().skip(short + 1) {
+        if is_long(plan, &placed.value) && !placed.nested {
+            placed.value = value.clone();
+            set.push(placed.spot);
+            let what = "a cache mark lives for five minutes only: one before it does";
+            plan.repairs.push(Repair::new("A77", what));
+        }
+    }
+}

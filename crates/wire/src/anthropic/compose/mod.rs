@@ -1,0 +1,127 @@
+//! From a view to the bytes that are sent.
+//!
+//! The pipeline, top to bottom: [`plan`] lays the view out as messages of blocks, [`pairs`] and [`roles`] repair
+//! what the provider would refuse, [`thinking`] leaves out what is no longer bound, [`around`] does the same for
+//! system and tools, [`marks`] sees to the cache, [`splice`] writes. What nobody touched is never read: it leaves
+//! as a range of the client's bytes.
+
+mod around;
+mod made;
+mod marks;
+mod pairs;
+mod plan;
+mod repair;
+mod roles;
+mod spell;
+mod splice;
+mod thinking;
+
+pub use repair::Repair;
+
+use super::envelope::Envelope;
+use super::request::Body;
+use ctx_core::edit::fold::View;
+use ctx_core::key::Key;
+use ctx_core::message::Message;
+use std::ops::Range;
+
+/// What a request is composed from.
+pub struct Input<'a> {
+    /// The request at hand.
+    pub body: &'a Body,
+    pub envelope: &'a Envelope,
+    /// The facts of each of its messages. Where their blocks stand may be of another spelling.
+    pub messages: &'a [&'a Message],
+    /// Identifies the bare content of each message: cache marks and the string form do not count.
+    pub digests: &'a [Key],
+    /// Identifies system, without the attribution, and the loaded tools, as the client sent them.
+    pub around: Key,
+    pub view: &'a View<'a>,
+    /// The digest of the prefix that the thinking of this signature was produced after.
+    pub bound: &'a dyn Fn(&Key) -> Option<Key>,
+    /// Whether an earlier request wrote the cache at this prefix.
+    pub written: &'a dyn Fn(&Key) -> bool,
+}
+
+/// A piece of the body to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// These bytes of the client's body.
+    Source(Range<usize>),
+    Made(Vec<u8>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Composed {
+    /// In order, they are the body.
+    pub segments: Vec<Segment>,
+    pub repairs: Vec<Repair>,
+    pub thinking_dropped: usize,
+    /// The digest of the whole prompt: what the next thinking is bound to.
+    pub prefix: Key,
+    /// The prefixes at which this request writes the cache.
+    pub marks: Vec<Key>,
+}
+
+impl Composed {
+    /// The body as one piece.
+    pub fn bytes(&self, source: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(source.len());
+        for segment in &self.segments {
+            out.extend_from_slice(match segment {
+                Segment::Source(range) => source.get(range.clone()).unwrap_or_default(),
+                Segment::Made(bytes) => bytes,
+            });
+        }
+        out
+    }
+}
+
+/// Composes a request. Total: whatever the view is, the provider accepts the result, provided that it accepts what
+/// the client sent. The same input gives the same bytes.
+pub fn compose(input: &Input<'_>) -> Composed {
+    let mut plan = plan::lay_out(input);
+    let mut around = around::Around::default();
+    let mut thought = thinking::Thought::default();
+    // A message that was nothing but thinking is gone with it, and its neighbours meet.
+    for _ in 0..3 {
+        pairs::repair(&mut plan);
+        roles::repair(&mut plan);
+        plan.settle();
+        let reported = plan.repairs.len();
+        around = around::arrange(&mut plan);
+        let before = thought.dropped;
+        thought = thinking::sift(&mut plan, around.digest);
+        thought.dropped += before;
+        if !thought.emptied {
+            break;
+        }
+        plan.repairs.truncate(reported);
+    }
+    if thought.dropped > 0 {
+        let what = format!("{} thinking blocks are left out: what stands before them has changed", thought.dropped);
+        plan.repairs.push(Repair::new("A65", what));
+    }
+    thought.dropped += plan.thoughts;
+    let marks = marks::place(&mut plan, &around, &thought.after);
+    let segments = splice::write(&plan, &around, &marks);
+    Composed {
+        segments,
+        repairs: plan.repairs,
+        thinking_dropped: thought.dropped,
+        prefix: thought.after.last().copied().unwrap_or(around.digest),
+        marks: marks.written,
+    }
+}
+
+/// The prefix digests of a request that goes out untouched: after 0, 1, 2… messages.
+pub fn untouched_prefix(around: Key, digests: &[Key]) -> impl Iterator<Item = Key> {
+    let later = digests.iter().scan(around, |prefix, digest| {
+        *prefix = prefix.then(*digest);
+        Some(*prefix)
+    });
+    std::iter::once(around).chain(later)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,321 @@
+//! Calls and their results: none without the other, each once, and results directly behind their calls.
+
+use super::made::MadeBlock;
+use super::plan::{Out, Piece, Plan, Tag, id, is_directive, opened, pieces, tag};
+use super::{Input, Repair, spell};
+use ctx_core::message::{Kind, Role};
+use std::collections::HashMap;
+
+/// Where a piece stands: message and place in it.
+type At = (usize, usize);
+
+pub(super) fn repair(plan: &mut Plan<'_>) {
+    if is_fine(plan) {
+        return;
+    }
+    plan.unfinished.clear();
+    let Plan { input, outs, made, repairs, unfinished, .. } = plan;
+    let mut pairing = Pairing { input, made, repairs, unfinished };
+    let gone = pairing.without_partner(outs);
+    remove(input, outs, gone);
+    pairing.join(outs);
+}
+
+/// The usual case, told without a map: each call is answered right behind it, in order.
+fn is_fine(plan: &Plan<'_>) -> bool {
+    if plan.made.iter().any(|block| block.id.is_some()) {
+        return false;
+    }
+    let mut open: Vec<&str> = Vec::new();
+    for out in &plan.outs {
+        let tagged = pieces(plan.input, out).map(|piece| (piece, tag(plan.input, &plan.made, piece)));
+        match out.role {
+            Role::Assistant => {
+                for (piece, tag) in tagged {
+                    match tag {
+                        Tag::Call => match id(plan.input, &plan.made, piece) {
+                            Some(id) => open.push(id),
+                            None => return false,
+                        },
+                        Tag::Result | Tag::ServerResult => return false,
+                        _ => {}
+                    }
+                }
+            }
+            Role::User => {
+                for (at, (piece, tag)) in tagged.enumerate() {
+                    let expected = open.get(at).copied();
+                    let is_result = tag == Tag::Result;
+                    if is_result != expected.is_some()
+                        || (is_result && id(plan.input, &plan.made, piece) != expected)
+                        || tag == Tag::Call
+                    {
+                        return false;
+                    }
+                }
+                let answers = pieces(plan.input, out).count();
+                if answers < open.len() {
+                    return false;
+                }
+                open.clear();
+            }
+            _ if !open.is_empty() && !is_directive(plan.input, out) => return false,
+            _ => {}
+        }
+    }
+    open.is_empty()
+}
+
+#[derive(Default)]
+struct Pair {
+    call: Option<At>,
+    result: Option<At>,
+    server: Option<At>,
+}
+
+struct Pairing<'p, 'a> {
+    input: &'a Input<'a>,
+    made: &'p [MadeBlock<'a>],
+    repairs: &'p mut Vec<Repair>,
+    unfinished: &'p mut Vec<String>,
+}
+
+impl<'p> Pairing<'p, '_> {
+    fn tag(&self, piece: Piece) -> Tag {
+        tag(self.input, self.made, piece)
+    }
+
+    fn id(&self, piece: Piece) -> Option<&'p str>
+    where
+        Self: 'p,
+    {
+        id(self.input, self.made, piece)
+    }
+
+    fn report(&mut self, rule: &'static str, what: String) {
+        self.repairs.push(Repair::new(rule, what));
+    }
+
+    /// The pieces that have to go.
+    fn without_partner(&mut self, outs: &[Out]) -> Vec<At> {
+        let mut gone: Vec<At> = Vec::new();
+        let mut index: HashMap<&str, usize> = HashMap::new();
+        let mut pairs: Vec<(&str, Pair)> = Vec::new();
+        for (o, out) in outs.iter().enumerate() {
+            for (p, piece) in pieces(self.input, out).enumerate() {
+                let tag = self.tag(piece);
+                if !matches!(tag, Tag::Call | Tag::Result | Tag::ServerResult) {
+                    continue;
+                }
+                let Some(id) = self.id(piece) else { continue };
+                let at = *index.entry(id).or_insert_with(|| {
+                    pairs.push((id, Pair::default()));
+                    pairs.len() - 1
+                });
+                let pair = &mut pairs[at].1;
+                let (seat, rule) = match tag {
+                    Tag::Call => (&mut pair.call, "A32"),
+                    Tag::Result => (&mut pair.result, "A33"),
+                    _ => (&mut pair.server, "A40"),
+                };
+                if seat.is_some() {
+                    gone.push((o, p));
+                    self.report(rule, format!("{id} is there twice: the later one is left out"));
+                } else {
+                    *seat = Some((o, p));
+                }
+            }
+        }
+        let turns = turns(self.input, outs);
+        for (id, pair) in &pairs {
+            self.judge(id, pair, outs, &turns, &mut gone);
+        }
+        gone.sort_unstable();
+        gone
+    }
+
+    fn judge(&mut self, id: &str, pair: &Pair, outs: &[Out], turns: &[usize], gone: &mut Vec<At>) {
+        match (pair.call, pair.result, pair.server) {
+            (None, result, server) => {
+                gone.extend(result);
+                gone.extend(server);
+                let rule = if result.is_some() { "A31" } else { "A40" };
+                self.report(rule, format!("the result of {id} goes too: its call is not sent"));
+            }
+            (Some(call), result, Some(server)) => {
+                if let Some(result) = result {
+                    gone.push(result);
+                    self.report("A41", format!("the second result of {id} is left out: the provider ran it"));
+                }
+                if turns[call.0] != turns[server.0] || call > server {
+                    gone.extend([call, server]);
+                    self.report("A40", format!("{id} and its result go: they no longer stand in one turn"));
+                }
+            }
+            (Some(_), Some(_), None) => {}
+            (Some(call), None, None) => {
+                if let Some(name) = self.is_unfinished(id, call, outs) {
+                    self.unfinished.push(name);
+                } else {
+                    gone.push(call);
+                    self.report("A30", format!("the call {id} goes too: its result is not sent"));
+                }
+            }
+        }
+    }
+
+    /// The tool of a call that the provider had not finished when the client sent it.
+    fn is_unfinished(&self, id: &str, call: At, outs: &[Out]) -> Option<String> {
+        let piece = pieces(self.input, &outs[call.0]).nth(call.1)?;
+        let Piece::Client { message, block, .. } = piece else { return None };
+        let answered = self
+            .input
+            .messages
+            .iter()
+            .flat_map(|message| &message.blocks)
+            .any(|block| block.kind == Kind::ToolResult && block.tool_use_id.as_deref() == Some(id));
+        let bytes = self.input.body.bytes();
+        let at = self.input.body.request().messages.get(message as usize)?.start;
+        let spell::Content::List(list) = spell::content(bytes, at, block as usize + 1) else { return None };
+        let span = list.blocks.get(block as usize)?;
+        let kind = spell::text(bytes, span.start, "type")?;
+        let by_provider = kind != "tool_use";
+        (by_provider && !answered).then(|| spell::text(bytes, span.start, "name").unwrap_or_default().into_owned())
+    }
+
+    /// Brings results to their calls.
+    fn join(&mut self, outs: &mut Vec<Out>) {
+        let mut results: HashMap<&str, At> = HashMap::new();
+        for (o, out) in outs.iter().enumerate().filter(|(_, out)| out.role == Role::User) {
+            for (p, piece) in pieces(self.input, out).enumerate().filter(|(_, piece)| self.tag(*piece) == Tag::Result) {
+                results.extend(self.id(piece).map(|id| (id, (o, p))));
+            }
+        }
+        let turns = turns(self.input, outs);
+        // What is taken away from where it stands, and behind which message it goes.
+        let mut taken: Vec<At> = Vec::new();
+        let mut brought: HashMap<usize, Vec<Piece>> = HashMap::new();
+        let mut start = 0;
+        while start < outs.len() {
+            let end = (start..outs.len()).take_while(|&o| turns[o] == turns[start]).last().unwrap_or(start) + 1;
+            if outs[start].role == Role::Assistant {
+                let run = outs[start..end].iter().flat_map(|out| pieces(self.input, out));
+                let calls = run.filter(|piece| self.tag(*piece) == Tag::Call).filter_map(|piece| self.id(piece));
+                let mut wanted: Vec<At> = calls.filter_map(|id| results.get(id).copied()).collect();
+                wanted.sort_unstable();
+                if !self.is_answered(outs, end, &wanted) {
+                    let found = wanted.iter().filter_map(|&(o, p)| pieces(self.input, &outs[o]).nth(p)).collect();
+                    brought.insert(end - 1, found);
+                    taken.extend(wanted);
+                    self.report("A34", "results are brought to the place directly behind their calls".into());
+                }
+            }
+            start = end;
+        }
+        if taken.is_empty() {
+            return;
+        }
+        taken.sort_unstable();
+        self.rebuild(outs, &taken, brought);
+    }
+
+    /// Whether the results stand first in what follows. A client may have spread them over several messages.
+    fn is_answered(&self, outs: &[Out], next: usize, wanted: &[At]) -> bool {
+        let mut left = wanted;
+        for (o, out) in outs.iter().enumerate().skip(next) {
+            if left.is_empty() {
+                break;
+            }
+            if is_directive(self.input, out) {
+                continue;
+            }
+            let count = pieces(self.input, out).count();
+            let here = left.iter().take(count).enumerate().take_while(|(n, at)| **at == (o, *n)).count();
+            left = &left[here..];
+            if out.role != Role::User || here == 0 || (!left.is_empty() && (here < count || !out.is_whole())) {
+                return false;
+            }
+        }
+        left.is_empty()
+    }
+
+    fn rebuild(&self, outs: &mut Vec<Out>, taken: &[At], mut brought: HashMap<usize, Vec<Piece>>) {
+        let old = std::mem::take(outs);
+        let mut waiting: Vec<Piece> = Vec::new();
+        for (o, mut out) in old.into_iter().enumerate() {
+            let from = taken.partition_point(|at| at.0 < o);
+            let mine = taken[from..].iter().take_while(|at| at.0 == o).map(|at| at.1);
+            let mine: Vec<usize> = mine.collect();
+            let hosts = !waiting.is_empty() && !mine.is_empty() && out.role == Role::User && {
+                let own: Vec<Piece> = pieces(self.input, &out).collect();
+                mine.iter().any(|&p| own.get(p).is_some_and(|piece| waiting.contains(piece)))
+            };
+            if !mine.is_empty() {
+                let mut n = 0;
+                opened(self.input, &mut out).retain(|_| {
+                    n += 1;
+                    mine.binary_search(&(n - 1)).is_err()
+                });
+            }
+            if hosts {
+                opened(self.input, &mut out).splice(0..0, std::mem::take(&mut waiting));
+            } else if !waiting.is_empty() && !is_directive(self.input, &out) {
+                outs.push(answer(std::mem::take(&mut waiting)));
+            }
+            let is_empty = out.pieces.as_ref().is_some_and(Vec::is_empty);
+            if !is_empty {
+                outs.push(out);
+            }
+            waiting.extend(brought.remove(&o).unwrap_or_default());
+        }
+        if !waiting.is_empty() {
+            outs.push(answer(waiting));
+        }
+    }
+}
+
+/// A message of results, in the object of the first one.
+fn answer(pieces: Vec<Piece>) -> Out {
+    let source = pieces.iter().find_map(|piece| match piece {
+        Piece::Client { message, .. } => Some(*message),
+        Piece::Made(_) => None,
+    });
+    Out { role: Role::User, source, pieces: Some(pieces), first: true, anchor: source }
+}
+
+/// A number for each message; assistant messages in a row are one turn.
+fn turns(input: &Input<'_>, outs: &[Out]) -> Vec<usize> {
+    let mut turns: Vec<usize> = Vec::with_capacity(outs.len());
+    let mut turn = 0;
+    let mut last = None;
+    for (at, out) in outs.iter().enumerate() {
+        let is_assistant = out.role == Role::Assistant;
+        if is_assistant && let Some(last) = last {
+            // Settings between two assistant messages do not part them.
+            turn = turns[last];
+            turns[last..].fill(turn);
+        } else {
+            turn += 1;
+        }
+        turns.push(turn);
+        if is_assistant {
+            last = Some(at);
+        } else if !is_directive(input, out) {
+            last = None;
+        }
+    }
+    turns
+}
+
+/// Takes pieces out; `gone` is in order.
+fn remove(input: &Input<'_>, outs: &mut Vec<Out>, gone: Vec<At>) {
+    for group in gone.chunk_by(|a, b| a.0 == b.0) {
+        let Some(out) = group.first().and_then(|at| outs.get_mut(at.0)) else { continue };
+        let mut n = 0;
+        opened(input, out).retain(|_| {
+            n += 1;
+            group.binary_search_by_key(&(n - 1), |at| at.1).is_err()
+        });
+    }
+    outs.retain(|out| out.pieces.as_ref().is_none_or(|pieces| !pieces.is_empty()));
+}

@@ -1,0 +1,166 @@
+//! Who may speak where: nothing empty, a user first and last, system messages between a user and the assistant.
+
+use super::plan::{Out, Piece, Plan, Tag, facts, is_directive, pieces, tag};
+use super::{Input, Repair, made, spell};
+use crate::json;
+use ctx_core::message::Role;
+
+const OPENING: &str = "[What was said before is not part of this conversation any more.]";
+const CLOSING: &str = "[Please go on.]";
+
+pub(super) fn repair(plan: &mut Plan<'_>) {
+    empties(plan);
+    first_and_last(plan);
+    systems(plan);
+}
+
+/// Messages that say nothing are gone. What the client itself sent whole is its own business.
+fn empties(plan: &mut Plan<'_>) {
+    let Plan { input, outs, made, repairs, thoughts, .. } = plan;
+    outs.retain(|out| {
+        let Some(pieces) = &out.pieces else { return true };
+        let tags = || pieces.iter().map(|piece| (tag(input, made, *piece), *piece));
+        if tags().any(|(tag, _)| !matches!(tag, Tag::Text | Tag::Thinking)) {
+            return true;
+        }
+        if tags().any(|(tag, piece)| tag == Tag::Text && !is_blank(input, piece)) {
+            return true;
+        }
+        *thoughts += tags().filter(|(tag, _)| *tag == Tag::Thinking).count();
+        if tags().any(|(tag, _)| tag == Tag::Text) {
+            repairs.push(Repair::new("A26", "a message of nothing but white space is left out"));
+        } else if !pieces.is_empty() {
+            repairs.push(Repair::new("A39", "a message of nothing but thinking is left out"));
+        }
+        false
+    });
+}
+
+/// Whether a text is only white space. Ours never are.
+pub(super) fn is_blank(input: &Input<'_>, piece: Piece) -> bool {
+    let Piece::Client { message, block, .. } = piece else { return false };
+    let Some(known) = facts(input, message, block) else { return true };
+    if known.label.is_some() {
+        return false;
+    }
+    let bytes = input.body.bytes();
+    let Some(span) = input.body.request().messages.get(message as usize) else { return true };
+    let text = match spell::content(bytes, span.start, block as usize + 1) {
+        spell::Content::Text(span) => json::string_value(bytes, span),
+        spell::Content::List(list) => {
+            list.blocks.get(block as usize).and_then(|block| spell::text(bytes, block.start, "text"))
+        }
+        spell::Content::Nothing => None,
+    };
+    text.is_none_or(|text| text.trim().is_empty())
+}
+
+fn ours(plan: &mut Plan<'_>, text: &str) -> Out {
+    plan.made.push(made::text(text));
+    Out::ours(Role::User, vec![Piece::Made(plan.made.len() as u32 - 1)], None)
+}
+
+fn first_and_last(plan: &mut Plan<'_>) {
+    let input = plan.input;
+    let spoken = |out: &Out| out.role != Role::System;
+    let first = plan.outs.iter().find(|out| spoken(out));
+    let may_open = |out: &Out| {
+        out.role != Role::Assistant || (out.source == Some(0) && out.is_whole()) || is_compaction(plan.input, out)
+    };
+    if !first.is_some_and(may_open) {
+        let rule = if first.is_some() { "A3" } else { "A1" };
+        let out = ours(plan, OPENING);
+        plan.outs.insert(0, out);
+        plan.repairs.push(Repair::new(rule, "a short user message comes first"));
+    }
+    // The client's own last word may be the assistant's: it is to be continued.
+    let own_last = input.messages.iter().rposition(|message| message.role != Role::System);
+    let last = plan.outs.iter().rposition(spoken);
+    if let Some(at) = last
+        && plan.outs[at].role == Role::Assistant
+        && plan.outs[at].source != own_last.map(|last| last as u32)
+    {
+        let out = ours(plan, CLOSING);
+        plan.outs.insert(at + 1, out);
+        plan.repairs.push(Repair::new("A6", "a short user message comes last"));
+    }
+}
+
+fn is_compaction(input: &Input<'_>, out: &Out) -> bool {
+    let Some(Piece::Client { message, block, .. }) = pieces(input, out).next() else { return false };
+    facts(input, message, block).is_some_and(|block| block.label.as_deref() == Some("compaction"))
+}
+
+/// Content-bearing system messages stand behind a user message, or an assistant message that ends in a result of
+/// the provider's tools, and before an assistant message or at the end. One that does not goes to the next place
+/// behind where it may.
+fn systems(plan: &mut Plan<'_>) {
+    let input = plan.input;
+    let is_content = |out: &Out| out.role == Role::System && !is_directive(input, out);
+    if !plan.outs.iter().any(is_content) {
+        return;
+    }
+    let old = std::mem::take(&mut plan.outs);
+    let count = old.len();
+    let mut new: Vec<Out> = Vec::with_capacity(count);
+    // Messages that wait for a place, and how many others have gone by since.
+    let mut held: Vec<Out> = Vec::new();
+    let mut passed = false;
+    let mut before: Option<bool> = None;
+    let mut moved = 0;
+    for out in old {
+        if out.role == Role::System {
+            if is_content(&out) || !held.is_empty() {
+                held.push(out);
+            } else {
+                new.push(out);
+            }
+            continue;
+        }
+        if !held.is_empty() && before == Some(true) && out.role == Role::Assistant {
+            moved += if passed { held.len() } else { 0 };
+            new.append(&mut held);
+        }
+        passed = !held.is_empty();
+        before = Some(may_precede(plan, &out));
+        new.push(out);
+    }
+    if !held.is_empty() {
+        if before == Some(true) {
+            moved += if passed { held.len() } else { 0 };
+            new.append(&mut held);
+        } else {
+            moved += held.len();
+            let at = last_place(plan, &new);
+            match at {
+                Some(at) => drop(new.splice(at..at, held)),
+                None => plan.repairs.push(Repair::new("A13", "system messages that may stand nowhere are left out")),
+            }
+        }
+    }
+    if moved > 0 {
+        plan.repairs.push(Repair::new("A14", format!("{moved} system messages are moved to where they may stand")));
+    }
+    plan.outs = new;
+}
+
+/// Whether a system message may follow.
+fn may_precede(plan: &Plan<'_>, out: &Out) -> bool {
+    match out.role {
+        Role::User => true,
+        Role::Assistant => {
+            let last = pieces(plan.input, out).next_back();
+            last.is_some_and(|last| tag(plan.input, &plan.made, last) == Tag::ServerResult)
+        }
+        _ => false,
+    }
+}
+
+/// The last place among `outs` where a system message may stand, when their end is none.
+fn last_place(plan: &Plan<'_>, outs: &[Out]) -> Option<usize> {
+    let fits = |at: &usize| {
+        let before = outs[..*at].iter().rfind(|out| out.role != Role::System);
+        outs[*at].role == Role::Assistant && before.is_some_and(|before| may_precede(plan, before))
+    };
+    (1..outs.len()).rev().find(fits)
+}

@@ -1,0 +1,97 @@
+//! Cache marks.
+
+use super::*;
+
+const MARK: &str = r#""cache_control":{"type":"ephemeral"}"#;
+const LONG: &str = r#""cache_control":{"type":"ephemeral","ttl":"1h"}"#;
+
+fn marked(text: &str, mark: &str) -> String {
+    format!(r#"{{"type":"text","text":"{text}",{mark}}}"#)
+}
+
+fn chat(turns: usize, mark: &str) -> Vec<String> {
+    let mut messages: Vec<String> = (0..turns).flat_map(|n| [user(&format!("q{n}")), says(&format!("a{n}"))]).collect();
+    messages.push(list("user", &[marked("last", mark)]));
+    messages
+}
+
+#[test]
+fn marks_on_what_stays_stay_and_are_told() {
+    let case = Case::of(&strs(&chat(3, MARK))).delete_messages(&[2]);
+    let done = case.compose();
+    assert_eq!(done.messages().last(), Some(&list("user", &[marked("last", MARK)])));
+    assert_eq!(done.composed.marks, [done.composed.prefix]);
+    assert_eq!(done.text.matches("cache_control").count(), 1);
+}
+
+#[test]
+fn a_mark_that_lost_its_block_is_put_back() {
+    let messages = [user("a"), says("b"), list("user", &[text("c"), marked("d", MARK)])];
+    let done = Case::of(&strs(&messages)).delete(&[(2, 1)]).compose();
+    assert_eq!(done.messages()[2], list("user", &[marked("c", MARK)]));
+    let done = Case::of(&strs(&messages)).replace(&[(2, 0), (2, 1)], &[(None, &[&text("new")])]).compose();
+    assert_eq!(done.messages()[2], list("user", &[marked("new", MARK)]));
+    // Never on a message that we had to add, nor on thinking.
+    let thought = list("assistant", &[text("b"), thinks("s1")]);
+    let messages = [user("a"), thought, list("user", &[marked("d", MARK)])];
+    let done = Case::of(&strs(&messages)).delete_messages(&[2]).compose();
+    assert!(done.messages()[1].contains(&marked("b", MARK)), "{}", done.text);
+    // A string becomes a list the way the client spells it.
+    let messages = [user("a"), list("user", &[marked("d", LONG)])];
+    let done = Case::of(&strs(&messages)).delete_messages(&[1]).compose();
+    assert_eq!(done.messages(), [list("user", &[marked("a", LONG)])]);
+}
+
+#[test]
+fn the_free_mark_goes_to_the_last_written_place_before_the_edit() {
+    let mut case = Case::of(&strs(&chat(20, MARK))).delete_messages(&[10]);
+    assert_eq!(case.compose().text.matches("cache_control").count(), 1);
+    case.written = [3, 7, 15].map(|n| case.prefixes()[n]).to_vec();
+    let done = case.compose();
+    assert_eq!(done.messages()[6], list("user", &[marked("q3", MARK)]));
+    assert_eq!(done.composed.marks, [done.prefixes[7], done.composed.prefix]);
+    // A mark that reaches it makes it needless.
+    let mut near = Case::of(&strs(&chat(9, MARK))).delete_messages(&[10]);
+    near.written = vec![near.prefixes()[7]];
+    assert_eq!(near.compose().text.matches("cache_control").count(), 1);
+    // No marks, none added.
+    let mut none = Case::of(&strs(&chat(20, "\"x\":1"))).delete_messages(&[10]);
+    none.written = case.written.clone();
+    assert!(!none.compose().text.contains("cache_control"));
+}
+
+#[test]
+fn never_more_than_four_and_long_before_short() {
+    let body = |system: &str, more: &str, message: &str| {
+        let system = format!("[{},{}]", marked("s1", system), marked("s2", system));
+        format!(r#"{{"system":{system},"messages":[{}]{more}}}"#, chat(20, message).join(","))
+    };
+    let compose = |text: &str| {
+        let mut case = Case::body(text).delete_messages(&[10]);
+        case.written = vec![case.prefixes()[5]];
+        case.compose().text
+    };
+    assert_eq!(compose(&body(MARK, "", MARK)).matches("cache_control").count(), 4);
+    assert_eq!(compose(&body(MARK, &format!(",{MARK}"), MARK)).matches("cache_control").count(), 4);
+    assert_eq!(compose(&body(LONG, "", LONG)).matches("1h").count(), 4);
+    assert_eq!(compose(&body(LONG, "", MARK)).matches("1h").count(), 2);
+}
+
+#[test]
+fn a_mark_of_the_system_prompt_or_a_tool_moves_to_the_one_before() {
+    let body = format!(
+        r#"{{"system":[{},{}],"messages":[{}],"tools":[{{"name":"A"}},{{"name":"B",{MARK}}}]}}"#,
+        text("s1"),
+        marked("s2", MARK),
+        user("a")
+    );
+    let effect = Effect::Replace {
+        why: Why::Deleted,
+        covers: vec![Cover::System { at: 1, key: Key([0; 16]) }, Cover::Tool { name: "B".into() }],
+        by: vec![],
+    };
+    let done = Case::body(&body).effect(effect).compose();
+    let expected =
+        format!(r#"{{"system":[{}],"messages":[{}],"tools":[{{"name":"A",{MARK}}}]}}"#, marked("s1", MARK), user("a"));
+    assert_eq!(done.text, expected);
+}

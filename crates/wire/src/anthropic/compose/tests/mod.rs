@@ -1,0 +1,191 @@
+//! Each rule on a small request.
+
+mod bytes;
+mod cache;
+mod rules;
+mod thinking;
+
+use super::*;
+use crate::anthropic::{dress, envelope, message};
+use ctx_core::edit::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult, Why};
+use ctx_core::edit::fold::{Source, fold};
+use ctx_core::edit::history::CommitId;
+use ctx_core::message::Role;
+use ctx_core::tree::SlotId;
+use std::collections::HashMap;
+
+/// A request with effects laid over it.
+pub(super) struct Case {
+    body: Body,
+    facts: Vec<Message>,
+    digests: Vec<Key>,
+    effects: Vec<Effect>,
+    pub written: Vec<Key>,
+    pub bound: HashMap<Key, Key>,
+}
+
+pub(super) struct Done {
+    pub text: String,
+    pub composed: Composed,
+    /// The prefix digests of the untouched request.
+    pub prefixes: Vec<Key>,
+}
+
+fn around() -> Key {
+    Key::of([b"around".as_slice()])
+}
+
+impl Case {
+    /// From the messages of a request.
+    pub fn of(messages: &[&str]) -> Case {
+        let tools = r#"[{"name":"Read","input_schema":{"type":"object"}}]"#;
+        Case::body(&format!(r#"{{"model":"m","max_tokens":9,"messages":[{}],"tools":{tools}}}"#, messages.join(",")))
+    }
+
+    pub fn body(text: &str) -> Case {
+        let body = Body::parse(text.as_bytes().to_vec()).unwrap();
+        let read: Vec<message::Read> =
+            (0..body.request().messages.len()).map(|at| message::read(body.message(at))).collect();
+        let bare =
+            |(at, read): (usize, &message::Read)| Key::of([dress::undress(body.message(at), &read.cuts).0.as_slice()]);
+        let digests: Vec<Key> = read.iter().enumerate().map(bare).collect();
+        let facts: Vec<Message> = read.into_iter().map(|read| read.facts).collect();
+        let mut bound = HashMap::new();
+        for (message, prefix) in facts.iter().zip(untouched_prefix(around(), &digests)) {
+            bound.extend(message.blocks.iter().filter_map(|block| Some((block.signature?, prefix))));
+        }
+        Case { body, facts, digests, effects: Vec::new(), written: Vec::new(), bound }
+    }
+
+    fn cover(&self, at: &[(usize, usize)]) -> Vec<Cover> {
+        at.iter()
+            .map(|&(message, block)| {
+                let facts = &self.facts[message];
+                let named = facts.blocks.get(block).map(|facts| Named::of(block as u32, facts));
+                Cover::Blocks {
+                    of: MessageRef::Slot(SlotId(message as u64)),
+                    key: facts.key,
+                    blocks: named.into_iter().collect(),
+                }
+            })
+            .collect()
+    }
+
+    /// Blocks (message, block) leave.
+    pub fn delete(mut self, at: &[(usize, usize)]) -> Case {
+        let covers = self.cover(at);
+        self.effects.push(Effect::Replace { why: Why::Deleted, covers, by: Vec::new() });
+        self
+    }
+
+    /// Messages leave.
+    pub fn delete_messages(self, at: &[usize]) -> Case {
+        let blocks = at.iter().flat_map(|&m| (0..self.facts[m].blocks.len().max(1)).map(move |b| (m, b)));
+        let blocks: Vec<_> = blocks.collect();
+        self.delete(&blocks)
+    }
+
+    pub fn replace(mut self, at: &[(usize, usize)], by: &[(Option<Role>, &[&str])]) -> Case {
+        let covers = self.cover(at);
+        self.effects.push(Effect::Replace { why: Why::Edited, covers, by: made(by) });
+        self
+    }
+
+    pub fn result(mut self, at: (usize, usize), text: &str) -> Case {
+        let block = Named::of(at.1 as u32, &self.facts[at.0].blocks[at.1]);
+        let results = vec![NewResult { of: MessageRef::Slot(SlotId(at.0 as u64)), block, text: text.into() }];
+        self.effects.push(Effect::Results { results, summarized: false });
+        self
+    }
+
+    pub fn effect(mut self, effect: Effect) -> Case {
+        self.effects.push(effect);
+        self
+    }
+
+    pub fn prefixes(&self) -> Vec<Key> {
+        untouched_prefix(around(), &self.digests).collect()
+    }
+
+    pub fn compose(&self) -> Done {
+        let messages: Vec<&Message> = self.facts.iter().collect();
+        let envelope = envelope::read(self.body.bytes(), self.body.request());
+        let slots: Vec<SlotId> = (0..messages.len() as u64).map(SlotId).collect();
+        let system: Vec<Key> =
+            envelope.system.iter().map(|block| Key::of([&self.body.bytes()[block.at.clone()]])).collect();
+        let tools: Vec<&str> = envelope.tools.iter().flatten().map(|tool| &*tool.name).collect();
+        let source = Source { slots: &slots, messages: &messages, system: &system, tools: &tools };
+        let id = |index: usize| EffectId { commit: CommitId(1), index: index as u32 };
+        let effects = self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect();
+        let view = fold(&source, effects);
+        let input = Input {
+            body: &self.body,
+            envelope: &envelope,
+            messages: &messages,
+            digests: &self.digests,
+            around: around(),
+            view: &view,
+            bound: &|signature| self.bound.get(signature).copied(),
+            written: &|prefix| self.written.contains(prefix),
+        };
+        let composed = compose(&input);
+        assert_eq!(composed, compose(&input));
+        let text = String::from_utf8(composed.bytes(self.body.bytes())).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        Done { text, composed, prefixes: self.prefixes() }
+    }
+}
+
+pub(super) fn made(by: &[(Option<Role>, &[&str])]) -> Vec<Made> {
+    by.iter()
+        .map(|(role, blocks)| Made { role: *role, blocks: blocks.iter().map(|block| block.to_string()).collect() })
+        .collect()
+}
+
+impl Done {
+    /// The messages, as they are spelled.
+    pub fn messages(&self) -> Vec<String> {
+        let body = Body::parse(self.text.clone().into_bytes()).unwrap();
+        (0..body.request().messages.len()).map(|at| String::from_utf8(body.message(at).to_vec()).unwrap()).collect()
+    }
+
+    pub fn rules(&self) -> Vec<&'static str> {
+        self.composed.repairs.iter().map(|repair| repair.rule).collect()
+    }
+}
+
+pub(super) fn user(text: &str) -> String {
+    format!(r#"{{"role":"user","content":"{text}"}}"#)
+}
+
+pub(super) fn says(text: &str) -> String {
+    format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}"#)
+}
+
+pub(super) fn system(text: &str) -> String {
+    format!(r#"{{"role":"system","content":"{text}"}}"#)
+}
+
+pub(super) fn call(id: &str) -> String {
+    format!(r#"{{"type":"tool_use","id":"{id}","name":"Read","input":{{"file_path":"/{id}"}}}}"#)
+}
+
+pub(super) fn result(id: &str) -> String {
+    format!(r#"{{"tool_use_id":"{id}","type":"tool_result","content":"of {id}"}}"#)
+}
+
+pub(super) fn text(text: &str) -> String {
+    format!(r#"{{"type":"text","text":"{text}"}}"#)
+}
+
+pub(super) fn thinks(signature: &str) -> String {
+    format!(r#"{{"type":"thinking","thinking":"","signature":"{signature}"}}"#)
+}
+
+pub(super) fn list(role: &str, blocks: &[String]) -> String {
+    format!(r#"{{"role":"{role}","content":[{}]}}"#, blocks.join(","))
+}
+
+pub(super) fn strs(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(String::as_str).collect()
+}

@@ -1,0 +1,220 @@
+//! What the provider would refuse is repaired, and told.
+
+use super::*;
+use ctx_core::edit::effect::{FrameKey, FrameRef, Place};
+
+fn tools() -> Vec<String> {
+    vec![
+        user("a"),
+        list("assistant", &[text("look"), call("t1"), call("t2")]),
+        list("user", &[result("t1"), result("t2")]),
+        says("done"),
+        user("b"),
+    ]
+}
+
+#[test]
+fn a_call_takes_its_result_along_and_the_other_way_round() {
+    for block in [(1, 1), (2, 0)] {
+        let done = Case::of(&strs(&tools())).delete(&[block]).compose();
+        let expected = [
+            user("a"),
+            list("assistant", &[text("look"), call("t2")]),
+            list("user", &[result("t2")]),
+            says("done"),
+            user("b"),
+        ];
+        assert_eq!(done.messages(), expected, "{block:?}");
+        assert_eq!(done.rules().len(), 1);
+    }
+    let done = Case::of(&strs(&tools())).delete_messages(&[2]).compose();
+    assert_eq!(done.messages(), [user("a"), says("look"), says("done"), user("b")]);
+    assert_eq!(done.rules(), ["A30", "A30"]);
+}
+
+#[test]
+fn what_got_between_a_call_and_its_result_goes_behind() {
+    let messages = [
+        user("a"),
+        list("assistant", &[call("t1")]),
+        list("user", &[result("t1"), text("hurry")]),
+        says("b"),
+        user("c"),
+    ];
+    let done = Case::of(&strs(&messages)).replace(&[(2, 1)], &[(Some(Role::User), &[&text("new")])]).compose();
+    assert_eq!(done.messages()[2..4], [list("user", &[result("t1")]), list("user", &[text("new")])]);
+
+    // A frame of ours between them: the typed text opened a frame, which was moved before.
+    let slot = |n| FrameRef { key: FrameKey::Opened(SlotId(n)), until: None };
+    let done =
+        Case::of(&strs(&messages)).effect(Effect::Move { frames: vec![slot(2), slot(4)], to: Place::Start }).compose();
+    let expected = [
+        list("user", &[text("hurry")]),
+        says("b"),
+        user("c"),
+        user("a"),
+        list("assistant", &[call("t1")]),
+        list("user", &[result("t1")]),
+    ];
+    assert_eq!(done.messages(), expected);
+}
+
+#[test]
+fn a_summary_between_call_and_result_comes_after_the_result() {
+    let messages =
+        [user("a"), list("assistant", &[call("t1"), text("x")]), list("user", &[result("t1")]), says("b"), user("c")];
+    let done = Case::of(&strs(&messages)).replace(&[(1, 1)], &[(Some(Role::User), &[&text("new")])]).compose();
+    let expected = [
+        user("a"),
+        list("assistant", &[call("t1")]),
+        list("user", &[result("t1")]),
+        list("user", &[text("new")]),
+        says("b"),
+        user("c"),
+    ];
+    assert_eq!(done.messages(), expected);
+    assert_eq!(done.rules(), ["A34"]);
+}
+
+#[test]
+fn tool_blocks_of_ours_need_a_partner_and_a_new_id() {
+    let by: [(Option<Role>, &[&str]); 2] = [
+        (Some(Role::Assistant), &[&call("n1"), &call("n2"), &call("t1"), &text("hm")]),
+        (Some(Role::User), &[&result("n1"), &result("n9"), &text("hm")]),
+    ];
+    let done = Case::of(&strs(&tools())).replace(&[(3, 0)], &by).compose();
+    assert_eq!(done.messages()[3], list("assistant", &[call("n1"), text("hm")]));
+    assert_eq!(done.messages()[4], list("user", &[result("n1"), text("hm")]));
+    assert_eq!(done.rules(), ["A32", "A30", "A31"]);
+}
+
+#[test]
+fn blocks_of_ours_that_nobody_takes_are_left_out() {
+    let bad: [&str; 8] = [
+        "7",
+        "{",
+        r#"{"text":"x"}"#,
+        r#"{"type":"text","text":" \n"}"#,
+        r#"{"type":"thinking","thinking":"x","signature":"s"}"#,
+        r#"{"type":"tool_use","id":"x","name":"Read","input":{}}"#,
+        r#"{"type":"web_search_tool_result","tool_use_id":"x","content":[]}"#,
+        r#"{"type":"text","text":"ok","cache_control":{"type":"ephemeral"}}"#,
+    ];
+    let done = Case::of(&[&user("a")]).replace(&[(0, 0)], &[(None, &bad)]).compose();
+    assert_eq!(done.messages(), [list("user", &[text("ok")])]);
+    assert_eq!(done.rules(), ["A2", "A2", "A2", "A27", "A54", "A30", "A40", "A76"]);
+}
+
+#[test]
+fn the_providers_own_tools_stay_in_pairs() {
+    let search = |id: &str| format!(r#"{{"type":"server_tool_use","id":"{id}","name":"web_search","input":{{}}}}"#);
+    let found = |id: &str| format!(r#"{{"type":"web_search_tool_result","tool_use_id":"{id}","content":[]}}"#);
+    let answer = list("assistant", &[search("s1"), found("s1"), text("so")]);
+    let messages = [user("a"), answer.clone(), user("b")];
+    assert_eq!(Case::of(&strs(&messages)).compose().rules(), [""; 0]);
+    for block in [0, 1] {
+        let done = Case::of(&strs(&messages)).delete(&[(1, block)]).compose();
+        assert_eq!(done.messages()[1], says("so"));
+    }
+    let torn = Case::of(&strs(&messages)).replace(&[(1, 1)], &[(Some(Role::User), &[&text("x")])]).compose();
+    assert_eq!(torn.messages(), [user("a"), list("user", &[text("x")]), says("so"), user("b")]);
+    // One that is still running stays, and its tool with it.
+    let body = format!(
+        r#"{{"messages":[{},{},{}],"tools":[{{"name":"Read","input_schema":{{}}}},{{"type":"web_search_1","name":"web_search"}}]}}"#,
+        user("old"),
+        says("older"),
+        list("assistant", &[search("s1")])
+    );
+    let tool =
+        Effect::Replace { why: Why::Deleted, covers: vec![Cover::Tool { name: "web_search".into() }], by: vec![] };
+    let done = Case::body(&body).delete_messages(&[1]).effect(tool).compose();
+    assert_eq!(done.rules(), ["A41"]);
+    assert_eq!(done.messages().len(), 2);
+}
+
+#[test]
+fn the_conversation_begins_and_ends_with_a_user() {
+    let messages = [user("a"), says("b"), user("c"), says("d"), user("e")];
+    let done = Case::of(&strs(&messages)).delete_messages(&[0, 4]).compose();
+    assert_eq!(done.rules(), ["A3", "A6"]);
+    assert_eq!(done.messages()[1..4], messages[1..4]);
+    assert_eq!(done.messages().len(), 5);
+    let all = Case::of(&strs(&messages)).delete_messages(&[0, 1, 2, 3, 4]).compose();
+    assert_eq!((all.rules(), all.messages().len()), (vec!["A1"], 1));
+    // The client wants its last message to be continued.
+    let prefill = Case::of(&strs(&messages[..4])).delete_messages(&[0, 1]).compose();
+    assert_eq!(prefill.messages(), messages[2..4]);
+}
+
+#[test]
+fn system_messages_go_to_where_they_may_stand() {
+    let messages = [user("a"), system("s"), says("b"), user("c"), system("t"), says("d"), user("e")];
+    assert_eq!(Case::of(&strs(&messages)).compose().messages(), messages);
+    let done = Case::of(&strs(&messages)).delete_messages(&[2]).compose();
+    assert_eq!(done.messages(), [user("a"), user("c"), system("s"), system("t"), says("d"), user("e")]);
+    assert_eq!(done.rules(), ["A14"]);
+    let done = Case::of(&strs(&messages)).delete_messages(&[0]).compose();
+    assert_eq!(done.messages()[1..], [system("s"), says("b"), user("c"), system("t"), says("d"), user("e")]);
+    let done = Case::of(&strs(&messages)).delete_messages(&[0, 2, 3, 5, 6]).compose();
+    assert_eq!(done.messages()[1..], [system("s"), system("t")]);
+    // Settings may stand anywhere.
+    let settings = r#"{"role":"system","content":[],"output_config":{"effort":"low"}}"#.to_owned();
+    let messages = [user("a"), settings.clone(), says("b"), settings, user("c")];
+    let done = Case::of(&strs(&messages)).delete_messages(&[2]).compose();
+    assert_eq!(done.messages(), [&messages[..2], &messages[3..]].concat());
+    assert_eq!(done.rules(), [""; 0]);
+}
+
+#[test]
+fn a_system_message_of_ours_needs_a_model_that_takes_one() {
+    let by = text("be brief");
+    let done =
+        Case::of(&[&user("a"), &says("b"), &user("c")]).replace(&[(1, 0)], &[(Some(Role::System), &[&by])]).compose();
+    assert_eq!(done.messages()[1], list("user", &[by]));
+    assert_eq!(done.rules(), ["A12"]);
+}
+
+#[test]
+fn nothing_empty_is_sent() {
+    let blank = list("user", &[text("a"), text(" \\n")]);
+    let done = Case::of(&[&user("q"), &says("r"), &blank, &says("b"), &user("c")]).delete(&[(2, 0)]).compose();
+    assert_eq!(done.messages(), [user("q"), says("r"), says("b"), user("c")]);
+    assert_eq!(done.rules(), ["A26"]);
+    let thought = list("assistant", &[thinks("s1"), text("b")]);
+    let done = Case::of(&[&user("q"), &thought, &user("c")]).delete(&[(1, 1)]).compose();
+    assert_eq!(done.messages(), [user("q"), user("c")]);
+    assert_eq!(done.rules(), ["A39"]);
+}
+
+#[test]
+fn tools_that_are_needed_stay() {
+    let tool = |names: &[&str]| Effect::Replace {
+        why: Why::Deleted,
+        covers: names.iter().map(|name| Cover::Tool { name: (*name).into() }).collect(),
+        by: vec![],
+    };
+    let done = Case::of(&strs(&tools())).effect(tool(&["Read"])).compose();
+    assert_eq!(done.rules(), ["A9"]);
+    assert!(done.text.contains(r#"[{"name":"Read""#));
+    let body = |choice: &str| {
+        let found =
+            r#"{"tool_use_id":"t1","type":"tool_result","content":[{"type":"tool_reference","tool_name":"Later"}]}"#;
+        format!(
+            r#"{{"messages":[{},{},{}],"tools":[{{"name":"Read"}},{{"name":"Later","defer_loading":true}},{{"name":"Other"}}]{choice}}}"#,
+            user("a"),
+            list("assistant", &[call("t1")]),
+            list("user", &[found.to_owned()])
+        )
+    };
+    let done = Case::body(&body("")).effect(tool(&["Later", "Other"])).compose();
+    assert_eq!(done.rules(), ["A45"]);
+    assert!(done.text.contains("\"Later\",\"defer") && !done.text.contains("Other"));
+    let done = Case::body(&body("")).effect(tool(&["Later", "Other", "Read"])).compose();
+    assert_eq!(done.rules(), ["A45", "A45"]);
+    let done = Case::body(&body(r#","tool_choice":{"type":"tool","name":"Other"}"#)).effect(tool(&["Other"])).compose();
+    assert_eq!(done.rules(), ["A9"]);
+    // What the model does not read is no part of the prefix.
+    let done = Case::body(&body("")).delete_messages(&[1, 2]).effect(tool(&["Later"])).compose();
+    assert_eq!(done.composed.prefix, done.prefixes[1]);
+    assert!(!done.text.contains("Later"));
+}
