@@ -33,6 +33,7 @@ pub struct Event {
     pub error: Option<Value>,
     pub applied_edits: Option<Vec<Value>>,
     pub transformations: Option<Vec<Value>>,
+    pub repairs: Option<Vec<Value>>,
     pub cache_miss_reason: Option<String>,
     pub ending: Option<String>,
     pub undecodable: Option<String>,
@@ -40,10 +41,12 @@ pub struct Event {
     pub parent: Option<String>,
     pub forked_from: Option<String>,
     pub client: Option<String>,
-    /// Of a commit; its own `kind` says what kind of commit.
-    pub event: Option<String>,
+    /// Of a commit: what kind of change it is.
+    pub change: Option<String>,
     #[serde(flatten)]
     pub commit: Commit,
+    /// Of a move between branches.
+    pub line: Option<Value>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -56,13 +59,25 @@ pub struct Usage {
 }
 
 impl Event {
-    pub fn is_commit(&self) -> bool {
-        self.event.as_deref() == Some("commit") || self.kind == "commit"
-    }
-
     /// Does this answer belong to that request?
     pub fn answers(&self, request: &Event) -> bool {
         self.kind == "answer" && self.request.is_some_and(|number| number == request.request.unwrap_or(request.seq))
+    }
+
+    /// What happened beside requests and answers.
+    pub fn aside(&self) -> Option<String> {
+        let commit = &self.commit;
+        match self.kind.as_str() {
+            "commit" => {
+                Some(format!("{} by {}: {}, {} tokens", commit.id, commit.author, commit.summary, commit.tokens()))
+            }
+            "line" => {
+                let (action, what) = self.line.as_ref()?.as_object()?.iter().next()?;
+                Some(format!("{action} {}", what["name"].as_str().unwrap_or_default()))
+            }
+            "recovery" => Some("the provider refused thinking; it is asked to drop what does not fit".to_owned()),
+            _ => None,
+        }
     }
 
     /// The status as people know it; an exchange without an answer has none.
@@ -99,6 +114,11 @@ impl Event {
         };
         remarks.extend(provider(&self.applied_edits, "edit"));
         remarks.extend(provider(&self.transformations, "transformation"));
+        let mut rules: Vec<&str> = self.repairs.iter().flatten().filter_map(|repair| repair["rule"].as_str()).collect();
+        rules.dedup();
+        if !rules.is_empty() {
+            remarks.push(format!("repaired by rule {}", rules.join(", ")));
+        }
         remarks.extend(self.cache_miss_reason.as_ref().map(|reason| format!("cache missed: {reason}")));
         remarks.extend(self.undecodable.as_ref().map(|why| format!("the answer could not be read: {why}")));
         remarks
@@ -139,6 +159,16 @@ mod tests {
         );
         assert_eq!(remark(r#"{"error":"cut"}"#), "error cut");
         assert_eq!(remark(r#"{"error":null,"applied_edits":[{}],"new_field":{}}"#), "the provider made 1 edit");
+    }
+
+    #[test]
+    fn what_happens_beside_requests_is_told() {
+        let aside = |json: &str| event(json).aside().unwrap_or_default();
+        assert_eq!(aside(r#"{"kind":"line","line":{"branch":{"name":"trial","at":null}}}"#), "branch trial");
+        assert!(aside(r#"{"kind":"recovery"}"#).contains("thinking"));
+        assert_eq!(aside(r#"{"kind":"request"}"#), "");
+        let repaired = event(r#"{"kind":"answer","repairs":[{"rule":"A30"},{"rule":"A30"},{"rule":"A41"}]}"#);
+        assert_eq!(repaired.remarks(), ["repaired by rule A30, A41"]);
     }
 
     #[test]

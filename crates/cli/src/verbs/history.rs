@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::paint::{FAINT, GOOD, ID, PLAIN};
 use crate::terminal::table::{Cell, Column, Table};
-use crate::terminal::{Output, words};
+use crate::terminal::{Output, text, words};
 
 /// List the commits: what was changed, when and by whom
 #[derive(Args, Debug)]
@@ -68,8 +68,8 @@ fn render(history: &History, now: u64, output: &Output) -> String {
     let others: Vec<&str> =
         history.branches.iter().map(|branch| branch.name.as_str()).filter(|name| *name != history.branch).collect();
     if !others.is_empty() {
-        let others = crate::terminal::text::line(&others.join(", "));
-        lines.push_str(&format!("On {}; other branches: {others}\n", crate::terminal::text::line(&history.branch)));
+        let others = text::line(&others.join(", "));
+        lines.push_str(&format!("On {}; other branches: {others}\n", text::line(&history.branch)));
     }
     lines
 }

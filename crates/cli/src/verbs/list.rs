@@ -98,32 +98,25 @@ fn about(list: &Frames) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use ctx_composer::view::StepView;
 
     fn frame(id: &str, kind: &str, title: &str, tokens: u64) -> FrameView {
-        FrameView {
-            id: id.into(),
-            kind: kind.into(),
-            title: title.into(),
-            tokens,
-            source_tokens: tokens,
-            messages: 4,
-            steps: if kind == "turn" { 2 } else { 0 },
-            state: Vec::new(),
-            pinned: false,
-            pending: false,
-            step_list: None,
-        }
+        let steps = if kind == "turn" { 2 } else { 0 };
+        understood(
+            json!({"id": id, "kind": kind, "title": title, "tokens": tokens, "source_tokens": tokens, "messages": 4,
+                "steps": steps, "state": [], "pinned": false, "pending": false})
+            .to_string()
+            .as_bytes(),
+        )
+        .expect("a frame")
     }
 
     fn frames() -> Frames {
+        let empty = r#"{"conversation":"c3f9a1","model":"claude-opus-5","calibrated":true,"tokens":18234,"window":200000,
+            "frames":[]}"#;
         Frames {
-            conversation: "c3f9a1".into(),
-            model: Some("claude-opus-5".into()),
-            calibrated: true,
-            tokens: 18_234,
-            window: Some(200_000),
             frames: vec![
                 frame("system", "system", "System prompt, 2 blocks", 3_000),
                 frame("tools", "tools", "18 tools: Bash, Read, …", 12_000),
@@ -135,6 +128,7 @@ mod tests {
                     ..frame("t2", "turn", "Now the\u{7} tests", 1_000)
                 },
             ],
+            ..understood(empty.as_bytes()).expect("frames")
         }
     }
 
@@ -167,13 +161,8 @@ mod tests {
 
     #[test]
     fn steps_stand_under_their_frame_and_estimates_are_marked() {
-        let step = StepView {
-            id: "t1/1".into(),
-            title: "Read src/main.rs".into(),
-            tokens: 55,
-            messages: 2,
-            tools: vec!["Read".into()],
-        };
+        let step = r#"{"id":"t1/1","title":"Read src/main.rs","tokens":55,"messages":2,"tools":["Read"]}"#;
+        let step = understood(step.as_bytes()).expect("a step");
         let mut list = frames();
         list.calibrated = false;
         list.window = None;

@@ -83,15 +83,13 @@ fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String
         Column::Flexible("MODEL"),
     ]);
     let first = requests.get(requests.len().saturating_sub(most)).map_or(0, |request| request.seq);
-    let shown = |event: &&Event| event.seq >= first && (event.kind == "request" || event.is_commit());
+    let shown = |event: &&Event| event.seq >= first && (event.kind == "request" || event.aside().is_some());
     for request in timeline.events.iter().filter(shown) {
-        if request.is_commit() {
-            let commit = &request.commit;
-            let kind = if request.event.is_some() { request.kind.as_str() } else { "" };
-            table.row([words::ago(now, request.at).into(), Cell::styled("commit", GOOD), kind.into()]);
-            let said = format!("{} by {}: {}, {} tokens", commit.id, commit.author, commit.in_words(), commit.tokens());
-            table.remark(Cell::styled(&said, FAINT));
-            commit.note.iter().for_each(|note| table.remark(Cell::styled(note, FAINT)));
+        if let Some(aside) = request.aside() {
+            let change = request.change.as_deref().unwrap_or_default();
+            table.row([words::ago(now, request.at).into(), Cell::styled(&request.kind, GOOD), change.into()]);
+            table.remark(Cell::styled(&aside, FAINT));
+            request.commit.note.iter().for_each(|note| table.remark(Cell::styled(note, FAINT)));
             continue;
         }
         let answer = timeline.events.iter().find(|event| event.answers(request));
@@ -171,7 +169,7 @@ mod tests {
     fn commits_stand_among_what_arrived() {
         let json = r#"{"events":[
             {"seq":1,"at":1000,"kind":"request","request":1,"class":"main","verdict":"new","known":0,"new":1,"changed":0},
-            {"seq":2,"at":2000,"event":"commit","kind":"edit","id":"00000000a1","author":"cli","note":"too long","active":true,
+            {"seq":2,"at":2000,"kind":"commit","change":"edit","id":"00000000a1","author":"cli","note":"too long",
              "summary":"deleted t1 (12 tokens)","tokens_before":1234,"tokens_after":1222},
             {"seq":3,"at":3000,"kind":"request","request":3,"class":"main","verdict":"next","known":1,"new":1,"changed":0}]}"#;
         let timeline = understood(json.as_bytes()).expect("a timeline");

@@ -71,12 +71,11 @@ fn render(event: &Event, output: &Output) -> String {
     let paint = &output.paint;
     let conversation = text::line(event.conversation.as_deref().unwrap_or_default());
     let (mark, said) = match event.kind.as_str() {
-        _ if event.is_commit() => (paint.strong("*"), commit(event)),
         "opened" => (paint.strong("+"), opened(event)),
         "request" => (paint.id("→"), request(event)),
         "answer" if event.is_failure() => (paint.bad("←"), paint.bad(&answer(event))),
         "answer" => (paint.good("←"), answer(event)),
-        other => (" ".to_owned(), text::line(other)),
+        other => (paint.strong("*"), text::line(&event.aside().unwrap_or_else(|| other.to_owned()))),
     };
     let mut lines = format!("{} {} {mark} {said}\n", paint.faint(&words::clock(event.at)), paint.id(&conversation));
     for remark in event.detail.iter().chain(&event.commit.note).cloned().chain(event.remarks()) {
@@ -105,11 +104,6 @@ fn request(event: &Event) -> String {
         event.model.clone(),
     ];
     text::line(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
-}
-
-fn commit(event: &Event) -> String {
-    let commit = &event.commit;
-    text::line(&format!("{} by {} · {} · {} tokens", commit.id, commit.author, commit.summary, commit.tokens()))
 }
 
 fn answer(event: &Event) -> String {
@@ -146,7 +140,7 @@ mod tests {
                 rendered(r#"{"kind":"request","at":1000,"conversation":"c1","class":"main","verdict":"next","known":5,"new":2,"changed":0,"model":"claude-opus-5","bytes":51234,"detail":"two \u001b[2J tips"}"#),
                 rendered(r#"{"kind":"answer","at":62000,"conversation":"c1","status":200,"stop_reason":"end_turn","ending":"complete","usage":{"input":3,"cache_read":100,"cache_write":20,"output":9},"total_ms":340}"#),
                 rendered(r#"{"kind":"answer","at":62000,"conversation":"c1","status":0,"ending":"unreachable","usage":null,"total_ms":12,"error":{"kind":"api_error","message":"no way"}}"#),
-                rendered(r#"{"event":"commit","kind":"edit","at":62000,"conversation":"c1","id":"00000000a1","author":"ui","summary":"pinned t1","note":"keep","tokens_before":9,"tokens_after":9}"#),
+                rendered(r#"{"kind":"commit","change":"edit","at":62000,"conversation":"c1","id":"00000000a1","author":"ui","summary":"pinned t1","note":"keep","tokens_before":9,"tokens_after":9}"#),
                 rendered(r#"{"kind":"edited","at":62000,"conversation":"c1"}"#),
             ]
             .concat(),
@@ -157,9 +151,9 @@ mod tests {
             00:01:02Z c1 ← 200 end_turn · input 3 read 100 written 20 output 9 · 340 ms
             00:01:02Z c1 ← unreachable · 12 ms
                 error api_error: no way
-            00:01:02Z c1 * 00000000a1 by ui · pinned t1 · 9 → 9 tokens
+            00:01:02Z c1 * 00000000a1 by ui: pinned t1, 9 → 9 tokens
                 keep
-            00:01:02Z c1   edited
+            00:01:02Z c1 * edited
             "
         );
     }

@@ -152,29 +152,22 @@ fn call(input: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn block(kind: &str, text: &str) -> BlockView {
-        BlockView {
-            id: "t1#0.0".into(),
-            kind: kind.into(),
-            tokens: 12,
-            text: text.into(),
-            tool: None,
-            tool_use_id: None,
-            is_error: false,
-            raw: None,
-        }
+        serde_json::from_value(json!({"id": "t1#0.0", "kind": kind, "tokens": 12, "text": text, "is_error": false}))
+            .expect("a block")
     }
 
     fn shown() -> Shown {
-        let message = |id: &str, role: &str, step, blocks| MessageView {
-            id: id.into(),
-            role: role.into(),
-            tokens: 40,
-            step,
-            pending: false,
+        let message = |id: &str, role: &str, step: usize, blocks| MessageView {
             blocks,
+            ..serde_json::from_value(
+                json!({"id": id, "role": role, "tokens": 40, "step": step, "pending": false, "blocks": []}),
+            )
+            .expect("a message")
         };
         let of_read = |block: BlockView| BlockView {
             tool: (block.kind == "tool_use").then(|| "Read".into()),
