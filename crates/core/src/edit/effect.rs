@@ -268,6 +268,7 @@ impl Effect {
 
     /// Whether it can change what is sent; the others change what people see.
     pub fn is_sent(&self) -> bool {
-        !matches!(self, Effect::Combine { .. } | Effect::Split { .. } | Effect::Title { .. } | Effect::Pin { .. })
+        // Frames that are combined come together, wherever they lie by then.
+        !matches!(self, Effect::Split { .. } | Effect::Title { .. } | Effect::Pin { .. })
     }
 }

@@ -58,7 +58,7 @@ pub struct Frame {
 }
 
 /// One thing in a frame, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// A block of the client's; no block: a message that has none.
     Source {
@@ -133,7 +133,8 @@ pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> Vi
     };
     if !view.effects.is_empty() {
         let places: HashMap<SlotId, usize> = source.slots.iter().enumerate().map(|(at, slot)| (*slot, at)).collect();
-        Folding { view: &mut view, source, places }.run();
+        let held = vec![0; view.effects.len()];
+        Folding { view: &mut view, source, places, held }.run();
     }
     view
 }
@@ -181,11 +182,22 @@ impl<'a> View<'a> {
 
     /// Whether nothing that is sent differs from what the client sent.
     pub fn is_untouched(&self) -> bool {
-        !self.effects.iter().zip(&self.status).any(|((_, effect), status)| status.awake && effect.is_sent())
+        let changes = |effect: &Effect| matches!(effect, Effect::Replace { .. } | Effect::Results { .. });
+        if self.effects.iter().zip(&self.status).any(|((_, effect), status)| status.awake && changes(effect)) {
+            return false;
+        }
+        let mut next = 0;
+        self.frames.iter().flat_map(|frame| &frame.segments).all(|segment| match segment {
+            Segment::Source(range) => std::mem::replace(&mut next, range.end) == range.start,
+            Segment::Made(_) => false,
+        })
     }
 
-    /// The frame, or all parts of it.
+    /// The frame, or all parts of it if it was cut.
     pub fn find(&self, id: &FrameId) -> Vec<usize> {
+        if let Some(at) = self.frames.iter().position(|frame| frame.id == *id) {
+            return vec![at];
+        }
         self.frames.iter().enumerate().filter(|(_, frame)| frame.id.is_in(id)).map(|(at, _)| at).collect()
     }
 
@@ -252,6 +264,8 @@ struct Folding<'v, 'a, 's> {
     view: &'v mut View<'a>,
     source: &'s Source<'s>,
     places: HashMap<SlotId, usize>,
+    /// How much of what an effect covers no later one has covered again.
+    held: Vec<usize>,
 }
 
 impl Folding<'_, '_, '_> {
@@ -312,20 +326,23 @@ impl Folding<'_, '_, '_> {
                     };
                     for block in found {
                         let number = self.view.number(message, block as usize);
-                        self.view.fates[number as usize].covered = at as u32 + 1;
+                        let before = std::mem::replace(&mut self.view.fates[number as usize].covered, at as u32 + 1);
+                        self.take_over(at, before.checked_sub(1).map(|before| before as usize));
                         first.get_or_insert(Unit::Source { message, block: Some(block as usize) });
                     }
                 }
                 Cover::Made(made) => {
                     let known = self.view.made(*made).is_some() && self.view.status(made.effect).awake;
                     if known {
-                        self.view.covered_made.insert(*made, id);
+                        let before = self.view.covered_made.insert(*made, id);
+                        self.take_over(at, before.and_then(|before| self.view.by_id.get(&before).copied()));
                         first.get_or_insert(Unit::Made(*made));
                     }
                 }
                 Cover::System { at, key } => {
-                    let by_text = self.source.system.iter().position(|other| other == key);
                     let by_place = Some(*at as usize).filter(|&at| at < self.source.system.len());
+                    let unmoved = by_place.filter(|&at| self.source.system[at] == *key);
+                    let by_text = unmoved.or_else(|| self.source.system.iter().position(|other| other == key));
                     status.source_changed |= by_text.is_none();
                     if let Some(found) = by_text.or(by_place) {
                         self.view.system[found] = Around { covered: Some(id), by: Vec::new() };
@@ -353,6 +370,25 @@ impl Folding<'_, '_, '_> {
             (None, None) => {}
         }
         status
+    }
+
+    /// Something is covered by effect `at`. When nothing is left of what an earlier one covers, then what that one
+    /// had put in its place is covered too: it stands for things that are covered now.
+    fn take_over(&mut self, at: usize, before: Option<usize>) {
+        self.held[at] += 1;
+        let Some(before) = before else { return };
+        self.held[before] -= 1;
+        if self.held[before] > 0 || before == at {
+            return;
+        }
+        let (effect, what) = self.view.effects[before];
+        for message in 0..what.made().len() as u32 {
+            let made = MadeId { effect, message };
+            if !self.view.covered_made.contains_key(&made) {
+                self.view.covered_made.insert(made, self.view.effects[at].0);
+                self.held[at] += 1;
+            }
+        }
     }
 
     fn results(&mut self, at: usize, results: &[effect::NewResult]) -> Status {

@@ -1,4 +1,5 @@
 //! How people name frames: `t3`, its parts `t3.1` and `t3.2`, and `a1` for one that was added.
+//! `t3.0` is what arrived in `t3` after something was put behind it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -54,9 +55,10 @@ impl FromStr for FrameId {
         };
         let mut numbers = text.get(1..).unwrap_or_default().split('.').map(|digits| {
             let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-            digits.parse::<u32>().ok().filter(|&number| all_digits && number > 0).ok_or(NotAFrame)
+            digits.parse::<u32>().ok().filter(|_| all_digits).ok_or(NotAFrame)
         });
-        let number = numbers.next().ok_or(NotAFrame)??;
+        let number =
+            numbers.next().ok_or(NotAFrame)?.and_then(|number| if number > 0 { Ok(number) } else { Err(NotAFrame) })?;
         Ok(FrameId { added, number, parts: numbers.collect::<Result<_, _>>()? })
     }
 }
@@ -67,10 +69,10 @@ mod tests {
 
     #[test]
     fn frames_are_read_as_they_are_written() {
-        for text in ["t1", "t12", "a1", "t3.1", "a2.10.3"] {
+        for text in ["t1", "t12", "a1", "t3.1", "t3.0", "a2.10.3"] {
             assert_eq!(text.parse::<FrameId>().map(|id| id.to_string()), Ok(text.to_owned()));
         }
-        for text in ["", "t", "t0", "t1.", "t.1", "t1.0", "b1", "t-1", "t+1", "t1a", "t99999999999"] {
+        for text in ["", "t", "t0", "t1.", "t.1", "b1", "t-1", "t+1", "t1a", "t99999999999"] {
             assert_eq!(text.parse::<FrameId>(), Err(NotAFrame), "{text}");
         }
         let part: FrameId = "t3.1".parse().expect("a frame");

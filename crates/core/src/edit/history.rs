@@ -33,10 +33,21 @@ impl fmt::Display for CommitId {
 }
 
 impl FromStr for CommitId {
-    type Err = std::num::ParseIntError;
+    type Err = NotACommit;
 
-    fn from_str(text: &str) -> Result<CommitId, Self::Err> {
-        u64::from_str_radix(text, 16).map(CommitId)
+    fn from_str(text: &str) -> Result<CommitId, NotACommit> {
+        let digits = text.len() <= 10 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        u64::from_str_radix(text, 16).ok().filter(|_| digits).map(CommitId).ok_or(NotACommit)
+    }
+}
+
+/// A text that is not the id of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotACommit;
+
+impl fmt::Display for NotACommit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not ten hexadecimal digits")
     }
 }
 
@@ -169,6 +180,14 @@ impl History {
         self.commits.insert(commit.id, commit);
     }
 
+    /// Takes back the newest commit, which could not be stored; `parent` was the head before.
+    pub fn pop(&mut self, parent: Option<CommitId>) {
+        if let Some(id) = self.order.pop() {
+            self.commits.remove(&id);
+            self.branches.insert(self.current.clone(), parent);
+        }
+    }
+
     /// A new branch at the head of the current one (or elsewhere), not looked at yet.
     pub fn branch(&mut self, name: &str, at: Option<CommitId>) {
         self.branches.insert(name.to_owned(), at);
@@ -196,11 +215,11 @@ impl History {
         if let Some(id) = named {
             return Ok(id);
         }
-        let mut found: Vec<CommitId> =
-            self.order.iter().copied().filter(|id| id.to_string().starts_with(&name.to_ascii_lowercase())).collect();
-        found.dedup();
+        let beginning = name.to_ascii_lowercase();
+        let begins = |id: &CommitId| !beginning.is_empty() && id.to_string().starts_with(&beginning);
+        let found: Vec<CommitId> = self.order.iter().copied().filter(begins).collect();
         match found.as_slice() {
-            [one] if name.len() >= 3 || found.len() == 1 => Ok(*one),
+            [one] => Ok(*one),
             _ => Err(found),
         }
     }

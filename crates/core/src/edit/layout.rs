@@ -29,56 +29,61 @@ pub struct Layout {
 
 pub fn layout(view: &View<'_>, frame: &Frame, messages: &[&Message]) -> Layout {
     let units = view.units(frame, messages);
+    let (places, steps) = places(view, &units, messages);
     let mut groups: Vec<Group> = Vec::new();
-    let mut next = 0;
-    let mut steps = 0;
-    let mut spoke = false;
-    for (at, laid) in units.iter().enumerate() {
-        match laid.unit {
-            Unit::Source { message, .. } => {
-                if let Some(group) = groups.last_mut().filter(|group| group.source == Some(message)) {
-                    group.units.end = at + 1;
-                    continue;
-                }
-                let before = groups.iter().rev().find(|group| group.source.is_some());
-                let role = messages[message].role;
-                // A message torn apart by what stands in the place of one of its blocks is still one.
-                let torn = before.is_some_and(|group| group.source == Some(message));
-                if !torn {
-                    steps += usize::from(role == Role::Assistant && !spoke);
-                    spoke = role == Role::Assistant;
-                }
-                let number = if torn { before.map_or(0, |group| group.number) } else { next };
-                next = number + 1;
-                groups.push(Group { number, step: steps, role, source: Some(message), made: None, units: at..at + 1 });
-            }
-            Unit::Made(made) => {
-                let inserted = matches!(view.effect(made.effect), Some(Effect::Insert { .. }));
-                let follows = units[at + 1..].iter().find_map(|laid| match laid.unit {
-                    Unit::Source { message, .. } => Some(message),
-                    Unit::Made(_) => None,
-                });
-                let before = groups.iter().rev().find(|group| group.source.is_some());
-                let within = before.filter(|group| follows.is_some() && group.source == follows);
-                let role = view.made(made).and_then(|made| made.role);
-                let role = role.or(follows.map(|message| messages[message].role)).unwrap_or(Role::User);
-                if inserted {
-                    steps += usize::from(role == Role::Assistant && !spoke);
-                    spoke = role == Role::Assistant;
-                }
-                let speaks_next = follows.is_some_and(|message| messages[message].role == Role::Assistant) && !spoke;
-                let step = match within {
-                    Some(group) => group.step,
-                    None if inserted => steps,
-                    None => steps + usize::from(speaks_next),
-                };
-                let number = within.map_or(next, |group| group.number);
-                next += usize::from(inserted);
-                groups.push(Group { number, step, role, source: None, made: Some(made), units: at..at + 1 });
+    for (at, (laid, place)) in units.iter().zip(places).enumerate() {
+        let (source, made) = match laid.unit {
+            Unit::Source { message, .. } => (Some(message), None),
+            Unit::Made(made) => (None, Some(made)),
+        };
+        match groups.last_mut() {
+            Some(group) if source.is_some() && group.source == source => group.units.end = at + 1,
+            _ => {
+                let role = made.and_then(|made| view.made(made)?.role).unwrap_or(place.role);
+                let Place { number, step, .. } = place;
+                groups.push(Group { number, step, role, source, made, units: at..at + 1 });
             }
         }
     }
     Layout { units, groups, steps }
+}
+
+/// How a unit is counted.
+#[derive(Clone, Copy)]
+struct Place {
+    number: usize,
+    step: usize,
+    role: Role,
+}
+
+/// The place of each unit, and the number of steps. Only messages of the client's and those of an insertion count;
+/// what stands in the place of one directly precedes it, and is counted as that one.
+fn places(view: &View<'_>, units: &[Laid], messages: &[&Message]) -> (Vec<Place>, usize) {
+    let mut places: Vec<Place> = Vec::with_capacity(units.len());
+    let mut last: Option<(Option<usize>, Place)> = None;
+    let mut steps = 0;
+    for (at, laid) in units.iter().enumerate() {
+        let (source, role) = match laid.unit {
+            Unit::Source { message, .. } => (Some(message), messages[message].role),
+            Unit::Made(made) if matches!(view.effect(made.effect), Some(Effect::Insert { .. })) => {
+                (None, view.made(made).and_then(|made| made.role).unwrap_or(Role::User))
+            }
+            Unit::Made(_) => continue,
+        };
+        let place = match last {
+            Some((same, place)) if source.is_some() && same == source => place,
+            _ => {
+                let spoke = last.is_some_and(|(_, before)| before.role == Role::Assistant);
+                steps += usize::from(role == Role::Assistant && !spoke);
+                Place { number: last.map_or(0, |(_, before)| before.number + 1), step: steps, role }
+            }
+        };
+        last = Some((source, place));
+        places.resize(at + 1, place);
+    }
+    let end = Place { number: last.map_or(0, |(_, before)| before.number + 1), step: steps, role: Role::User };
+    places.resize(units.len(), end);
+    (places, steps)
 }
 
 impl Layout {

@@ -14,6 +14,8 @@ pub mod layout;
 pub mod operation;
 pub mod refusal;
 pub mod resolve;
+#[cfg(test)]
+mod testing;
 
 pub use effect::{Cover, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, MessageRef, PENDING, Place};
 pub use fold::{View, fold};

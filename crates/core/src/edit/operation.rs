@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Narrows what the ids name; without ids, all of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Select {
     /// Only calls and results of this tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,6 +26,7 @@ impl Select {
 
 /// Where something should go; exactly one of the three.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Where {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
@@ -36,6 +38,7 @@ pub struct Where {
 
 /// One message given in raw JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RawMessage {
     pub role: Role,
     /// A text, or a list of blocks.

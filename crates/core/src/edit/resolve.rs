@@ -7,8 +7,8 @@ mod target;
 pub use content::{text_block, weight as made_weight};
 pub use target::{Scope, Target};
 
-use super::effect::{Cover, Effect, Made, Named, NewResult, Why};
-use super::fold::{Source, View};
+use super::effect::{Cover, Effect, EffectId, Made, Named, NewResult, Why};
+use super::fold::{Source, Unit, View};
 use super::operation::{Operation, Select};
 use super::refusal::Refusal;
 use crate::message::{Kind, Role};
@@ -18,6 +18,9 @@ pub const DROPPED: &str = "[The content of this tool result was removed to save 
 
 /// What a compacted part begins with.
 pub const SUMMARY: &str = "[Summary of an earlier part of this conversation]";
+
+/// What stands in the place of offloaded content begins with.
+pub const OFFLOADED: &str = "[Offloaded to a file to save context:";
 
 /// Everything that names are resolved against.
 pub struct Desk<'a> {
@@ -92,6 +95,7 @@ impl Desk<'_> {
                 match cover {
                     Cover::System { at, .. } if !force => match self.protected.get(*at as usize).copied().flatten() {
                         // Named alone it is refused; as a part of `system` it is passed over.
+                        Some(why) if target.covers.len() == 1 => return Err(protected(*at, why)),
                         Some(why) => spared = Some((*at, why)),
                         None => covers.push(cover.clone()),
                     },
@@ -100,11 +104,7 @@ impl Desk<'_> {
             }
         }
         match (covers.is_empty(), spared) {
-            (true, Some((at, why))) => Err(Refusal::new(
-                "protected",
-                format!("`system#{at}` is protected: {why}."),
-                "If you are sure, say it again with `--force`.",
-            )),
+            (true, Some((at, why))) => Err(protected(at, why)),
             (true, None) => Err(gone(&targets.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", "))),
             (false, _) => Ok(covers),
         }
@@ -129,13 +129,16 @@ impl Desk<'_> {
 
     fn restore(&self, ids: &[String]) -> Result<Vec<Effect>, Refusal> {
         let mut effects = Vec::new();
-        for target in self.targets(ids, &Select::default())? {
-            let found: Vec<_> = target
-                .units
-                .iter()
-                .filter_map(|laid| laid.covered)
-                .filter(|id| matches!(self.view.effect(*id), Some(Effect::Replace { why: Why::Offloaded, .. })))
-                .collect();
+        for target in self.named(ids)? {
+            let offloads = |id: &EffectId| match self.view.effect(*id) {
+                Some(Effect::Replace { why: Why::Offloaded, .. }) => true,
+                Some(Effect::Results { results, .. }) => {
+                    results.iter().any(|result| result.text.starts_with(OFFLOADED))
+                }
+                _ => false,
+            };
+            let touching = target.units.iter().flat_map(|laid| [laid.covered, laid.result.map(|(id, _)| id)]);
+            let found: Vec<EffectId> = touching.flatten().filter(offloads).collect();
             if found.is_empty() {
                 return Err(Refusal::new(
                     "not-offloaded",
@@ -161,24 +164,33 @@ impl Desk<'_> {
     ) -> Result<Vec<Effect>, Refusal> {
         // What is larger is asked of each result, not of what holds it.
         let around = Select { larger_than: None, tool: None, ..select.clone() };
+        if ids.is_empty() && select.is_empty() && result.is_none() {
+            return Err(target::nothing_named());
+        }
+        let text_or_dropped = text.unwrap_or(DROPPED);
+        let targets = match ids {
+            [] => self.everywhere(&around, result.is_some()),
+            ids => self.targets(ids, &around)?,
+        };
         let mut results: Vec<NewResult> = Vec::new();
-        for target in self.targets(ids, &around)? {
-            for (message, block) in target.sent_blocks() {
-                let facts = self.source.messages[message];
-                let Some(found) = facts.blocks.get(block) else { continue };
-                let id = found.tool_use_id.as_deref();
-                let wanted = found.kind == Kind::ToolResult
-                    && facts.role == Role::User
-                    && result.is_none_or(|wanted| id == Some(wanted))
-                    && select.tool.as_deref().is_none_or(|tool| self.tool_of(id).is_some_and(|name| name == tool))
-                    && select.larger_than.is_none_or(|most| (self.scale)(crate::tokens::of_block(found)) > most);
-                if wanted {
-                    results.push(NewResult {
-                        of: self.message_ref(message),
-                        block: Named::of(block as u32, found),
-                        text: text.unwrap_or(DROPPED).to_owned(),
-                    });
-                }
+        for laid in targets.iter().flat_map(|target| &target.units).filter(|laid| laid.covered.is_none()) {
+            let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
+            let facts = self.source.messages[message];
+            let Some(found) = facts.blocks.get(block) else { continue };
+            let id = found.tool_use_id.as_deref();
+            let wanted = found.kind == Kind::ToolResult
+                && facts.role == Role::User
+                && result.is_none_or(|wanted| id == Some(wanted))
+                && select.tool.as_deref().is_none_or(|tool| self.tool_of(id).is_some_and(|name| name == tool))
+                && select.larger_than.is_none_or(|most| (self.scale)(self.weigh(laid)) > most)
+                // What reads like that already need not be changed again.
+                && self.view.new_result(laid) != Some(text_or_dropped);
+            if wanted {
+                results.push(NewResult {
+                    of: self.message_ref(message),
+                    block: Named::of(block as u32, found),
+                    text: text_or_dropped.to_owned(),
+                });
             }
         }
         if results.is_empty() {
@@ -213,6 +225,14 @@ fn not_empty(text: &str) -> Result<&str, Refusal> {
         ));
     }
     Ok(text)
+}
+
+fn protected(at: u32, why: &str) -> Refusal {
+    Refusal::new(
+        "protected",
+        format!("`system#{at}` is protected: {why}."),
+        "If you are sure, say it again with `--force`.",
+    )
 }
 
 fn gone(name: &str) -> Refusal {

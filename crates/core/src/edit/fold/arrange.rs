@@ -57,23 +57,39 @@ impl Folding<'_, '_, '_> {
         frames.iter().position(|frame| frame.holds(number))
     }
 
+    /// The frame that is meant. A client that has gone back behind its end has left what was named: what is in
+    /// the frame now goes on growing, and nothing may be put in the way of that.
+    fn named(&self, frame: &FrameRef) -> Option<usize> {
+        match frame.until {
+            Some((of, _)) => self.message(&of).and_then(|_| self.locate(frame.key)),
+            None => self.locate(frame.key),
+        }
+    }
+
     /// The frame that is meant, cut off behind the last block it had when it was named.
     fn exactly(&mut self, id: EffectId, part: u32, frame: &FrameRef) -> Option<usize> {
-        let at = self.locate(frame.key)?;
+        let at = self.named(frame)?;
         if let Some((of, block)) = frame.until
             && let Some(message) = self.message(&of)
         {
             let until = self.view.number(message, block as usize).min(self.view.starts[message + 1] - 1);
-            if let Some(rest) = self.view.frames[at].cut_behind(until) {
-                let whole = self.view.frames[at].id.clone();
-                let taken = self.view.frames.iter().filter(|frame| frame.id.is_in(&whole)).count() as u32;
+            if let Some(segments) = self.view.frames[at].cut_behind(until) {
+                // The first part keeps its name, and so do the parts of a split: the rest is `t3.0`.
+                let mut name = self.view.frames[at].id.part(0);
+                while self.view.frames.iter().any(|frame| frame.id == name) {
+                    name = name.part(0);
+                }
                 let rest = Frame {
-                    id: whole.part(taken + 1),
+                    id: name,
                     key: FrameKey::Made { effect: id, part: REST + part },
-                    segments: rest,
-                    ..self.view.frames[at].clone()
+                    segments,
+                    title: None,
+                    summary: None,
+                    pinned: self.view.frames[at].pinned,
+                    moved: false,
+                    combined: false,
                 };
-                self.view.frames.insert(at + 1, Frame { moved: false, combined: false, title: None, ..rest });
+                self.view.frames.insert(at + 1, rest);
             }
         }
         Some(at)
@@ -88,33 +104,33 @@ impl Folding<'_, '_, '_> {
     }
 
     fn shift(&mut self, id: EffectId, frames: &[FrameRef], to: &Place) -> bool {
-        if let Place::After(anchor) = to
-            && (self.locate(anchor.key).is_none() || frames.iter().any(|frame| frame.key == anchor.key))
-        {
+        let anchor = match to {
+            Place::Start => None,
+            Place::After(anchor) => match self.named(anchor) {
+                Some(at) => Some((anchor, at)),
+                None => return false,
+            },
+        };
+        // Whatever has become one with the anchor stays there.
+        let moves = |frame: &FrameRef| self.named(frame).is_some_and(|at| anchor.is_none_or(|(_, other)| other != at));
+        let frames: Vec<(u32, &FrameRef)> = (0..).zip(frames).filter(|(_, frame)| moves(frame)).collect();
+        if frames.is_empty() {
             return false;
         }
-        let moving: Vec<FrameKey> = (0..)
-            .zip(frames)
-            .filter_map(|(part, frame)| {
-                let at = self.exactly(id, part, frame)?;
-                Some(self.view.frames[at].key)
-            })
-            .collect();
-        if moving.is_empty() {
-            return false;
+        let mut moving: Vec<FrameKey> = Vec::new();
+        for (part, frame) in frames {
+            moving.extend(self.exactly(id, part, frame).map(|at| self.view.frames[at].key));
         }
         // The anchor is cut before anything leaves, so that its rest stays where it is.
-        let _ = self.after(id, to);
+        let anchor = anchor.and_then(|(anchor, _)| self.exactly(id, REST, anchor)).map(|at| self.view.frames[at].key);
         let mut taken = Vec::new();
         for key in &moving {
             if let Some(at) = self.view.frames.iter().position(|frame| frame.key == *key) {
                 taken.push(Frame { moved: true, ..self.view.frames.remove(at) });
             }
         }
-        let at = match to {
-            Place::Start => 0,
-            Place::After(anchor) => self.locate(anchor.key).map_or(self.view.frames.len(), |at| at + 1),
-        };
+        let at = anchor.and_then(|key| self.view.frames.iter().position(|frame| frame.key == key));
+        let at = at.map_or(0, |at| at + 1);
         self.view.frames.splice(at..at, taken);
         true
     }
@@ -148,24 +164,25 @@ impl Folding<'_, '_, '_> {
 
     fn split(&mut self, id: EffectId, key: FrameKey, before: &[(MessageRef, u32)]) -> bool {
         let Some(at) = self.locate(key) else { return false };
-        let mut cuts: Vec<Number> = before
-            .iter()
-            .filter_map(|(of, block)| Some(self.view.number(self.message(of)?, *block as usize)))
-            .filter(|&number| self.view.frames[at].holds(number))
-            .collect();
-        cuts.dedup();
         let whole = self.view.frames[at].clone();
-        let mut parts = vec![whole.clone()];
-        for cut in cuts {
-            let Some(rest) = parts.last_mut().and_then(|last| last.cut_before(cut)) else { continue };
-            let key = FrameKey::Made { effect: id, part: parts.len() as u32 };
-            parts.push(Frame { key, segments: rest, title: None, ..whole.clone() });
+        let mut parts = vec![Frame { id: whole.id.part(1), ..whole.clone() }];
+        // A part is named by its cut, also when another cut is not on this path.
+        for (part, (of, block)) in (1..).zip(before) {
+            let Some(message) = self.message(of) else { continue };
+            let cut: Number = self.view.number(message, *block as usize);
+            let Some(segments) = parts.last_mut().and_then(|last| last.cut_before(cut)) else { continue };
+            let key = FrameKey::Made { effect: id, part };
+            parts.push(Frame {
+                id: whole.id.part(part + 1),
+                key,
+                segments,
+                title: None,
+                summary: None,
+                ..whole.clone()
+            });
         }
         if parts.len() < 2 {
             return false;
-        }
-        for (number, part) in (1..).zip(&mut parts) {
-            part.id = whole.id.part(number);
         }
         self.view.frames.splice(at..=at, parts);
         true

@@ -1,1 +1,321 @@
+mod random;
 
+use super::*;
+use crate::edit::effect::PENDING;
+use crate::edit::testing::*;
+use crate::message::{Block, Kind, Role};
+
+#[test]
+fn without_effects_all_is_sent_as_it_came() {
+    let bench = Bench::new(talk());
+    assert_eq!(
+        bench.sent(),
+        ["t1 0.0 1.0 2.0 2.1 3.0 4.0", "t2 5.0 6.0 7.0 7.1 7.2 8.0 8.1 9.0 9.1 10.0 11.0", "t3 12.0 13.0"]
+    );
+    assert!(bench.view(|_, view| view.is_untouched()));
+    assert!(Bench::new(Talk::default()).sent().is_empty());
+}
+
+#[test]
+fn what_is_covered_is_not_sent_and_what_arrives_is() {
+    let mut bench = Bench::new(talk());
+    bench.make(delete("t3"));
+    assert_eq!((bench.sent()[2].as_str(), bench.chips("t3")), ("t3", vec!["deleted"]));
+    bench.talk = bench.talk.calls(&["Bash"]).results().human().says();
+    assert_eq!(bench.sent()[2..], ["t3 14.0 14.1 15.0", "t4 16.0 17.0"]);
+    assert_eq!(bench.chips("t3"), ["trimmed"]);
+}
+
+#[test]
+fn an_edit_of_an_edit_stands_alone_when_the_first_is_reverted() {
+    let mut bench = Bench::new(talk());
+    let first = bench.make(edit("t1", "one"));
+    let before = bench.picture();
+    bench.make(edit("t1", "two"));
+    assert_eq!((bench.sent()[0].as_str(), bench.chips("t1")), ("t1 'two'", vec!["edited"]));
+    bench.revert(first);
+    assert_eq!(bench.sent()[0], "t1 'two'");
+    bench.undo();
+    bench.undo();
+    assert_eq!(bench.picture(), before);
+}
+
+#[test]
+fn what_an_earlier_effect_puts_back_is_covered_by_the_later_one() {
+    let mut bench = Bench::new(talk());
+    let edited = bench.make(edit("t1/1", "one"));
+    let off = bench.revert(edited);
+    bench.make(delete("t1"));
+    bench.revert(off);
+    assert_eq!(bench.sent()[0], "t1", "as if the edit had never been off");
+}
+
+#[test]
+fn compacting_what_was_edited_and_editing_what_was_compacted() {
+    let mut bench = Bench::new(talk());
+    bench.make(edit("t2/1", "did it"));
+    bench.make(compact("t2/1..2", "all"));
+    assert_eq!(bench.sent()[1], "t2 5.0 6.0 '∑all' 11.0");
+    bench.make(edit("t2/1", "shorter"));
+    assert_eq!(bench.sent()[1], "t2 5.0 6.0 'shorter' 11.0");
+    bench.make(delete("t2/1"));
+    assert_eq!(bench.sent()[1], "t2 5.0 6.0 11.0");
+}
+
+#[test]
+fn offloaded_content_returns() {
+    let mut bench = Bench::new(talk());
+    let before = bench.picture();
+    bench.make(offload("t2/1,t2/2"));
+    assert_eq!(bench.sent()[1], "t2 5.0 6.0 '[offloaded]' '[offloaded]' 11.0");
+    assert_eq!(bench.chips("t2"), ["offloaded"]);
+    let back = bench.make(restore("t2/1"));
+    assert_eq!(bench.sent()[1], "t2 5.0 6.0 7.0 7.1 7.2 8.0 8.1 '[offloaded]' 11.0");
+    bench.make(restore("t2"));
+    assert_eq!(bench.picture(), before);
+    assert!(bench.view(|_, view| view.is_untouched()), "nothing differs any more");
+    bench.make(offload("t2"));
+    bench.revert(back);
+    assert_eq!(bench.sent()[1], "t2 '[offloaded]'");
+}
+
+#[test]
+fn results_keep_their_place_and_lose_their_content() {
+    let mut bench = Bench::new(talk());
+    bench.make(drop_results("t2", Default::default()));
+    assert_eq!(bench.sent()[1], "t2 5.0 6.0 7.0 7.1 7.2 8.0=dropped 8.1=dropped 9.0 9.1 10.0=dropped 11.0");
+    assert_eq!(bench.chips("t2"), ["results-dropped"]);
+    bench.make(edit("t2#3.1", "short"));
+    assert_eq!(bench.sent()[1], "t2 5.0 6.0 7.0 7.1 7.2 8.0=dropped 8.1=short 9.0 9.1 10.0=dropped 11.0");
+    bench.make(delete("t2/2"));
+    assert_eq!(bench.sent()[1], "t2 5.0 6.0 7.0 7.1 7.2 8.0=dropped 8.1=short 11.0");
+}
+
+#[test]
+fn split_parts_have_names_and_combine_again() {
+    let mut bench = Bench::new(talk());
+    bench.make(shift("t2", start()));
+    bench.make(edit("t2/1", "new"));
+    bench.make(split("t2", &[4, 6]));
+    assert_eq!(
+        bench.sent(),
+        ["t2.1 5.0 6.0 'new'", "t2.2 9.0 9.1 10.0", "t2.3 11.0", "t1 0.0 1.0 2.0 2.1 3.0 4.0", "t3 12.0 13.0"]
+    );
+    assert_eq!(bench.chips("t2.1"), ["edited", "moved", "split"]);
+    bench.make(split("t2.1", &[2]));
+    assert_eq!(bench.sent()[..2], ["t2.1.1 5.0 6.0", "t2.1.2 'new'"]);
+    bench.undo();
+    bench.make(combine("t2.1,t2.2,t2.3"));
+    assert_eq!(bench.sent()[0], "t2.1 5.0 6.0 'new' 9.0 9.1 10.0 11.0");
+    bench.make(combine("t2,t3"));
+    assert_eq!(bench.sent(), ["t2.1 5.0 6.0 'new' 9.0 9.1 10.0 11.0 12.0 13.0", "t1 0.0 1.0 2.0 2.1 3.0 4.0"]);
+}
+
+#[test]
+fn frames_that_lie_apart_come_together() {
+    let mut bench = Bench::new(talk());
+    bench.make(combine("t1,t3"));
+    assert_eq!(bench.sent()[0], "t1 0.0 1.0 2.0 2.1 3.0 4.0 12.0 13.0");
+    assert!(!bench.view(|_, view| view.is_untouched()));
+    assert_eq!(bench.chips("t1"), ["combined"]);
+    bench.undo();
+    bench.make(combine("t1,t2"));
+    assert!(bench.view(|_, view| view.is_untouched()), "side by side they are sent as before");
+}
+
+#[test]
+fn combined_frames_come_together_also_when_what_brought_them_together_is_reverted() {
+    let mut bench = Bench::new(talk());
+    let moved = bench.make(shift("t3", after("t1")));
+    bench.make(combine("t1,t3"));
+    bench.revert(moved);
+    assert_eq!(bench.sent()[0], "t1 0.0 1.0 2.0 2.1 3.0 4.0 12.0 13.0");
+    assert!(!bench.view(|_, view| view.is_untouched()));
+    let sent = |(_, effect): (EffectId, &Effect)| effect.is_sent();
+    assert!(bench.history.effects(bench.history.head()).into_iter().any(sent));
+}
+
+#[test]
+fn the_open_frame_moves_and_what_arrives_stays_behind() {
+    let mut bench = Bench::new(talk());
+    bench.make(shift("t3", start()));
+    bench.make(add("note", end()));
+    let before = ["t3 12.0 13.0", "t1 0.0 1.0 2.0 2.1 3.0 4.0"];
+    assert_eq!(bench.sent()[..2], before);
+    bench.talk = bench.talk.calls(&["Bash"]).results().says();
+    assert_eq!(bench.sent()[..2], before);
+    assert_eq!(bench.sent()[3..], ["a1 'note'", "t3.0 14.0 14.1 15.0 16.0"]);
+    bench.make(edit("t3", "first"));
+    bench.make(delete("t3.0/1"));
+    assert_eq!((bench.sent()[0].as_str(), bench.sent()[4].as_str()), ("t3 'first'", "t3.0 16.0"));
+}
+
+#[test]
+fn parts_keep_their_names_when_an_open_frame_grows() {
+    let mut bench = Bench::new(talk());
+    bench.make(add("note", end()));
+    bench.make(split("t3", &[1]));
+    let before = bench.sent();
+    assert_eq!(before[2..], ["t3.1 12.0", "t3.2 13.0", "a1 'note'"]);
+    bench.talk = bench.talk.calls(&["Bash"]).results();
+    assert_eq!(bench.sent()[..5], before);
+    assert_eq!(bench.sent()[5], "t3.0 14.0 14.1 15.0");
+    bench.make(add("more", end()));
+    bench.talk = bench.talk.says();
+    assert_eq!(bench.sent()[5..], ["t3.0 14.0 14.1 15.0", "a2 'more'", "t3.0.0 16.0"]);
+}
+
+#[test]
+fn effects_sleep_when_the_client_goes_back_and_wake_when_it_returns() {
+    let mut bench = Bench::new(talk());
+    let edited = bench.make(edit("t3", "short"));
+    let moved = bench.make(shift("t3", start()));
+    let added = bench.make(add("note", after("t2")));
+    let all = bench.picture();
+    let talk = bench.talk.clone();
+    let awake = |bench: &Bench, commit| bench.view(|_, view| view.status(EffectId { commit, index: 0 }).awake);
+    assert!([edited, moved, added].iter().all(|&commit| awake(&bench, commit)));
+    bench.talk = talk.clone().rewind(9);
+    assert_eq!(bench.sent(), ["t1 0.0 1.0 2.0 2.1 3.0 4.0", "t2 5.0 6.0 7.0 7.1 7.2 8.0 8.1"]);
+    assert!([edited, moved, added].iter().all(|&commit| !awake(&bench, commit)));
+    assert!(bench.view(|_, view| view.is_untouched()));
+    bench.talk = bench.talk.says().human().says();
+    assert_eq!(bench.sent()[2], "t3 10.0 11.0", "another message, another frame");
+    bench.talk = talk;
+    assert_eq!(bench.picture(), all);
+}
+
+#[test]
+fn going_back_into_a_moved_frame_leaves_what_grows_at_the_end() {
+    let mut bench = Bench::new(talk());
+    bench.make(shift("t3", start()));
+    bench.make(add("note", end()));
+    bench.talk = bench.talk.rewind(13).calls(&["Bash"]).results();
+    assert_eq!(bench.sent()[2..], ["a1 'note'", "t3 12.0 13.0 13.1 14.0"]);
+}
+
+#[test]
+fn a_changed_source_is_flagged() {
+    let mut bench = Bench::new(talk());
+    let deleted = bench.make(delete("t2#3.0"));
+    let dropped = bench.make(edit("t2#3.1", "short"));
+    let status = |bench: &Bench, commit| bench.view(|_, view| view.status(EffectId { commit, index: 0 }));
+    assert_eq!(status(&bench, deleted), Status { awake: true, source_changed: false });
+    let message = &mut bench.talk.messages[8];
+    message.key = key("cleared");
+    message.blocks.iter_mut().for_each(|block| block.chars = 5);
+    message.blocks.insert(0, block(Kind::Reminder, 3));
+    assert_eq!(status(&bench, deleted), Status { awake: true, source_changed: true });
+    assert_eq!(status(&bench, dropped), Status { awake: true, source_changed: true });
+    assert!(bench.sent()[1].contains(" 8.0 8.2=short 9.0"), "{:?}", bench.sent()[1]);
+    assert_eq!(bench.chips("t2"), ["trimmed", "source-changed", "results-summarized"]);
+    bench.talk.messages[8].blocks.remove(1);
+    assert_eq!(status(&bench, deleted), Status { awake: false, source_changed: true });
+}
+
+#[test]
+fn a_reply_is_found_again_once_the_client_sends_it_back() {
+    let mut bench = Bench::new(talk().human().calls(&["Read", "Bash"]).pending());
+    assert_eq!(bench.talk.slots.last(), Some(&PENDING));
+    bench.make(delete("t4#1.1"));
+    bench.make(edit("t4#1.2", "x").clone_raw());
+    bench.make(shift("t4", start()));
+    bench.make(add("note", end()));
+    let pending = bench.picture();
+    bench.talk = bench.talk.arrived();
+    assert_eq!(bench.picture(), pending);
+    bench.talk = bench.talk.results().says();
+    let sent = bench.sent();
+    assert_eq!(sent[0], "t4 14.0 15.0 'x'");
+    assert_eq!(sent[4..], ["a1 'note'", "t4.0 16.0 16.1 17.0"]);
+    // Another reply took its place.
+    bench.talk = bench.talk.rewind(15).says().arrived();
+    assert_eq!(bench.sent()[4..], ["t4 14.0 15.0"]);
+}
+
+trait Raw {
+    fn clone_raw(self) -> crate::edit::Operation;
+}
+
+impl Raw for crate::edit::Operation {
+    /// The same as a block of raw JSON.
+    fn clone_raw(self) -> crate::edit::Operation {
+        match self {
+            crate::edit::Operation::Edit { id, text, .. } => {
+                raw(&id, serde_json::json!({ "type": "text", "text": text }))
+            }
+            other => other,
+        }
+    }
+}
+
+#[test]
+fn messages_without_blocks_are_units_too() {
+    let talk = Talk::default().human().empty(Role::Assistant).empty(Role::User).says();
+    let mut bench = Bench::new(talk);
+    assert_eq!(bench.sent(), ["t1 0.0 1 2 3.0"]);
+    bench.make(delete("t1#1"));
+    assert_eq!(bench.sent(), ["t1 0.0 2 3.0"]);
+    bench.make(edit("t1#2", "words"));
+    assert_eq!(bench.sent(), ["t1 0.0 'words' 3.0"]);
+    bench.talk.messages[2].blocks.push(block(Kind::Text, 4));
+    bench.talk.messages[2].key = key("now it has one");
+    assert_eq!(bench.sent(), ["t1 0.0 2.0 3.0"], "what was not there when it was named is sent");
+}
+
+#[test]
+fn blocks_of_the_system_prompt_and_tools_are_covered_by_themselves() {
+    let mut bench = Bench::new(talk());
+    bench.make(delete("system#4"));
+    bench.make(edit("system#2", "be brief"));
+    bench.make(delete("tools/Read"));
+    let covered: Vec<bool> = bench.view(|_, view| view.system.iter().map(|here| here.covered.is_some()).collect());
+    assert_eq!(covered, [false, false, true, false, true], "of two that are the same the one that was named");
+    bench.view(|_, view| {
+        assert_eq!(view.system[2].by.len(), 1);
+        assert!(view.tools[1].covered.is_some() && view.tools[0].covered.is_none());
+        assert!(!view.is_untouched());
+    });
+}
+
+#[test]
+fn text_typed_while_a_tool_ran_belongs_to_the_next_frame() {
+    let mut bench = Bench::new(Talk::default().human().calls(&["Bash"]).results_and_text().says());
+    assert_eq!(bench.sent(), ["t1 0.0 1.0 1.1 2.0", "t2 2.1 3.0"]);
+    bench.make(delete("t2"));
+    assert_eq!(bench.sent(), ["t1 0.0 1.0 1.1 2.0", "t2"]);
+    bench.undo();
+    bench.make(shift("t2", start()));
+    assert_eq!(bench.sent(), ["t2 2.1 3.0", "t1 0.0 1.0 1.1 2.0"]);
+    bench.make(combine("t2,t1"));
+    assert_eq!(bench.names("t2#1"), ["3.0"]);
+    assert_eq!(bench.sent(), ["t2 2.1 3.0 0.0 1.0 1.1 2.0"]);
+}
+
+#[test]
+fn titles_and_pins_change_nothing_that_is_sent() {
+    let mut bench = Bench::new(talk());
+    bench.make(retitle("t1", "the start"));
+    bench.make(pin("t1,t2"));
+    let seen = bench.picture().frames;
+    assert_eq!((seen[0].title.as_deref(), seen[0].pinned, seen[1].pinned), (Some("the start"), true, true));
+    assert!(bench.view(|_, view| view.is_untouched()));
+    bench.make(crate::edit::Operation::Unpin { ids: ids("t1") });
+    assert!(!bench.picture().frames[0].pinned);
+}
+
+#[test]
+fn a_block_is_found_again_by_its_id_its_kind_and_its_size() {
+    use crate::edit::effect::{Named, find};
+    let with_id = |id: &str, chars| Block { tool_use_id: Some(id.into()), ..block(Kind::ToolResult, chars) };
+    let mut message = talk().messages.remove(0);
+    message.blocks = vec![block(Kind::Reminder, 3), with_id("a", 50), with_id("b", 60), block(Kind::Text, 7)];
+    let named = |at: u32, block: Block| Named::of(at, &block);
+    let b = || named(1, with_id("b", 999));
+    assert_eq!(find(&[b()], &message, false), [2]);
+    assert_eq!(find(&[named(0, with_id("c", 50))], &message, false), [0; 0]);
+    assert_eq!(find(&[named(0, block(Kind::Text, 7)), b()], &message, false), [2, 3]);
+    assert_eq!(find(&[named(0, block(Kind::Reminder, 4))], &message, false), [0], "same place, same kind");
+    assert_eq!(find(&[named(1, block(Kind::Text, 8))], &message, false), [0; 0]);
+    assert_eq!(find(&[named(9, block(Kind::Text, 7))], &message, true), [0; 0]);
+}

@@ -3,11 +3,12 @@
 use super::target::count;
 use super::{Desk, Scope};
 use crate::edit::effect::{Effect, FrameKey, FrameRef, Made, MessageRef, Place};
-use crate::edit::fold::{Frame, Segment};
+use crate::edit::fold::{Frame, Segment, Unit};
 use crate::edit::layout::{Group, Layout};
 use crate::edit::operation::{Select, Where};
 use crate::edit::refusal::Refusal;
 use crate::message::{Kind, Role};
+use std::collections::HashMap;
 
 impl Desk<'_> {
     /// The frames that ids name; nothing smaller.
@@ -140,6 +141,7 @@ impl Desk<'_> {
         };
         let frame = &self.view.frames[*frame];
         let (_, layout) = self.single(&frame.id)?;
+        let whole = self.whole_until(&layout);
         let starts = self.cuts(&layout);
         let possible = || {
             let numbers: Vec<String> = starts.iter().map(|group| group.number.to_string()).collect();
@@ -152,7 +154,9 @@ impl Desk<'_> {
         for &number in at {
             match starts.iter().find(|group| group.number == number) {
                 Some(group) => chosen.push(group),
-                None if layout.groups.iter().any(|group| group.number == number && number > 0) => {
+                None if number > 0
+                    && layout.groups.iter().any(|g| g.number == number && self.parts_a_pair(&whole, g)) =>
+                {
                     return Err(Refusal::new(
                         "cuts-a-pair",
                         format!("A cut before `{}#{number}` would part a tool call from its result (A38).", frame.id),
@@ -162,7 +166,7 @@ impl Desk<'_> {
                 None => {
                     return Err(Refusal::new(
                         "bad-cut",
-                        format!("There is no place `{number}` to cut `{}`.", frame.id),
+                        format!("`{}` cannot be cut before message {number}.", frame.id),
                         possible(),
                     ));
                 }
@@ -187,7 +191,7 @@ impl Desk<'_> {
         places.sort_unstable();
         places.dedup();
         for place in places {
-            if let crate::edit::fold::Unit::Source { message, block } = layout.units[place].unit {
+            if let Unit::Source { message, block } = layout.units[place].unit {
                 before.push((self.message_ref(message), block.unwrap_or(0) as u32));
             }
         }
@@ -199,20 +203,47 @@ impl Desk<'_> {
 
     /// The messages of the client's before which a frame can be cut.
     fn cuts<'l>(&self, layout: &'l Layout) -> Vec<&'l Group> {
-        let first = layout.groups.iter().find(|group| group.source.is_some()).map(|group| group.number);
-        layout
-            .groups
-            .iter()
-            .filter(|group| Some(group.number) != first)
-            .filter(|group| {
-                group.source.is_some_and(|message| {
-                    let facts = self.source.messages[message];
-                    facts.role != Role::System
-                        && !(facts.role == Role::User
-                            && facts.blocks.iter().any(|block| block.kind == Kind::ToolResult))
-                })
-            })
-            .collect()
+        let whole = self.whole_until(layout);
+        let mut last = Some(0);
+        let mut cuts = Vec::new();
+        for group in layout.groups.iter().filter(|group| group.source.is_some()) {
+            let begins = last != Some(group.number);
+            last = Some(group.number);
+            // A system message belongs to what it follows.
+            if begins && group.role != Role::System && !self.parts_a_pair(&whole, group) {
+                cuts.push(group);
+            }
+        }
+        cuts
+    }
+
+    /// Whether a cut before it would.
+    fn parts_a_pair(&self, whole: &[bool], group: &Group) -> bool {
+        let answers = |message: usize| {
+            self.source.messages[message].role == Role::User && self.source.messages[message].has_results()
+        };
+        group.source.is_some_and(|message| !whole[group.units.start] || answers(message))
+    }
+
+    /// Whether a cut before a unit leaves all pairs of calls and results whole.
+    fn whole_until(&self, layout: &Layout) -> Vec<bool> {
+        let block = |at: usize| match layout.units[at].unit {
+            Unit::Source { message, block: Some(block) } => self.source.messages[message].blocks.get(block),
+            _ => None,
+        };
+        let result_at: HashMap<&str, usize> = (0..layout.units.len())
+            .filter_map(|at| Some((at, block(at).filter(|block| block.kind == Kind::ToolResult)?)))
+            .filter_map(|(at, block)| Some((block.tool_use_id.as_deref()?, at)))
+            .collect();
+        let mut open_until = 0;
+        let mut whole = Vec::with_capacity(layout.units.len());
+        for at in 0..layout.units.len() {
+            whole.push(open_until < at || at == 0);
+            let call = block(at).filter(|block| block.kind == Kind::ToolUse);
+            let result = call.and_then(|call| result_at.get(call.tool_use_id.as_deref()?));
+            open_until = open_until.max(result.copied().unwrap_or(0));
+        }
+        whole
     }
 
     pub(super) fn retitle(

@@ -60,6 +60,9 @@ impl Desk<'_> {
         // Thinking is never edited: what the model thought before a message stays in front of it.
         let kept = |laid: &Laid| self.kind(laid) == Some(Kind::Thinking) && target.scope == Scope::Message;
         let units: Vec<Laid> = target.units.iter().copied().filter(|laid| !kept(laid)).collect();
+        if units.is_empty() && !target.units.is_empty() {
+            return Err(thinking(&target.name));
+        }
         let target = match target.scope {
             Scope::Message => Target { covers: self.cover(&units), units, ..target.clone() },
             _ => target.clone(),
@@ -113,8 +116,8 @@ impl Desk<'_> {
                             "Give the block with `--raw`, or delete the step.",
                         ));
                     }
-                    None => own(self.first_role(&target.units).unwrap_or(Role::User)),
-                    Some(_) => New::Blocks(vec![Made { role: None, blocks: vec![text_block(text)] }]),
+                    None if !self.is_clients(target) => own(self.first_role(&target.units).unwrap_or(Role::User)),
+                    _ => New::Blocks(vec![Made { role: None, blocks: vec![text_block(text)] }]),
                 },
             },
             Scope::System => New::Blocks(vec![Made { role: None, blocks: vec![text_block(text)] }]),
@@ -128,8 +131,12 @@ impl Desk<'_> {
         })
     }
 
+    /// Whether all that is sent of it is the client's, or stands inside a message of the client's.
     fn is_clients(&self, target: &Target) -> bool {
-        target.units.iter().filter(|laid| laid.covered.is_none()).all(|laid| matches!(laid.unit, Unit::Source { .. }))
+        target.units.iter().filter(|laid| laid.covered.is_none()).all(|laid| match laid.unit {
+            Unit::Source { .. } => true,
+            Unit::Made(made) => self.view.made(made).is_some_and(|made| made.role.is_none()),
+        })
     }
 
     fn new_content(&self, laid: &Laid, text: &str) -> Result<New, Refusal> {
@@ -148,6 +155,7 @@ impl Desk<'_> {
             list.into_iter().map(|block| self.block(block)).collect()
         };
         match target.scope {
+            Scope::Block if self.sends_thinking(target) => Err(thinking(&target.name)),
             Scope::Block | Scope::System => Ok(New::Blocks(vec![Made { role: None, blocks: blocks(raw)? }])),
             Scope::Tool => match raw {
                 Value::Object(fields) if fields.get("name").is_some_and(Value::is_string) => {
@@ -157,6 +165,10 @@ impl Desk<'_> {
             },
             Scope::Frame | Scope::Steps | Scope::Message => self.messages(raw).map(New::Blocks),
         }
+    }
+
+    fn sends_thinking(&self, target: &Target) -> bool {
+        target.units.iter().any(|laid| laid.covered.is_none() && self.kind(laid) == Some(Kind::Thinking))
     }
 
     /// Messages given in raw JSON.

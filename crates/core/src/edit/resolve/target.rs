@@ -3,13 +3,14 @@
 use super::{Desk, gone};
 use crate::edit::address::{self, Address, Named as Many};
 use crate::edit::effect::{Cover, MessageRef, Named, PENDING};
-use crate::edit::fold::{Laid, Unit};
+use crate::edit::fold::{Around, Laid, Unit};
 use crate::edit::frame_id::FrameId;
 use crate::edit::layout::{Layout, layout};
 use crate::edit::operation::Select;
 use crate::edit::refusal::{Refusal, nearest, suggest};
 use crate::message::{Kind, Role};
 use crate::tokens;
+use std::collections::HashSet;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -47,29 +48,27 @@ impl Target {
 impl Desk<'_> {
     /// What `ids` name, narrowed by `select`. At least one.
     pub fn targets(&self, ids: &[String], select: &Select) -> Result<Vec<Target>, Refusal> {
-        let named = address::read(ids).map_err(|text| self.unknown(&text))?;
+        let named = address::read(ids).map_err(|text| self.unreadable(&text))?;
         if named.is_empty() && select.is_empty() {
-            return Err(Refusal::new(
-                "nothing-named",
-                "It is not said what to change.",
-                "Name a frame (`t3`), a step (`t3/5`), or choose with `--tool`, `--larger-than`, `--older-than`.",
-            ));
+            return Err(nothing_named());
         }
         let everything = named.is_empty();
         let mut targets = Vec::new();
         for one in &named {
-            match one {
-                Many::One(address) => self.one(address, &mut targets)?,
-                Many::Range(from, to) => self.range(from, to, &mut targets)?,
+            // A range, and the name of a frame that was cut, pass over what is already gone.
+            let all = self.all(std::slice::from_ref(one))?;
+            let name = || all.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", ");
+            let left: Vec<Target> = all.iter().filter(|target| !self.is_gone(target)).cloned().collect();
+            if left.is_empty() && !all.is_empty() && select.is_empty() {
+                return Err(gone(&name()));
             }
+            targets.extend(left);
         }
         if everything {
             // What a rule finds leaves alone what is pinned.
-            let frames = self.view.frames.iter().filter(|frame| !frame.pinned);
-            for id in frames.map(|frame| frame.id.clone()).collect::<Vec<_>>() {
-                self.frame(&id, &mut targets)?;
-            }
+            targets = self.everywhere(select, false);
         }
+        once(&mut targets);
         targets.retain(|target| self.is_old(target, select));
         if let Some(tool) = &select.tool {
             targets.iter_mut().for_each(|target| self.keep_tool(target, tool));
@@ -77,20 +76,38 @@ impl Desk<'_> {
         let large = |target: &Target| select.larger_than.is_none_or(|most| (self.scale)(target.weight) > most);
         targets.retain(|target| large(target) && !target.covers.is_empty());
         if everything || !select.is_empty() {
-            targets.retain(|target| target.units.iter().any(|laid| laid.covered.is_none()));
+            targets.retain(|target| !self.is_gone(target));
         }
-        match targets
-            .iter()
-            .find(|target| !target.units.is_empty() && target.units.iter().all(|laid| laid.covered.is_some()))
-        {
-            Some(target) if select.is_empty() => Err(gone(&target.name)),
-            _ if targets.is_empty() => Err(Refusal::new(
+        if targets.is_empty() {
+            return Err(Refusal::new(
                 "no-match",
                 "Nothing in the conversation matches.",
                 "`ctx list --steps` shows what there is, with its tokens.",
-            )),
-            _ => Ok(targets),
+            ));
         }
+        Ok(targets)
+    }
+
+    /// What ids name, also what is gone.
+    pub fn named(&self, ids: &[String]) -> Result<Vec<Target>, Refusal> {
+        self.all(&address::read(ids).map_err(|text| self.unreadable(&text))?)
+    }
+
+    fn all(&self, named: &[Many]) -> Result<Vec<Target>, Refusal> {
+        let mut targets = Vec::new();
+        for one in named {
+            match one {
+                Many::One(address) => self.one(address, &mut targets)?,
+                Many::Range(from, to) => self.range(from, to, &mut targets)?,
+            }
+        }
+        Ok(targets)
+    }
+
+    /// All frames that are old enough; without those that are pinned, unless they are meant too.
+    pub(super) fn everywhere(&self, select: &Select, pinned: bool) -> Vec<Target> {
+        let frames = self.view.frames.iter().enumerate().filter(|(_, frame)| pinned || !frame.pinned);
+        frames.map(|(at, _)| self.whole(at)).filter(|target| self.is_old(target, select)).collect()
     }
 
     fn is_old(&self, target: &Target, select: &Select) -> bool {
@@ -122,23 +139,27 @@ impl Desk<'_> {
         match address {
             Address::System => {
                 let covers: Vec<Cover> = (0..self.source.system.len()).map(|at| self.system(at)).collect();
-                let weight = self.system_weights.iter().sum();
+                let weight = self.around(&self.view.system, self.system_weights);
                 targets.push(Target { name, scope: Scope::System, frame: None, units: vec![], covers, weight });
             }
             Address::SystemBlock(at) => {
-                let weight = *self.system_weights.get(*at).ok_or_else(unknown)?;
+                let here = self.view.system.get(*at).ok_or_else(unknown)?;
+                let weight = self.system_weights.get(*at).copied().unwrap_or(0.0);
+                let weight = self.around(std::slice::from_ref(here), &[weight]);
                 let covers = vec![self.system(*at)];
                 targets.push(Target { name, scope: Scope::System, frame: None, units: vec![], covers, weight });
             }
             Address::Tools => {
                 let covers = self.source.tools.iter().map(|name| Cover::Tool { name: (*name).to_owned() }).collect();
-                let weight = self.tool_weights.iter().sum();
+                let weight = self.around(&self.view.tools, self.tool_weights);
                 targets.push(Target { name, scope: Scope::Tool, frame: None, units: vec![], covers, weight });
             }
             Address::Tool(tool) => {
                 let at = self.source.tools.iter().position(|name| name == tool).ok_or_else(unknown)?;
                 let covers = vec![Cover::Tool { name: tool.clone() }];
                 let weight = self.tool_weights.get(at).copied().unwrap_or(0.0);
+                let here = self.view.tools.get(at).ok_or_else(unknown)?;
+                let weight = self.around(std::slice::from_ref(here), &[weight]);
                 targets.push(Target { name, scope: Scope::Tool, frame: None, units: vec![], covers, weight });
             }
             Address::Frame(id) => self.frame(id, targets)?,
@@ -169,23 +190,21 @@ impl Desk<'_> {
             }
             Address::Block { frame, message, block } => {
                 let (at, layout) = self.single(frame)?;
-                let units: Vec<Laid> = layout
-                    .of(|group| group.number == *message)
-                    .into_iter()
-                    .filter(|laid| match laid.unit {
-                        Unit::Source { block: Some(at), .. } => at == *block,
-                        Unit::Source { block: None, .. } => false,
-                        // What stands in the place of a whole message has its own blocks; only the whole is named.
-                        Unit::Made(_) => laid.covered.is_none(),
-                    })
-                    .collect();
-                if !units.iter().any(|laid| matches!(laid.unit, Unit::Source { .. })) {
+                // With what stands in its place, which comes directly before it.
+                let all = layout.of(|group| group.number == *message);
+                let named = |laid: &Laid| matches!(laid.unit, Unit::Source { block: Some(at), .. } if at == *block);
+                let is_made = |laid: &Laid| matches!(laid.unit, Unit::Made(_));
+                let units = all.iter().position(named).map(|end| {
+                    let made = all[..end].iter().rev().take_while(|laid| is_made(laid)).count();
+                    all[end - made..=end].to_vec()
+                });
+                let Some(units) = units else {
                     return Err(Refusal::new(
                         "unknown-id",
                         format!("`{frame}#{message}` has no block {block} of the client's."),
                         format!("`ctx show {frame}#{message}` shows its blocks."),
                     ));
-                }
+                };
                 targets.push(self.target(name, Scope::Block, at, units));
             }
         }
@@ -198,12 +217,36 @@ impl Desk<'_> {
         if found.is_empty() {
             return Err(self.unknown(&id.to_string()));
         }
-        for at in found {
-            let frame = &self.view.frames[at];
-            let units = self.view.units(frame, self.source.messages);
-            targets.push(self.target(frame.id.to_string(), Scope::Frame, at, units));
-        }
+        targets.extend(found.into_iter().map(|at| self.whole(at)));
         Ok(())
+    }
+
+    fn whole(&self, at: usize) -> Target {
+        let frame = &self.view.frames[at];
+        self.target(frame.id.to_string(), Scope::Frame, at, self.view.units(frame, self.source.messages))
+    }
+
+    /// The estimate of what is sent of some blocks of the system prompt, or of some tools.
+    fn around(&self, here: &[Around], weights: &[f64]) -> f64 {
+        let weigh = |(around, weight): (&Around, &f64)| match around.covered {
+            None => *weight,
+            Some(_) => around.by.iter().filter_map(|made| self.view.made(*made)).map(super::made_weight).sum(),
+        };
+        here.iter().zip(weights).map(weigh).sum()
+    }
+
+    /// Whether nothing of it is sent any more.
+    fn is_gone(&self, target: &Target) -> bool {
+        let empty = |around: Option<&Around>| around.is_some_and(|here| here.covered.is_some() && here.by.is_empty());
+        let tool = |name: &str| self.source.tools.iter().position(|other| *other == name);
+        match target.scope {
+            Scope::System | Scope::Tool => target.covers.iter().all(|cover| match cover {
+                Cover::System { at, .. } => empty(self.view.system.get(*at as usize)),
+                Cover::Tool { name } => empty(tool(name).and_then(|at| self.view.tools.get(at))),
+                Cover::Blocks { .. } | Cover::Made(_) => false,
+            }),
+            _ => target.units.iter().all(|laid| laid.covered.is_some()),
+        }
     }
 
     fn range(&self, from: &FrameId, to: &FrameId, targets: &mut Vec<Target>) -> Result<(), Refusal> {
@@ -216,14 +259,7 @@ impl Desk<'_> {
                 format!("`{to}` comes before `{from}`; turn it round."),
             ));
         }
-        for at in first..=last {
-            let frame = &self.view.frames[at];
-            let units = self.view.units(frame, self.source.messages);
-            // A range passes over what is already gone.
-            if units.iter().any(|laid| laid.covered.is_none()) {
-                targets.push(self.target(frame.id.to_string(), Scope::Frame, at, units));
-            }
-        }
+        targets.extend((first..=last).map(|at| self.whole(at)));
         Ok(())
     }
 
@@ -258,7 +294,8 @@ impl Desk<'_> {
                     let facts = self.source.messages[message];
                     let of = self.message_ref(message);
                     let named = block.and_then(|at| Some(Named::of(at as u32, facts.blocks.get(at)?)));
-                    match covers.last_mut() {
+                    // Also when something of ours stands in the midst of the message.
+                    match covers.iter_mut().rfind(|cover| matches!(cover, Cover::Blocks { .. })) {
                         Some(Cover::Blocks { of: last, blocks, .. }) if *last == of => blocks.extend(named),
                         _ => covers.push(Cover::Blocks { of, key: facts.key, blocks: named.into_iter().collect() }),
                     }
@@ -269,7 +306,8 @@ impl Desk<'_> {
         covers
     }
 
-    pub(super) fn message_ref(&self, message: usize) -> MessageRef {
+    /// The lasting name of a message on the path.
+    pub fn message_ref(&self, message: usize) -> MessageRef {
         match (self.source.slots[message], message.checked_sub(1)) {
             (PENDING, Some(before)) => {
                 MessageRef::Reply { after: self.source.slots[before], key: self.source.messages[message].key }
@@ -287,7 +325,7 @@ impl Desk<'_> {
         units.iter().filter(|laid| laid.covered.is_none()).map(|laid| self.weigh(laid)).sum()
     }
 
-    fn weigh(&self, laid: &Laid) -> f64 {
+    pub(super) fn weigh(&self, laid: &Laid) -> f64 {
         match laid.unit {
             Unit::Made(made) => self.view.made(made).map_or(0.0, super::made_weight),
             Unit::Source { message, block: Some(block) } => match self.view.new_result(laid) {
@@ -296,6 +334,22 @@ impl Desk<'_> {
             },
             Unit::Source { block: None, .. } => 0.0,
         }
+    }
+
+    /// Something that is no id.
+    fn unreadable(&self, text: &str) -> Refusal {
+        let steps = text.split_once('/').and_then(|(frame, steps)| Some((frame, steps.split_once("..")?)));
+        if let Some((frame, (from, to))) = steps
+            && let (Ok(_), Ok(first), Ok(last)) = (frame.parse::<FrameId>(), from.parse::<u64>(), to.parse::<u64>())
+            && first > last
+        {
+            return Refusal::new(
+                "bad-range",
+                format!("`{text}` runs backwards."),
+                format!("Turn it round: `{frame}/{to}..{from}`."),
+            );
+        }
+        self.unknown(text)
     }
 
     pub(super) fn unknown(&self, name: &str) -> Refusal {
@@ -312,11 +366,38 @@ impl Desk<'_> {
 
     /// Who speaks first of what is sent of these.
     pub(super) fn first_role(&self, units: &[Laid]) -> Option<Role> {
-        units.iter().find(|laid| laid.covered.is_none()).map(|laid| match laid.unit {
-            Unit::Source { message, .. } => self.source.messages[message].role,
-            Unit::Made(made) => self.view.made(made).and_then(|made| made.role).unwrap_or(Role::User),
-        })
+        let first = units.iter().position(|laid| laid.covered.is_none())?;
+        // What has no role of its own stands inside the message that follows.
+        let role = units[first..].iter().find_map(|laid| match laid.unit {
+            Unit::Source { message, .. } => Some(self.source.messages[message].role),
+            Unit::Made(made) => self.view.made(made).and_then(|made| made.role),
+        });
+        Some(role.unwrap_or(Role::User))
     }
+}
+
+/// Leaves away what is named twice, alone and as a part of something larger.
+fn once(targets: &mut Vec<Target>) {
+    let sets: Vec<HashSet<Unit>> =
+        targets.iter().map(|target| target.units.iter().map(|laid| laid.unit).collect()).collect();
+    let same = |a: usize, b: usize| targets[a].name == targets[b].name;
+    let inside = |a: usize, b: usize| {
+        let smaller = sets[a].len() < sets[b].len() || (sets[a].len() == sets[b].len() && b < a);
+        targets[a].frame == targets[b].frame && !sets[a].is_empty() && smaller && sets[a].is_subset(&sets[b])
+    };
+    let doubled: Vec<bool> = (0..targets.len())
+        .map(|a| (0..targets.len()).any(|b| a != b && ((same(a, b) && b < a) || inside(a, b))))
+        .collect();
+    let mut doubled = doubled.into_iter();
+    targets.retain(|_| !doubled.next().unwrap_or(false));
+}
+
+pub(super) fn nothing_named() -> Refusal {
+    Refusal::new(
+        "nothing-named",
+        "It is not said what to change.",
+        "Name a frame (`t3`), a step (`t3/5`), or choose with `--tool`, `--larger-than`, `--older-than`.",
+    )
 }
 
 pub(super) fn count(number: usize, word: &str) -> String {

@@ -1,0 +1,423 @@
+//! Conversations and histories for the tests of this module.
+
+use super::effect::{Effect, EffectId, PENDING, Why};
+use super::fold::{Around, Laid, Source, Unit, View, fold};
+use super::history::{Change, Commit, CommitId, History, How};
+use super::operation::{Operation, Select, Where};
+use super::refusal::Refusal;
+use super::resolve::{DROPPED, Desk, SUMMARY};
+use crate::key::Key;
+use crate::message::{Block, Kind, Message, Role};
+use crate::tree::SlotId;
+
+/// The messages of a conversation.
+#[derive(Debug, Clone, Default)]
+pub struct Talk {
+    pub slots: Vec<SlotId>,
+    pub messages: Vec<Message>,
+    /// Counts slots and tool ids.
+    pub next: u64,
+    pub open: Vec<(Box<str>, Box<str>)>,
+}
+
+pub fn key(of: &str) -> Key {
+    Key::of([of.as_bytes()])
+}
+
+pub fn block(kind: Kind, chars: u32) -> Block {
+    Block { kind, at: 0..0, chars, fixed_tokens: 0, tool: None, tool_use_id: None, signature: None, label: None }
+}
+
+impl Talk {
+    pub fn push(mut self, role: Role, blocks: Vec<Block>, speaks: Option<u32>) -> Talk {
+        self.next += 1;
+        self.slots.push(SlotId(self.next));
+        let key = key(&format!("message {}", self.next));
+        self.messages.push(Message { role, key, anchors: vec![], blocks, speaks, title: None });
+        self
+    }
+
+    pub fn human(self) -> Talk {
+        self.push(Role::User, vec![block(Kind::Text, 20)], Some(0))
+    }
+
+    pub fn reminder(self) -> Talk {
+        self.push(Role::User, vec![block(Kind::Reminder, 10)], None)
+    }
+
+    pub fn system(self) -> Talk {
+        self.push(Role::System, vec![block(Kind::Text, 10)], None)
+    }
+
+    pub fn empty(self, role: Role) -> Talk {
+        self.push(role, vec![], None)
+    }
+
+    pub fn says(self) -> Talk {
+        self.push(Role::Assistant, vec![block(Kind::Text, 30)], None)
+    }
+
+    /// Thinks, then calls these tools at once.
+    pub fn calls(mut self, tools: &[&str]) -> Talk {
+        self.open.clear();
+        let mut blocks = vec![block(Kind::Thinking, 40)];
+        for tool in tools {
+            self.next += 1;
+            let id: Box<str> = format!("toolu_{}", self.next).into();
+            let call = Block { tool: Some((*tool).into()), tool_use_id: Some(id.clone()), ..block(Kind::ToolUse, 15) };
+            blocks.push(call);
+            self.open.push((id, (*tool).into()));
+        }
+        self.push(Role::Assistant, blocks, None)
+    }
+
+    fn answers(&mut self, chars: u32) -> Vec<Block> {
+        let open = std::mem::take(&mut self.open);
+        let answer = |(id, _)| Block { tool_use_id: Some(id), ..block(Kind::ToolResult, chars) };
+        open.into_iter().map(answer).collect()
+    }
+
+    pub fn results(self) -> Talk {
+        self.results_of(100)
+    }
+
+    pub fn results_of(mut self, chars: u32) -> Talk {
+        let blocks = self.answers(chars);
+        self.push(Role::User, blocks, None)
+    }
+
+    /// The results, and what the human typed meanwhile.
+    pub fn results_and_text(mut self) -> Talk {
+        let mut blocks = self.answers(100);
+        let speaks = blocks.len() as u32;
+        blocks.push(block(Kind::Text, 12));
+        self.push(Role::User, blocks, Some(speaks))
+    }
+
+    /// The last message is a reply that the client has not sent back yet.
+    pub fn pending(mut self) -> Talk {
+        self.slots.pop();
+        self.slots.push(PENDING);
+        self
+    }
+
+    /// The client has sent the reply back.
+    pub fn arrived(mut self) -> Talk {
+        if self.slots.last() == Some(&PENDING) {
+            self.slots.pop();
+            self.next += 1;
+            self.slots.push(SlotId(self.next));
+        }
+        self
+    }
+
+    pub fn rewind(mut self, to: usize) -> Talk {
+        self.slots.truncate(to);
+        self.messages.truncate(to);
+        self.open.clear();
+        if let Some(last) = self.messages.last() {
+            let calls = last.blocks.iter().filter(|block| block.kind == Kind::ToolUse);
+            self.open = calls.filter_map(|block| Some((block.tool_use_id.clone()?, block.tool.clone()?))).collect();
+        }
+        self
+    }
+
+    pub fn has_open_calls(&self) -> bool {
+        !self.open.is_empty()
+    }
+}
+
+/// `t1` is one call and an answer, `t2` a loop of three steps, one of them parallel, `t3` has an answer only.
+pub fn talk() -> Talk {
+    Talk::default()
+        .reminder()
+        .human()
+        .calls(&["Read"])
+        .results()
+        .says()
+        .human()
+        .system()
+        .calls(&["Read", "Bash"])
+        .results_of(9000)
+        .calls(&["Bash"])
+        .results()
+        .says()
+        .human()
+        .says()
+}
+
+pub const TOOLS: [&str; 3] = ["Bash", "Read", "Edit"];
+
+/// A conversation with its history.
+#[derive(Debug, Clone)]
+pub struct Bench {
+    pub talk: Talk,
+    pub history: History,
+    pub added: u32,
+    commits: u64,
+}
+
+/// All that people see.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    pub frames: Vec<Seen>,
+    pub system: Vec<Around>,
+    pub tools: Vec<Around>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    pub id: String,
+    pub units: Vec<Laid>,
+    pub chips: Vec<&'static str>,
+    pub title: Option<String>,
+    pub pinned: bool,
+}
+
+pub fn system_keys() -> Vec<Key> {
+    ["attribution", "identity", "instructions", "twice", "twice"].map(key).to_vec()
+}
+
+impl Bench {
+    pub fn new(talk: Talk) -> Bench {
+        Bench { talk, history: History::default(), added: 0, commits: 0 }
+    }
+
+    pub fn view<R>(&self, look: impl FnOnce(&Source<'_>, &View<'_>) -> R) -> R {
+        self.view_with(self.history.effects(self.history.head()), look)
+    }
+
+    fn view_with<R>(&self, effects: Vec<(EffectId, &Effect)>, look: impl FnOnce(&Source<'_>, &View<'_>) -> R) -> R {
+        let messages: Vec<&Message> = self.talk.messages.iter().collect();
+        let system = system_keys();
+        let source = Source { slots: &self.talk.slots, messages: &messages, system: &system, tools: &TOOLS };
+        let view = fold(&source, effects);
+        look(&source, &view)
+    }
+
+    pub fn desk<R>(&self, look: impl FnOnce(&Desk<'_>) -> R) -> R {
+        self.view(|source, view| {
+            look(&Desk {
+                view,
+                source,
+                scale: &|estimate| estimate as u64,
+                protected: &[Some("it bills"), Some("it says who speaks"), None, None, None],
+                system_weights: &[10.0, 20.0, 3000.0, 40.0, 40.0],
+                tool_weights: &[100.0, 200.0, 300.0],
+                next_added: self.added + 1,
+            })
+        })
+    }
+
+    pub fn effects(&self, operation: &Operation) -> Result<Vec<Effect>, Refusal> {
+        self.desk(|desk| match operation {
+            // The content goes to a file elsewhere; here only the stub matters.
+            Operation::Offload { ids, select, .. } => {
+                desk.compact(&desk.targets(ids, select)?, Why::Offloaded, "[offloaded]")
+            }
+            other => desk.effects(other),
+        })
+    }
+
+    fn commit(&mut self, change: Change) -> CommitId {
+        self.commits += 1;
+        let id = CommitId(self.commits);
+        self.history.push(Commit {
+            id,
+            parent: self.history.head(),
+            at: self.commits,
+            author: "cli".into(),
+            note: None,
+            change,
+            summary: String::new(),
+            tokens_before: 0,
+            tokens_after: 0,
+        });
+        id
+    }
+
+    pub fn apply(&mut self, operation: &Operation) -> Result<CommitId, Refusal> {
+        let effects = self.effects(operation)?;
+        self.added += effects.iter().filter(|effect| matches!(effect, Effect::Insert { .. })).count() as u32;
+        Ok(self.commit(Change::Edit { operations: vec![operation.clone()], effects }))
+    }
+
+    /// One commit of several operations, each seeing those before it.
+    pub fn batch(&mut self, mut next: impl FnMut(&Bench) -> Option<Operation>) -> Result<Option<CommitId>, Refusal> {
+        let mut so_far = self.clone();
+        let mut all: (Vec<Operation>, Vec<Effect>) = Default::default();
+        while let Some(operation) = next(&so_far) {
+            all.1.extend(so_far.effects(&operation)?);
+            all.0.push(operation);
+            so_far = self.clone();
+            let inserts = all.1.iter().filter(|effect| matches!(effect, Effect::Insert { .. })).count() as u32;
+            so_far.added += inserts;
+            so_far.commit(Change::Edit { operations: all.0.clone(), effects: all.1.clone() });
+        }
+        if all.0.is_empty() {
+            return Ok(None);
+        }
+        let head = so_far.history.head();
+        *self = so_far;
+        Ok(head)
+    }
+
+    pub fn make(&mut self, operation: Operation) -> CommitId {
+        self.apply(&operation).unwrap_or_else(|refusal| panic!("{operation:?}: {refusal}"))
+    }
+
+    pub fn refused(&self, operation: Operation) -> Refusal {
+        match self.effects(&operation) {
+            Ok(effects) => panic!("{operation:?} came down to {effects:?}"),
+            Err(refusal) => {
+                assert!(!refusal.hint.is_empty() && !refusal.message.is_empty());
+                refusal
+            }
+        }
+    }
+
+    pub fn switch_off(&mut self, commits: Vec<CommitId>, how: How) -> CommitId {
+        self.commit(Change::Revert { commits, how })
+    }
+
+    pub fn revert(&mut self, commit: CommitId) -> CommitId {
+        let commits = self.history.revert(commit, true).expect("can be reverted");
+        self.switch_off(commits, How::Revert)
+    }
+
+    pub fn undo(&mut self) -> CommitId {
+        let newest = self.history.undo().expect("something to undo");
+        self.switch_off(vec![newest], How::Undo)
+    }
+
+    pub fn picture(&self) -> Picture {
+        self.view(|source, view| Picture {
+            frames: view
+                .frames
+                .iter()
+                .map(|frame| {
+                    let units = view.units(frame, source.messages);
+                    let (title, pinned) = (frame.title.clone(), frame.pinned);
+                    Seen { id: frame.id.to_string(), chips: frame.chips(view, &units), units, title, pinned }
+                })
+                .collect(),
+            system: view.system.clone(),
+            tools: view.tools.clone(),
+        })
+    }
+
+    /// What is sent of each frame: `t1 0.0 1.0 'ours' 2.0=new`, a message and its block, a text of ours, a result.
+    pub fn sent(&self) -> Vec<String> {
+        self.view(|source, view| {
+            let line = |frame| {
+                let units = view.units(frame, source.messages);
+                let show = |laid: &Laid| match laid.unit {
+                    Unit::Made(made) => format!(" '{}'", texts(&view.made(made).expect("was made").blocks)),
+                    Unit::Source { message, block: None } => format!(" {message}"),
+                    Unit::Source { message, block: Some(block) } => match view.new_result(laid) {
+                        Some(text) => format!(" {message}.{block}={}", if text == DROPPED { "dropped" } else { text }),
+                        None => format!(" {message}.{block}"),
+                    },
+                };
+                let sent: String = units.iter().filter(|laid| laid.covered.is_none()).map(show).collect();
+                format!("{}{sent}", frame.id)
+            };
+            view.frames.iter().map(line).collect()
+        })
+    }
+
+    pub fn chips(&self, id: &str) -> Vec<&'static str> {
+        let frames = self.picture().frames;
+        frames.into_iter().find(|frame| frame.id == id).unwrap_or_else(|| panic!("no {id}")).chips
+    }
+
+    /// What one id names: its messages and blocks, and how often something of ours.
+    pub fn names(&self, id: &str) -> Vec<String> {
+        self.desk(|desk| {
+            let targets = desk.targets(&[id.to_owned()], &Select::default()).unwrap_or_else(|no| panic!("{id}: {no}"));
+            let show = |laid: &Laid| match laid.unit {
+                Unit::Source { message, block } => format!("{message}.{}", block.unwrap_or(0)),
+                Unit::Made(_) => "ours".to_owned(),
+            };
+            targets.iter().flat_map(|target| target.units.iter().map(show)).collect()
+        })
+    }
+}
+
+fn texts(blocks: &[String]) -> String {
+    let text = |block: &String| {
+        let value: serde_json::Value = serde_json::from_str(block).expect("JSON");
+        let text = value["text"].as_str().unwrap_or("…").to_owned();
+        text.replace(SUMMARY, "∑").replace('\n', "")
+    };
+    blocks.iter().map(text).collect::<Vec<_>>().join("+")
+}
+
+pub fn ids(text: &str) -> Vec<String> {
+    vec![text.to_owned()]
+}
+
+pub fn delete(text: &str) -> Operation {
+    Operation::Delete { ids: ids(text), select: Select::default(), force: false }
+}
+
+pub fn edit(id: &str, text: &str) -> Operation {
+    Operation::Edit { id: id.into(), text: Some(text.into()), raw: None, force: false }
+}
+
+pub fn raw(id: &str, raw: serde_json::Value) -> Operation {
+    Operation::Edit { id: id.into(), text: None, raw: Some(raw), force: false }
+}
+
+pub fn compact(text: &str, by: &str) -> Operation {
+    Operation::Compact { ids: ids(text), select: Select::default(), text: by.into() }
+}
+
+pub fn offload(text: &str) -> Operation {
+    Operation::Offload { ids: ids(text), select: Select::default(), summary: None }
+}
+
+pub fn restore(text: &str) -> Operation {
+    Operation::Restore { ids: ids(text) }
+}
+
+pub fn start() -> Where {
+    Where { start: true, ..Where::default() }
+}
+
+pub fn end() -> Where {
+    Where { end: true, ..Where::default() }
+}
+
+pub fn after(id: &str) -> Where {
+    Where { after: Some(id.into()), ..Where::default() }
+}
+
+pub fn shift(text: &str, to: Where) -> Operation {
+    Operation::Move { ids: ids(text), to }
+}
+
+pub fn add(text: &str, to: Where) -> Operation {
+    Operation::Add { text: text.into(), role: Role::User, to, title: None }
+}
+
+pub fn combine(text: &str) -> Operation {
+    Operation::Combine { ids: ids(text), after: None }
+}
+
+pub fn split(id: &str, at: &[usize]) -> Operation {
+    Operation::Split { id: id.into(), at: at.to_vec(), at_step: vec![], each_step: false }
+}
+
+pub fn drop_results(text: &str, select: Select) -> Operation {
+    let ids = if text.is_empty() { vec![] } else { ids(text) };
+    Operation::DropResults { ids, select, result: None }
+}
+
+pub fn pin(text: &str) -> Operation {
+    Operation::Pin { ids: ids(text) }
+}
+
+pub fn retitle(id: &str, title: &str) -> Operation {
+    Operation::Retitle { id: id.into(), title: Some(title.into()), summary: None }
+}
