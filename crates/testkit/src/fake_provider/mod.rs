@@ -48,6 +48,7 @@ mod validate;
 
 pub use answer::QueuedAnswer;
 pub use records::{Outcome, RequestRecord};
+pub use validate::{check, thinking_after};
 
 use crate::background::Background;
 use crate::observed::NotObserved;

@@ -1,6 +1,8 @@
 //! The API's own checks (rulebook part A): the mistakes that a proxy which edits conversations
 //! can make. Checked in the API's order, the first mistake is reported.
 
+use super::Options;
+use super::binding;
 use super::directives::is_blank;
 use super::json::{Fields, is_truthy, object, text};
 use super::refusal::{Place, Refusal};
@@ -11,6 +13,36 @@ use std::collections::HashSet;
 
 const MOST_MARKS: usize = 4;
 const SMALLEST_BUDGET: f64 = 1024.0;
+
+/// What the provider checks before it answers, in its order, without a server: the sentence it would refuse with.
+pub fn check(body: &[u8], options: &Options) -> Result<(), String> {
+    let refuse = |refusal: Refusal| refusal.to_string();
+    let body: Value = serde_json::from_slice(body).map_err(|_| refuse(Refusal::NotJson))?;
+    let body = body.as_object().ok_or_else(|| refuse(Refusal::NotJson))?;
+    if options.strict {
+        required(body).map_err(refuse)?;
+    }
+    let request = Request::read(body).map_err(refuse)?;
+    if options.strict {
+        validate(&request).map_err(refuse)?;
+    }
+    match binding::unbound(&request, &options.volatile_system).1.first() {
+        Some(&(message, block)) if options.bind_thinking => Err(refuse(Refusal::Unbound(Place { message, block }))),
+        _ => Ok(()),
+    }
+}
+
+/// A thinking block as the provider would give it after this body; `None` if that cannot be read.
+pub fn thinking_after(body: &[u8], thought: &str, name: &str) -> Option<Value> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let request = Request::read(body.as_object()?).ok()?;
+    let (prefix, _) = binding::unbound(&request, super::VOLATILE_SYSTEM);
+    let mut block = Fields::new();
+    block.insert("type".into(), "thinking".into());
+    block.insert("thinking".into(), thought.into());
+    prefix.sign(&mut block, name);
+    Some(block.into())
+}
 
 /// What must be there before anything else is looked at.
 pub(crate) fn required(body: &Fields) -> Result<(), Refusal> {

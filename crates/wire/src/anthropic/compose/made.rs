@@ -12,6 +12,8 @@ pub(super) struct MadeBlock<'a> {
     pub json: Cow<'a, str>,
     pub tag: Tag,
     pub id: Option<String>,
+    /// Its `type`.
+    pub kind: String,
     /// The tools it refers to.
     pub references: Vec<String>,
 }
@@ -20,7 +22,7 @@ pub(super) struct MadeBlock<'a> {
 pub(super) fn text(text: &str) -> MadeBlock<'static> {
     let quoted = serde_json::Value::from(text).to_string();
     let json = format!("{{\"type\":\"text\",\"text\":{quoted}}}");
-    MadeBlock { json: Cow::Owned(json), tag: Tag::Text, id: None, references: Vec::new() }
+    MadeBlock { json: Cow::Owned(json), tag: Tag::Text, id: None, kind: "text".into(), references: Vec::new() }
 }
 
 /// The blocks of a message of ours that can be sent in this role.
@@ -86,7 +88,7 @@ fn block_of<'a>(
         return refuse("A45", "it refers to a tool that is not defined");
     }
     let json = bare(block, span.start, repairs);
-    Ok(MadeBlock { json, tag, id, references })
+    Ok(MadeBlock { json, tag, id, kind: kind.into_owned(), references })
 }
 
 /// The object that the text is.

@@ -3,6 +3,7 @@
 use super::made::MadeBlock;
 use super::plan::{Out, Piece, Plan, Tag, id, is_directive, opened, pieces, tag};
 use super::{Input, Repair, spell};
+use crate::json::Span;
 use ctx_core::message::{Kind, Role};
 use std::collections::HashMap;
 
@@ -135,14 +136,20 @@ impl<'p> Pairing<'p, '_> {
     }
 
     fn judge(&mut self, id: &str, pair: &Pair, outs: &[Out], turns: &[usize], gone: &mut Vec<At>) {
-        match (pair.call, pair.result, pair.server) {
-            (None, result, server) => {
-                gone.extend(result);
-                gone.extend(server);
-                let rule = if result.is_some() { "A31" } else { "A40" };
-                self.report(rule, format!("the result of {id} goes too: its call is not sent"));
-            }
-            (Some(call), result, Some(server)) => {
+        let Some(call) = pair.call else {
+            gone.extend(pair.result);
+            gone.extend(pair.server);
+            let rule = if pair.result.is_some() { "A31" } else { "A40" };
+            return self.report(rule, format!("the result of {id} goes too: its call is not sent"));
+        };
+        // Whose call it is shows by where the client has its result. With a block of ours there, look.
+        let is_ours = |at: At| matches!(pieces(self.input, &outs[at.0]).nth(at.1), Some(Piece::Made(_)));
+        let look = [pair.call, pair.result, pair.server].into_iter().flatten().any(is_ours);
+        let kind = if look { self.kind(call, outs) } else { String::new() };
+        let by_provider = if look { kind != "tool_use" } else { pair.server.is_some() };
+        let fits = |server: &At| !look || (kind == "mcp_tool_use") == (self.kind(*server, outs) == "mcp_tool_result");
+        match (by_provider, pair.result, pair.server.filter(fits)) {
+            (true, result, Some(server)) => {
                 if let Some(result) = result {
                     gone.push(result);
                     self.report("A41", format!("the second result of {id} is left out: the provider ran it"));
@@ -152,35 +159,58 @@ impl<'p> Pairing<'p, '_> {
                     self.report("A40", format!("{id} and its result go: they no longer stand in one turn"));
                 }
             }
-            (Some(_), Some(_), None) => {}
-            (Some(call), None, None) => {
-                if let Some(name) = self.is_unfinished(id, call, outs) {
-                    self.unfinished.push(name);
-                } else {
-                    gone.push(call);
-                    self.report("A30", format!("the call {id} goes too: its result is not sent"));
+            (false, Some(_), _) => {
+                if let Some(server) = pair.server {
+                    gone.push(server);
+                    self.report("A40", format!("a result of {id} is left out: the client ran it"));
                 }
+            }
+            _ => {
+                let lonely = pair.result.is_none() && pair.server.is_none();
+                if let Some(name) = self.unfinished(id, call, outs).filter(|_| lonely) {
+                    self.unfinished.push(name);
+                    return;
+                }
+                gone.push(call);
+                gone.extend(pair.result);
+                gone.extend(pair.server);
+                self.report("A30", format!("the call {id} goes too: its result is not sent"));
             }
         }
     }
 
-    /// The tool of a call that the provider had not finished when the client sent it.
-    fn is_unfinished(&self, id: &str, call: At, outs: &[Out]) -> Option<String> {
-        let piece = pieces(self.input, &outs[call.0]).nth(call.1)?;
+    /// Where a block of the client's stands in the body.
+    fn span(&self, piece: Piece) -> Option<Span> {
         let Piece::Client { message, block, .. } = piece else { return None };
-        let answered = self
-            .input
-            .messages
-            .iter()
-            .flat_map(|message| &message.blocks)
-            .any(|block| block.kind == Kind::ToolResult && block.tool_use_id.as_deref() == Some(id));
-        let bytes = self.input.body.bytes();
         let at = self.input.body.request().messages.get(message as usize)?.start;
-        let spell::Content::List(list) = spell::content(bytes, at, block as usize + 1) else { return None };
-        let span = list.blocks.get(block as usize)?;
-        let kind = spell::text(bytes, span.start, "type")?;
-        let by_provider = kind != "tool_use";
-        (by_provider && !answered).then(|| spell::text(bytes, span.start, "name").unwrap_or_default().into_owned())
+        match spell::content(self.input.body.bytes(), at, block as usize + 1) {
+            spell::Content::List(mut list) if list.blocks.len() > block as usize => {
+                Some(list.blocks.swap_remove(block as usize))
+            }
+            _ => None,
+        }
+    }
+
+    /// The `type` of a block.
+    fn kind(&self, at: At, outs: &[Out]) -> String {
+        let Some(piece) = pieces(self.input, &outs[at.0]).nth(at.1) else { return String::new() };
+        if let Piece::Made(at) = piece {
+            return self.made.get(at as usize).map(|made| made.kind.clone()).unwrap_or_default();
+        }
+        let kind = self.span(piece).and_then(|span| spell::text(self.input.body.bytes(), span.start, "type"));
+        kind.unwrap_or_default().into_owned()
+    }
+
+    /// The tool of a call that the provider had not finished when the client sent it.
+    fn unfinished(&self, id: &str, call: At, outs: &[Out]) -> Option<String> {
+        let span = self.span(pieces(self.input, &outs[call.0]).nth(call.1)?)?;
+        if self.kind(call, outs) == "tool_use" {
+            return None;
+        }
+        let mut blocks = self.input.messages.iter().flat_map(|message| &message.blocks);
+        let answered = blocks.any(|block| block.kind == Kind::ToolResult && block.tool_use_id.as_deref() == Some(id));
+        let name = spell::text(self.input.body.bytes(), span.start, "name").unwrap_or_default();
+        (!answered).then(|| name.into_owned())
     }
 
     /// Brings results to their calls.

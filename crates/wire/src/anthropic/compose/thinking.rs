@@ -20,13 +20,11 @@ pub(super) fn sift(plan: &mut Plan<'_>, around: Key) -> Thought {
     let keeps_all = is_manual(plan.input.body);
     let mut thought = Thought { after: Vec::with_capacity(plan.outs.len()), ..Thought::default() };
     let mut prefix = around;
-    // One that fails takes all later ones with it.
-    let mut broken = false;
     let mut outs = std::mem::take(&mut plan.outs);
     let mut bytes = Vec::new();
     for out in &mut outs {
         if out.role == Role::Assistant && !keeps_all && thinks(plan, out) {
-            let kept = judge(plan.input, plan, out, &prefix, &mut broken);
+            let kept = judge(plan.input, plan, out, &prefix);
             let count = pieces(plan.input, out).count();
             if kept.len() < count {
                 thought.dropped += count - kept.len();
@@ -57,7 +55,10 @@ fn thinks(plan: &Plan<'_>, out: &Out) -> bool {
 }
 
 /// The pieces that stay. What was said before a thinking block, in the same message too, must be unchanged.
-fn judge(input: &Input<'_>, plan: &Plan<'_>, out: &Out, prefix: &Key, broken: &mut bool) -> Vec<Piece> {
+///
+/// One that is left out takes along all that were produced after it: it is missing in the prefix from there on.
+/// What was produced without it stays.
+fn judge(input: &Input<'_>, plan: &Plan<'_>, out: &Out, prefix: &Key) -> Vec<Piece> {
     let mut kept = Vec::new();
     let mut same = true;
     for (at, piece) in pieces(input, out).enumerate() {
@@ -66,8 +67,7 @@ fn judge(input: &Input<'_>, plan: &Plan<'_>, out: &Out, prefix: &Key, broken: &m
             let Piece::Client { message, block, .. } = piece else { continue };
             let signature = facts(input, message, block).and_then(|block| block.signature);
             let bound = || signature.and_then(|signature| (input.bound)(&signature)) == Some(*prefix);
-            if *broken || !same || out.source.is_none() || !bound() {
-                *broken = true;
+            if !same || out.source.is_none() || !bound() {
                 same = false;
                 continue;
             }
