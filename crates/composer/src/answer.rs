@@ -7,6 +7,7 @@ use crate::observe::Ticket;
 use crate::{Composer, Problem, card, record};
 use ctx_core::Key;
 use ctx_store::{Note, Step};
+use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::tap::{Answer, Ending};
 
 /// When things happened, in milliseconds of the daemon's clock.
@@ -32,8 +33,24 @@ impl Composer {
         let mut step = Step::default();
         let newest = ticket.turn && ticket.request == conversation.last_turn;
         let reply = answer.as_ref().and_then(|answer| answer.reply.clone());
-        let answered = to_record(ticket, ending, answer, timing, newest.then(|| conversation.estimate()));
+        let mut answered = to_record(ticket, ending, answer, timing, newest.then(|| conversation.estimate()));
+        match conversation.sent.remove(&ticket.request) {
+            Some(sent) => {
+                answered.prefix = Some(sent.prefix);
+                answered.marks = sent.marks;
+                answered.repairs = sent.repairs;
+            }
+            // It went out as it came.
+            None if newest && answered.status == 200 && !answered.signatures.is_empty() => {
+                answered.prefix = Some(conversation.own_prefix());
+            }
+            None => {}
+        }
         conversation.learn(&answered);
+        if answered.status == 200 {
+            let signatures: Vec<Key> = answered.signatures.iter().filter_map(|text| text.parse().ok()).collect();
+            conversation.bind(signatures.into_iter(), answered.prefix, &answered.marks);
+        }
         if newest && let Some(reply) = reply {
             step.notes.push(Note {
                 conversation: conversation.id.clone(),
@@ -77,6 +94,9 @@ fn to_record(
         applied_edits: Vec::new(),
         transformations: Vec::new(),
         signatures: Vec::new(),
+        prefix: None,
+        marks: Vec::new(),
+        repairs: Vec::new(),
         cache_miss_reason: None,
         estimated,
         first_byte_ms: timing.first_byte_ms,
@@ -111,7 +131,7 @@ fn to_record(
             })
         })
         .collect();
-    record.signatures = answer.signatures.iter().map(|signature| Key::of([signature.as_bytes()]).to_string()).collect();
+    record.signatures = answer.signatures.iter().map(|text| message::signature(text).to_string()).collect();
     record.cache_miss_reason = answer.cache_miss_reason;
     record.undecodable = answer.undecodable;
     record

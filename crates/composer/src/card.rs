@@ -26,6 +26,7 @@ pub fn of(conversation: &Conversation) -> Card {
         tokens: conversation.calibration.tokens(conversation.estimate() + conversation.pending_estimate()),
         calibrated: conversation.calibration.is_calibrated(),
         last_activity: conversation.last_activity,
+        edited: conversation.is_edited(),
         start: beginning.start,
         opening: beginning.opening,
     }

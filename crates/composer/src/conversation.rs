@@ -3,19 +3,24 @@
 //! Everything here is either replayed from the log or derived from it; dropping a conversation
 //! from memory loses nothing.
 
+use crate::edit::{Chain, Sent};
 use crate::envelope::{self, Whole};
 use crate::log;
-use crate::log::{Answered, Arrived, Opened, Turn, Usage, Version};
+use crate::log::{Answered, Arrived, Line, Opened, Turn, Usage, Version};
+use ctx_core::edit::History;
 use ctx_core::message::Message;
 use ctx_core::tokens::{self, Calibration};
-use ctx_core::{SlotId, Tree};
+use ctx_core::{Key, NodeIx, SlotId, Tree};
 use ctx_store::{Blob, Hash, Reader, Record, StoreError};
 use ctx_wire::anthropic::dress::{Dress, dress};
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+
+/// How many ends of requests are remembered.
+const ENDS: usize = 64;
 
 /// The newest version of a slot: a bare message and what it wears.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +70,20 @@ pub struct Conversation {
     pub calibration: Calibration,
     pub last_usage: Option<Usage>,
     pub last_activity: u64,
+    /// What was done to it.
+    pub history: History,
+    /// What each thinking signature is bound to: the digest of the prompt it was produced after.
+    pub bound: HashMap<Key, Key>,
+    /// Digests at which the provider's cache was written lately, the newest last.
+    pub written: VecDeque<Key>,
+    /// Where the newest requests ended, the newest last: there too the cache was written.
+    pub ends: VecDeque<NodeIx>,
+    /// The digests of the current path, see [`crate::edit::ground`].
+    pub chain: Chain,
+    /// Requests under way that were composed, by number.
+    pub sent: HashMap<u32, Sent>,
+    /// The provider is asked to drop thinking that does not fit, see [`log::RECOVERY`].
+    pub drops_thinking: bool,
     /// The newest turn was answered to the end.
     pub answered: bool,
     /// The log says who this is.
@@ -97,6 +116,13 @@ impl Conversation {
             calibration: Calibration::default(),
             last_usage: None,
             last_activity: 0,
+            history: History::default(),
+            bound: HashMap::new(),
+            written: VecDeque::new(),
+            ends: VecDeque::new(),
+            chain: Chain::default(),
+            sent: HashMap::new(),
+            drops_thinking: false,
             answered: false,
             introduced: false,
             skipped: 0,
@@ -159,7 +185,12 @@ impl Conversation {
             log::ANSWERED => {
                 let answered: Answered = serde_json::from_slice(&record.body).ok()?;
                 self.learn(&answered);
+                let signatures = answered.signatures.iter().filter_map(|signature| signature.parse().ok());
+                self.bind(signatures, answered.prefix, &answered.marks);
             }
+            log::COMMIT => self.history.push(serde_json::from_slice(&record.body).ok()?),
+            log::LINE => self.line(&serde_json::from_slice(&record.body).ok()?),
+            log::RECOVERY => self.drops_thinking = true,
             _ => return None,
         }
         Some(())
@@ -174,6 +205,7 @@ impl Conversation {
             // No slot id is given twice, also when nobody can tell any more what it named.
             tree.reserve(self.tree.next_slot(0));
             self.tree = tree;
+            self.ends.clear();
             self.versions.clear();
             self.broken = false;
         }
@@ -192,8 +224,27 @@ impl Conversation {
             self.between = turn.between.clone();
             self.turns += 1;
             self.answered = false;
+            self.ends.extend(tip);
+            self.ends.drain(..self.ends.len().saturating_sub(ENDS));
         }
         Some(())
+    }
+
+    /// Remembers what the thinking of an answer is bound to, and where its request wrote the cache.
+    pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, prefix: Option<Key>, marks: &[Key]) {
+        const WRITTEN: usize = 64;
+        let Some(prefix) = prefix else { return };
+        self.bound.extend(signatures.map(|signature| (signature, prefix)));
+        self.written.extend(marks.iter().copied().chain([prefix]));
+        self.written.drain(..self.written.len().saturating_sub(WRITTEN));
+    }
+
+    pub fn line(&mut self, line: &Line) {
+        match line {
+            Line::Branch { name, at } => self.history.branch(name, *at),
+            Line::Checkout { name } => drop(self.history.checkout(name)),
+            Line::Tag { name, at } => self.history.tag(name, *at),
+        }
     }
 
     /// Takes in what the provider reported for a turn.

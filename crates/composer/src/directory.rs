@@ -44,6 +44,9 @@ pub struct Card {
     pub tokens: u64,
     pub calibrated: bool,
     pub last_activity: u64,
+    /// Operations are active: what it sends is composed.
+    #[serde(default)]
+    pub edited: bool,
     /// Keys of the path before the first answer, and up to it.
     pub start: Option<String>,
     pub opening: Option<String>,

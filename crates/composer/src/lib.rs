@@ -4,12 +4,13 @@
 //! records; [`writer`] stores them; [`view`] shows them. The network, the terminal and the page
 //! live elsewhere. The proxy never waits for anything in this crate.
 
-pub mod address;
 pub mod answer;
 mod card;
 mod conversation;
 mod directory;
+pub mod edit;
 mod envelope;
+mod held;
 pub mod log;
 mod newest;
 pub mod observe;
@@ -26,8 +27,10 @@ pub use view::Refusal;
 use conversation::Conversation;
 use ctx_store::{Hash, NewRecord, Step, Store, StoreError};
 use directory::{Directory, Shared, lock};
+use held::Held;
 use newest::Newest;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -35,6 +38,9 @@ use writer::Writer;
 
 /// How long a reader waits for what is still to be written.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The note that a conversation has operations: what it sends must be composed.
+const EDITED: &str = "edited";
 
 /// Why something that passed could not be taken note of. It has been forwarded all the same.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +58,11 @@ pub struct Composer {
     directory: Arc<Mutex<Directory>>,
     writer: Writer,
     newest: Newest,
+    held: Held,
+    offload_folder: Option<edit::Folder>,
     nonce: AtomicU64,
+    /// One commit is made at a time. Taken before all others.
+    editing: Mutex<()>,
     /// One request is looked at at a time, so that records are written in the order they build on
     /// each other. Locks are taken in this order: this one, a conversation, another conversation
     /// (only under this one), the directory. Whoever holds the directory takes no other.
@@ -63,8 +73,31 @@ impl Composer {
     pub fn open(store: Arc<dyn Store>) -> Result<Composer, StoreError> {
         let directory = Arc::new(Mutex::new(Directory::open(&*store)?));
         let writer = Writer::start(store.clone(), directory.clone());
-        let (newest, nonce) = (Newest::default(), AtomicU64::new(0));
-        Ok(Composer { store, directory, writer, newest, nonce, observing: Mutex::default() })
+        let held = Held::default();
+        let edited: HashSet<String> = store.notes(EDITED)?.into_iter().map(|(id, _)| id).collect();
+        lock(&directory).cards().for_each(|card| held.put(card, edited.contains(&card.id)));
+        Ok(Composer {
+            store,
+            directory,
+            writer,
+            newest: Newest::default(),
+            held,
+            offload_folder: None,
+            nonce: AtomicU64::new(0),
+            editing: Mutex::default(),
+            observing: Mutex::default(),
+        })
+    }
+
+    /// Offloaded content goes there.
+    pub fn offloading_to(mut self, folder: edit::Folder) -> Composer {
+        self.offload_folder = Some(folder);
+        self
+    }
+
+    /// Whether a request must be held until it is composed: its conversation has operations, or may have.
+    pub fn holds(&self, hints: &ctx_wire::anthropic::identify::Hints) -> bool {
+        self.held.holds(hints)
     }
 
     /// What bodies are compared with while they pass.
@@ -98,7 +131,10 @@ impl Composer {
         self.writer.settle(PATIENCE);
         let purged = self.store.purge(ids)?;
         let mut directory = lock(&self.directory);
-        ids.iter().for_each(|id| directory.forget(id));
+        ids.iter().for_each(|id| {
+            directory.forget(id);
+            self.held.forget(id);
+        });
         Ok(purged)
     }
 

@@ -3,11 +3,19 @@
 //! A record says what was decided, never what to decide again: replaying the log asks nobody and
 //! gives the same tree. Blobs are named by their place in the record's list of uses.
 
+use ctx_core::Key;
+use ctx_core::edit::CommitId;
 use serde::{Deserialize, Serialize};
 
 pub const OPENED: &str = "opened";
 pub const ARRIVED: &str = "arrived";
 pub const ANSWERED: &str = "answered";
+/// An entry of the editing history: [`ctx_core::edit::Commit`].
+pub const COMMIT: &str = "commit";
+/// A branch, a checkout or a tag.
+pub const LINE: &str = "line";
+/// The provider refused thinking that we thought valid: from now on it is asked to drop such blocks.
+pub const RECOVERY: &str = "recovery";
 /// The version that this program writes.
 pub const VERSION: u16 = 1;
 
@@ -109,6 +117,15 @@ pub struct Answered {
     /// Keys of the thinking signatures it gave, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signatures: Vec<String>,
+    /// What the thinking in it is bound to: the digest of the prompt as it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<Key>,
+    /// The digests at which an edited request wrote the provider's cache.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Key>,
+    /// What was repaired in an edited request: rule and what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repairs: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_miss_reason: Option<String>,
     /// Our estimate of what was sent, before calibration.
@@ -144,4 +161,13 @@ impl Usage {
     pub fn prompt(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
+}
+
+/// A move on the lines of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    Branch { name: String, at: Option<CommitId> },
+    Checkout { name: String },
+    Tag { name: String, at: CommitId },
 }

@@ -5,14 +5,19 @@
 
 use crate::conversation::{Conversation, Worn};
 use crate::directory::lock;
+use crate::edit::{AtHand, Ground, Outgoing, Sent, digest};
 use crate::log::{self, Arrived, Turn, Version};
 use crate::whose::{Found, Received};
-use crate::{Composer, Problem, card, envelope, record};
+use crate::{Composer, EDITED, Problem, card, envelope, record};
+use ctx_core::edit::Commit;
+use ctx_core::edit::history::Change;
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
+use ctx_core::tree::Slot;
 use ctx_core::{Class, SlotId};
 use ctx_store::{Hash, Note, Step};
 use ctx_wire::anthropic::dress::undress;
+use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::request::Body;
 use ctx_wire::anthropic::{message, words};
@@ -23,6 +28,10 @@ pub struct Seen {
     pub hints: Hints,
     pub pieces: Pieces,
     pub at: u64,
+    /// It only asks how many tokens it would be: it leaves no trace.
+    pub counting: bool,
+    /// Somebody waits to know how it should leave.
+    pub held: bool,
 }
 
 /// Which request an answer belongs to.
@@ -37,28 +46,44 @@ pub struct Ticket {
 impl Composer {
     /// Takes note of a request. `None` when it belongs to no conversation.
     pub fn observe(&self, seen: Seen) -> Result<Option<Ticket>, Problem> {
+        Ok(self.look(seen)?.map(|(ticket, _)| ticket))
+    }
+
+    /// Takes note of a request that is held, and says how it should leave; `None`: as it came.
+    pub fn hold(&self, seen: Seen) -> Result<Option<(Ticket, Option<Outgoing>)>, Problem> {
+        self.look(Seen { held: true, ..seen })
+    }
+
+    fn look(&self, seen: Seen) -> Result<Option<(Ticket, Option<Outgoing>)>, Problem> {
         let _one_at_a_time = lock(&self.observing);
         let Some(Found { shared, received, class, detail }) = self.whose(&seen)? else { return Ok(None) };
         let mut conversation = lock(&shared);
         let mut step = Step::default();
+        if seen.counting {
+            let outgoing = side(&mut conversation, Class::Auxiliary, &seen, received, &mut step);
+            let (conversation, request) = (conversation.id.clone(), conversation.requests);
+            return Ok(Some((Ticket { conversation, request, turn: false }, outgoing)));
+        }
         if !conversation.introduced {
             step.records.push(record(&conversation.id, seen.at, log::OPENED, &conversation.opened, Vec::new()));
             conversation.introduced = true;
         }
         conversation.requests += 1;
         let mut ticket = Ticket { conversation: conversation.id.clone(), request: conversation.requests, turn: false };
-        if class.is_turn() {
-            ticket.turn = self.turn(&mut conversation, class, &seen, received, detail, &mut step);
+        let outgoing = if class.is_turn() {
+            let (turn, outgoing) = self.turn(&mut conversation, class, &seen, received, detail, &mut step);
+            ticket.turn = turn;
+            outgoing
         } else {
-            side(&mut conversation, class, &seen, received, &mut step);
-        }
+            side(&mut conversation, class, &seen, received, &mut step)
+        };
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         self.newest.put(&seen.hints, &conversation);
         // Sent before anybody can see the new state: a reader that settles then finds all of it stored.
         self.write(step);
         drop(conversation);
         lock(&self.directory).weigh(&id, weight);
-        Ok(Some(ticket))
+        Ok(Some((ticket, outgoing)))
     }
 
     /// A turn of the conversation: place it, store what is new, make it the path to look at.
@@ -71,7 +96,7 @@ impl Composer {
         received: Received,
         mut detail: Option<String>,
         step: &mut Step,
-    ) -> bool {
+    ) -> (bool, Option<Outgoing>) {
         let Received { body, same, envelope, packed, spare } = received;
         // With a gap in the log everything is said again, and nothing is built on what was lost.
         let same = if conversation.broken { 0 } else { same.min(conversation.tree.current().len()) };
@@ -81,11 +106,13 @@ impl Composer {
         let compacted = seen.hints.compacted || (same == 0 && begins_with_summary(&facts));
         let mut placed = reconcile(&conversation.tree, &Sighting { same, rest: &facts, compacted });
         let mut verdict = placed.verdict.name();
+        let mut forked_from = None;
         if placed.verdict == Verdict::New
             && let Some(fork) = self.fork_of(conversation, &facts)
         {
             verdict = "fork";
             detail = Some(fork.detail);
+            forked_from = Some(fork.from.clone());
             conversation.opened.forked_from = Some(fork.from);
             placed.places = fork.places;
             step.records.retain(|record| record.kind != log::OPENED);
@@ -157,6 +184,14 @@ impl Composer {
         if let Some(turn) = &arrived.turn {
             conversation.grow(turn, fresh, packed);
         }
+        if let Some(from) = forked_from.filter(|_| trusted) {
+            self.inherit(conversation, &from, seen.at, step);
+        }
+        let outgoing = match seen.held {
+            true if trusted => leave(conversation, &body, &envelope),
+            true => beside(conversation, &body, &envelope, same),
+            false => None,
+        };
         match spare {
             Some(kept) if !trusted => conversation.body = Some(kept),
             _ => {
@@ -176,13 +211,96 @@ impl Composer {
         }
         let card = card::of(conversation);
         step.notes.push(card::note(&card));
+        self.held.meet(&card);
         lock(&self.directory).put(card);
-        trusted
+        (trusted, outgoing)
+    }
+
+    /// A fork goes on with the operations on what it shares with the conversation it comes from.
+    fn inherit(&self, conversation: &mut Conversation, from: &str, at: u64, step: &mut Step) {
+        let Ok(Some(shared)) = self.get(from) else { return };
+        let parent = lock(&shared);
+        let ground = Ground::of(conversation, false);
+        let view = ground.lay(parent.effects(parent.history.head()));
+        let awake = view.effects().filter(|(id, _)| view.status(*id).awake);
+        let effects: Vec<_> = awake.map(|(id, effect)| (id, effect.clone())).collect();
+        if effects.is_empty() {
+            return;
+        }
+        let commit = Commit {
+            id: self.commit_id(conversation, at),
+            parent: None,
+            at,
+            author: "fork".into(),
+            note: None,
+            summary: format!("inherited from {from}"),
+            change: Change::Inherit { from: from.to_owned(), effects },
+            tokens_before: 0,
+            tokens_after: 0,
+        };
+        step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
+        step.notes.push(Note { conversation: conversation.id.clone(), name: EDITED.into(), body: Some(b"1".to_vec()) });
+        conversation.history.push(commit);
+        conversation.bound.extend(parent.bound.iter().map(|(signature, prefix)| (*signature, *prefix)));
+        self.held.put(&card::of(conversation), true);
     }
 }
 
+/// How a turn of the path leaves.
+fn leave(conversation: &mut Conversation, body: &Body, envelope: &Envelope) -> Option<Outgoing> {
+    let at_hand = AtHand {
+        body,
+        envelope,
+        slots: conversation.tree.path().map(|slot| slot.id).collect(),
+        messages: conversation.tree.path().map(|slot| &slot.message).collect(),
+        digests: conversation.digests(),
+    };
+    let (outgoing, sent) = conversation.outgoing(&at_hand)?;
+    remember(conversation, sent);
+    Some(outgoing)
+}
+
+/// Keeps what a composed request was, until its answer comes.
+fn remember(conversation: &mut Conversation, sent: Option<Sent>) {
+    let request = conversation.requests;
+    conversation.sent.extend(sent.map(|sent| (request, sent)));
+}
+
+/// How a request leaves that carries the history but adds nothing to it: with the same operations.
+fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, same: usize) -> Option<Outgoing> {
+    if !conversation.is_edited() {
+        return None;
+    }
+    let same = same.min(conversation.tree.current().len());
+    let count = body.request().messages.len();
+    let rest: Vec<Message> = (same..count).map(|at| message::read(body.message(at)).facts).collect();
+    let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
+    let known: Vec<&Slot> = conversation.tree.path().take(same).collect();
+    let at_hand = AtHand {
+        body,
+        envelope,
+        slots: known.iter().map(|slot| slot.id).chain(slots(conversation, &placed, same)).collect(),
+        messages: known.iter().map(|slot| &slot.message).chain(&rest).collect(),
+        digests: conversation
+            .digests()
+            .into_iter()
+            .take(same)
+            .chain((same..count).map(|at| digest(body.message(at))))
+            .collect(),
+    };
+    let (outgoing, sent) = conversation.outgoing(&at_hand)?;
+    remember(conversation, sent);
+    Some(outgoing)
+}
+
 /// Side traffic leaves a line in the timeline and nothing else.
-fn side(conversation: &mut Conversation, class: Class, seen: &Seen, received: Received, step: &mut Step) {
+fn side(
+    conversation: &mut Conversation,
+    class: Class,
+    seen: &Seen,
+    received: Received,
+    step: &mut Step,
+) -> Option<Outgoing> {
     let count = received.body.request().messages.len() as u32;
     let arrived = Arrived {
         request: conversation.requests,
@@ -197,6 +315,7 @@ fn side(conversation: &mut Conversation, class: Class, seen: &Seen, received: Re
         turn: None,
     };
     step.records.push(record(&conversation.id, seen.at, log::ARRIVED, &arrived, Vec::new()));
+    let outgoing = seen.held.then(|| beside(conversation, &received.body, &received.envelope, received.same)).flatten();
     match received.spare {
         Some(kept) => conversation.body = Some(kept),
         None => {
@@ -206,6 +325,7 @@ fn side(conversation: &mut Conversation, class: Class, seen: &Seen, received: Re
             conversation.body = Some(received.body);
         }
     }
+    outgoing
 }
 
 /// Whether a turn is surely one of this conversation. Clients other than Claude Code send titles and

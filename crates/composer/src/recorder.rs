@@ -5,6 +5,7 @@
 //! at once. When the thread cannot keep up, copies are dropped and counted; the bytes themselves have
 //! long left.
 
+use crate::edit::Outgoing;
 use crate::observe::{Seen, Ticket};
 use crate::{Composer, Timing, now};
 use ctx_wire::anthropic::identify::Hints;
@@ -30,6 +31,14 @@ enum Event {
         /// The room that its copies take.
         room: u64,
         at: u64,
+        /// It only asks how many tokens it would be.
+        counting: bool,
+        /// It is held, and somebody waits to know how it should leave.
+        reply: Option<Reply>,
+    },
+    /// The provider refused the thinking in a composed request.
+    Unbound {
+        exchange: u64,
     },
     /// The request will not be looked at.
     NoRequest {
@@ -55,6 +64,18 @@ enum Event {
     },
     Settle(SyncSender<()>),
 }
+
+/// A held request, ready to leave.
+#[derive(Debug)]
+pub struct Composition {
+    /// How it should leave; `None`: as it came.
+    pub outgoing: Option<Outgoing>,
+    /// What the parts of it are parts of: what came, its encoding undone.
+    pub source: Pieces,
+}
+
+/// Takes a composition; nothing when composing failed, and then the request must not leave.
+pub type Reply = Box<dyn FnOnce(Option<Composition>) + Send>;
 
 #[derive(Debug, Default)]
 struct Gauges {
@@ -96,14 +117,17 @@ impl Recorder {
     }
 
     /// The two halves of a new exchange.
-    pub fn exchange(&self, hints: Hints, encoding: Option<&str>) -> (RequestCopy, ResponseCopy) {
+    pub fn exchange(&self, hints: Hints, encoding: Option<&str>, counting: bool) -> (RequestCopy, ResponseCopy) {
         let exchange = self.gauges.exchanges.fetch_add(1, Ordering::Relaxed);
         let started = Instant::now();
         // An encoded body has nothing in common with the one before.
         let before = if encoding.is_none() { self.composer.newest().get(&hints) } else { None };
+        let held = self.composer.holds(&hints);
         let request = RequestCopy {
             recorder: self.clone(),
             exchange,
+            held,
+            counting,
             hints: Some(Box::new(hints)),
             encoding: encoding.map(Into::into),
             arriving: before.map_or_else(Arriving::alone, Arriving::after),
@@ -179,6 +203,8 @@ impl Gauges {
 pub struct RequestCopy {
     recorder: Recorder,
     exchange: u64,
+    held: bool,
+    counting: bool,
     hints: Option<Box<Hints>>,
     encoding: Option<Box<str>>,
     arriving: Arriving,
@@ -188,12 +214,36 @@ pub struct RequestCopy {
 }
 
 impl RequestCopy {
+    /// Whether the request must be composed before it leaves.
+    pub fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// The last byte has come: `reply` is told how the request should leave. Returns all that came.
+    pub fn compose(&mut self, reply: Reply) -> Pieces {
+        let pieces = std::mem::take(&mut self.arriving).finish();
+        let Some(hints) = self.hints.take() else {
+            reply(None);
+            return pieces;
+        };
+        let (exchange, room, at, counting) = (self.exchange, self.room, self.at, self.counting);
+        let encoding = self.encoding.take();
+        let came = pieces.clone();
+        let reply = Some(reply);
+        self.recorder.send(Event::Request { exchange, hints, encoding, pieces, room, at, counting, reply });
+        came
+    }
+
     pub fn chunk(&mut self, chunk: &[u8]) {
         if self.hints.is_none() {
             return;
         }
         let copied = self.arriving.push(chunk) as u64;
-        if self.recorder.gauges.make_room(copied) {
+        // What is held has to be looked at, however much waits already.
+        if self.held {
+            self.recorder.gauges.queued_bytes.fetch_add(copied, Ordering::Relaxed);
+            self.room += copied;
+        } else if self.recorder.gauges.make_room(copied) {
             self.room += copied;
         } else {
             self.end(false);
@@ -206,7 +256,8 @@ impl RequestCopy {
         let Some(hints) = self.hints.take() else { return };
         let (exchange, room, at) = (self.exchange, self.room, self.at);
         if complete {
-            self.recorder.send(Event::Request { exchange, hints, encoding: self.encoding.take(), pieces, room, at });
+            let (encoding, counting) = (self.encoding.take(), self.counting);
+            self.recorder.send(Event::Request { exchange, hints, encoding, pieces, room, at, counting, reply: None });
         } else {
             self.recorder.gauges.give_back(room);
             self.recorder.send(Event::NoRequest { exchange });
@@ -236,6 +287,11 @@ pub struct ResponseCopy {
 const PART: usize = 32 * 1024;
 
 impl ResponseCopy {
+    /// The provider refused thinking in the request that it answers: from now on it is asked to drop such blocks.
+    pub fn unbound(&self) {
+        self.recorder.send(Event::Unbound { exchange: self.exchange });
+    }
+
     pub fn head(&mut self, status: u16, content_type: Option<&str>, encoding: Option<&str>) {
         self.head = Some(Event::Head {
             exchange: self.exchange,
@@ -333,19 +389,40 @@ impl Work {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Request { exchange, hints, encoding, pieces, at, .. } => {
+            Event::Request { exchange, hints, encoding, pieces, at, counting, reply, .. } => {
                 self.open.entry(exchange).or_default().asked = Asked::Nothing;
-                let ticket = decoded(encoding.as_deref(), pieces)
-                    .and_then(|pieces| self.composer.observe(Seen { hints: *hints, pieces, at }));
-                match ticket {
-                    Ok(Some(ticket)) => self.open.entry(exchange).or_default().asked = Asked::Turn(ticket),
-                    Ok(None) => {}
+                let ticket = decoded(encoding.as_deref(), pieces.clone()).and_then(|pieces| {
+                    let seen = Seen { hints: *hints, pieces: pieces.clone(), at, counting, held: false };
+                    match reply.is_some() {
+                        false => Ok((self.composer.observe(seen)?, None, pieces)),
+                        true => Ok(match self.composer.hold(seen)? {
+                            Some((ticket, outgoing)) => (Some(ticket), outgoing, pieces),
+                            None => (None, None, pieces),
+                        }),
+                    }
+                });
+                let composition = match ticket {
+                    Ok((ticket, outgoing, source)) => {
+                        if let Some(ticket) = ticket.filter(|_| !counting) {
+                            self.open.entry(exchange).or_default().asked = Asked::Turn(ticket);
+                        }
+                        Composition { outgoing, source }
+                    }
                     Err(problem) => {
                         self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
                         tracing::debug!(%problem, "a request was forwarded but not understood");
+                        Composition { outgoing: None, source: pieces }
                     }
+                };
+                if let Some(reply) = reply {
+                    reply(Some(composition));
                 }
                 self.close(exchange);
+            }
+            Event::Unbound { exchange } => {
+                if let Some(Asked::Turn(ticket)) = self.open.get(&exchange).map(|open| &open.asked) {
+                    self.composer.unbound(ticket);
+                }
             }
             Event::NoRequest { exchange } => {
                 self.open.entry(exchange).or_default().asked = Asked::Nothing;
@@ -450,7 +527,7 @@ mod tests {
         for case in 0..16u32 {
             let [request_first, complete, readable, head] = [1, 2, 4, 8].map(|bit| case & bit != 0);
             let (recorder, mut work, queue) = by_hand();
-            let (mut request, mut response) = recorder.exchange(Hints::default(), None);
+            let (mut request, mut response) = recorder.exchange(Hints::default(), None, false);
             request.chunk(if readable { body } else { noise });
             if request_first {
                 request.end(complete);

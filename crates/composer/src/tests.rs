@@ -19,7 +19,8 @@ fn body(turns: usize) -> Vec<u8> {
 fn see(composer: &Composer, session: &str, turns: usize) -> String {
     let headers = [("x-claude-code-session-id", session), ("x-claude-code-request-class", "main")];
     let hints = Hints::read(|name| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value));
-    let seen = Seen { hints, pieces: Arc::new(vec![body(turns).into()]), at: turns as u64 };
+    let seen =
+        Seen { hints, pieces: Arc::new(vec![body(turns).into()]), at: turns as u64, counting: false, held: false };
     composer.observe(seen).expect("readable").expect("a conversation").conversation
 }
 
@@ -36,7 +37,7 @@ fn a_conversation_that_left_memory_comes_back_with_what_was_still_to_be_written(
     std::thread::scope(|scope| {
         let asking = scope.spawn(|| {
             start.wait();
-            composer.frames(&id, false).expect("frames").frames.len()
+            composer.frames(&id, false, None).expect("frames").frames.len()
         });
         start.wait();
         // Long enough for one that does not wait to get it wrong.
@@ -47,7 +48,7 @@ fn a_conversation_that_left_memory_comes_back_with_what_was_still_to_be_written(
     see(&composer, "s", 3);
     composer.settle(PATIENCE);
     let composer = Composer::open(store).expect("a composer");
-    assert_eq!(composer.compose(&id).expect("whole"), body(3));
+    assert_eq!(composer.compose(&id, None).expect("whole"), body(3));
 }
 
 #[test]
@@ -62,6 +63,6 @@ fn what_leaves_memory_when_there_is_no_room_is_replayed_when_it_is_needed() {
     for (number, id) in ids.iter().enumerate() {
         assert_eq!(see(&composer, &number.to_string(), 2), *id);
         composer.settle(PATIENCE);
-        assert_eq!(composer.compose(id).expect("whole"), body(2));
+        assert_eq!(composer.compose(id, None).expect("whole"), body(2));
     }
 }

@@ -5,7 +5,7 @@
 //! request fills the gap.
 
 use crate::directory::{Directory, lock};
-use ctx_store::{NewRecord, Record, Step, Store};
+use ctx_store::{NewRecord, Record, Step, Store, StoreError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -24,6 +24,17 @@ enum Job {
     /// A step of this conversation had no room.
     Lost(String),
     Settle(SyncSender<()>),
+    /// A step that somebody waits for: stored alone, after all that came before it.
+    Now(Step, SyncSender<Result<(), StoreError>>),
+}
+
+/// Why something that somebody waits for was not stored.
+#[derive(Debug, thiserror::Error)]
+pub enum Unwritten {
+    #[error("the writer does not run")]
+    Stopped,
+    #[error(transparent)]
+    Refused(#[from] StoreError),
 }
 
 pub struct Writer {
@@ -67,6 +78,13 @@ impl Writer {
         }
     }
 
+    /// Stores a step and waits until it is safe on the disk.
+    pub fn write_now(&self, step: Step) -> Result<(), Unwritten> {
+        let (done, wait) = sync_channel(1);
+        self.jobs.send(Job::Now(Step { durable: true, ..step }, done)).map_err(|_| Unwritten::Stopped)?;
+        Ok(wait.recv().map_err(|_| Unwritten::Stopped)??)
+    }
+
     pub fn settle(&self, most: Duration) {
         let (done, wait) = sync_channel(1);
         if self.jobs.send(Job::Settle(done)).is_ok() {
@@ -104,12 +122,17 @@ impl Work {
         while let Ok(first) = queue.recv() {
             let mut steps = Vec::new();
             let mut waiting = Vec::new();
+            let mut now = None;
             let mut job = Some(first);
             while let Some(next) = job.take() {
                 match next {
                     Job::Step(step) => steps.push(step),
                     Job::Lost(conversation) => lock(&self.directory).unload(&conversation),
                     Job::Settle(done) => waiting.push(done),
+                    Job::Now(step, done) => {
+                        now = Some((step, done));
+                        break;
+                    }
                 }
                 if steps.len() < TOGETHER {
                     job = queue.try_recv().ok();
@@ -125,6 +148,12 @@ impl Work {
             self.waiting.fetch_sub(bytes, Ordering::Relaxed);
             for done in waiting {
                 let _ = done.try_send(());
+            }
+            if let Some((step, done)) = now {
+                let records = step.records.clone();
+                let stored = self.store.append(vec![step]);
+                let outcome = stored.map(|last| self.tell(vec![records], last));
+                let _ = done.try_send(outcome);
             }
         }
     }

@@ -52,7 +52,7 @@ impl Observer for ComposerObserver {
         self.traffic.in_flight.fetch_add(1, Ordering::Relaxed);
         let headers = head.headers();
         let hints = Hints::read(|name| headers.text(name));
-        let (request, response) = self.recorder.exchange(hints, headers.text("content-encoding"));
+        let (request, response) = self.recorder.exchange(hints, headers.text("content-encoding"), false);
         let response = Response { copy: response, traffic: self.traffic.clone() };
         Some(Watch { request: Box::new(Request(request)), response: Box::new(response) })
     }

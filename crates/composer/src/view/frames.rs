@@ -1,12 +1,16 @@
-//! The frames of a conversation, with their steps if wanted.
+//! The frames of a conversation as they are sent, with their steps if wanted.
 
-use super::Refusal;
+use super::{Refusal, show};
 use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use ctx_core::frames::{self, Border, Frame};
-use ctx_core::message::Message;
+use crate::edit::{Ground, Weights};
+use ctx_core::edit::fold::{Around, Frame, Laid, Unit, View};
+use ctx_core::edit::layout::layout;
+use ctx_core::edit::resolve::{Desk, made_weight};
+use ctx_core::message::{Kind, Message};
 use ctx_core::tokens;
+use ctx_wire::anthropic::envelope::Piece;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +22,9 @@ pub struct Frames {
     pub tokens: u64,
     /// The model's context window, where it is known.
     pub window: Option<u64>,
+    /// The newest commit of the branch that is looked at.
+    #[serde(default)]
+    pub head: Option<String>,
     pub frames: Vec<FrameView>,
 }
 
@@ -26,6 +33,8 @@ pub struct FrameView {
     pub id: String,
     pub kind: String,
     pub title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
     pub tokens: u64,
     /// Tokens of what the client sent; differs from `tokens` where an operation is active.
     pub source_tokens: u64,
@@ -44,64 +53,135 @@ pub struct StepView {
     pub id: String,
     pub title: String,
     pub tokens: u64,
+    #[serde(default)]
+    pub source_tokens: u64,
     pub messages: usize,
     pub tools: Vec<String>,
+    #[serde(default)]
+    pub state: Vec<String>,
 }
 
 impl Composer {
-    pub fn frames(&self, name: &str, with_steps: bool) -> Result<Frames, Refusal> {
+    pub fn frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
-        Ok(of(&conversation, with_steps))
+        let ground = Ground::of(&conversation, true);
+        let view = ground.lay(crate::edit::at_point(&conversation, at.unwrap_or("HEAD"))?);
+        Ok(of(&conversation, &ground, &view, with_steps))
     }
 }
 
-fn of(conversation: &Conversation, with_steps: bool) -> Frames {
-    let path = conversation.path();
-    let turns = frames::frames(&path);
+fn of(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, with_steps: bool) -> Frames {
+    let source = ground.source();
+    let weights = Weights::of(conversation);
     let scale = |estimate: f64| conversation.calibration.tokens(estimate);
-    let mut views = around(conversation);
-    let last = turns.len();
-    for (number, frame) in (1..).zip(&turns) {
-        let tokens = scale(weight(&path, frame.start, frame.end));
-        views.push(FrameView {
-            id: format!("t{number}"),
-            kind: "turn".into(),
-            title: frames::title(&path, frame),
-            tokens,
-            source_tokens: tokens,
-            messages: frames::parts(&path, frame.start, frame.end).len(),
-            steps: frame.steps.len(),
-            state: Vec::new(),
-            pinned: false,
-            pending: conversation.pending.is_some() && number == last,
-            step_list: with_steps.then(|| steps(conversation, &path, number, frame)),
-        });
-    }
+    let desk = conversation.desk(view, &source, &weights, &scale, 0);
+    let mut views = around(conversation, view);
+    views.extend(view.frames.iter().map(|frame| one(conversation, ground, &desk, frame, with_steps)));
     Frames {
         conversation: conversation.id.clone(),
         model: conversation.envelope.model.as_deref().map(str::to_owned),
         calibrated: conversation.calibration.is_calibrated(),
         tokens: views.iter().map(|view| view.tokens).sum(),
         window: None,
+        head: conversation.history.head().map(|head| head.to_string()),
         frames: views,
     }
 }
 
+fn one(
+    conversation: &Conversation,
+    ground: &Ground<'_>,
+    desk: &Desk<'_>,
+    frame: &Frame,
+    with_steps: bool,
+) -> FrameView {
+    let path = &ground.messages;
+    let layout = layout(desk.view, frame, path);
+    let messages: Vec<usize> = layout.groups.iter().map(|group| group.number).collect();
+    let is_pending =
+        |laid: &Laid| matches!(laid.unit, Unit::Source { message, .. } if message >= conversation.tree.current().len());
+    FrameView {
+        id: frame.id.to_string(),
+        kind: "turn".into(),
+        title: show::frame_title(desk.view, path, frame),
+        summary: frame.summary.clone(),
+        tokens: (desk.scale)(desk.weight(&layout.units)),
+        source_tokens: (desk.scale)(source_weight(path, &layout.units)),
+        messages: messages.iter().max().map_or(0, |last| last + 1),
+        steps: layout.steps,
+        state: frame.chips(desk.view, &layout.units).into_iter().map(str::to_owned).collect(),
+        pinned: frame.pinned,
+        pending: layout.units.iter().any(is_pending),
+        step_list: with_steps.then(|| {
+            (1..=layout.steps)
+                .map(|step| {
+                    let groups: Vec<_> = layout.groups.iter().filter(|group| group.step == step).collect();
+                    let units = layout.of(|group| group.step == step);
+                    let sources: Vec<usize> = groups.iter().filter_map(|group| group.source).collect();
+                    let tools = sources.iter().flat_map(|&message| &path[message].blocks);
+                    let tools =
+                        tools.filter(|block| block.kind == Kind::ToolUse).filter_map(|block| block.tool.as_deref());
+                    let mut numbers: Vec<usize> = groups.iter().map(|group| group.number).collect();
+                    numbers.dedup();
+                    StepView {
+                        id: format!("{}/{step}", frame.id),
+                        title: show::step_title(path, &sources),
+                        tokens: (desk.scale)(desk.weight(&units)),
+                        source_tokens: (desk.scale)(source_weight(path, &units)),
+                        messages: numbers.len(),
+                        tools: tools.map(str::to_owned).collect(),
+                        state: step_chips(frame, desk.view, &units),
+                    }
+                })
+                .collect()
+        }),
+    }
+}
+
+fn step_chips(frame: &Frame, view: &View<'_>, units: &[Laid]) -> Vec<String> {
+    let of_frame = ["moved", "combined", "split", "added"];
+    let chips = frame.chips(view, units).into_iter().filter(|chip| !of_frame.contains(chip));
+    chips.map(str::to_owned).collect()
+}
+
+/// What the client sent, covered or not.
+fn source_weight(path: &[&Message], units: &[Laid]) -> f64 {
+    units
+        .iter()
+        .filter_map(|laid| match laid.unit {
+            Unit::Source { message, block: Some(block) } => path[message].blocks.get(block).map(tokens::of_block),
+            _ => None,
+        })
+        .sum()
+}
+
 /// The system prompt and the tools: frames like any other.
-fn around(conversation: &Conversation) -> Vec<FrameView> {
+fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
     let envelope = &conversation.envelope;
-    let frame = |id: &str, title: String, pieces: usize, estimate: f64| {
-        let tokens = conversation.calibration.tokens(estimate);
+    let weigh = |piece: &Piece| if piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
+    let frame = |id: &str, title: String, pieces: &[Piece], laid: &[Around]| {
+        let kept =
+            pieces.iter().zip(laid).filter(|(_, around)| around.covered.is_none()).map(|(piece, _)| weigh(piece));
+        let made = laid.iter().flat_map(|around| &around.by).filter_map(|made| view.made(*made)).map(made_weight);
+        let covered = laid.iter().filter(|around| around.covered.is_some()).count();
+        let replaced = laid.iter().any(|around| !around.by.is_empty());
+        let state = match (covered, replaced) {
+            (0, _) => vec![],
+            (_, true) => vec!["edited"],
+            (all, false) if all == pieces.len() => vec!["deleted"],
+            _ => vec!["trimmed"],
+        };
         FrameView {
             id: id.into(),
             kind: id.into(),
             title,
-            tokens,
-            source_tokens: tokens,
-            messages: pieces,
+            summary: None,
+            tokens: conversation.calibration.tokens(kept.sum::<f64>() + made.sum::<f64>()),
+            source_tokens: conversation.calibration.tokens(pieces.iter().map(weigh).sum()),
+            messages: pieces.len(),
             steps: 0,
-            state: Vec::new(),
+            state: state.into_iter().map(str::to_owned).collect(),
             pinned: false,
             pending: false,
             step_list: None,
@@ -109,51 +189,20 @@ fn around(conversation: &Conversation) -> Vec<FrameView> {
     };
     let mut views = Vec::new();
     if !envelope.system.is_empty() {
-        let estimate = envelope.system.iter().map(|block| tokens::estimate(block.chars, 0)).sum();
-        views.push(frame(
-            "system",
-            format!("System prompt, {}", plural(envelope.system.len(), "block")),
-            envelope.system.len(),
-            estimate,
-        ));
+        let title = format!("System prompt, {}", plural(envelope.system.len(), "block"));
+        views.push(frame("system", title, &envelope.system, &view.system));
     }
     if let Some(tools) = envelope.tools.as_ref().filter(|tools| !tools.is_empty()) {
-        let estimate = tools.iter().filter(|tool| !tool.deferred).map(|tool| tokens::estimate(tool.chars, 0)).sum();
         let mut names: Vec<&str> = tools.iter().map(|tool| &*tool.name).take(4).collect();
         if tools.len() > names.len() {
             names.push("…");
         }
-        views.push(frame(
-            "tools",
-            format!("{}: {}", plural(tools.len(), "tool"), names.join(", ")),
-            tools.len(),
-            estimate,
-        ));
+        let title = format!("{}: {}", plural(tools.len(), "tool"), names.join(", "));
+        views.push(frame("tools", title, tools, &view.tools));
     }
     views
 }
 
 fn plural(count: usize, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
-}
-
-fn steps(conversation: &Conversation, path: &[&Message], turn: usize, frame: &Frame) -> Vec<StepView> {
-    let view = |(number, step): (usize, &frames::Step)| StepView {
-        id: format!("t{turn}/{number}"),
-        title: frames::step_title(path, step),
-        tokens: conversation.calibration.tokens(weight(path, step.start, step.end)),
-        messages: frames::parts(path, step.start, step.end).len(),
-        tools: frames::step_tools(path, step),
-    };
-    (1..).zip(&frame.steps).map(view).collect()
-}
-
-/// The estimate for what lies between two borders.
-pub(super) fn weight(path: &[&Message], start: Border, end: Border) -> f64 {
-    let parts = frames::parts(path, start, end);
-    parts
-        .into_iter()
-        .flat_map(|part| path[part.message].blocks.get(part.blocks).unwrap_or_default())
-        .map(tokens::of_block)
-        .sum()
 }

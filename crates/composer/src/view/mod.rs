@@ -2,7 +2,7 @@
 
 mod conversations;
 mod frames;
-mod show;
+pub(crate) mod show;
 mod timeline;
 
 pub use conversations::{ConversationView, Conversations};
@@ -14,9 +14,10 @@ use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::{Shared, lock};
 use crate::envelope::Whole;
+use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_store::StoreError;
 
-/// A question that could not be answered: what, why, and what to do.
+/// Something that could not be done or answered: what, why, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
@@ -26,8 +27,14 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
         Refusal { code, message: message.into(), hint: hint.into() }
+    }
+}
+
+impl From<ctx_core::edit::Refusal> for Refusal {
+    fn from(refusal: ctx_core::edit::Refusal) -> Refusal {
+        Refusal { code: refusal.code, message: refusal.message, hint: refusal.hint }
     }
 }
 
@@ -75,7 +82,7 @@ impl Composer {
         }
     }
 
-    fn conversation(&self, name: &str) -> Result<Shared, Refusal> {
+    pub(crate) fn conversation(&self, name: &str) -> Result<Shared, Refusal> {
         let id = self.resolve(name)?;
         let found = self.get(&id)?;
         found.ok_or_else(|| {
@@ -88,29 +95,14 @@ impl Composer {
     }
 
     /// A conversation whose bytes are wanted: what still waits to be written is waited for.
-    fn stored(&self, name: &str) -> Result<Shared, Refusal> {
+    pub(crate) fn stored(&self, name: &str) -> Result<Shared, Refusal> {
         let shared = self.conversation(name)?;
         self.settle(crate::PATIENCE);
         Ok(shared)
     }
-
-    /// Exactly the body that the provider would get if the newest request came again now.
-    pub fn compose(&self, name: &str) -> Result<Vec<u8>, Refusal> {
-        let shared = self.stored(name)?;
-        let conversation = lock(&shared);
-        let whole = rebuilt(self, &conversation)?;
-        match whole.exact {
-            true => Ok(whole.bytes),
-            false => Err(Refusal::new(
-                "credential",
-                "This request carries a credential in its body. Credentials are never stored, so its exact bytes cannot be shown.",
-                "`ctx show` shows the rest of it.",
-            )),
-        }
-    }
 }
 
-fn rebuilt(composer: &Composer, conversation: &Conversation) -> Result<Whole, Refusal> {
+pub(crate) fn rebuilt(composer: &Composer, conversation: &Conversation) -> Result<Whole, Refusal> {
     conversation.rebuild(&*composer.store)?.ok_or_else(|| {
         Refusal::new(
             "incomplete",
@@ -118,47 +110,4 @@ fn rebuilt(composer: &Composer, conversation: &Conversation) -> Result<Whole, Re
             "Its next request completes it; `ctx doctor` tells whether the store is damaged.",
         )
     })
-}
-
-/// The known names most like `name`, best first.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut scored: Vec<(usize, &str)> = known.map(|other| (distance(name, other), other)).collect();
-    scored.sort();
-    let worst = name.chars().count().max(3) / 2 + 1;
-    scored.into_iter().filter(|(distance, _)| *distance <= worst).take(3).map(|(_, other)| other).collect()
-}
-
-fn suggest(near: &[&str], otherwise: &str) -> String {
-    match near {
-        [] => otherwise.to_owned(),
-        near => format!("Did you mean {}? {otherwise}", near.join(", ")),
-    }
-}
-
-/// Letters to insert, delete or replace to get from one to the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let cost = before + usize::from(x != *y);
-            before = row[j + 1];
-            row[j + 1] = cost.min(before + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_names_are_offered() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(nearest("t13", ["t1", "t3", "t12", "system"].into_iter()), ["t1", "t12", "t3"]);
-        assert!(nearest("zzzzzz", ["t1", "system"].into_iter()).is_empty());
-    }
 }

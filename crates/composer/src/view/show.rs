@@ -1,21 +1,28 @@
-//! One frame, step, message or block, with its content.
+//! One frame, step, message or block, with its content as it is sent, and what was taken out of it.
 
-use super::frames::weight;
-use super::{Refusal, nearest, rebuilt, suggest};
+use super::{Refusal, rebuilt};
 use crate::Composer;
-use crate::address::Address;
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use ctx_core::frames::{self, Border, Frame, Part};
+use crate::edit::{Ground, Weights};
+use ctx_core::edit::address::Address;
+use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::edit::layout::{Group, layout};
+use ctx_core::edit::resolve::{Desk, Scope, Target, made_weight};
+use ctx_core::frames;
 use ctx_core::message::{Block, Kind, Message};
 use ctx_core::tokens;
 use ctx_store::{Blob, Hash};
 use ctx_wire::anthropic::dress::dress;
 use ctx_wire::anthropic::envelope::{self, Piece};
-use ctx_wire::anthropic::request;
+use ctx_wire::anthropic::{message, request};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+
+/// The exact bytes of messages of a path.
+pub type Texts = HashMap<usize, Vec<u8>>;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Shown {
@@ -36,6 +43,9 @@ pub struct MessageView {
     /// The step it belongs to; 0 before the model's first move.
     pub step: usize,
     pub pending: bool,
+    /// It is ours, not the client's.
+    #[serde(default)]
+    pub made: bool,
     pub blocks: Vec<BlockView>,
 }
 
@@ -48,59 +58,60 @@ pub struct BlockView {
     pub tool: Option<String>,
     pub tool_use_id: Option<String>,
     pub is_error: bool,
+    /// The commit that took it out: it is not sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<String>,
+    /// The commit that gave a tool result another content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<String>,
     /// The block as it stands in the request; absent where it is not valid JSON text.
     pub raw: Option<Box<RawValue>>,
 }
 
 impl Composer {
-    /// Shows what `id` names in a conversation.
-    pub fn show(&self, name: &str, id: &str) -> Result<Shown, Refusal> {
+    /// Shows what `id` names in a conversation, now or as of a commit.
+    pub fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<Shown, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        let path = conversation.path();
-        let turns = frames::frames(&path);
-        let unknown = || unknown(&conversation, &turns, id);
-        let address: Address = id.parse().map_err(|_| unknown())?;
-        match &address {
-            Address::System | Address::SystemBlock(_) | Address::Tools | Address::Tool(_) => {
-                self.around(&conversation, &address)?.ok_or_else(unknown)
-            }
-            Address::Turn(turn)
-            | Address::Steps { turn, .. }
-            | Address::Message { turn, .. }
-            | Address::Block { turn, .. } => {
-                let frame = turns.get(turn - 1).ok_or_else(unknown)?;
-                let (parts, start, end) = chosen(&path, frame, &address).ok_or_else(unknown)?;
-                let texts = self.texts(&conversation, parts.iter().map(|(_, part)| part.message))?;
-                let messages = parts
-                    .iter()
-                    .map(|(index, part)| message(&conversation, &path, frame, (*turn, *index), part, &texts))
-                    .collect();
-                let tokens = match address {
-                    Address::Message { .. } | Address::Block { .. } => {
-                        parts.iter().map(|(_, part)| part_weight(&path, part)).sum()
-                    }
-                    _ => weight(&path, start, end),
-                };
-                Ok(Shown {
-                    conversation: conversation.id.clone(),
-                    id: address.to_string(),
-                    kind: if matches!(address, Address::Turn(_)) { "turn" } else { "part" }.into(),
-                    title: frames::title(&path, frame),
-                    tokens: conversation.calibration.tokens(tokens),
-                    calibrated: conversation.calibration.is_calibrated(),
-                    messages,
-                })
-            }
+        let ground = Ground::of(&conversation, true);
+        let source = ground.source();
+        let view = ground.lay(crate::edit::at_point(&conversation, at.unwrap_or("HEAD"))?);
+        let weights = Weights::of(&conversation);
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let desk = conversation.desk(&view, &source, &weights, &scale, 0);
+        let targets = desk.named(&[id.to_owned()])?;
+        let [first, ..] = targets.as_slice() else {
+            return Err(Refusal::new("nothing-named", "It is not said what to show.", "Name a frame, such as `t3`."));
+        };
+        if matches!(first.scope, Scope::System | Scope::Tool) {
+            let address: Address = id.trim().parse().map_err(|_| {
+                Refusal::new("unknown-id", format!("`{id}` names several things."), "Show one at a time.")
+            })?;
+            return self.around(&conversation, &view, &address);
         }
+        let wanted: Vec<usize> = targets.iter().flat_map(|target| messages_of(&target.units)).collect();
+        let texts = self.texts(&conversation, wanted.into_iter())?;
+        let mut messages = Vec::new();
+        for target in &targets {
+            messages.extend(message_views(&conversation, &view, source.messages, target, &texts));
+        }
+        Ok(Shown {
+            conversation: conversation.id.clone(),
+            id: id.to_owned(),
+            kind: if first.scope == Scope::Frame { "turn" } else { "part" }.into(),
+            title: target_title(&conversation, &desk, first),
+            tokens: scale(targets.iter().map(|target| target.weight).sum()),
+            calibrated: conversation.calibration.is_calibrated(),
+            messages,
+        })
     }
 
-    /// The exact bytes of some messages of the path.
-    fn texts(
+    /// The exact bytes of some messages of the path, the pending reply included.
+    pub(crate) fn texts(
         &self,
         conversation: &Conversation,
         wanted: impl Iterator<Item = usize>,
-    ) -> Result<HashMap<usize, Vec<u8>>, Refusal> {
+    ) -> Result<Texts, Refusal> {
         let slots: Vec<_> = conversation.tree.path().map(|slot| slot.id).collect();
         let mut texts = HashMap::new();
         let mut asked = Vec::new();
@@ -120,120 +131,169 @@ impl Composer {
     }
 
     /// System blocks and tool definitions.
-    fn around(&self, conversation: &Conversation, address: &Address) -> Result<Option<Shown>, Refusal> {
+    fn around(&self, conversation: &Conversation, view: &View<'_>, address: &Address) -> Result<Shown, Refusal> {
         let bytes = rebuilt(self, conversation)?.bytes;
-        let Ok(request) = request::parse(&bytes) else { return Ok(None) };
-        let envelope = envelope::read(&bytes, &request);
-        let (kind, pieces): (&str, Vec<Piece>) = match address {
-            Address::System => ("system", envelope.system),
-            Address::SystemBlock(index) => ("system", envelope.system.into_iter().skip(*index).take(1).collect()),
-            Address::Tool(name) => {
-                ("tool", envelope.tools.unwrap_or_default().into_iter().filter(|tool| *tool.name == **name).collect())
-            }
-            _ => ("tool", envelope.tools.unwrap_or_default()),
+        let envelope = request::parse(&bytes).map(|request| envelope::read(&bytes, &request)).unwrap_or_default();
+        let is_system = matches!(address, Address::System | Address::SystemBlock(_));
+        let (kind, pieces, laid) = match is_system {
+            true => ("system", envelope.system, &view.system),
+            false => ("tool", envelope.tools.unwrap_or_default(), &view.tools),
         };
-        if pieces.is_empty() {
-            return Ok(None);
-        }
         // The model does not read a tool that is not loaded.
         let scale = |piece: &Piece| match piece.deferred {
             true => 0,
             false => conversation.calibration.tokens(tokens::estimate(piece.chars, 0)),
         };
-        let block = |(index, piece): (usize, &Piece)| {
-            let raw = raw(&bytes[piece.at.clone()]);
-            let index = if let Address::SystemBlock(chosen) = address { *chosen } else { index };
-            let id = if kind == "system" { format!("system#{index}") } else { format!("tools/{}", piece.name) };
-            let text = value(raw.as_deref()).and_then(|value| {
-                let field = if kind == "system" { &value["text"] } else { &value["description"] };
-                field.as_str().or(value.as_str()).map(str::to_owned)
-            });
-            BlockView {
-                id,
-                kind: kind.into(),
-                tokens: scale(piece),
-                text: text.unwrap_or_else(|| piece.label.to_string()),
-                tool: (kind == "tool").then(|| piece.name.to_string()),
-                tool_use_id: None,
-                is_error: false,
-                raw,
+        let mut blocks = Vec::new();
+        for (index, piece) in pieces.iter().enumerate() {
+            let wanted = match address {
+                Address::SystemBlock(at) => *at == index,
+                Address::Tool(name) => *piece.name == **name,
+                _ => true,
+            };
+            if !wanted {
+                continue;
             }
-        };
-        let blocks: Vec<BlockView> = pieces.iter().enumerate().map(block).collect();
+            let id = if is_system { format!("system#{index}") } else { format!("tools/{}", piece.name) };
+            let around = laid.get(index);
+            let block = |raw: Option<Box<RawValue>>, tokens: u64, covered: Option<String>, replaced: Option<String>| {
+                let text = value(raw.as_deref()).and_then(|value| {
+                    let field = if is_system { &value["text"] } else { &value["description"] };
+                    field.as_str().or(value.as_str()).map(str::to_owned)
+                });
+                BlockView {
+                    id: id.clone(),
+                    kind: kind.into(),
+                    tokens,
+                    text: text.unwrap_or_else(|| piece.label.to_string()),
+                    tool: (!is_system).then(|| piece.name.to_string()),
+                    tool_use_id: None,
+                    is_error: false,
+                    covered,
+                    replaced,
+                    raw,
+                }
+            };
+            let covered = around.and_then(|around| around.covered).map(|id| id.commit.to_string());
+            for made in around.iter().flat_map(|around| &around.by) {
+                let Some(content) = view.made(*made) else { continue };
+                let tokens = conversation.calibration.tokens(made_weight(content));
+                let commit = Some(made.effect.commit.to_string());
+                blocks.extend(
+                    content.blocks.iter().map(|text| block(raw(text.as_bytes()), tokens, None, commit.clone())),
+                );
+            }
+            let tokens = if covered.is_some() { 0 } else { scale(piece) };
+            blocks.push(block(raw(&bytes[piece.at.clone()]), tokens, covered, None));
+        }
         let tokens = blocks.iter().map(|block| block.tokens).sum();
-        let title = match kind {
-            "system" => "System prompt".to_owned(),
-            _ if blocks.len() == 1 => format!("Tool {}", pieces[0].name),
+        let title = match address {
+            Address::Tool(name) => format!("Tool {name}"),
+            _ if is_system => "System prompt".to_owned(),
             _ => "Tools".to_owned(),
         };
-        let messages =
-            vec![MessageView { id: address.to_string(), role: kind.into(), tokens, step: 0, pending: false, blocks }];
-        Ok(Some(Shown {
+        let id = address.to_string();
+        let view =
+            MessageView { id: id.clone(), role: kind.into(), tokens, step: 0, pending: false, made: false, blocks };
+        Ok(Shown {
             conversation: conversation.id.clone(),
-            id: address.to_string(),
+            id,
             kind: kind.into(),
             title,
             tokens,
             calibrated: conversation.calibration.is_calibrated(),
-            messages,
-        }))
+            messages: vec![view],
+        })
     }
 }
 
-type Chosen = (Vec<(usize, Part)>, Border, Border);
-
-/// The parts of a frame that an address names, each with its number in the frame.
-fn chosen(path: &[&Message], frame: &Frame, address: &Address) -> Option<Chosen> {
-    let all: Vec<(usize, Part)> = frames::parts(path, frame.start, frame.end).into_iter().enumerate().collect();
-    match address {
-        Address::Steps { from, to, .. } => {
-            let (start, end) = (frame.steps.get(from - 1)?.start, frame.steps.get(to - 1)?.end);
-            let inside = frames::parts(path, start, end);
-            let number = |part: &Part| {
-                all.iter().find(|(_, other)| other.message == part.message).map_or(0, |(index, _)| *index)
-            };
-            Some((inside.into_iter().map(|part| (number(&part), part)).collect(), start, end))
-        }
-        Address::Message { message, .. } => Some((vec![all.get(*message)?.clone()], frame.start, frame.end)),
-        Address::Block { message, block, .. } => {
-            let (index, part) = all.get(*message)?.clone();
-            let part = part.blocks.contains(block).then_some(Part { blocks: *block..block + 1, ..part })?;
-            Some((vec![(index, part)], frame.start, frame.end))
-        }
-        _ => Some((all, frame.start, frame.end)),
-    }
-}
-
-fn part_weight(path: &[&Message], part: &Part) -> f64 {
-    path[part.message].blocks.get(part.blocks.clone()).unwrap_or_default().iter().map(tokens::of_block).sum()
-}
-
-fn message(
-    conversation: &Conversation,
-    path: &[&Message],
-    frame: &Frame,
-    (turn, index): (usize, usize),
-    part: &Part,
-    texts: &HashMap<usize, Vec<u8>>,
-) -> MessageView {
-    let facts = path[part.message];
-    let id = format!("t{turn}#{index}");
-    let start = Border { message: part.message, block: part.blocks.start };
-    let text = texts.get(&part.message).map(Vec::as_slice).unwrap_or_default();
-    let blocks = part
-        .blocks
-        .clone()
-        .filter_map(|at| {
-            facts.blocks.get(at).map(|facts| block(conversation, &id, at, facts, text, tool_of(path, facts)))
+/// The messages of the path that some units lie in.
+pub fn messages_of(units: &[Laid]) -> impl Iterator<Item = usize> + use<> {
+    let mut messages: Vec<usize> = units
+        .iter()
+        .filter_map(|laid| match laid.unit {
+            Unit::Source { message, .. } => Some(message),
+            Unit::Made(_) => None,
         })
         .collect();
-    MessageView {
-        role: facts.role.name().into(),
-        tokens: conversation.calibration.tokens(part_weight(path, part)),
-        step: frame.steps.iter().filter(|step| step.start <= start).count(),
-        pending: part.message >= conversation.tree.current().len(),
-        blocks,
-        id,
+    messages.dedup();
+    messages.into_iter()
+}
+
+/// The messages of what was named, what was taken out of them included.
+pub fn message_views(
+    conversation: &Conversation,
+    view: &View<'_>,
+    path: &[&Message],
+    target: &Target,
+    texts: &Texts,
+) -> Vec<MessageView> {
+    let Some(frame) = target.frame.and_then(|at| view.frames.get(at)) else { return Vec::new() };
+    let layout = layout(view, frame, path);
+    let mut views: Vec<MessageView> = Vec::new();
+    for group in &layout.groups {
+        let units: Vec<&Laid> =
+            layout.units[group.units.clone()].iter().filter(|laid| target.units.contains(laid)).collect();
+        // Of ours, what was replaced again is of no interest.
+        if units.is_empty() || (group.made.is_some() && units.iter().all(|laid| laid.covered.is_some())) {
+            continue;
+        }
+        let id = format!("{}#{}", frame.id, group.number);
+        let blocks: Vec<BlockView> =
+            units.iter().flat_map(|laid| block_views(conversation, view, path, &id, laid, texts)).collect();
+        let tokens = blocks.iter().filter(|block| block.covered.is_none()).map(|block| block.tokens).sum();
+        views.push(MessageView {
+            role: group.role.name().into(),
+            tokens,
+            step: group.step,
+            pending: is_pending(conversation, group),
+            made: group.made.is_some(),
+            blocks,
+            id,
+        });
+    }
+    views
+}
+
+fn is_pending(conversation: &Conversation, group: &Group) -> bool {
+    group.source.is_some_and(|message| message >= conversation.tree.current().len())
+}
+
+fn block_views(
+    conversation: &Conversation,
+    view: &View<'_>,
+    path: &[&Message],
+    id: &str,
+    laid: &Laid,
+    texts: &Texts,
+) -> Vec<BlockView> {
+    let scale = |weight: f64| conversation.calibration.tokens(weight);
+    let covered = laid.covered.map(|id| id.commit.to_string());
+    match laid.unit {
+        Unit::Source { message, block } => {
+            let Some(facts) = block.and_then(|at| path[message].blocks.get(at)) else { return Vec::new() };
+            let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
+            let mut shown = block_view(id, block.unwrap_or(0), facts, text, tool_of(path, facts));
+            shown.tokens = scale(tokens::of_block(facts));
+            if let Some(content) = view.new_result(laid) {
+                shown.text = content.to_owned();
+                shown.tokens = scale(tokens::estimate(content.chars().count() as u32, 0));
+                shown.replaced = laid.result.map(|(id, _)| id.commit.to_string());
+            }
+            vec![BlockView { covered, ..shown }]
+        }
+        Unit::Made(made) => {
+            let Some(content) = view.made(made) else { return Vec::new() };
+            let message = format!("{{\"role\":\"user\",\"content\":[{}]}}", content.blocks.join(","));
+            let facts = message::read(message.as_bytes()).facts;
+            let views = facts.blocks.iter().enumerate().map(|(at, facts)| BlockView {
+                tokens: scale(tokens::of_block(facts)),
+                covered: covered.clone(),
+                kind: if facts.kind == Kind::Reminder { Kind::Text } else { facts.kind }.name().into(),
+                ..block_view(id, at, facts, message.as_bytes(), facts.tool.as_deref())
+            });
+            views.collect()
+        }
     }
 }
 
@@ -246,20 +306,13 @@ fn tool_of<'a>(path: &[&'a Message], block: &'a Block) -> Option<&'a str> {
     }
 }
 
-fn block(
-    conversation: &Conversation,
-    message: &str,
-    at: usize,
-    facts: &Block,
-    text: &[u8],
-    tool: Option<&str>,
-) -> BlockView {
+fn block_view(message: &str, at: usize, facts: &Block, text: &[u8], tool: Option<&str>) -> BlockView {
     let raw = raw(at_of(text, facts));
     let value = value(raw.as_deref());
     BlockView {
         id: format!("{message}.{at}"),
         kind: facts.kind.name().into(),
-        tokens: conversation.calibration.tokens(tokens::of_block(facts)),
+        tokens: 0,
         text: match &value {
             Some(value) => readable(facts.kind, value),
             None if text.is_empty() => "(this part is not stored)".to_owned(),
@@ -269,6 +322,8 @@ fn block(
         tool: tool.map(str::to_owned),
         tool_use_id: facts.tool_use_id.as_deref().map(str::to_owned),
         is_error: value.is_some_and(|value| value["is_error"] == true),
+        covered: None,
+        replaced: None,
         raw,
     }
 }
@@ -278,23 +333,31 @@ fn at_of<'a>(text: &'a [u8], facts: &Block) -> &'a [u8] {
     text.get(facts.at.start as usize..facts.at.end as usize).unwrap_or_default()
 }
 
+/// A block as JSON; a plain text as a block.
+pub fn block_value(text: &[u8], facts: &Block) -> Option<Value> {
+    match serde_json::from_slice(at_of(text, facts)).ok()? {
+        Value::String(text) => Some(serde_json::json!({ "type": "text", "text": text })),
+        value => Some(value),
+    }
+}
+
 fn raw(bytes: &[u8]) -> Option<Box<RawValue>> {
     RawValue::from_string(std::str::from_utf8(bytes).ok()?.to_owned()).ok()
 }
 
-fn value(raw: Option<&RawValue>) -> Option<serde_json::Value> {
+fn value(raw: Option<&RawValue>) -> Option<Value> {
     serde_json::from_str(raw?.get()).ok()
 }
 
 /// What a person wants to read of a block.
-fn readable(kind: Kind, value: &serde_json::Value) -> String {
-    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+fn readable(kind: Kind, value: &Value) -> String {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
     match kind {
         Kind::Text | Kind::Reminder => text(value).or_else(|| text(&value["text"])),
         Kind::Thinking => text(&value["thinking"]),
         Kind::ToolUse => Some(value["input"].to_string()),
         Kind::ToolResult => match &value["content"] {
-            serde_json::Value::Array(parts) => Some(
+            Value::Array(parts) => Some(
                 parts
                     .iter()
                     .map(|part| {
@@ -310,19 +373,112 @@ fn readable(kind: Kind, value: &serde_json::Value) -> String {
     .unwrap_or_default()
 }
 
-fn unknown(conversation: &Conversation, turns: &[Frame], id: &str) -> Refusal {
-    let mut known: Vec<String> = (1..=turns.len()).map(|turn| format!("t{turn}")).collect();
-    known.extend(["system".to_owned(), "tools".to_owned()]);
-    known.extend(conversation.envelope.tools.iter().flatten().map(|tool| format!("tools/{}", tool.name)));
-    if let Some((turn, _)) = id.strip_prefix('t').and_then(|rest| rest.split_once('/'))
-        && let Some(frame) = turn.parse::<usize>().ok().and_then(|turn| turns.get(turn.checked_sub(1)?))
-    {
-        known.extend((1..=frame.steps.len()).map(|step| format!("t{turn}/{step}")));
+/// A block for a person, or an agent, to read in a file.
+pub fn markdown(block: &BlockView) -> String {
+    let fence = |text: &str| {
+        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+        "`".repeat(longest.max(2) + 1)
+    };
+    match block.kind.as_str() {
+        "tool_use" => {
+            let marks = fence(&block.text);
+            format!("\n### Call: {}\n\n{marks}json\n{}\n{marks}\n", block.tool.as_deref().unwrap_or("tool"), block.text)
+        }
+        "tool_result" => {
+            let marks = fence(&block.text);
+            let failed = if block.is_error { " (error)" } else { "" };
+            format!(
+                "\n### Result: {}{failed}\n\n{marks}\n{}\n{marks}\n",
+                block.tool.as_deref().unwrap_or("tool"),
+                block.text
+            )
+        }
+        "thinking" if block.text.is_empty() => String::new(),
+        "thinking" => format!("\n> {}\n", block.text.replace('\n', "\n> ")),
+        "text" | "reminder" => format!("\n{}\n", block.text),
+        other => format!("\n[{other}]\n"),
     }
-    let near = nearest(id, known.iter().map(String::as_str));
-    Refusal::new(
-        "unknown-id",
-        format!("Nothing is called `{id}` in conversation {}.", conversation.id),
-        suggest(&near, "`ctx list --steps` shows frames and steps, `ctx show` of one its messages and blocks."),
-    )
+}
+
+/// The title of what was named.
+pub fn target_title(conversation: &Conversation, desk: &Desk<'_>, target: &Target) -> String {
+    let Some(frame) = target.frame.and_then(|at| desk.view.frames.get(at)) else { return target.name.clone() };
+    let frame_title = frame_title(desk.view, desk.source.messages, frame);
+    let _ = conversation;
+    match target.scope {
+        Scope::Frame => frame_title,
+        _ => {
+            let call = target.sent_blocks().find_map(|(message, block)| {
+                let facts = desk.source.messages[message].blocks.get(block)?;
+                let tool = facts.tool.as_deref()?;
+                Some(facts.label.as_deref().map_or_else(|| tool.to_owned(), |label| format!("{tool} {label}")))
+            });
+            call.unwrap_or_else(|| format!("{} of {frame_title}", target.name))
+        }
+    }
+}
+
+/// The title of a frame: the one it was given, or the words that open it.
+pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &ctx_core::edit::fold::Frame) -> String {
+    if let Some(title) = &frame.title {
+        return title.clone();
+    }
+    let units = view.units(frame, path);
+    let mut first_words = None;
+    for laid in &units {
+        match laid.unit {
+            Unit::Source { message, block: Some(_) } => {
+                if let Some(title) = path[message].title.as_deref().filter(|_| path[message].speaks.is_some()) {
+                    return title.to_owned();
+                }
+                first_words = first_words.or(path[message].title.as_deref().map(str::to_owned));
+            }
+            Unit::Made(made) if first_words.is_none() => {
+                let text = view.made(made).and_then(|made| serde_json::from_str::<Value>(made.blocks.first()?).ok());
+                first_words = text.and_then(|value| Some(ctx_wire::anthropic::words::line(value["text"].as_str()?)));
+            }
+            _ => {}
+        }
+    }
+    first_words.unwrap_or_else(|| "(no words)".to_owned())
+}
+
+/// The title of a frame by its id.
+pub fn title(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, id: &str) -> Option<String> {
+    match id {
+        "system" => Some("System prompt".to_owned()),
+        "tools" => Some("Tools".to_owned()),
+        _ => {
+            let _ = conversation;
+            let frame = view.frames.iter().find(|frame| frame.id.to_string() == id)?;
+            Some(frame_title(view, &ground.messages, frame))
+        }
+    }
+}
+
+/// All that is sent of a frame, as text.
+pub fn plain(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, id: &str, texts: &Texts) -> String {
+    let Some(at) = view.frames.iter().position(|frame| frame.id.to_string() == id) else { return String::new() };
+    let units = view.units(&view.frames[at], &ground.messages);
+    let target =
+        Target { name: id.to_owned(), scope: Scope::Frame, frame: Some(at), units, covers: Vec::new(), weight: 0.0 };
+    let mut out = String::new();
+    for message in message_views(conversation, view, &ground.messages, &target, texts) {
+        let blocks: Vec<&BlockView> = message.blocks.iter().filter(|block| block.covered.is_none()).collect();
+        if !blocks.is_empty() {
+            out.push_str(&format!("## {}\n", message.role));
+            blocks.into_iter().for_each(|block| out.push_str(&markdown(block)));
+        }
+    }
+    out
+}
+
+/// The title of a step: what the model did, or the first of what it said.
+pub fn step_title(path: &[&Message], messages: &[usize]) -> String {
+    let Some((&first, &last)) = messages.first().zip(messages.last()) else { return "(no text)".to_owned() };
+    let step = frames::Step {
+        start: frames::Border { message: first, block: 0 },
+        end: frames::Border { message: last + 1, block: 0 },
+    };
+    frames::step_title(path, &step)
 }

@@ -3,6 +3,7 @@
 use super::Refusal;
 use crate::Composer;
 use crate::log::{self, Answered, Arrived, Opened};
+use ctx_core::edit::Commit;
 use ctx_store::Record;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -49,8 +50,17 @@ pub fn event(record: &Record) -> Option<Value> {
         }
         log::ANSWERED => {
             let answered: Answered = serde_json::from_slice(&record.body).ok()?;
-            json!({"kind": "answer", "request": answered.request, "status": answered.status, "ending": answered.ending, "stop_reason": answered.stop_reason, "usage": answered.usage, "error": answered.error, "applied_edits": answered.applied_edits, "transformations": answered.transformations, "cache_miss_reason": answered.cache_miss_reason, "first_byte_ms": answered.first_byte_ms, "total_ms": answered.total_ms, "undecodable": answered.undecodable})
+            json!({"kind": "answer", "request": answered.request, "status": answered.status, "ending": answered.ending, "stop_reason": answered.stop_reason, "usage": answered.usage, "error": answered.error, "applied_edits": answered.applied_edits, "transformations": answered.transformations, "repairs": answered.repairs, "cache_miss_reason": answered.cache_miss_reason, "first_byte_ms": answered.first_byte_ms, "total_ms": answered.total_ms, "undecodable": answered.undecodable})
         }
+        log::COMMIT => {
+            let commit: Commit = serde_json::from_slice(&record.body).ok()?;
+            let mut event = serde_json::to_value(crate::edit::shown(&commit)).ok()?;
+            event["change"] = event["kind"].take();
+            event["kind"] = "commit".into();
+            event
+        }
+        log::LINE => json!({"kind": "line", "line": serde_json::from_slice::<Value>(&record.body).ok()?}),
+        log::RECOVERY => json!({"kind": "recovery"}),
         _ => return None,
     };
     event["seq"] = record.seq.into();

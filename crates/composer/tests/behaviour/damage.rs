@@ -51,9 +51,9 @@ fn tamper(folder: &Path, sql: &str) -> usize {
 fn heals(folder: &Path, id: &str, mut session: Session, what: &str) {
     let before = house(folder);
     assert_eq!(before.ids(), [id], "{what}: still listed");
-    before.composer.frames(id, true).unwrap_or_else(|refusal| panic!("{what}: {refusal}"));
+    before.composer.frames(id, true, None).unwrap_or_else(|refusal| panic!("{what}: {refusal}"));
     let timeline = before.composer.timeline(id, usize::MAX).expect("a timeline");
-    let composed = before.composer.compose(id);
+    let composed = before.composer.compose(id, None);
     assert!(composed.is_ok() || composed.is_err_and(|refusal| refusal.code == "incomplete"), "{what}");
     if what.starts_with("record") {
         assert!(timeline.skipped > 0, "{what}: skipped ones are counted");

@@ -26,11 +26,11 @@ fn eventful(seed: u64) -> Session {
 }
 
 fn frames(house: &House, id: &str) -> Vec<FrameView> {
-    house.composer.frames(id, true).expect("frames").frames
+    house.composer.frames(id, true, None).expect("frames").frames
 }
 
 fn show(house: &House, id: &str, part: &str) -> Shown {
-    house.composer.show(id, part).unwrap_or_else(|refusal| panic!("{part}: {refusal} {}", refusal.hint))
+    house.composer.show(id, part, None).unwrap_or_else(|refusal| panic!("{part}: {refusal} {}", refusal.hint))
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn steps_are_the_models_moves_with_their_results() {
     assert_eq!(steps(2), [step("t1/1", "Read /src/parser.rs (+1)", 2, &["Read", "Bash"])]);
     assert_eq!(steps(3), [step("t2/1", "Edit /src/parser.rs", 2, &["Edit"]), step("t2/2", "It is fixed.", 1, &[])]);
     assert!(steps(4).is_empty());
-    let without = house.composer.frames(&id, false).expect("frames");
+    let without = house.composer.frames(&id, false, None).expect("frames");
     assert!(without.frames.iter().all(|frame| frame.step_list.is_none()));
 }
 
@@ -252,12 +252,12 @@ fn what_nothing_is_called_is_refused_with_the_nearest_names() {
     let house = House::new();
     let id = house.send(&eventful(8)).conversation;
     for part in ["t9", "t1/7", "t1/1..7", "t1#9", "t1#0.9", "t2#0.0", "tools/Nothing", "nonsense", "t0"] {
-        let refusal = house.composer.show(&id, part).expect_err(part);
+        let refusal = house.composer.show(&id, part, None).expect_err(part);
         assert_eq!((refusal.code, refusal.hint.is_empty()), ("unknown-id", false), "{part}");
     }
-    assert!(house.composer.show(&id, "tools/Bsh").expect_err("no").hint.contains("tools/Bash"));
-    assert_eq!(house.composer.show("nobody", "t1").expect_err("no").code, "unknown-conversation");
-    assert_eq!(House::new().composer.frames("active", false).expect_err("no").code, "no-conversation");
+    assert!(house.composer.show(&id, "tools/Bsh", None).expect_err("no").hint.contains("tools/Bash"));
+    assert_eq!(house.composer.show("nobody", "t1", None).expect_err("no").code, "unknown-conversation");
+    assert_eq!(House::new().composer.frames("active", false, None).expect_err("no").code, "no-conversation");
 }
 
 #[test]
@@ -278,14 +278,14 @@ fn tokens_sum_up_and_are_calibrated_by_the_provider() {
     let mut session = eventful(11);
     let ticket = house.send(&session);
     let id = ticket.conversation.clone();
-    let before = house.composer.frames(&id, true).expect("frames");
+    let before = house.composer.frames(&id, true, None).expect("frames");
     assert!(!before.calibrated, "nobody has confirmed the figures");
     assert_eq!(before.tokens, before.frames.iter().map(|frame| frame.tokens).sum::<u64>());
     let estimate = before.tokens;
 
     let reported = estimate * 5 / 4;
     house.answer(&ticket, answers::text("The docs are written.", reported));
-    let after = house.composer.frames(&id, true).expect("frames");
+    let after = house.composer.frames(&id, true, None).expect("frames");
     assert!(after.calibrated);
     let pending = show(&house, &id, "t3#1").tokens;
     assert!(
@@ -319,7 +319,7 @@ fn tokens_sum_up_and_are_calibrated_by_the_provider() {
     session.assistant("The docs are written.").user("good");
     house.send(&session);
     let house = house.restart();
-    let next = house.composer.frames(&id, false).expect("frames");
+    let next = house.composer.frames(&id, false, None).expect("frames");
     assert!(next.calibrated && next.tokens > after.tokens);
 }
 
@@ -332,7 +332,7 @@ fn figures_of_failed_answers_and_of_side_requests_calibrate_nothing() {
     let side = crate::support::sides::all(&session, false).remove(2);
     let aside = house.send_value(&side.headers, &side.body);
     house.answer(&aside, answers::text("maybe", 9000));
-    let frames = house.composer.frames(&ticket.conversation, false).expect("frames");
+    let frames = house.composer.frames(&ticket.conversation, false, None).expect("frames");
     assert!(!frames.calibrated && frames.frames.iter().all(|frame| !frame.pending));
 }
 

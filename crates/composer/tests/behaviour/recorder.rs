@@ -47,7 +47,7 @@ impl<'a> Exchange<'a> {
     }
 
     fn pass(&self, recorder: &Recorder) {
-        let (mut request, mut response) = recorder.exchange(hints(&self.session.headers()), self.encoding);
+        let (mut request, mut response) = recorder.exchange(hints(&self.session.headers()), self.encoding, false);
         pieces(self.body, self.sizes).iter().for_each(|piece| request.chunk(piece));
         request.end(true);
         response.head(200, Some("text/event-stream; charset=utf-8"), self.answer_encoding);
@@ -87,7 +87,7 @@ fn an_exchange_that_passes_is_known_and_stored() {
     assert_eq!((events[2]["status"].as_u64(), events[2]["ending"].as_str()), (Some(200), Some("complete")));
     assert_eq!(events[2]["usage"]["cache_read"], 3997);
     assert!(events[2]["first_byte_ms"].is_u64());
-    let frames = house.composer.frames(&id, false).expect("frames");
+    let frames = house.composer.frames(&id, false, None).expect("frames");
     assert!(frames.frames[2].pending && frames.calibrated);
     let load = recorder.load();
     assert_eq!((load.queued, load.queued_bytes, load.dropped, load.unreadable), (0, 0, 0, 0));
@@ -110,7 +110,7 @@ proptest! {
         let id = house.ids().remove(0);
         prop_assert!(house.compose(&id) == session.body());
         prop_assert!(house.last(&id).is("next", [2, 2, 0]));
-        let shown = house.composer.show(&id, "t2#1").expect("the reply");
+        let shown = house.composer.show(&id, "t2#1", None).expect("the reply");
         prop_assert_eq!(&shown.messages[0].blocks[0].text, "größer 名前 😀");
     }
 }
@@ -140,7 +140,7 @@ fn compressed_requests_and_answers_are_understood() {
         recorder.settle(LONG);
         let id = house.ids().remove(0);
         assert_eq!(house.compose(&id), body, "{encoding}");
-        let frames = house.composer.frames(&id, false).expect("frames");
+        let frames = house.composer.frames(&id, false, None).expect("frames");
         assert!(frames.frames[2].pending && frames.calibrated, "{encoding}");
     }
 }
@@ -185,7 +185,7 @@ fn a_body_that_does_not_end_is_let_go() {
     let recorder = start(&house);
     let session = Session::new(5).lean();
     let large = Bytes::from(vec![0; 40 * 1024 * 1024]);
-    let (mut request, _response) = recorder.exchange(hints(&session.headers()), None);
+    let (mut request, _response) = recorder.exchange(hints(&session.headers()), None, false);
     for _ in 0..6 {
         request.chunk(&large);
     }
@@ -213,7 +213,7 @@ fn when_nobody_looks_copies_are_dropped_and_counted_and_nobody_waits() {
     // References to one piece of memory: what waits is counted as if each were its own.
     let large = Bytes::from(vec![0; 40 * 1024 * 1024]);
     for _ in 0..9 {
-        let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None);
+        let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None, false);
         request.chunk(&large);
         request.end(true);
         response.head(200, None, None);
@@ -243,7 +243,7 @@ fn an_answer_of_which_a_piece_was_dropped_is_not_taken_for_the_reply() {
     session.user("first");
     store.close();
     let body = session.body();
-    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None);
+    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None, false);
     request.chunk(&Bytes::from(body));
     request.end(true);
     response.head(200, Some("text/event-stream"), None);
@@ -255,7 +255,7 @@ fn an_answer_of_which_a_piece_was_dropped_is_not_taken_for_the_reply() {
     store.open();
     recorder.settle(LONG);
     let id = house.ids().remove(0);
-    assert!(house.composer.frames(&id, false).expect("frames").frames.iter().all(|frame| !frame.pending));
+    assert!(house.composer.frames(&id, false, None).expect("frames").frames.iter().all(|frame| !frame.pending));
     let events = house.events(&id);
     assert!(events[2]["undecodable"].is_string(), "{}", events[2]);
 }
@@ -266,7 +266,7 @@ fn an_answer_may_come_before_the_request_has_ended() {
     let recorder = start(&house);
     let mut session = Session::new(7).lean();
     session.user("first");
-    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None);
+    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None, false);
     response.head(413, Some("application/json"), None);
     response
         .chunk(&Bytes::from_static(br#"{"type":"error","error":{"type":"request_too_large","message":"too much"}}"#));
@@ -288,13 +288,13 @@ fn halves_that_are_merely_dropped_have_ended() {
     let recorder = start(&house);
     let mut session = Session::new(8).lean();
     session.user("first");
-    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None);
+    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None, false);
     request.chunk(&Bytes::from(session.body()));
     request.end(true);
     response.head(200, Some("text/event-stream"), None);
     drop((request, response));
     // A request that never ended is not looked at, and its answer belongs to nothing.
-    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None);
+    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None, false);
     request.chunk(&Bytes::from(session.body()));
     drop(request);
     response.end(None);
@@ -337,9 +337,9 @@ fn readers_and_the_recorder_do_not_lock_each_other_out() {
                 let mut looks = 0u64;
                 while !done.load(std::sync::atomic::Ordering::Relaxed) {
                     for id in house.ids() {
-                        let _ = house.composer.frames(&id, true);
-                        let _ = house.composer.show(&id, "t1");
-                        let _ = house.composer.compose(&id);
+                        let _ = house.composer.frames(&id, true, None);
+                        let _ = house.composer.show(&id, "t1", None);
+                        let _ = house.composer.compose(&id, None);
                         let _ = house.composer.timeline("active", 5);
                         looks += 1;
                     }

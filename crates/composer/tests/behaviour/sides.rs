@@ -130,14 +130,14 @@ fn a_title_asked_for_later_or_twice_is_never_shown() {
         assert!(!title.turn, "{:?}", house.last(&id));
         house.reply(&title, "Parser fix");
         assert_eq!(house.titles(&id), ["fix the parser"]);
-        let frames = house.composer.frames(&id, false).expect("frames");
+        let frames = house.composer.frames(&id, false, None).expect("frames");
         assert!(frames.frames.iter().all(|frame| !frame.pending), "the title's answer is not the pending reply");
         assert!(!frames.calibrated, "the title's figures are not the conversation's");
         assert_eq!(house.compose(&id), first.to_string().into_bytes());
     }
     // The answer to the turn came while titles were asked for.
     house.answer(&turn, answers::text("Fixed.", 150));
-    let frames = house.composer.frames(&id, false).expect("frames");
+    let frames = house.composer.frames(&id, false, None).expect("frames");
     assert!(frames.frames.iter().any(|frame| frame.pending) && frames.calibrated);
     house.send_value(&other_headers(), &other_client(&["fix the parser", "Fixed.", "and the tests"], true));
     assert!(house.last(&id).is("next", [1, 2, 0]), "{:?}", house.last(&id));

@@ -64,7 +64,7 @@ impl House {
         body.chunks(8000).for_each(|chunk| {
             arriving.push(chunk);
         });
-        self.composer.observe(Seen { hints, pieces: arriving.finish(), at: self.now() })
+        self.composer.observe(Seen { hints, pieces: arriving.finish(), at: self.now(), counting: false, held: false })
     }
 
     /// A request that must be understood.
@@ -97,7 +97,7 @@ impl House {
     }
 
     pub fn compose(&self, conversation: &str) -> Vec<u8> {
-        self.composer.compose(conversation).expect("composes")
+        self.composer.compose(conversation, None).expect("composes")
     }
 
     pub fn events(&self, conversation: &str) -> Vec<Value> {
@@ -125,7 +125,7 @@ impl House {
 
     /// `(id, title)` of the turns.
     pub fn turns(&self, conversation: &str) -> Vec<(String, String)> {
-        let frames = self.composer.frames(conversation, false).expect("frames").frames;
+        let frames = self.composer.frames(conversation, false, None).expect("frames").frames;
         frames.into_iter().filter(|frame| frame.kind == "turn").map(|frame| (frame.id, frame.title)).collect()
     }
 

@@ -65,15 +65,15 @@ pub async fn frames(
     query: Result<Query<FramesQuery>, QueryRejection>,
 ) -> Answer<Frames> {
     let Query(query) = query.map_err(|why| bad_request(why.body_text()))?;
-    api.ask(move |composer| composer.frames(&name, query.steps)).await.map(Json)
+    api.ask(move |composer| composer.frames(&name, query.steps, None)).await.map(Json)
 }
 
 pub async fn show(State(api): State<Api>, Path((name, id)): Path<(String, String)>) -> Answer<Shown> {
-    api.ask(move |composer| composer.show(&name, &id)).await.map(Json)
+    api.ask(move |composer| composer.show(&name, &id, None)).await.map(Json)
 }
 
 pub async fn compose(State(api): State<Api>, Path(name): Path<String>) -> Result<impl IntoResponse, ControlError> {
-    let bytes = api.ask(move |composer| composer.compose(&name)).await?;
+    let bytes = api.ask(move |composer| composer.compose(&name, None)).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], bytes))
 }
 

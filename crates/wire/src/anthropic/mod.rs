@@ -7,6 +7,7 @@ pub mod envelope;
 pub mod identify;
 mod image;
 pub mod message;
+pub mod recover;
 pub mod request;
 pub mod tap;
 pub mod words;

@@ -1,0 +1,25 @@
+//! Editing: operations become commits, and requests are composed.
+//!
+//! [`apply`] takes a wish to a durable commit, [`past`] goes back and forth in the history, [`ground`] lays the
+//! active effects over a conversation, and [`sent`] turns that into what is sent. The rules of editing are in
+//! `ctx_core::edit`, those of the provider in `ctx_wire::anthropic::compose`.
+
+mod apply;
+mod compare;
+mod ground;
+mod heal;
+mod import;
+mod offload;
+mod past;
+mod sent;
+
+pub use apply::{Applied, Preview, RepairView, Wish};
+pub(crate) use compare::at_point;
+pub use compare::{Diff, FrameDiff};
+pub use ground::Chain;
+pub(crate) use ground::{Ground, Weights};
+pub use offload::Folder;
+pub use past::shown;
+pub use past::{Action, BranchView, CommitView, HistoryView, TagView, Way};
+pub(crate) use sent::{AtHand, digest};
+pub use sent::{Explained, Outgoing, Part, Sent};

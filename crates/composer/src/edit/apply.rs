@@ -1,0 +1,288 @@
+//! From a wish to a durable commit.
+
+use super::compare::{Overview, overview};
+use super::{Ground, Weights};
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::{Composer, EDITED, Refusal, card, log, now, record};
+use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::history::Change;
+use ctx_core::edit::{Commit, CommitId, History, Operation};
+use ctx_store::{NewRecord, Note, Step};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::MutexGuard;
+
+/// Operations that somebody wants as one commit.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wish {
+    pub operations: Vec<Operation>,
+    pub author: String,
+    #[serde(default)]
+    pub note: Option<String>,
+    /// The head that the wish was made against; another one is refused. `none`: no commit yet.
+    #[serde(default)]
+    pub expect: Option<String>,
+    /// Tell what it would do, and do nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What was done, or would be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Applied {
+    pub conversation: String,
+    /// `None` when nothing was done.
+    pub commit: Option<String>,
+    pub branch: String,
+    /// The frames that changed.
+    pub frames: Vec<String>,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+    pub summary: String,
+    pub preview: Preview,
+    #[serde(default)]
+    pub problem: Option<String>,
+    /// Files that were written.
+    #[serde(default)]
+    pub files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Preview {
+    /// The first frame that differs from what was sent last.
+    pub first_change: Option<String>,
+    /// What the provider must read again once.
+    pub tokens_reread: u64,
+    pub thinking_dropped: usize,
+    pub repairs: Vec<RepairView>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairView {
+    pub rule: String,
+    pub what: String,
+}
+
+impl Composer {
+    /// Makes operations, all or none.
+    pub fn apply(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
+        let _one_at_a_time = lock(&self.editing);
+        // Only an import looks at two conversations at once.
+        let imports = wish.operations.iter().any(|operation| matches!(operation, Operation::Import { .. }));
+        let alone = imports.then(|| lock(&self.observing));
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        expected(&conversation, wish.expect.as_deref())?;
+        if wish.operations.is_empty() {
+            return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
+        }
+        let at = now();
+        let id = self.commit_id(&conversation, at);
+        let (effects, files) = self.resolve_all(&conversation, id, &wish)?;
+        let mut applied = self.outcome(&conversation, id, &effects)?;
+        applied.summary = summary(&wish.operations, &applied);
+        applied.files = files;
+        if wish.dry_run {
+            return Ok(applied);
+        }
+        let commit = Commit {
+            id,
+            parent: conversation.history.head(),
+            at,
+            author: wish.author,
+            note: wish.note,
+            change: Change::Edit { operations: wish.operations, effects },
+            summary: applied.summary.clone(),
+            tokens_before: applied.tokens_before,
+            tokens_after: applied.tokens_after,
+        };
+        drop(alone);
+        self.commit(conversation, commit)?;
+        applied.commit = Some(id.to_string());
+        Ok(applied)
+    }
+
+    /// What the operations come down to, each on top of those before it.
+    fn resolve_all(
+        &self,
+        conversation: &Conversation,
+        id: CommitId,
+        wish: &Wish,
+    ) -> Result<(Vec<Effect>, Vec<PathBuf>), Refusal> {
+        let ground = Ground::of(conversation, true);
+        let source = ground.source();
+        let weights = Weights::of(conversation);
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let mut effects: Vec<Effect> = Vec::new();
+        let mut files = Vec::new();
+        for (number, operation) in (1..).zip(&wish.operations) {
+            let resolved = {
+                let view = ground.lay(on_top(conversation, id, &effects));
+                let added = effects.iter().filter_map(|effect| match effect {
+                    Effect::Insert { number, .. } => Some(*number),
+                    _ => None,
+                });
+                let desk = conversation.desk(&view, &source, &weights, &scale, added.max().unwrap_or(0));
+                match operation {
+                    Operation::Offload { ids, select, summary } => {
+                        let targets = desk.targets(ids, select)?;
+                        self.offload(conversation, &desk, &targets, summary.as_deref(), wish.dry_run, &mut files)
+                    }
+                    Operation::Import { from, ids, to } => self.import(&conversation.id, &desk, from, ids, to),
+                    other => desk.effects(other).map_err(Refusal::from),
+                }
+            };
+            effects.extend(resolved.map_err(|refusal| within(refusal, number, wish.operations.len(), operation))?);
+        }
+        Ok((effects, files))
+    }
+
+    /// What a commit of these effects would change.
+    pub(super) fn outcome(
+        &self,
+        conversation: &Conversation,
+        id: CommitId,
+        effects: &[Effect],
+    ) -> Result<Applied, Refusal> {
+        let before = conversation.effects(conversation.history.head());
+        let after = on_top(conversation, id, effects);
+        self.difference(conversation, before, after)
+    }
+
+    /// What going from one set of effects to another changes.
+    pub(super) fn difference(
+        &self,
+        conversation: &Conversation,
+        before: Vec<(EffectId, &Effect)>,
+        after: Vec<(EffectId, &Effect)>,
+    ) -> Result<Applied, Refusal> {
+        let ground = Ground::of(conversation, true);
+        let old = overview(conversation, &ground, &ground.lay(before.clone()));
+        let new = overview(conversation, &ground, &ground.lay(after.clone()));
+        let mut preview = Overview::preview(conversation, &old, &new);
+        let repaired =
+            |effects| -> Result<_, Refusal> { Ok(self.explain_effects(conversation, effects)?.unwrap_or_default()) };
+        let (was, is) = (repaired(before)?, repaired(after)?);
+        preview.thinking_dropped = is.thinking_dropped.saturating_sub(was.thinking_dropped);
+        preview.repairs = is.repairs.into_iter().filter(|repair| !was.repairs.contains(repair)).collect();
+        Ok(Applied {
+            conversation: conversation.id.clone(),
+            commit: None,
+            branch: conversation.history.current().to_owned(),
+            frames: Overview::changed(&old, &new),
+            tokens_before: conversation.calibration.tokens(old.weight),
+            tokens_after: conversation.calibration.tokens(new.weight),
+            summary: String::new(),
+            preview,
+            problem: None,
+            files: Vec::new(),
+        })
+    }
+
+    /// Stores a commit so that a power cut does not lose it, then makes it count.
+    pub(super) fn commit(&self, conversation: MutexGuard<'_, Conversation>, commit: Commit) -> Result<(), Refusal> {
+        let mut next = conversation.history.clone();
+        next.push(commit.clone());
+        let records = vec![record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new())];
+        self.store_now(conversation, records, next)
+    }
+
+    /// Stores records of the history and makes `next` the history. While the disk works nobody else waits: the
+    /// conversation goes on, and only one commit is made at a time.
+    pub(super) fn store_now(
+        &self,
+        conversation: MutexGuard<'_, Conversation>,
+        records: Vec<NewRecord>,
+        next: History,
+    ) -> Result<(), Refusal> {
+        let id = conversation.id.clone();
+        let edited = conversation.drops_thinking || is_sent(&next);
+        drop(conversation);
+        let mark = Note { conversation: id.clone(), name: EDITED.into(), body: edited.then(|| b"1".to_vec()) };
+        let step = Step { records, notes: vec![mark], ..Step::default() };
+        self.writer.write_now(step).map_err(|error| {
+            Refusal::new(
+                "not-stored",
+                format!("The commit could not be stored: {error}."),
+                "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
+            )
+        })?;
+        // It may have been dropped from memory meanwhile, and then was replayed with the new records or will be.
+        if let Some(shared) = self.get(&id)? {
+            let mut conversation = lock(&shared);
+            conversation.history = next;
+            let card = card::of(&conversation);
+            self.held.put(&card, edited);
+            lock(&self.directory).put(card);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn commit_id(&self, conversation: &Conversation, at: u64) -> CommitId {
+        let parent = conversation.history.head().map(|id| id.to_string()).unwrap_or_default();
+        let (at, nonce) = (at.to_le_bytes(), self.nonce().to_le_bytes());
+        let number = conversation.history.all().count().to_le_bytes();
+        let parts = [conversation.id.as_bytes(), parent.as_bytes(), &at, &nonce, &number];
+        (0u8..=255)
+            .map(|salt| CommitId::of(parts.into_iter().chain([[salt].as_slice()])))
+            .find(|id| conversation.history.get(*id).is_none())
+            .unwrap_or(CommitId(0))
+    }
+}
+
+/// Whether anything that is active changes what is sent.
+pub(super) fn is_sent(history: &History) -> bool {
+    history.effects(history.head()).iter().any(|(_, effect)| effect.is_sent())
+}
+
+/// The active effects with those of a commit to be on top.
+fn on_top<'a>(conversation: &'a Conversation, id: CommitId, effects: &'a [Effect]) -> Vec<(EffectId, &'a Effect)> {
+    let mut all = conversation.effects(conversation.history.head());
+    all.extend((0..).zip(effects).map(|(index, effect)| (EffectId { commit: id, index }, effect)));
+    all
+}
+
+/// Somebody else may have made a commit since.
+pub(super) fn expected(conversation: &Conversation, expect: Option<&str>) -> Result<(), Refusal> {
+    let Some(expect) = expect else { return Ok(()) };
+    let head = conversation.history.head();
+    let is_head = match head {
+        None => expect == "none",
+        Some(head) => conversation.history.find(expect) == Ok(head),
+    };
+    if is_head {
+        return Ok(());
+    }
+    let head = head.map_or_else(|| "none".to_owned(), |head| head.to_string());
+    Err(Refusal::new(
+        "stale",
+        format!("The conversation has moved on: its head is {head}, not {expect}."),
+        "Look at `ctx history`, then say it again with the new head.",
+    ))
+}
+
+fn within(refusal: Refusal, number: usize, all: usize, operation: &Operation) -> Refusal {
+    if all == 1 {
+        return refusal;
+    }
+    Refusal { message: format!("Operation {number} (`{}`): {}", operation.name(), refusal.message), ..refusal }
+}
+
+/// What was done, in a line.
+fn summary(operations: &[Operation], applied: &Applied) -> String {
+    let mut names: Vec<&str> = operations.iter().map(Operation::name).collect();
+    names.dedup();
+    let frames = match applied.frames.as_slice() {
+        [] => String::new(),
+        frames if frames.len() <= 4 => format!(" {}", frames.join(", ")),
+        frames => format!(" {} … {} ({} frames)", frames[0], frames[frames.len() - 1], frames.len()),
+    };
+    let tokens = match applied.tokens_before.cmp(&applied.tokens_after) {
+        std::cmp::Ordering::Equal => String::new(),
+        std::cmp::Ordering::Greater => format!(", {} tokens less", applied.tokens_before - applied.tokens_after),
+        std::cmp::Ordering::Less => format!(", {} tokens more", applied.tokens_after - applied.tokens_before),
+    };
+    format!("{}{frames}{tokens}", names.join(", "))
+}

@@ -1,0 +1,172 @@
+//! What effects are laid over, and the digests that thinking is bound to.
+
+use crate::conversation::Conversation;
+use ctx_core::edit::CommitId;
+use ctx_core::edit::effect::{Effect, EffectId, PENDING};
+use ctx_core::edit::fold::{Source, View, fold};
+use ctx_core::edit::resolve::Desk;
+use ctx_core::message::Message;
+use ctx_core::{Key, SlotId, tokens};
+use ctx_wire::anthropic::envelope::Piece;
+
+/// The path of a conversation with what is around it.
+pub struct Ground<'a> {
+    pub slots: Vec<SlotId>,
+    pub messages: Vec<&'a Message>,
+    system: Vec<Key>,
+    tools: Vec<&'a str>,
+}
+
+impl<'a> Ground<'a> {
+    /// As the newest request left it; with `pending` also the reply that has not come back yet.
+    pub fn of(conversation: &'a Conversation, pending: bool) -> Ground<'a> {
+        let mut slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
+        let mut messages: Vec<&Message> = conversation.tree.path().map(|slot| &slot.message).collect();
+        if let Some(reply) = conversation.pending.as_ref().filter(|_| pending) {
+            slots.push(PENDING);
+            messages.push(&reply.facts);
+        }
+        Ground::new(slots, messages, &conversation.envelope)
+    }
+
+    pub fn new(
+        slots: Vec<SlotId>,
+        messages: Vec<&'a Message>,
+        envelope: &'a ctx_wire::anthropic::envelope::Envelope,
+    ) -> Ground<'a> {
+        Ground {
+            slots,
+            messages,
+            system: envelope.system.iter().map(|piece| piece.key).collect(),
+            tools: envelope.tools.iter().flatten().map(|tool| &*tool.name).collect(),
+        }
+    }
+
+    pub fn source(&self) -> Source<'_> {
+        Source { slots: &self.slots, messages: &self.messages, system: &self.system, tools: &self.tools }
+    }
+
+    pub fn lay<'e>(&self, effects: Vec<(EffectId, &'e Effect)>) -> View<'e> {
+        fold(&self.source(), effects)
+    }
+}
+
+/// What the pieces around the messages weigh, and which of them should stay.
+pub struct Weights {
+    pub system: Vec<f64>,
+    pub tools: Vec<f64>,
+    pub protected: Vec<Option<&'static str>>,
+}
+
+impl Weights {
+    pub fn of(conversation: &Conversation) -> Weights {
+        let weigh = |piece: &Piece| if piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
+        let envelope = &conversation.envelope;
+        Weights {
+            system: envelope.system.iter().map(weigh).collect(),
+            tools: envelope.tools.iter().flatten().map(weigh).collect(),
+            protected: envelope.system.iter().enumerate().map(|(at, piece)| protection(at, piece)).collect(),
+        }
+    }
+}
+
+/// Why a block of the system prompt should stay.
+fn protection(at: usize, piece: &Piece) -> Option<&'static str> {
+    const IDENTITIES: [&str; 3] = ["You are Claude Code", "You are a Claude agent", "You are an interactive agent"];
+    if piece.is_attribution() {
+        return Some("it tells the provider which client this is, and the provider takes it out by itself");
+    }
+    (at < 2 && IDENTITIES.iter().any(|start| piece.label.starts_with(start)))
+        .then_some("a subscription's requests are refused without the client's identity")
+}
+
+impl Conversation {
+    /// The effects that count at `head`.
+    pub fn effects(&self, head: Option<CommitId>) -> Vec<(EffectId, &Effect)> {
+        self.history.effects(head)
+    }
+
+    /// Whether operations are active: they may sleep, but what is sent has to be looked at.
+    pub fn is_edited(&self) -> bool {
+        self.drops_thinking || self.effects(self.history.head()).iter().any(|(_, effect)| effect.is_sent())
+    }
+
+    pub(crate) fn desk<'a>(
+        &self,
+        view: &'a View<'a>,
+        source: &'a Source<'a>,
+        weights: &'a Weights,
+        scale: &'a dyn Fn(f64) -> u64,
+        added: u32,
+    ) -> Desk<'a> {
+        let numbers = self.history.all().flat_map(|commit| match &commit.change {
+            ctx_core::edit::history::Change::Edit { effects, .. } => effects.iter().collect::<Vec<_>>(),
+            ctx_core::edit::history::Change::Inherit { effects, .. } => {
+                effects.iter().map(|(_, effect)| effect).collect()
+            }
+            ctx_core::edit::history::Change::Revert { .. } => Vec::new(),
+        });
+        let highest = numbers
+            .filter_map(|effect| match effect {
+                Effect::Insert { number, .. } => Some(*number),
+                _ => None,
+            })
+            .max();
+        Desk {
+            view,
+            source,
+            scale,
+            protected: &weights.protected,
+            system_weights: &weights.system,
+            tool_weights: &weights.tools,
+            next_added: highest.unwrap_or(0).max(added) + 1,
+        }
+    }
+
+    /// The digest of the newest request as the client sent it.
+    pub fn own_prefix(&mut self) -> Key {
+        self.own_prefixes().last().copied().unwrap_or(self.envelope.digest)
+    }
+
+    /// The digests after each message of the current path, as the client sent it.
+    pub fn own_prefixes(&mut self) -> &[Key] {
+        let mut chain = std::mem::take(&mut self.chain);
+        if chain.around != self.envelope.digest {
+            chain = Chain { around: self.envelope.digest, ..Chain::default() };
+        }
+        let digests: Vec<Key> = self.digests();
+        let same = chain.digests.iter().zip(&digests).take_while(|(old, new)| old == new).count();
+        chain.digests.truncate(same);
+        chain.prefixes.truncate(same);
+        for digest in digests.into_iter().skip(same) {
+            let before = chain.prefixes.last().copied().unwrap_or(chain.around);
+            chain.prefixes.push(before.then(digest));
+            chain.digests.push(digest);
+        }
+        self.chain = chain;
+        &self.chain.prefixes
+    }
+
+    /// What identifies each message of the current path.
+    pub fn digests(&self) -> Vec<Key> {
+        let digest = |slot: &ctx_core::tree::Slot| {
+            self.versions.get(&slot.id).map_or(slot.message.key, |worn| short(&worn.blob))
+        };
+        self.tree.path().map(digest).collect()
+    }
+}
+
+/// The digests of a path, kept because the next path mostly begins with it.
+#[derive(Debug, Default)]
+pub struct Chain {
+    around: Key,
+    digests: Vec<Key>,
+    prefixes: Vec<Key>,
+}
+
+/// A content hash as a digest.
+pub fn short(hash: &ctx_store::Hash) -> Key {
+    let mut key = Key::default();
+    key.0.copy_from_slice(&hash.as_bytes()[..16]);
+    key
+}

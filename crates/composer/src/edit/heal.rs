@@ -1,0 +1,150 @@
+//! The way out when the provider refuses a request because of one block in it.
+
+use super::apply::{Applied, Wish};
+use super::sent::AtHand;
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::log::{self, Answered};
+use crate::{Composer, Refusal};
+use ctx_core::edit::Operation;
+use ctx_core::edit::operation::Select;
+use ctx_core::message::Kind;
+use ctx_store::Record;
+use ctx_wire::anthropic::compose::{Composed, Segment};
+use ctx_wire::anthropic::envelope;
+use ctx_wire::anthropic::request::Body;
+
+/// A refused request, and what would heal it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Illness {
+    pub problem: String,
+    pub operation: Operation,
+}
+
+impl Composer {
+    /// Does what heals the conversation, as an ordinary commit.
+    pub fn heal(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
+        let illness = self.illness(name)?;
+        let mut applied = self.apply(name, Wish { operations: vec![illness.operation], ..wish })?;
+        applied.problem = Some(illness.problem);
+        Ok(applied)
+    }
+
+    /// What the provider refuses, if it refuses the newest request because of a block.
+    pub fn illness(&self, name: &str) -> Result<Illness, Refusal> {
+        let healthy = |why: &str| {
+            Refusal::new(
+                "healthy",
+                format!("There is nothing to heal: {why}."),
+                "`ctx timeline` shows what the provider said.",
+            )
+        };
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        let records = self.store.records(&conversation.id, 0)?.records;
+        let newest = records.iter().rev().find_map(answer_of).ok_or_else(|| healthy("nothing was answered yet"))?;
+        let error = newest
+            .error
+            .filter(|_| newest.status == 400)
+            .ok_or_else(|| healthy("the newest request was not refused"))?;
+        let (message, block) =
+            place(&error.message).ok_or_else(|| healthy("the provider's refusal names no message"))?;
+        let message = self.source_of(&conversation, message).ok_or_else(|| healthy("the message it names is ours"))?;
+        let (id, kind) = id_of(&conversation, message, block).ok_or_else(|| healthy("the message it names is gone"))?;
+        let problem = format!("the provider refuses `{id}`: {}", error.message);
+        let operation = match kind {
+            // A result has to stay beside its call; what is wrong is in what it says.
+            Some(Kind::ToolResult) => Operation::DropResults { ids: vec![id], select: Select::default(), result: None },
+            _ => Operation::Delete { ids: vec![id], select: Select::default(), force: false },
+        };
+        Ok(Illness { problem, operation })
+    }
+
+    /// The message of the path that was sent as message `sent`.
+    fn source_of(&self, conversation: &Conversation, sent: usize) -> Option<usize> {
+        let bytes = conversation.rebuild(&*self.store).ok()??.bytes;
+        let body = Body::parse(bytes).ok()?;
+        let envelope = envelope::read(body.bytes(), body.request());
+        let at_hand = AtHand {
+            body: &body,
+            envelope: &envelope,
+            slots: conversation.tree.path().map(|slot| slot.id).collect(),
+            messages: conversation.tree.path().map(|slot| &slot.message).collect(),
+            digests: conversation.digests(),
+        };
+        match conversation.compose(&at_hand, conversation.effects(conversation.history.head())) {
+            None => Some(sent),
+            Some(composed) => came_from(&composed, &body, sent),
+        }
+    }
+}
+
+/// Which message of the client's became message `sent`.
+fn came_from(composed: &Composed, body: &Body, sent: usize) -> Option<usize> {
+    let out = composed.bytes(body.bytes());
+    let span = Body::parse(out).ok()?.request().messages.get(sent)?.clone();
+    let mut at = 0;
+    for segment in &composed.segments {
+        let (length, start) = match segment {
+            Segment::Source(range) => (range.len(), Some(range.start)),
+            Segment::Made(bytes) => (bytes.len(), None),
+        };
+        // The first bytes of the client's inside the message tell.
+        let (from, to) = (span.start.max(at), span.end.min(at + length));
+        if let Some(start) = start.filter(|_| from < to) {
+            let place = start + (from - at);
+            return body.request().messages.iter().position(|message| message.contains(&place));
+        }
+        at += length;
+    }
+    None
+}
+
+fn answer_of(record: &Record) -> Option<Answered> {
+    let answered: Answered = (record.kind == log::ANSWERED).then(|| serde_json::from_slice(&record.body).ok())??;
+    // Side traffic is not what the conversation is stuck on.
+    answered.estimated.is_some().then_some(answered)
+}
+
+/// `messages.12.content.3…` → message 12, block 3.
+fn place(text: &str) -> Option<(usize, Option<usize>)> {
+    let rest = text.split_once("messages.")?.1;
+    let mut parts = rest.split(['.', ':', ' ', '`', ',']);
+    let message = parts.next()?.parse().ok()?;
+    let block = match parts.next() {
+        Some("content") => parts.next().and_then(|digits| digits.parse().ok()),
+        _ => None,
+    };
+    Some((message, block))
+}
+
+/// How people name a message of the path, or a block of it.
+fn id_of(conversation: &Conversation, message: usize, block: Option<usize>) -> Option<(String, Option<Kind>)> {
+    let ground = super::Ground::of(conversation, false);
+    let view = ground.lay(conversation.effects(conversation.history.head()));
+    for frame in &view.frames {
+        let layout = ctx_core::edit::layout::layout(&view, frame, &ground.messages);
+        if let Some(group) = layout.groups.iter().find(|group| group.source == Some(message)) {
+            let id = format!("{}#{}", frame.id, group.number);
+            let kind = block.and_then(|at| Some(ground.messages[message].blocks.get(at)?.kind));
+            return Some(match (block, kind) {
+                (Some(block), Some(_)) => (format!("{id}.{block}"), kind),
+                _ => (id, None),
+            });
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn the_providers_words_name_a_block() {
+        assert_eq!(place("messages.3.content.1.image.source.base64.data: too large"), Some((3, Some(1))));
+        assert_eq!(place("messages.12: `tool_use` ids were found"), Some((12, None)));
+        assert_eq!(place("***.messages.0.content.2.text"), Some((0, Some(2))));
+        assert_eq!(place("prompt is too long"), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! Frames copied from another conversation.
+
+use super::{Ground, Weights};
+use crate::directory::lock;
+use crate::view::show;
+use crate::{Composer, Refusal};
+use ctx_core::Key;
+use ctx_core::edit::effect::{Effect, Made};
+use ctx_core::edit::fold::Unit;
+use ctx_core::edit::operation::{Select, Where};
+use ctx_core::edit::resolve::{Desk, Scope};
+use ctx_core::message::{Kind, Role};
+use serde_json::Value;
+
+impl Composer {
+    pub(super) fn import(
+        &self,
+        into: &str,
+        desk: &Desk<'_>,
+        from: &str,
+        ids: &[String],
+        to: &Where,
+    ) -> Result<Vec<Effect>, Refusal> {
+        let other = self.resolve(from)?;
+        if other == into {
+            return Err(Refusal::new(
+                "same-conversation",
+                "These frames are in this conversation already.",
+                "`ctx move` moves them, `ctx add` writes a new one.",
+            ));
+        }
+        let shared = self.stored(&other)?;
+        let conversation = lock(&shared);
+        let ground = Ground::of(&conversation, true);
+        let source = ground.source();
+        let view = ground.lay(conversation.effects(conversation.history.head()));
+        let weights = Weights::of(&conversation);
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let theirs = conversation.desk(&view, &source, &weights, &scale, 0);
+        let mut messages: Vec<Made> = Vec::new();
+        let mut titles = Vec::new();
+        for target in theirs.targets(ids, &Select::default())? {
+            if matches!(target.scope, Scope::System | Scope::Tool) {
+                return Err(Refusal::new(
+                    "not-a-turn",
+                    format!("`{}` belongs to its own conversation.", target.name),
+                    "Frames, steps and messages can be imported.",
+                ));
+            }
+            titles.push(show::target_title(&conversation, &theirs, &target));
+            let texts = self.texts(&conversation, show::messages_of(&target.units))?;
+            let mut last = None;
+            for laid in target.units.iter().filter(|laid| laid.covered.is_none()) {
+                let (owner, role, blocks) = match laid.unit {
+                    Unit::Made(made) => {
+                        let Some(content) = view.made(made) else { continue };
+                        (None, content.role.unwrap_or(Role::User), content.blocks.clone())
+                    }
+                    Unit::Source { message, block: Some(at) } => {
+                        let facts = ground.messages[message];
+                        let Some(block) = facts.blocks.get(at).filter(|block| block.kind != Kind::Thinking) else {
+                            continue;
+                        };
+                        let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
+                        let Some(mut value) = show::block_value(text, block) else { continue };
+                        if let Some(content) = view.new_result(laid) {
+                            value["content"] = content.into();
+                        }
+                        (Some(message), facts.role, vec![value.to_string()])
+                    }
+                    Unit::Source { block: None, .. } => continue,
+                };
+                let role = if role == Role::System { Role::User } else { role };
+                match messages.last_mut().filter(|_| owner.is_some() && owner == last) {
+                    Some(made) => made.blocks.extend(blocks),
+                    None => messages.push(Made { role: Some(role), blocks }),
+                }
+                last = owner;
+            }
+        }
+        let salt = format!("{other}{}", desk.next_added);
+        for made in &mut messages {
+            made.blocks.iter_mut().for_each(|block| *block = renamed(block, &salt));
+        }
+        if messages.is_empty() {
+            return Err(Refusal::new("gone", "There is nothing to import.", "`ctx list --conv` shows what there is."));
+        }
+        let title = format!("{} (from {other})", titles.join(", "));
+        Ok(desk.insert(messages, to, Some(title))?)
+    }
+}
+
+/// A block under new tool ids and without a cache mark: ids are unique in a request (A32).
+fn renamed(block: &str, salt: &str) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(block) else { return block.to_owned() };
+    if let Value::Object(fields) = &mut value {
+        fields.remove("cache_control");
+        for name in ["id", "tool_use_id"] {
+            if let Some(Value::String(id)) = fields.get_mut(name) {
+                let key = Key::of([salt.as_bytes(), id.as_bytes()]).to_string();
+                *id = format!("toolu_{}", key.get(..24).unwrap_or(&key));
+            }
+        }
+    }
+    value.to_string()
+}

@@ -1,0 +1,242 @@
+//! Content that goes to a file, and the stub that tells the agent where it is.
+
+use crate::conversation::Conversation;
+use crate::view::show;
+use crate::{Composer, Refusal};
+use ctx_core::edit::effect::{Effect, Made, Named, NewResult, Why};
+use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target, text_block};
+use ctx_core::message::{Kind, Role};
+use ctx_store::Hash;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Where offloaded content goes. Nothing is ever written outside of it, and nothing in it is overwritten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    root: PathBuf,
+    /// Whether it lies in a project, where version control should not see it.
+    in_project: bool,
+}
+
+impl Folder {
+    pub fn in_home(home: &Path) -> Folder {
+        Folder { root: home.join("offload"), in_project: false }
+    }
+
+    pub fn in_project(folder: PathBuf) -> Folder {
+        Folder { root: folder, in_project: true }
+    }
+
+    /// Writes a text under a name that its content decides; the same text is written once.
+    fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<PathBuf> {
+        private_folder(&self.root)?;
+        if self.in_project {
+            let ignore = self.root.join(".gitignore");
+            match create_new(&ignore) {
+                Ok(mut file) => file.write_all(b"*\n")?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let folder = self.root.join(conversation);
+        private_folder(&folder)?;
+        let path = fs::canonicalize(&folder)?.join(name);
+        match create_new(&path) {
+            Ok(mut file) => {
+                let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+                if let Err(error) = written {
+                    let _ = fs::remove_file(&path);
+                    return Err(error);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let is_file = fs::symlink_metadata(&path)?.is_file();
+                if !is_file || fs::read(&path)? != text.as_bytes() {
+                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else stands in its place"));
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(path)
+    }
+
+    /// Where a text would go.
+    fn path(&self, conversation: &str, name: &str) -> PathBuf {
+        self.root.join(conversation).join(name)
+    }
+}
+
+/// A folder of our own: made if it is not there, and no link to somewhere else.
+fn private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    let found = fs::symlink_metadata(folder)?;
+    if found.file_type().is_symlink() || !found.is_dir() {
+        return Err(io::Error::other(format!("{} is a link", folder.display())));
+    }
+    Ok(())
+}
+
+fn create_new(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+impl Composer {
+    pub(super) fn offload(
+        &self,
+        conversation: &Conversation,
+        desk: &Desk<'_>,
+        targets: &[Target],
+        summary: Option<&str>,
+        dry_run: bool,
+        files: &mut Vec<PathBuf>,
+    ) -> Result<Vec<Effect>, Refusal> {
+        let Some(folder) = &self.offload_folder else {
+            return Err(Refusal::new(
+                "no-folder",
+                "There is no folder to offload to.",
+                "Run the daemon with a home folder.",
+            ));
+        };
+        let mut effects = Vec::new();
+        for target in targets {
+            if matches!(target.scope, Scope::System | Scope::Tool) {
+                return Err(Refusal::new(
+                    "not-a-turn",
+                    format!("`{}` is not a part of the conversation; the agent could not read it back.", target.name),
+                    "`ctx edit` shortens it, `ctx delete` removes it.",
+                ));
+            }
+            let title = show::target_title(conversation, desk, target);
+            let text = self.markdown(conversation, desk, target, &title)?;
+            let tokens = (desk.scale)(target.weight);
+            let name = file_name(&target.name, &title, &text);
+            let path = match dry_run {
+                true => folder.path(&conversation.id, &name),
+                false => folder.write(&conversation.id, &name, &text).map_err(|error| {
+                    Refusal::new(
+                        "not-written",
+                        format!("`{}` could not be written: {error}.", folder.path(&conversation.id, &name).display()),
+                        "Nothing was changed. Make room, or choose another folder under [offload] in ctx.toml.",
+                    )
+                })?,
+            };
+            let stub = stub(&title, tokens, summary, &path);
+            files.push(path);
+            effects.push(match lone_result(desk, target) {
+                // A result stays the answer to its call; only what it says goes.
+                Some((message, block)) => Effect::Results {
+                    results: vec![NewResult {
+                        of: desk.message_ref(message),
+                        block: Named::of(block as u32, &desk.source.messages[message].blocks[block]),
+                        text: stub,
+                    }],
+                    summarized: true,
+                },
+                None => Effect::Replace {
+                    why: Why::Offloaded,
+                    covers: desk.covers(std::slice::from_ref(target), false)?,
+                    by: vec![Made { role: Some(Role::User), blocks: vec![text_block(&stub)] }],
+                },
+            });
+        }
+        Ok(effects)
+    }
+
+    /// The whole content for a person or an agent to read.
+    fn markdown(
+        &self,
+        conversation: &Conversation,
+        desk: &Desk<'_>,
+        target: &Target,
+        title: &str,
+    ) -> Result<String, Refusal> {
+        let texts = self.texts(conversation, show::messages_of(&target.units))?;
+        let mut out = format!("# {title}\n\nOffloaded from conversation {} ({}).\n", conversation.id, target.name);
+        for message in show::message_views(conversation, desk.view, desk.source.messages, target, &texts) {
+            out.push_str(&format!("\n## {}\n", message.role));
+            for block in message.blocks.iter().filter(|block| block.covered.is_none()) {
+                out.push_str(&show::markdown(block));
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The tool result that a target consists of, if it is just one.
+fn lone_result(desk: &Desk<'_>, target: &Target) -> Option<(usize, usize)> {
+    let mut blocks = target.sent_blocks();
+    let (message, block) = blocks.next().filter(|_| target.scope == Scope::Block)?;
+    let facts = desk.source.messages[message].blocks.get(block)?;
+    (blocks.next().is_none() && facts.kind == Kind::ToolResult).then_some((message, block))
+}
+
+fn stub(title: &str, tokens: u64, summary: Option<&str>, path: &Path) -> String {
+    let summary = summary.map(|summary| format!("Summary: {summary}\n")).unwrap_or_default();
+    format!(
+        "{OFFLOADED} {title} ({tokens} tokens)]\n{summary}The full content is in {}; read that file if you need it.",
+        path.display()
+    )
+}
+
+fn file_name(id: &str, title: &str, text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let mut slug: String = title.chars().map(plain).take(40).collect();
+    while slug.contains("--") {
+        slug = slug.replace("--", "-");
+    }
+    let hash = Hash::of(text.as_bytes()).to_string();
+    let id: String = id.chars().map(plain).collect();
+    let name = format!("{id}-{}-{}", slug.trim_matches('-'), hash.get(..12).unwrap_or_default());
+    format!("{}.md", name.replace("--", "-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_written_once_privately_and_never_over_something_else() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = Folder::in_home(home.path());
+        let path = folder.write("c1", "a.md", "text").expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "text");
+        assert_eq!(folder.write("c1", "a.md", "text").expect("the same again"), path);
+        assert!(folder.write("c1", "a.md", "other").is_err());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+            assert_eq!((mode(&path), mode(path.parent().expect("a folder"))), (0o600, 0o700));
+            let elsewhere = tempfile::tempdir().expect("a folder");
+            std::os::unix::fs::symlink(elsewhere.path(), home.path().join("offload/c2")).expect("a link");
+            assert!(folder.write("c2", "a.md", "text").is_err());
+            std::os::unix::fs::symlink(elsewhere.path().join("x"), home.path().join("offload/c1/b.md"))
+                .expect("a link");
+            assert!(folder.write("c1", "b.md", "text").is_err());
+            assert_eq!(fs::read_dir(elsewhere.path()).expect("a folder").count(), 0);
+        }
+    }
+
+    #[test]
+    fn in_a_project_version_control_does_not_see_it() {
+        let project = tempfile::tempdir().expect("a folder");
+        let folder = Folder::in_project(project.path().join(".ctx"));
+        folder.write("c1", "a.md", "text").expect("written");
+        assert_eq!(fs::read_to_string(project.path().join(".ctx/.gitignore")).expect("a file"), "*\n");
+    }
+
+    #[test]
+    fn names_say_what_it_is() {
+        let name = file_name("t3/5..9", "Read src/main.rs!", "text");
+        assert!(name.starts_with("t3-5-9-read-src-main-rs-") && name.ends_with(".md"), "{name}");
+    }
+}

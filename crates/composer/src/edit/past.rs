@@ -1,0 +1,432 @@
+//! Going back and forth: revert, undo, redo, rollback, branches, tags, and the history as people see it.
+
+use super::Ground;
+use super::apply::{Applied, expected};
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::log::Line;
+use crate::{Composer, Refusal, log, now, record};
+use ctx_core::edit::history::{Cannot, Change, How};
+use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_core::edit::{Commit, CommitId, EffectId, Operation};
+use serde::{Deserialize, Serialize};
+use std::sync::MutexGuard;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    Revert,
+    Undo,
+    Redo,
+    Rollback,
+    Branch,
+    Checkout,
+    Tag,
+}
+
+/// A way through the history that somebody wants to go.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Way {
+    pub action: Action,
+    /// A commit, the beginning of its id, a tag, a branch, or `HEAD`.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// Of a branch or a tag.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Also what stands on it.
+    #[serde(default)]
+    pub cascade: bool,
+    pub author: String,
+    #[serde(default)]
+    pub note: Option<String>,
+    #[serde(default)]
+    pub expect: Option<String>,
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HistoryView {
+    pub conversation: String,
+    pub branch: String,
+    pub head: Option<CommitId>,
+    pub branches: Vec<BranchView>,
+    pub tags: Vec<TagView>,
+    /// Of this branch, the newest first.
+    pub commits: Vec<CommitView>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BranchView {
+    pub name: String,
+    pub head: Option<CommitId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TagView {
+    pub name: String,
+    pub commit: CommitId,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CommitView {
+    pub id: CommitId,
+    pub parent: Option<CommitId>,
+    pub at: u64,
+    pub author: String,
+    pub note: Option<String>,
+    pub kind: &'static str,
+    pub operations: Vec<Operation>,
+    pub reverts: Vec<CommitId>,
+    pub summary: String,
+    pub active: bool,
+    /// Active, but nothing that it names is on the path of the newest request.
+    pub asleep: bool,
+    pub source_changed: bool,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+    pub branches: Vec<String>,
+    pub tags: Vec<String>,
+}
+
+impl Composer {
+    /// Goes a way through the history.
+    pub fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
+        let _one_at_a_time = lock(&self.editing);
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        expected(&conversation, way.expect.as_deref())?;
+        match way.action {
+            Action::Revert | Action::Undo | Action::Redo | Action::Rollback => self.back(conversation, way),
+            Action::Branch | Action::Checkout | Action::Tag => self.line(conversation, way),
+        }
+    }
+
+    fn back(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<Applied, Refusal> {
+        let history = &conversation.history;
+        let target = way.target.as_deref().map(|name| find(&conversation, name)).transpose()?;
+        let named = target.map(|id| id.to_string()).unwrap_or_default();
+        let cannot = |cannot| refused(&conversation, way.action, &named, cannot);
+        let (commits, how) = match way.action {
+            Action::Revert => {
+                let target = target.map_or_else(|| history.undo(), Ok).map_err(cannot)?;
+                (history.revert(target, way.cascade).map_err(cannot)?, How::Revert)
+            }
+            Action::Undo => {
+                let target = history.undo().map_err(cannot)?;
+                (history.revert(target, true).map_err(cannot)?, How::Undo)
+            }
+            Action::Redo => (vec![history.redo().map_err(cannot)?], How::Redo),
+            _ => {
+                let target = target.ok_or_else(|| {
+                    Refusal::new("no-target", "It is not said where to go back to.", "`ctx history` lists the commits.")
+                })?;
+                (history.rollback(target).map_err(cannot)?, How::Rollback)
+            }
+        };
+        let at = now();
+        let id = self.commit_id(&conversation, at);
+        let change = Change::Revert { commits: commits.clone(), how };
+        let mut commit = Commit {
+            id,
+            parent: history.head(),
+            at,
+            author: way.author,
+            note: way.note,
+            change,
+            summary: String::new(),
+            tokens_before: 0,
+            tokens_after: 0,
+        };
+        let mut next = history.clone();
+        next.push(commit.clone());
+        let mut applied = self.difference(
+            &conversation,
+            conversation.effects(conversation.history.head()),
+            next.effects(next.head()),
+        )?;
+        applied.summary = match way.action {
+            Action::Redo => format!("redo {}", undone(&conversation, &commits)),
+            _ => format!("{} {}", verb(way.action), listed(&commits)),
+        };
+        if way.dry_run {
+            return Ok(applied);
+        }
+        commit.summary.clone_from(&applied.summary);
+        (commit.tokens_before, commit.tokens_after) = (applied.tokens_before, applied.tokens_after);
+        self.commit(conversation, commit)?;
+        applied.commit = Some(id.to_string());
+        Ok(applied)
+    }
+
+    /// Branches and tags: what is looked at changes, no commit is made.
+    fn line(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<Applied, Refusal> {
+        let history = &conversation.history;
+        let name = name_of(way.name.as_deref())?;
+        let target = way.target.as_deref().map(|name| find(&conversation, name)).transpose()?;
+        let line = match way.action {
+            Action::Branch => {
+                if history.branches().contains_key(&name) {
+                    return Err(Refusal::new(
+                        "taken",
+                        format!("There is a branch `{name}` already."),
+                        format!("`ctx checkout {name}` looks at it."),
+                    ));
+                }
+                Line::Branch { name: name.clone(), at: target.or(history.head()) }
+            }
+            Action::Checkout => {
+                if !history.branches().contains_key(&name) {
+                    let near = nearest(&name, history.branches().keys().map(String::as_str));
+                    return Err(Refusal::new(
+                        "unknown-branch",
+                        format!("There is no branch `{name}`."),
+                        suggest(&near, &format!("`ctx branch {name}` makes it.")),
+                    ));
+                }
+                Line::Checkout { name: name.clone() }
+            }
+            _ => {
+                let at = target.or(history.head()).ok_or_else(|| {
+                    Refusal::new("no-target", "There is no commit to tag yet.", "Make an operation first.")
+                })?;
+                if history.tags().get(&name).is_some_and(|other| *other != at) {
+                    return Err(Refusal::new(
+                        "taken",
+                        format!("The tag `{name}` stands on another commit."),
+                        "Choose another name: a tag stays where it is.",
+                    ));
+                }
+                Line::Tag { name: name.clone(), at }
+            }
+        };
+        let mut next = history.clone();
+        apply(&mut next, &line);
+        // A new branch is looked at right away, as people expect.
+        let also = matches!(way.action, Action::Branch).then(|| Line::Checkout { name: name.clone() });
+        also.iter().for_each(|line| apply(&mut next, line));
+        let before = conversation.effects(conversation.history.head());
+        let mut applied = self.difference(&conversation, before, next.effects(next.head()))?;
+        applied.branch = next.current().to_owned();
+        applied.commit = next.head().map(|head| head.to_string());
+        applied.summary = match way.action {
+            Action::Branch => format!("branch {name}, now looked at"),
+            Action::Checkout => format!("checkout {name}"),
+            _ => format!("tag {name}"),
+        };
+        if way.dry_run {
+            return Ok(applied);
+        }
+        let at = now();
+        let lines = std::iter::once(&line).chain(&also);
+        let records = lines.map(|line| record(&conversation.id, at, log::LINE, line, Vec::new())).collect();
+        self.store_now(conversation, records, next).map(|()| applied)
+    }
+
+    /// The commits of the branch that is looked at.
+    pub fn history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
+        let shared = self.conversation(name)?;
+        let conversation = lock(&shared);
+        let history = &conversation.history;
+        let head = history.head();
+        let ground = Ground::of(&conversation, true);
+        let view = ground.lay(conversation.effects(head));
+        let active: Vec<CommitId> = history.active(head).iter().map(|commit| commit.id).collect();
+        let commits = history
+            .line(head)
+            .take(most)
+            .map(|commit| {
+                let ids: Vec<EffectId> = match &commit.change {
+                    Change::Edit { effects, .. } => {
+                        (0..effects.len() as u32).map(|index| EffectId { commit: commit.id, index }).collect()
+                    }
+                    Change::Inherit { effects, .. } => effects.iter().map(|(id, _)| *id).collect(),
+                    Change::Revert { .. } => Vec::new(),
+                };
+                let is_active = active.contains(&commit.id);
+                let status = || ids.iter().map(|id| view.status(*id));
+                CommitView {
+                    active: is_active,
+                    asleep: is_active && !ids.is_empty() && status().all(|status| !status.awake),
+                    source_changed: is_active && status().any(|status| status.awake && status.source_changed),
+                    branches: history
+                        .branches()
+                        .iter()
+                        .filter(|(_, at)| **at == Some(commit.id))
+                        .map(|(name, _)| name.clone())
+                        .collect(),
+                    tags: history
+                        .tags()
+                        .iter()
+                        .filter(|(_, at)| **at == commit.id)
+                        .map(|(name, _)| name.clone())
+                        .collect(),
+                    ..shown(commit)
+                }
+            })
+            .collect();
+        Ok(HistoryView {
+            conversation: conversation.id.clone(),
+            branch: history.current().to_owned(),
+            head,
+            branches: history
+                .branches()
+                .iter()
+                .map(|(name, head)| BranchView { name: name.clone(), head: *head })
+                .collect(),
+            tags: history.tags().iter().map(|(name, commit)| TagView { name: name.clone(), commit: *commit }).collect(),
+            commits,
+        })
+    }
+}
+
+/// A commit as people see it, wherever it stands.
+pub fn shown(commit: &Commit) -> CommitView {
+    let (kind, operations, reverts) = match &commit.change {
+        Change::Edit { operations, .. } => ("edit", operations.clone(), Vec::new()),
+        Change::Inherit { .. } => ("inherit", Vec::new(), Vec::new()),
+        Change::Revert { commits, how } => {
+            let kind = match how {
+                How::Revert => "revert",
+                How::Undo => "undo",
+                How::Redo => "redo",
+                How::Rollback => "rollback",
+            };
+            (kind, Vec::new(), commits.clone())
+        }
+    };
+    CommitView {
+        id: commit.id,
+        parent: commit.parent,
+        at: commit.at,
+        author: commit.author.clone(),
+        note: commit.note.clone(),
+        kind,
+        operations,
+        reverts,
+        summary: commit.summary.clone(),
+        active: false,
+        asleep: false,
+        source_changed: false,
+        tokens_before: commit.tokens_before,
+        tokens_after: commit.tokens_after,
+        branches: Vec::new(),
+        tags: Vec::new(),
+    }
+}
+
+fn apply(history: &mut ctx_core::edit::History, line: &Line) {
+    match line {
+        Line::Branch { name, at } => history.branch(name, *at),
+        Line::Checkout { name } => drop(history.checkout(name)),
+        Line::Tag { name, at } => history.tag(name, *at),
+    }
+}
+
+/// The commit that a person means.
+pub fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
+    let history = &conversation.history;
+    history.find(name).map_err(|candidates| match candidates.as_slice() {
+        [] if history.is_empty() => Refusal::new(
+            "unknown-commit",
+            format!("There is no commit `{name}`: nothing was edited yet."),
+            "`ctx list` shows what could be.",
+        ),
+        [] => {
+            let ids: Vec<String> = history.all().map(|commit| commit.id.to_string()).collect();
+            let known = ids.iter().map(String::as_str).chain(history.tags().keys().map(String::as_str));
+            let near = nearest(name, known);
+            Refusal::new(
+                "unknown-commit",
+                format!("There is no commit `{name}`."),
+                suggest(&near, "`ctx history` lists the commits."),
+            )
+        }
+        many => Refusal::new(
+            "ambiguous-commit",
+            format!("`{name}` could be {}.", listed(many)),
+            "Give a few more characters.",
+        ),
+    })
+}
+
+fn refused(conversation: &Conversation, action: Action, name: &str, cannot: Cannot) -> Refusal {
+    let branch = conversation.history.current();
+    match cannot {
+        Cannot::Unknown => {
+            Refusal::new("unknown-commit", format!("There is no commit `{name}`."), "`ctx history` lists the commits.")
+        }
+        Cannot::Elsewhere => Refusal::new(
+            "other-branch",
+            format!("{name} is not on the branch `{branch}`."),
+            "`ctx checkout` looks at another branch.",
+        ),
+        Cannot::Inactive => Refusal::new(
+            "inactive",
+            format!("{name} is switched off already."),
+            "`ctx history` shows by what; `ctx redo` or a revert of that one brings it back.",
+        ),
+        Cannot::Needed(commits) => Refusal::new(
+            "needed",
+            format!("{} stand{} on {name}.", listed(&commits), if commits.len() == 1 { "s" } else { "" }),
+            "Say `--cascade` to take back those too.",
+        ),
+        Cannot::Nothing => Refusal::new(
+            "nothing-to-do",
+            format!("There is nothing to {}.", verb(action)),
+            "`ctx history` shows what was done.",
+        ),
+    }
+}
+
+fn verb(action: Action) -> &'static str {
+    match action {
+        Action::Revert => "revert",
+        Action::Undo => "undo",
+        Action::Redo => "redo",
+        Action::Rollback => "roll back",
+        Action::Branch => "branch",
+        Action::Checkout => "check out",
+        Action::Tag => "tag",
+    }
+}
+
+fn listed(commits: &[CommitId]) -> String {
+    const MOST: usize = 5;
+    let mut names: Vec<String> = commits.iter().take(MOST).map(CommitId::to_string).collect();
+    if commits.len() > MOST {
+        names.push(format!("{} more", commits.len() - MOST));
+    }
+    names.join(", ")
+}
+
+/// What the undos among these commits had taken back.
+fn undone(conversation: &Conversation, undos: &[CommitId]) -> String {
+    let changes =
+        undos.iter().filter_map(|id| conversation.history.get(*id)).filter_map(|commit| match &commit.change {
+            Change::Revert { commits, .. } => Some(commits.clone()),
+            _ => None,
+        });
+    listed(&changes.flatten().collect::<Vec<_>>())
+}
+
+fn name_of(name: Option<&str>) -> Result<String, Refusal> {
+    let name = name.unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    let is_id = name.len() >= 3 && name.chars().all(|c| c.is_ascii_hexdigit());
+    if name.is_empty()
+        || name.len() > 64
+        || !name.chars().all(plain)
+        || is_id
+        || ["HEAD", "head", "source", "none"].contains(&name)
+    {
+        return Err(Refusal::new(
+            "bad-name",
+            format!("`{name}` cannot be a name."),
+            "Use letters, digits, `-`, `_`, `.` and `/`, and nothing that looks like a commit id.",
+        ));
+    }
+    Ok(name.to_owned())
+}

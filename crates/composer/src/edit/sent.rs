@@ -1,0 +1,283 @@
+//! What is sent: a request composed from what the client sent and the effects that count.
+
+use super::apply::RepairView;
+use super::compare::{at_point, overview};
+use super::ground::{Ground, short};
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::observe::Ticket;
+use crate::view::rebuilt;
+use crate::{Composer, EDITED, Refusal, card, log, now, record};
+use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::message::Message;
+use ctx_core::{Key, SlotId};
+use ctx_store::{Note, Step};
+use ctx_wire::anthropic::compose::{self, Composed, Input, Segment};
+use ctx_wire::anthropic::envelope::{self, Envelope};
+use ctx_wire::anthropic::recover;
+use ctx_wire::anthropic::request::Body;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+/// What is remembered of a composed request until its answer comes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sent {
+    pub prefix: Key,
+    pub marks: Vec<Key>,
+    pub repairs: Vec<(String, String)>,
+}
+
+/// A request as it should leave: ranges of what came, and bytes of ours, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    Source(Range<usize>),
+    Made(Vec<u8>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing {
+    pub parts: Vec<Part>,
+    /// A beta that the request needs beside those it names.
+    pub beta: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Explained {
+    pub conversation: String,
+    /// Nothing differs from what the client sent.
+    pub untouched: bool,
+    pub repairs: Vec<RepairView>,
+    pub thinking_dropped: usize,
+    /// Cache marks in the messages.
+    pub marks: usize,
+    pub tokens: u64,
+    pub source_tokens: u64,
+    /// Active commits, the newest first.
+    pub commits: Vec<String>,
+}
+
+/// A request at hand, with what is known of its messages.
+pub struct AtHand<'a> {
+    pub body: &'a Body,
+    pub envelope: &'a Envelope,
+    pub slots: Vec<SlotId>,
+    pub messages: Vec<&'a Message>,
+    pub digests: Vec<Key>,
+}
+
+impl Conversation {
+    /// Composes a request; `None` when it leaves as it came.
+    pub(crate) fn compose(&self, at_hand: &AtHand<'_>, effects: Vec<(EffectId, &Effect)>) -> Option<Composed> {
+        if !effects.iter().any(|(_, effect)| effect.is_sent()) {
+            return None;
+        }
+        let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
+        let view = ground.lay(effects);
+        if view.is_untouched() {
+            return None;
+        }
+        // Thinking that did not pass through us is bound to what the client itself sent before it.
+        let mut own: HashMap<Key, Key> = HashMap::new();
+        let mut prefixes: HashSet<Key> = self.written.iter().copied().collect();
+        let mut prefix = at_hand.envelope.digest;
+        let ends: HashSet<SlotId> = self.ends.iter().map(|&node| self.tree.slot_at(node).id).collect();
+        for ((message, digest), slot) in at_hand.messages.iter().zip(&at_hand.digests).zip(&at_hand.slots) {
+            for signature in message.blocks.iter().filter_map(|block| block.signature) {
+                if !self.bound.contains_key(&signature) {
+                    own.insert(signature, prefix);
+                }
+            }
+            prefix = prefix.then(*digest);
+            if ends.contains(slot) {
+                prefixes.insert(prefix);
+            }
+        }
+        Some(compose::compose(&Input {
+            body: at_hand.body,
+            envelope: at_hand.envelope,
+            messages: &at_hand.messages,
+            digests: &at_hand.digests,
+            around: at_hand.envelope.digest,
+            view: &view,
+            bound: &|signature| self.bound.get(signature).or_else(|| own.get(signature)).copied(),
+            written: &|prefix| prefixes.contains(prefix),
+        }))
+    }
+
+    /// The newest request of the path, if its body is at hand.
+    fn newest<'a>(&'a self, body: &'a Body, envelope: &'a Envelope) -> AtHand<'a> {
+        AtHand {
+            body,
+            envelope,
+            slots: self.tree.path().map(|slot| slot.id).collect(),
+            messages: self.tree.path().map(|slot| &slot.message).collect(),
+            digests: self.digests(),
+        }
+    }
+
+    /// Composes a request that is on its way. `None` when it leaves as it came.
+    pub(crate) fn outgoing(&self, at_hand: &AtHand<'_>) -> Option<(Outgoing, Option<Sent>)> {
+        let composed = self.compose(at_hand, self.effects(self.history.head()));
+        let (mut outgoing, sent) = match composed {
+            Some(composed) => {
+                let repairs =
+                    composed.repairs.iter().map(|repair| (repair.rule.to_owned(), repair.what.clone())).collect();
+                let sent = Sent { prefix: composed.prefix, marks: composed.marks, repairs };
+                (Outgoing { parts: composed.segments.into_iter().map(Part::from).collect(), beta: None }, Some(sent))
+            }
+            None if self.drops_thinking => {
+                (Outgoing { parts: vec![Part::Source(0..at_hand.body.bytes().len())], beta: None }, None)
+            }
+            None => return None,
+        };
+        if self.drops_thinking {
+            outgoing.ask_to_drop(at_hand.body);
+        }
+        Some((outgoing, sent))
+    }
+}
+
+impl From<Segment> for Part {
+    fn from(segment: Segment) -> Part {
+        match segment {
+            Segment::Source(range) => Part::Source(range),
+            Segment::Made(bytes) => Part::Made(bytes),
+        }
+    }
+}
+
+impl Outgoing {
+    /// Asks the provider to drop thinking that does not fit, where the request thinks at all.
+    pub fn ask_to_drop(&mut self, body: &Body) {
+        let Some((at, bytes)) = recover::drop_block(body) else { return };
+        let Some(index) = self
+            .parts
+            .iter()
+            .position(|part| matches!(part, Part::Source(range) if range.start < at && at <= range.end))
+        else {
+            return;
+        };
+        let Part::Source(range) = self.parts[index].clone() else { return };
+        self.parts
+            .splice(index..=index, [Part::Source(range.start..at), Part::Made(bytes), Part::Source(at..range.end)]);
+        self.beta = Some(recover::BINDING_BETA);
+    }
+
+    /// The whole body.
+    pub fn bytes(&self, source: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(source.len());
+        for part in &self.parts {
+            match part {
+                Part::Source(range) => out.extend_from_slice(source.get(range.clone()).unwrap_or_default()),
+                Part::Made(bytes) => out.extend_from_slice(bytes),
+            }
+        }
+        out
+    }
+}
+
+impl Composer {
+    /// The provider refused thinking that we took for valid: from now on it is asked to drop such blocks.
+    pub(crate) fn unbound(&self, ticket: &Ticket) {
+        let Ok(Some(shared)) = self.get(&ticket.conversation) else { return };
+        let mut conversation = lock(&shared);
+        tracing::warn!(conversation = %conversation.id, "the provider refused thinking; it is asked to drop it from now on");
+        if std::mem::replace(&mut conversation.drops_thinking, true) {
+            return;
+        }
+        let id = conversation.id.clone();
+        let records =
+            vec![record(&id, now(), log::RECOVERY, &serde_json::json!({ "request": ticket.request }), Vec::new())];
+        let notes = vec![Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) }];
+        self.write(Step { records, notes, ..Step::default() });
+        self.held.put(&card::of(&conversation), true);
+    }
+
+    /// The body of the newest request of the path.
+    fn newest_body(&self, conversation: &Conversation) -> Result<Body, Refusal> {
+        let whole = rebuilt(self, conversation)?;
+        Body::parse(whole.bytes).map_err(|error| {
+            Refusal::new(
+                "incomplete",
+                format!("The newest request cannot be read: {error}."),
+                "Its next request completes it.",
+            )
+        })
+    }
+
+    /// Exactly the body that the provider would get if the newest request came again now, or as of a commit.
+    pub fn compose(&self, name: &str, at: Option<&str>) -> Result<Vec<u8>, Refusal> {
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        let whole = rebuilt(self, &conversation)?;
+        if !whole.exact {
+            return Err(Refusal::new(
+                "credential",
+                "This request carries a credential in its body. Credentials are never stored, so its exact bytes cannot be shown.",
+                "`ctx show` shows the rest of it.",
+            ));
+        }
+        let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;
+        let Ok(body) = Body::parse(whole.bytes.clone()) else { return Ok(whole.bytes) };
+        let envelope = envelope::read(body.bytes(), body.request());
+        let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
+        let mut outgoing = match composed {
+            Some(composed) => Outgoing { parts: composed.segments.into_iter().map(Part::from).collect(), beta: None },
+            None => Outgoing { parts: vec![Part::Source(0..body.bytes().len())], beta: None },
+        };
+        if conversation.drops_thinking && at.is_none() {
+            outgoing.ask_to_drop(&body);
+        }
+        Ok(outgoing.bytes(body.bytes()))
+    }
+
+    /// What composing does to the newest request; `None` when it is not stored completely.
+    pub(super) fn explain_effects(
+        &self,
+        conversation: &Conversation,
+        effects: Vec<(EffectId, &Effect)>,
+    ) -> Result<Option<Explained>, Refusal> {
+        let Ok(body) = self.newest_body(conversation) else { return Ok(None) };
+        let envelope = envelope::read(body.bytes(), body.request());
+        let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
+        Ok(Some(match composed {
+            None => Explained { untouched: true, ..Explained::default() },
+            Some(composed) => Explained {
+                repairs: composed
+                    .repairs
+                    .iter()
+                    .map(|repair| RepairView { rule: repair.rule.to_owned(), what: repair.what.clone() })
+                    .collect(),
+                thinking_dropped: composed.thinking_dropped,
+                marks: composed.marks.len(),
+                ..Explained::default()
+            },
+        }))
+    }
+
+    pub fn explain(&self, name: &str, at: Option<&str>) -> Result<Explained, Refusal> {
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;
+        let explained = self.explain_effects(&conversation, effects.clone())?.unwrap_or_default();
+        let ground = Ground::of(&conversation, true);
+        let scale = |weight: f64| conversation.calibration.tokens(weight);
+        let mut commits: Vec<String> = effects.iter().rev().map(|(id, _)| id.commit.to_string()).collect();
+        commits.dedup();
+        Ok(Explained {
+            conversation: conversation.id.clone(),
+            tokens: scale(overview(&conversation, &ground, &ground.lay(effects)).weight),
+            source_tokens: scale(overview(&conversation, &ground, &ground.lay(Vec::new())).weight),
+            commits,
+            ..explained
+        })
+    }
+}
+
+/// What identifies a message that is not stored.
+pub fn digest(message: &[u8]) -> Key {
+    let cuts = ctx_wire::anthropic::message::read(message).cuts;
+    let (bare, _) = ctx_wire::anthropic::dress::undress(message, &cuts);
+    short(&ctx_store::Hash::of(&bare))
+}

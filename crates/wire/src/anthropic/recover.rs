@@ -1,0 +1,60 @@
+//! The way out when the provider still refuses a thinking block (rulebook A63, A68): it is asked to drop such
+//! blocks itself.
+
+use super::request::Body;
+use crate::json;
+
+/// Without this beta the setting is refused.
+pub const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
+
+/// What to insert into a body, and where, so that the provider drops thinking that does not fit. `None` when the
+/// request does not think, or says already what to do.
+pub fn drop_block(body: &Body) -> Option<(usize, Vec<u8>)> {
+    let bytes = body.bytes();
+    let (span, _) = body.request().member(bytes, "thinking")?;
+    let mut thinks = false;
+    let mut last = None;
+    for member in json::members(bytes, span.start)?.flatten() {
+        let name = bytes.get(member.key.clone()).unwrap_or_default();
+        if json::key_is(name, "block_binding") {
+            return None;
+        }
+        if json::key_is(name, "type") {
+            let kind = json::string_value(bytes, member.value.clone());
+            thinks = matches!(kind.as_deref(), Some("adaptive" | "enabled"));
+        }
+        last = Some(member.value.end);
+    }
+    let setting = br#","block_binding":{"prefix_mismatch_behavior":"drop_block"}"#;
+    thinks.then(|| Some((last?, setting.to_vec())))?
+}
+
+/// Whether the provider's words say that thinking is bound to another conversation.
+pub fn is_unbound(status: u16, body: &[u8]) -> bool {
+    let says = |words: &[u8]| memchr::memmem::find(body, words).is_some();
+    status == 400 && (says(b"bound to a different conversation") || says(b"prefix_mismatch_behavior"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recovered(text: &str) -> Option<String> {
+        let body = Body::parse(text.as_bytes().to_vec()).expect("a body");
+        let (at, bytes) = drop_block(&body)?;
+        Some(format!("{}{}{}", &text[..at], String::from_utf8_lossy(&bytes), &text[at..]))
+    }
+
+    #[test]
+    fn only_what_thinks_and_has_not_decided_is_asked_to_drop() {
+        assert_eq!(
+            recovered(r#"{"messages":[],"thinking":{"type":"adaptive" },"x":1}"#).as_deref(),
+            Some(
+                r#"{"messages":[],"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"} },"x":1}"#
+            )
+        );
+        assert_eq!(recovered(r#"{"messages":[],"thinking":{"type":"disabled"}}"#), None);
+        assert_eq!(recovered(r#"{"messages":[],"thinking":{"type":"adaptive","block_binding":{}}}"#), None);
+        assert_eq!(recovered(r#"{"messages":[]}"#), None);
+    }
+}
