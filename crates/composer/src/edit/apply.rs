@@ -1,6 +1,7 @@
 //! From a wish to a durable commit.
 
 use super::compare::{Overview, overview};
+use super::offload::Files;
 use super::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::directory::lock;
@@ -80,10 +81,11 @@ impl Composer {
         }
         let at = now();
         let id = self.commit_id(&conversation, at);
-        let (effects, files) = self.resolve_all(&conversation, id, &wish)?;
+        let mut files = Files::default();
+        let effects = self.resolve_all(&conversation, id, &wish, &mut files)?;
         let mut applied = self.outcome(&conversation, id, &effects)?;
         applied.summary = summary(&wish.operations, &applied);
-        applied.files = files;
+        applied.files.clone_from(&files.paths);
         if wish.dry_run {
             return Ok(applied);
         }
@@ -100,6 +102,7 @@ impl Composer {
         };
         drop(alone);
         self.commit(conversation, commit)?;
+        files.keep();
         applied.commit = Some(id.to_string());
         Ok(applied)
     }
@@ -110,13 +113,13 @@ impl Composer {
         conversation: &Conversation,
         id: CommitId,
         wish: &Wish,
-    ) -> Result<(Vec<Effect>, Vec<PathBuf>), Refusal> {
+        files: &mut Files,
+    ) -> Result<Vec<Effect>, Refusal> {
         let ground = Ground::of(conversation, true);
         let source = ground.source();
         let weights = Weights::of(conversation);
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let mut effects: Vec<Effect> = Vec::new();
-        let mut files = Vec::new();
         for (number, operation) in (1..).zip(&wish.operations) {
             let resolved = {
                 let view = ground.lay(on_top(conversation, id, &effects));
@@ -127,8 +130,7 @@ impl Composer {
                 let desk = conversation.desk(&view, &source, &weights, &scale, added.max().unwrap_or(0));
                 match operation {
                     Operation::Offload { ids, select, summary } => {
-                        let targets = desk.targets(ids, select)?;
-                        self.offload(conversation, &desk, &targets, summary.as_deref(), wish.dry_run, &mut files)
+                        self.offload(conversation, &desk, (ids, select), summary.as_deref(), wish.dry_run, files)
                     }
                     Operation::Import { from, ids, to } => self.import(&conversation.id, &desk, from, ids, to),
                     other => desk.effects(other).map_err(Refusal::from),
@@ -136,7 +138,7 @@ impl Composer {
             };
             effects.extend(resolved.map_err(|refusal| within(refusal, number, wish.operations.len(), operation))?);
         }
-        Ok((effects, files))
+        Ok(effects)
     }
 
     /// What a commit of these effects would change.

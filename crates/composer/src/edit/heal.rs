@@ -1,7 +1,6 @@
 //! The way out when the provider refuses a request because of one block in it.
 
 use super::apply::{Applied, Wish};
-use super::sent::AtHand;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::{self, Answered};
@@ -11,7 +10,6 @@ use ctx_core::edit::operation::Select;
 use ctx_core::message::Kind;
 use ctx_store::Record;
 use ctx_wire::anthropic::compose::{Composed, Segment};
-use ctx_wire::anthropic::envelope;
 use ctx_wire::anthropic::request::Body;
 
 /// A refused request, and what would heal it.
@@ -62,20 +60,12 @@ impl Composer {
 
     /// The message of the path that was sent as message `sent`.
     fn source_of(&self, conversation: &Conversation, sent: usize) -> Option<usize> {
-        let bytes = conversation.rebuild(&*self.store).ok()??.bytes;
-        let body = Body::parse(bytes).ok()?;
-        let envelope = envelope::read(body.bytes(), body.request());
-        let at_hand = AtHand {
-            body: &body,
-            envelope: &envelope,
-            slots: conversation.tree.path().map(|slot| slot.id).collect(),
-            messages: conversation.tree.path().map(|slot| &slot.message).collect(),
-            digests: conversation.digests(),
-        };
-        match conversation.compose(&at_hand, conversation.effects(conversation.history.head())) {
+        let effects = conversation.effects(conversation.history.head());
+        let found = self.with_newest(conversation, |at_hand| match conversation.compose(at_hand, effects) {
             None => Some(sent),
-            Some(composed) => came_from(&composed, &body, sent),
-        }
+            Some(composed) => came_from(&composed, at_hand.body, sent),
+        });
+        found.ok().flatten()
     }
 }
 

@@ -4,6 +4,7 @@ use crate::conversation::Conversation;
 use crate::view::show;
 use crate::{Composer, Refusal};
 use ctx_core::edit::effect::{Effect, Made, Named, NewResult, Why};
+use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target, text_block};
 use ctx_core::message::{Kind, Role};
 use ctx_store::Hash;
@@ -28,8 +29,8 @@ impl Folder {
         Folder { root: folder, in_project: true }
     }
 
-    /// Writes a text under a name that its content decides; the same text is written once.
-    fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<PathBuf> {
+    /// Writes a text under a name that its content decides; the same text is written once. Tells whether it is new.
+    fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
         private_folder(&self.root)?;
         if self.in_project {
             let ignore = self.root.join(".gitignore");
@@ -55,15 +56,43 @@ impl Folder {
                 if !is_file || fs::read(&path)? != text.as_bytes() {
                     return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else stands in its place"));
                 }
+                return Ok((path, false));
             }
             Err(error) => return Err(error),
         }
-        Ok(path)
+        Ok((path, true))
     }
 
     /// Where a text would go.
     fn path(&self, conversation: &str, name: &str) -> PathBuf {
         self.root.join(conversation).join(name)
+    }
+}
+
+/// The files that a commit needs. Those that are new go again when it does not come about.
+#[derive(Debug, Default)]
+pub struct Files {
+    pub paths: Vec<PathBuf>,
+    new: Vec<PathBuf>,
+}
+
+impl Files {
+    fn add(&mut self, path: PathBuf, is_new: bool) {
+        self.new.extend(is_new.then(|| path.clone()));
+        self.paths.push(path);
+    }
+
+    /// The commit is safe.
+    pub fn keep(mut self) {
+        self.new.clear();
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        for path in &self.new {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
@@ -94,11 +123,12 @@ impl Composer {
         &self,
         conversation: &Conversation,
         desk: &Desk<'_>,
-        targets: &[Target],
+        (ids, select): (&[String], &Select),
         summary: Option<&str>,
         dry_run: bool,
-        files: &mut Vec<PathBuf>,
+        files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
+        let targets = desk.targets(ids, select)?;
         let Some(folder) = &self.offload_folder else {
             return Err(Refusal::new(
                 "no-folder",
@@ -107,7 +137,7 @@ impl Composer {
             ));
         };
         let mut effects = Vec::new();
-        for target in targets {
+        for target in &targets {
             if matches!(target.scope, Scope::System | Scope::Tool) {
                 return Err(Refusal::new(
                     "not-a-turn",
@@ -119,8 +149,8 @@ impl Composer {
             let text = self.markdown(conversation, desk, target, &title)?;
             let tokens = (desk.scale)(target.weight);
             let name = file_name(&target.name, &title, &text);
-            let path = match dry_run {
-                true => folder.path(&conversation.id, &name),
+            let (path, is_new) = match dry_run {
+                true => (folder.path(&conversation.id, &name), false),
                 false => folder.write(&conversation.id, &name, &text).map_err(|error| {
                     Refusal::new(
                         "not-written",
@@ -130,7 +160,7 @@ impl Composer {
                 })?,
             };
             let stub = stub(&title, tokens, summary, &path);
-            files.push(path);
+            files.add(path, is_new);
             effects.push(match lone_result(desk, target) {
                 // A result stays the answer to its call; only what it says goes.
                 Some((message, block)) => Effect::Results {
@@ -207,9 +237,10 @@ mod tests {
     fn a_text_is_written_once_privately_and_never_over_something_else() {
         let home = tempfile::tempdir().expect("a folder");
         let folder = Folder::in_home(home.path());
-        let path = folder.write("c1", "a.md", "text").expect("written");
+        let (path, is_new) = folder.write("c1", "a.md", "text").expect("written");
+        assert!(is_new);
         assert_eq!(fs::read_to_string(&path).expect("a file"), "text");
-        assert_eq!(folder.write("c1", "a.md", "text").expect("the same again"), path);
+        assert_eq!(folder.write("c1", "a.md", "text").expect("the same again"), (path.clone(), false));
         assert!(folder.write("c1", "a.md", "other").is_err());
         #[cfg(unix)]
         {

@@ -194,16 +194,27 @@ impl Composer {
         self.held.put(&card::of(&conversation), true);
     }
 
-    /// The body of the newest request of the path.
-    fn newest_body(&self, conversation: &Conversation) -> Result<Body, Refusal> {
+    /// Runs `with` on the newest request of the path. Mostly its body is still in memory.
+    pub(super) fn with_newest<T>(
+        &self,
+        conversation: &Conversation,
+        with: impl FnOnce(&AtHand<'_>) -> T,
+    ) -> Result<T, Refusal> {
+        let count = conversation.tree.current().len();
+        let kept = conversation.body.as_ref().filter(|body| body.request().messages.len() == count);
+        if let Some(body) = kept.filter(|_| conversation.aligned == count) {
+            return Ok(with(&conversation.newest(body, &conversation.body_envelope)));
+        }
         let whole = rebuilt(self, conversation)?;
-        Body::parse(whole.bytes).map_err(|error| {
+        let body = Body::parse(whole.bytes).map_err(|error| {
             Refusal::new(
                 "incomplete",
                 format!("The newest request cannot be read: {error}."),
                 "Its next request completes it.",
             )
-        })
+        })?;
+        let envelope = envelope::read(body.bytes(), body.request());
+        Ok(with(&conversation.newest(&body, &envelope)))
     }
 
     /// Exactly the body that the provider would get if the newest request came again now, or as of a commit.
@@ -238,9 +249,9 @@ impl Composer {
         conversation: &Conversation,
         effects: Vec<(EffectId, &Effect)>,
     ) -> Result<Option<Explained>, Refusal> {
-        let Ok(body) = self.newest_body(conversation) else { return Ok(None) };
-        let envelope = envelope::read(body.bytes(), body.request());
-        let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
+        let Ok(composed) = self.with_newest(conversation, |at_hand| conversation.compose(at_hand, effects)) else {
+            return Ok(None);
+        };
         Ok(Some(match composed {
             None => Explained { untouched: true, ..Explained::default() },
             Some(composed) => Explained {
