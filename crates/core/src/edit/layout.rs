@@ -12,7 +12,7 @@ use std::ops::Range;
 pub struct Group {
     /// Its number in the frame, counted from 0.
     pub number: usize,
-    /// The step it belongs to, counted from 1; 0 before the model's first move.
+    /// The step it belongs to, counted from 1; 0 for the human's words, before the model moves.
     pub step: usize,
     pub role: Role,
     /// The message of the path, if it is the client's.
@@ -37,7 +37,9 @@ pub fn layout(view: &View<'_>, frame: &Frame, messages: &[&Message]) -> Layout {
             Unit::Made(made) => (None, Some(made)),
         };
         match groups.last_mut() {
-            Some(group) if source.is_some() && group.source == source => group.units.end = at + 1,
+            Some(group) if source.is_some() && group.source == source && group.step == place.step => {
+                group.units.end = at + 1;
+            }
             _ => {
                 let role = made.and_then(|made| view.made(made)?.role).unwrap_or(place.role);
                 let Place { number, step, .. } = place;
@@ -63,21 +65,34 @@ fn places(view: &View<'_>, units: &[Laid], messages: &[&Message]) -> (Vec<Place>
     let mut last: Option<(Option<usize>, Place)> = None;
     let mut steps = 0;
     for (at, laid) in units.iter().enumerate() {
-        let (source, role) = match laid.unit {
-            Unit::Source { message, .. } => (Some(message), messages[message].role),
+        let (source, role, human) = match laid.unit {
+            Unit::Source { message, block } => {
+                let facts = messages[message];
+                let speaks = facts.speaks.is_some_and(|from| from as usize <= block.unwrap_or(0));
+                (Some(message), facts.role, facts.role == Role::User && speaks)
+            }
             Unit::Made(made) if matches!(view.effect(made.effect), Some(Effect::Insert { .. })) => {
-                (None, view.made(made).and_then(|made| made.role).unwrap_or(Role::User))
+                let role = view.made(made).and_then(|made| made.role).unwrap_or(Role::User);
+                (None, role, role == Role::User)
             }
             Unit::Made(_) => continue,
         };
-        let place = match last {
+        let mut place = match last {
             Some((same, place)) if source.is_some() && same == source => place,
             _ => {
                 let spoke = last.is_some_and(|(_, before)| before.role == Role::Assistant);
                 steps += usize::from(role == Role::Assistant && !spoke);
-                Place { number: last.map_or(0, |(_, before)| before.number + 1), step: steps, role }
+                let step = match last {
+                    Some((_, before)) if role != Role::Assistant => before.step,
+                    _ => steps,
+                };
+                Place { number: last.map_or(0, |(_, before)| before.number + 1), step, role }
             }
         };
+        // In frames that were combined a human speaks again: that ends a step.
+        if human {
+            place.step = 0;
+        }
         last = Some((source, place));
         places.resize(at + 1, place);
     }

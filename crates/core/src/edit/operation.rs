@@ -177,3 +177,6 @@ impl Operation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -103,9 +103,10 @@ impl Desk<'_> {
                 }
             }
         }
+        let nothing_left = covers.iter().all(|cover| self.is_out(cover));
         match (covers.is_empty(), spared) {
-            (true, Some((at, why))) => Err(protected(at, why)),
-            (true, None) => Err(gone(&targets.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", "))),
+            (_, Some((at, why))) if nothing_left => Err(protected(at, why)),
+            (true, _) => Err(gone(&targets.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", "))),
             (false, _) => Ok(covers),
         }
     }
@@ -242,3 +243,6 @@ fn gone(name: &str) -> Refusal {
         "`ctx history` shows what removed it; `ctx revert` brings it back.",
     )
 }
+
+#[cfg(test)]
+mod tests;

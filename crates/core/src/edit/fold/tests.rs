@@ -290,6 +290,14 @@ fn text_typed_while_a_tool_ran_belongs_to_the_next_frame() {
     bench.make(combine("t2,t1"));
     assert_eq!(bench.names("t2#1"), ["3.0"]);
     assert_eq!(bench.sent(), ["t2 2.1 3.0 0.0 1.0 1.1 2.0"]);
+    bench.undo();
+    bench.undo();
+    bench.make(combine("t1,t2"));
+    assert_eq!(bench.names("t1/1"), ["1.0", "1.1", "2.0"], "what the human says is no part of a step");
+    assert_eq!(bench.names("t1/2"), ["3.0"]);
+    assert_eq!(bench.names("t1#2"), ["2.0", "2.1"]);
+    bench.make(split("t1", &[2]));
+    assert_eq!(bench.sent(), ["t1.1 0.0 1.0 1.1 2.0", "t1.2 2.1 3.0"]);
 }
 
 #[test]

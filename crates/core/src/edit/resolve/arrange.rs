@@ -7,7 +7,7 @@ use crate::edit::fold::{Frame, Segment, Unit};
 use crate::edit::layout::{Group, Layout};
 use crate::edit::operation::{Select, Where};
 use crate::edit::refusal::Refusal;
-use crate::message::{Kind, Role};
+use crate::message::{Block, Kind, Role};
 use std::collections::HashMap;
 
 impl Desk<'_> {
@@ -82,7 +82,15 @@ impl Desk<'_> {
 
     pub(super) fn shift(&self, ids: &[String], to: &Where) -> Result<Vec<Effect>, Refusal> {
         let frames = self.frames(ids, "move")?;
-        let place = self.place(to)?;
+        let stays = (0..self.view.frames.len()).rev().find(|at| !frames.contains(at));
+        let there = frames.is_sorted() && stays.is_none_or(|at| frames.iter().all(|moved| *moved > at));
+        let place = match (self.place(to)?, stays) {
+            // Behind the last one that is not moved itself.
+            (Place::After(_), stays) if to.end && !there => {
+                stays.map_or(Place::Start, |at| Place::After(self.reference(at)))
+            }
+            (place, _) => place,
+        };
         let references: Vec<FrameRef> = frames.iter().map(|&at| self.reference(at)).collect();
         if let Place::After(anchor) = &place
             && references.iter().any(|frame| frame.key == anchor.key)
@@ -155,7 +163,7 @@ impl Desk<'_> {
             match starts.iter().find(|group| group.number == number) {
                 Some(group) => chosen.push(group),
                 None if number > 0
-                    && layout.groups.iter().any(|g| g.number == number && self.parts_a_pair(&whole, g)) =>
+                    && layout.groups.iter().any(|g| g.number == number && self.parts_a_pair(&whole, &layout, g)) =>
                 {
                     return Err(Refusal::new(
                         "cuts-a-pair",
@@ -204,13 +212,13 @@ impl Desk<'_> {
     /// The messages of the client's before which a frame can be cut.
     fn cuts<'l>(&self, layout: &'l Layout) -> Vec<&'l Group> {
         let whole = self.whole_until(layout);
-        let mut last = Some(0);
+        let mut last = layout.groups.first().map(|group| (group.number, group.step));
         let mut cuts = Vec::new();
         for group in layout.groups.iter().filter(|group| group.source.is_some()) {
-            let begins = last != Some(group.number);
-            last = Some(group.number);
+            let begins = last != Some((group.number, group.step));
+            last = Some((group.number, group.step));
             // A system message belongs to what it follows.
-            if begins && group.role != Role::System && !self.parts_a_pair(&whole, group) {
+            if begins && group.role != Role::System && !self.parts_a_pair(&whole, layout, group) {
                 cuts.push(group);
             }
         }
@@ -218,19 +226,21 @@ impl Desk<'_> {
     }
 
     /// Whether a cut before it would.
-    fn parts_a_pair(&self, whole: &[bool], group: &Group) -> bool {
-        let answers = |message: usize| {
-            self.source.messages[message].role == Role::User && self.source.messages[message].has_results()
-        };
-        group.source.is_some_and(|message| !whole[group.units.start] || answers(message))
+    fn parts_a_pair(&self, whole: &[bool], layout: &Layout, group: &Group) -> bool {
+        let answers = self.block_at(layout, group.units.start).is_some_and(|block| block.kind == Kind::ToolResult);
+        group.source.is_some() && (answers || !whole[group.units.start])
+    }
+
+    fn block_at(&self, layout: &Layout, at: usize) -> Option<&Block> {
+        match layout.units[at].unit {
+            Unit::Source { message, block: Some(block) } => self.source.messages[message].blocks.get(block),
+            _ => None,
+        }
     }
 
     /// Whether a cut before a unit leaves all pairs of calls and results whole.
     fn whole_until(&self, layout: &Layout) -> Vec<bool> {
-        let block = |at: usize| match layout.units[at].unit {
-            Unit::Source { message, block: Some(block) } => self.source.messages[message].blocks.get(block),
-            _ => None,
-        };
+        let block = |at: usize| self.block_at(layout, at);
         let result_at: HashMap<&str, usize> = (0..layout.units.len())
             .filter_map(|at| Some((at, block(at).filter(|block| block.kind == Kind::ToolResult)?)))
             .filter_map(|(at, block)| Some((block.tool_use_id.as_deref()?, at)))

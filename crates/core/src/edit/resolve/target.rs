@@ -68,7 +68,9 @@ impl Desk<'_> {
             // What a rule finds leaves alone what is pinned.
             targets = self.everywhere(select, false);
         }
-        once(&mut targets);
+        if !everything {
+            once(&mut targets);
+        }
         targets.retain(|target| self.is_old(target, select));
         if let Some(tool) = &select.tool {
             targets.iter_mut().for_each(|target| self.keep_tool(target, tool));
@@ -237,16 +239,22 @@ impl Desk<'_> {
 
     /// Whether nothing of it is sent any more.
     fn is_gone(&self, target: &Target) -> bool {
-        let empty = |around: Option<&Around>| around.is_some_and(|here| here.covered.is_some() && here.by.is_empty());
-        let tool = |name: &str| self.source.tools.iter().position(|other| *other == name);
         match target.scope {
-            Scope::System | Scope::Tool => target.covers.iter().all(|cover| match cover {
-                Cover::System { at, .. } => empty(self.view.system.get(*at as usize)),
-                Cover::Tool { name } => empty(tool(name).and_then(|at| self.view.tools.get(at))),
-                Cover::Blocks { .. } | Cover::Made(_) => false,
-            }),
+            Scope::System | Scope::Tool => target.covers.iter().all(|cover| self.is_out(cover)),
             _ => target.units.iter().all(|laid| laid.covered.is_some()),
         }
+    }
+
+    /// Whether a block of the system prompt or a tool is gone, with nothing in its place.
+    pub(super) fn is_out(&self, cover: &Cover) -> bool {
+        let here = match cover {
+            Cover::System { at, .. } => self.view.system.get(*at as usize),
+            Cover::Tool { name } => {
+                self.source.tools.iter().position(|other| other == name).and_then(|at| self.view.tools.get(at))
+            }
+            Cover::Blocks { .. } | Cover::Made(_) => None,
+        };
+        here.is_some_and(|here| here.covered.is_some() && here.by.is_empty())
     }
 
     fn range(&self, from: &FrameId, to: &FrameId, targets: &mut Vec<Target>) -> Result<(), Refusal> {

@@ -152,11 +152,18 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
                         source.slots.iter().position(|other| other == after).map(|at| at + 1)
                     }
                 };
-                let Some(at) = at.filter(|&at| source.messages.get(at).is_some_and(|facts| facts.key == *key)) else {
-                    continue;
-                };
-                named.extend(blocks.iter().map(|block| (at, Some(block.at as usize))));
-                if blocks.is_empty() {
+                let Some(facts) = at.and_then(|at| source.messages.get(at)) else { continue };
+                let at = at.unwrap_or_default();
+                if facts.key == *key {
+                    named.extend(blocks.iter().map(|block| (at, Some(block.at as usize))));
+                } else if matches!(of, MessageRef::Slot(_)) {
+                    let found = effect::find(blocks, facts, false);
+                    named.extend(found.into_iter().map(|block| (at, Some(block as usize))));
+                }
+                if blocks.is_empty()
+                    && facts.blocks.is_empty()
+                    && !matches!(of, MessageRef::Reply { key, .. } if *key != facts.key)
+                {
                     named.insert((at, None));
                 }
             }
@@ -284,6 +291,34 @@ fn play(first: (u32, u32), events: Vec<Event>) -> Result<(usize, usize), TestCas
                     let next = bench.talk.next.max(talk.next) + 100;
                     left.insert(0, std::mem::replace(&mut bench.talk, Talk { next, ..talk }));
                 }
+            }
+            // It re-writes a message, or replaces the beginning by a summary of its own.
+            30 if !bench.talk.messages.is_empty() => {
+                let count = bench.talk.messages.len();
+                bench.talk.next += 1;
+                let next = bench.talk.next;
+                let message = &mut bench.talk.messages[a as usize % count];
+                message.key = key(&format!("version {next}"));
+                match message.blocks.len() {
+                    0 => message.blocks.push(block(Kind::Other, 5)),
+                    _ if b.is_multiple_of(3) => {
+                        message.blocks.insert(0, block(Kind::Reminder, 5));
+                        message.speaks = message.speaks.map(|from| from + 1);
+                    }
+                    blocks if message.speaks.is_none() && b % 3 == 1 => {
+                        message.blocks.remove(c as usize % blocks);
+                    }
+                    blocks => message.blocks[c as usize % blocks].chars += 1,
+                }
+            }
+            31 if !bench.talk.messages.is_empty() => {
+                left.push(bench.talk.clone());
+                let kept = a as usize % bench.talk.messages.len();
+                let old = bench.talk.clone();
+                let mut talk = Talk { next: old.next + 100, ..Talk::default() }.human();
+                talk.slots.extend(&old.slots[kept..]);
+                talk.messages.extend(old.messages[kept..].iter().cloned());
+                bench.talk = Talk { open: old.open, ..talk };
             }
             24..=26 if !commits.is_empty() => {
                 let pick = commits[a as usize % commits.len()];

@@ -1,0 +1,409 @@
+use super::*;
+use crate::edit::operation::Where;
+use crate::edit::testing::*;
+use serde_json::json;
+
+fn code(bench: &Bench, operation: Operation) -> &'static str {
+    bench.refused(operation).code
+}
+
+#[test]
+fn unknown_ids_are_refused_with_the_nearest() {
+    let bench = Bench::new(talk());
+    for id in ["t4", "a1", "t1.1", "tools/bash", "system#9", "nonsense", "t1/9", "t1#9", "t1#0.4", "t0", "t1/0"] {
+        assert_eq!(code(&bench, delete(id)), "unknown-id", "{id}");
+    }
+    assert!(bench.refused(delete("t4")).hint.starts_with("Did you mean t1, t2, t3?"));
+    assert!(bench.refused(delete("tools/bash")).hint.contains("tools/Bash"));
+    assert_eq!(bench.refused(delete("t1/9")).hint, "It has 2 steps; `ctx list --steps` shows them.");
+    assert_eq!(bench.refused(delete("t1#9")).hint, "It has 5 messages, counted from 0.");
+    assert_eq!(code(&bench, delete("t1,t9")), "unknown-id", "one that is wrong is enough");
+    assert_eq!(code(&bench, shift("t1", after("t9"))), "unknown-id");
+    assert_eq!(code(&bench, delete("t9..t1")), "unknown-id");
+}
+
+#[test]
+fn a_frame_that_was_cut_is_named_by_its_parts() {
+    let mut bench = Bench::new(talk());
+    bench.make(split("t2", &[4]));
+    for id in ["t2/1", "t2#0", "t2#0.0"] {
+        let refusal = bench.refused(delete(id));
+        assert_eq!(refusal.code, "ambiguous-id");
+        assert_eq!(refusal.message, "`t2` is cut into t2.1, t2.2.");
+        assert_eq!(refusal.hint, "Name one of them, such as `t2.1`.");
+    }
+    assert_eq!(code(&bench, edit("t2", "one text for both")), "ambiguous-id");
+    assert_eq!(code(&bench, split("t2", &[1])), "ambiguous-id");
+    assert_eq!(bench.names("t2.1/1"), ["7.0", "7.1", "7.2", "8.0", "8.1"]);
+    assert_eq!(bench.names("t2.2/2"), ["11.0"]);
+    assert_eq!(bench.names("t2.2#0.1"), ["9.1"]);
+    assert_eq!(bench.names("t2").len(), 11, "all parts");
+    bench.make(delete("t2.1"));
+    assert_eq!(bench.names("t2").len(), 4, "the part that is left");
+    bench.make(delete("t2"));
+    assert_eq!(bench.refused(delete("t2")).code, "gone");
+}
+
+#[test]
+fn ranges_run_forwards() {
+    let mut bench = Bench::new(talk());
+    assert_eq!(code(&bench, delete("t3..t1")), "bad-range");
+    let refusal = bench.refused(delete("t2/3..1"));
+    assert_eq!((refusal.code, refusal.hint.as_str()), ("bad-range", "Turn it round: `t2/1..3`."));
+    assert_eq!(bench.names("t1..t3").len(), 6 + 11 + 2);
+    bench.make(delete("t2"));
+    bench.make(delete("t1..t3"));
+    assert!(bench.sent().iter().all(|line| !line.contains(' ')));
+    assert_eq!(code(&bench, delete("t1..t3")), "gone");
+}
+
+#[test]
+fn nothing_named_and_nothing_written() {
+    let bench = Bench::new(talk());
+    let nothing = Operation::Delete { ids: vec![], select: Select::default(), force: false };
+    assert_eq!(code(&bench, nothing), "nothing-named");
+    assert_eq!(code(&bench, drop_results("", Select::default())), "nothing-named");
+    for text in ["", " \n\t"] {
+        assert_eq!(code(&bench, edit("t1", text)), "empty");
+        assert_eq!(code(&bench, compact("t1", text)), "empty");
+        assert_eq!(code(&bench, add(text, end())), "empty");
+        let summarize =
+            Operation::SummarizeResults { ids: ids("t1"), select: Select::default(), result: None, text: text.into() };
+        assert_eq!(code(&bench, summarize), "empty");
+        assert_eq!(code(&bench, raw("t1", json!({ "role": "user", "content": text }))), "empty");
+        assert_eq!(code(&bench, raw("t1#1.0", json!({ "type": "text", "text": text }))), "empty");
+    }
+    let both = Operation::Edit { id: "t1".into(), text: Some("x".into()), raw: Some(json!({})), force: false };
+    let none = Operation::Edit { id: "t1".into(), text: None, raw: None, force: false };
+    assert_eq!((code(&bench, both), code(&bench, none)), ("no-content", "no-content"));
+    let untitled = Operation::Retitle { id: "t1".into(), title: None, summary: None };
+    assert_eq!(code(&bench, untitled), "no-content");
+    assert_eq!(code(&bench, edit("t1,t2", "x")), "ambiguous-id");
+}
+
+#[test]
+fn raw_json_that_cannot_be_sent_is_refused_with_the_reason() {
+    let bench = Bench::new(talk());
+    for (value, says) in [
+        (json!("text"), "an object with `role` and `content`"),
+        (json!([]), "the list of messages is empty"),
+        (json!({ "role": "tool", "content": "x" }), "`role` must be `user`, `assistant` or `system` (message 0)"),
+        (json!([{ "role": "user", "content": "x" }, { "role": "user" }]), "(message 1)"),
+        (json!({ "role": "user", "content": [] }), "(A25)"),
+        (json!({ "role": "user", "content": "x", "name": "y" }), "not `name`"),
+        (json!({ "role": "user", "content": [{ "text": "x" }] }), "a block is an object with a `type`"),
+        (json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "input": "x" }] }), "(A10)"),
+    ] {
+        let refusal = bench.refused(raw("t1", value));
+        assert_eq!(refusal.code, "bad-content");
+        assert!(refusal.message.contains(says), "{}", refusal.message);
+    }
+    assert_eq!(code(&bench, raw("tools/Bash", json!({ "description": "x" }))), "bad-content");
+    assert_eq!(code(&bench, edit("tools/Bash", "x")), "not-text");
+    let mut bench = bench;
+    bench.make(raw("t1", json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": "b" }])));
+    assert_eq!(bench.sent()[0], "t1 'a' 'b'");
+    assert!(bench.effects(&raw("tools/Bash", json!({ "name": "Bash" }))).is_ok());
+}
+
+#[test]
+fn a_tool_pair_is_never_cut() {
+    let mut bench = Bench::new(talk());
+    let refusal = bench.refused(split("t2", &[3]));
+    assert_eq!(refusal.code, "cuts-a-pair");
+    assert!(refusal.message.contains("`t2#3`") && refusal.message.contains("(A38)"));
+    assert_eq!(refusal.hint, "`t2` can be cut before message 2, 4, 6.");
+    for at in [0, 1, 7] {
+        assert_eq!(code(&bench, split("t2", &[at])), "bad-cut", "{at}");
+    }
+    assert_eq!(code(&bench, split("t2", &[])), "no-cut");
+    let steps = |at_step: &[usize], each_step| Operation::Split {
+        id: "t2".into(),
+        at: vec![],
+        at_step: at_step.to_vec(),
+        each_step,
+    };
+    assert_eq!(code(&bench, steps(&[4], false)), "bad-cut");
+    assert_eq!(code(&bench, split("t2/1", &[1])), "not-a-frame");
+    bench.make(steps(&[], true));
+    assert_eq!(bench.sent()[1..5], ["t2.1 5.0 6.0", "t2.2 7.0 7.1 7.2 8.0 8.1", "t2.3 9.0 9.1 10.0", "t2.4 11.0"]);
+    assert_eq!(code(&bench, split("t2.2", &[1])), "cuts-a-pair");
+    assert_eq!(bench.refused(split("t2.2", &[1])).hint, "`t2.2` cannot be cut.");
+    bench.make(add("x", after("t1")));
+    assert_eq!(code(&bench, split("a1", &[0])), "bad-cut");
+}
+
+#[test]
+fn a_pair_with_something_in_between_is_not_cut_either() {
+    let bench = Bench::new(Talk::default().human().calls(&["Bash"]).reminder().results().says());
+    assert_eq!((code(&bench, split("t1", &[2])), code(&bench, split("t1", &[3]))), ("cuts-a-pair", "cuts-a-pair"));
+    assert!(bench.effects(&split("t1", &[4])).is_ok());
+}
+
+#[test]
+fn a_conversation_begins_with_a_user() {
+    let mut bench = Bench::new(talk());
+    bench.make(split("t2", &[2, 6]));
+    let refusal = bench.refused(shift("t2.2", start()));
+    assert_eq!(refusal.code, "not-first");
+    assert!(refusal.message.contains("`t2.2`") && refusal.message.contains("(A3)"));
+    bench.make(shift("t2.1,t2.2", start()));
+    let speaks = |role, to| Operation::Add { text: "x".into(), role, to, title: None };
+    assert_eq!(code(&bench, speaks(Role::Assistant, start())), "not-first");
+    assert_eq!(code(&bench, speaks(Role::System, end())), "bad-role");
+    bench.make(speaks(Role::Assistant, end()));
+    assert_eq!(code(&bench, shift("a1", start())), "not-first");
+    bench.make(delete("t1#1"));
+    bench.make(delete("t1#0"));
+    assert_eq!(code(&bench, shift("t1", start())), "not-first", "its user message is gone");
+}
+
+#[test]
+fn places_are_said_exactly() {
+    let bench = Bench::new(talk());
+    assert_eq!(code(&bench, shift("t1", Where::default())), "no-place");
+    assert_eq!(code(&bench, shift("t1", Where { end: true, ..start() })), "no-place");
+    assert_eq!(code(&bench, shift("t1", after("t1"))), "nowhere");
+    assert_eq!(code(&bench, shift("t3", end())), "nowhere");
+    assert_eq!(code(&bench, shift("t1/1", end())), "not-a-frame");
+    assert_eq!(code(&bench, add("x", after("t1#1"))), "not-a-frame");
+    for id in ["system", "tools", "tools/Bash", "system#2"] {
+        assert_eq!(code(&bench, shift(id, end())), "not-a-turn", "{id}");
+        assert_eq!(code(&bench, compact(id, "x")), "not-a-turn", "{id}");
+        assert_eq!(code(&bench, add("x", after(id))), "not-a-turn", "{id}");
+        assert_eq!(code(&bench, pin(id)), "not-a-turn", "{id}");
+    }
+    assert_eq!(code(&bench, combine("t1")), "too-few");
+    assert_eq!(code(&bench, combine("t1,t1")), "too-few");
+    let mut bench = bench;
+    bench.make(shift("t3,t1", end()));
+    assert_eq!(bench.sent()[2], "t1 0.0 1.0 2.0 2.1 3.0 4.0");
+    bench.undo();
+    bench.make(shift("t3,t2,t1", end()));
+    assert_eq!(bench.sent()[..2], ["t3 12.0 13.0", "t2 5.0 6.0 7.0 7.1 7.2 8.0 8.1 9.0 9.1 10.0 11.0"]);
+    bench.undo();
+    bench.make(Operation::Combine { ids: ids("t1,t2"), after: Some("t3".into()) });
+    assert_eq!(bench.sent()[0], "t3 12.0 13.0");
+}
+
+#[test]
+fn thinking_is_never_written() {
+    let mut bench = Bench::new(talk());
+    assert_eq!(code(&bench, edit("t1#2.0", "I think")), "thinking");
+    assert_eq!(code(&bench, raw("t1#2.0", json!({ "type": "text", "text": "x" }))), "thinking");
+    let thought = json!({ "type": "thinking", "thinking": "x", "signature": "y" });
+    assert_eq!(code(&bench, raw("t1#2.1", thought.clone())), "thinking");
+    assert_eq!(code(&bench, raw("t1", json!({ "role": "assistant", "content": [thought] }))), "thinking");
+    bench.make(edit("t1#2", "said"));
+    assert_eq!(bench.sent()[0], "t1 0.0 1.0 2.0 'said' 3.0 4.0", "it stays before what is said instead");
+    bench.make(delete("t1#2.0"));
+    assert_eq!(bench.sent()[0], "t1 0.0 1.0 'said' 3.0 4.0");
+    let only = Bench::new(Talk::default().human().push(Role::Assistant, vec![block(Kind::Thinking, 9)], None));
+    assert_eq!(code(&only, edit("t1#1", "said")), "thinking");
+    assert_eq!(code(&only, edit("t1#1.0", "said")), "thinking");
+}
+
+#[test]
+fn protected_blocks_stay_unless_forced() {
+    let mut bench = Bench::new(talk());
+    let refusal = bench.refused(delete("system#0"));
+    assert_eq!((refusal.code, refusal.message.as_str()), ("protected", "`system#0` is protected: it bills."));
+    assert!(refusal.hint.contains("--force"));
+    assert_eq!(code(&bench, edit("system#1", "x")), "protected");
+    assert_eq!(code(&bench, delete("system#0,t1")), "protected", "also among others");
+    let forced = |id: &str| Operation::Delete { ids: ids(id), select: Select::default(), force: true };
+    let covered =
+        |bench: &Bench| -> Vec<bool> { bench.picture().system.iter().map(|here| here.covered.is_some()).collect() };
+    bench.make(delete("system"));
+    assert_eq!(covered(&bench), [false, false, true, true, true]);
+    assert_eq!(code(&bench, delete("system#2")), "gone");
+    assert_eq!(code(&bench, delete("system")), "protected");
+    bench.make(forced("system#0"));
+    assert_eq!(covered(&bench), [true, false, true, true, true]);
+    bench.make(forced("system"));
+    assert_eq!((covered(&bench), code(&bench, forced("system"))), (vec![true; 5], "gone"));
+    bench.make(delete("tools/Bash"));
+    assert_eq!(code(&bench, delete("tools/Bash")), "gone");
+    bench.make(delete("tools"));
+    assert_eq!(code(&bench, edit("tools", "x")), "gone");
+}
+
+#[test]
+fn what_is_gone_is_gone_for_all() {
+    let mut bench = Bench::new(talk());
+    bench.make(delete("t1,t2/1,t2#4.1"));
+    for id in ["t1", "t1/1", "t1#0", "t1#2.1", "t2/1", "t2#2", "t2#3.0", "t2#4.1"] {
+        assert_eq!(code(&bench, delete(id)), "gone", "{id}");
+        assert_eq!(code(&bench, edit(id, "x")), "gone", "{id}");
+        assert_eq!(code(&bench, compact(id, "x")), "gone", "{id}");
+    }
+    for operation in [shift("t1", end()), pin("t1"), retitle("t1", "x"), add("x", after("t1")), combine("t1,t2")] {
+        assert_eq!(code(&bench, operation), "gone");
+    }
+    assert!(bench.refused(delete("t1")).hint.contains("ctx revert"));
+    assert!(bench.desk(|desk| desk.named(&ids("t1")).is_ok()), "one can still look at it");
+    assert_eq!(code(&bench, restore("t2")), "not-offloaded");
+}
+
+#[test]
+fn filters_choose() {
+    let bench = Bench::new(talk());
+    let tool = |name: &str| Select { tool: Some(name.into()), ..Select::default() };
+    let larger = |tokens| Select { larger_than: Some(tokens), ..Select::default() };
+    let older = |frames| Select { older_than: Some(frames), ..Select::default() };
+    let sent = |operation: Operation| {
+        let mut bench = bench.clone();
+        bench.make(operation);
+        bench.sent()
+    };
+    let drop_in = |select: Select| sent(drop_results("", select));
+    let of = |ids: Vec<String>, select| Operation::Delete { ids, select, force: false };
+
+    let lines = sent(of(vec![], tool("Read")));
+    assert_eq!(lines[0], "t1 0.0 1.0 2.0 4.0");
+    assert_eq!(lines[1], "t2 5.0 6.0 7.0 7.2 8.1 9.0 9.1 10.0 11.0");
+    assert_eq!(sent(of(ids("t2"), tool("Read")))[0], "t1 0.0 1.0 2.0 2.1 3.0 4.0");
+    assert_eq!(code(&bench, of(ids("t3"), tool("Read"))), "no-match");
+    assert_eq!(code(&bench, of(vec![], tool("Nope"))), "no-match");
+
+    assert_eq!(sent(of(vec![], larger(2000)))[1], "t2");
+    assert_eq!(sent(of(vec![], older(1)))[..2], ["t1", "t2"]);
+    assert_eq!(sent(of(vec![], older(2)))[0], "t1");
+    assert_eq!(code(&bench, of(vec![], older(3))), "no-match");
+    assert_eq!(code(&bench, of(ids("t3"), older(1))), "no-match");
+    assert!(bench.effects(&of(ids("tools"), larger(500))).is_ok());
+    assert_eq!(code(&bench, of(ids("tools"), larger(600))), "no-match");
+
+    assert!(drop_in(larger(2000))[1].contains("8.0=dropped 8.1=dropped 9.0 9.1 10.0 11.0"));
+    assert!(drop_in(tool("Bash"))[1].contains("8.0 8.1=dropped 9.0 9.1 10.0=dropped"));
+    assert!(drop_in(older(2))[0].contains("3.0=dropped"));
+    assert_eq!(code(&bench, drop_results("t3", Select::default())), "no-results");
+    let id = bench.talk.messages[8].blocks[1].tool_use_id.as_deref().map(str::to_owned);
+    let by_id = Operation::DropResults { ids: vec![], select: Select::default(), result: id };
+    assert!(sent(by_id)[1].contains("8.0 8.1=dropped 9.0"));
+}
+
+#[test]
+fn what_was_dropped_is_small_and_not_dropped_again() {
+    let mut bench = Bench::new(talk());
+    let large = || drop_results("", Select { larger_than: Some(2000), ..Select::default() });
+    bench.make(large());
+    assert_eq!(code(&bench, large()), "no-results", "a rule that runs again finds nothing");
+    bench.make(drop_results("t2", Select::default()));
+    assert_eq!(code(&bench, drop_results("t2", Select::default())), "no-results");
+}
+
+#[test]
+fn rules_leave_alone_what_is_pinned() {
+    let mut bench = Bench::new(talk());
+    bench.make(pin("t2"));
+    let all = Select { older_than: Some(0), ..Select::default() };
+    bench.make(drop_results("", all.clone()));
+    assert!(bench.sent()[0].contains("dropped") && !bench.sent()[1].contains("dropped"));
+    bench.make(Operation::Delete { ids: vec![], select: all, force: false });
+    assert_eq!((bench.sent()[0].as_str(), bench.sent()[2].as_str()), ("t1", "t3"));
+    assert!(bench.sent()[1].len() > 10);
+    bench.make(delete("t2"));
+    assert_eq!(bench.sent()[1], "t2", "whoever names it means it");
+}
+
+#[test]
+fn named_twice_is_done_once() {
+    let mut bench = Bench::new(talk());
+    bench.make(compact("t1,t1,t1/1", "short"));
+    assert_eq!(bench.sent()[0], "t1 '∑short'");
+    bench.make(compact("t2/1,t2/1..2", "short"));
+    assert_eq!(bench.sent()[1], "t2 5.0 6.0 '∑short' 11.0");
+}
+
+#[test]
+fn messages_and_steps_keep_their_numbers() {
+    let plain = Bench::new(talk());
+    let numbers = ["t2#0", "t2#2", "t2#3", "t2#4", "t2#6", "t2/1", "t2/2", "t2/3", "t2#3.1", "t2#4.1"];
+    let sources = |bench: &Bench, id: &str| -> Vec<String> {
+        let names = bench.desk(|desk| desk.named(&ids(id))).unwrap_or_else(|refusal| panic!("{id}: {refusal}"));
+        let source = |laid: &crate::edit::fold::Laid| match laid.unit {
+            Unit::Source { message, block } => Some(format!("{message}.{block:?}")),
+            Unit::Made(_) => None,
+        };
+        names.iter().flat_map(|target| target.units.iter().filter_map(source)).collect()
+    };
+    for operation in [
+        delete("t2#0"),
+        edit("t2#0", "x"),
+        delete("t2/1"),
+        edit("t2/1", "x"),
+        compact("t2/1..2", "x"),
+        edit("t2#3.0", "x"),
+        raw("t2#2.1", json!([{ "type": "text", "text": "x" }, { "type": "text", "text": "y" }])),
+        raw("t2#2", json!([{ "role": "user", "content": "x" }, { "role": "assistant", "content": "y" }])),
+        edit("t2", "x"),
+        shift("t2", start()),
+        combine("t2,t3"),
+        add("x", after("t1")),
+        drop_results("t2", Select::default()),
+    ] {
+        let mut bench = plain.clone();
+        bench.make(operation.clone());
+        for id in numbers {
+            assert_eq!(sources(&bench, id), sources(&plain, id), "{id} after {operation:?}");
+        }
+    }
+}
+
+#[test]
+fn a_block_is_named_without_what_stands_for_its_neighbour() {
+    let mut bench = Bench::new(talk());
+    let new = |text: &str| json!({ "type": "text", "text": text });
+    bench.make(raw("t2#2.1", new("for 1")));
+    assert_eq!(bench.names("t2#2.2"), ["7.2"]);
+    assert_eq!(bench.names("t2#2.1"), ["ours", "7.1"]);
+    bench.make(raw("t2#2.2", new("for 2")));
+    bench.make(edit("t2#2.1", "again"));
+    assert_eq!(bench.sent()[1], "t2 5.0 6.0 7.0 'again' 'for 2' 8.0 8.1 9.0 9.1 10.0 11.0");
+    let inside =
+        bench.desk(|desk| desk.view.effects().all(|(_, effect)| effect.made().iter().all(|made| made.role.is_none())));
+    assert!(inside, "what replaces a block stays in its message");
+    bench.make(edit("t2#2", "all"));
+    assert_eq!(bench.sent()[1], "t2 5.0 6.0 7.0 'all' 8.0 8.1 9.0 9.1 10.0 11.0");
+}
+
+#[test]
+fn texts_take_the_place_that_fits() {
+    let mut bench = Bench::new(talk());
+    assert_eq!(code(&bench, edit("t2#3", "x")), "many-results");
+    assert_eq!(code(&bench, edit("t2#2.1", "x")), "not-text");
+    bench.make(edit("t1#3", "result"));
+    assert!(bench.sent()[0].contains("3.0=result"));
+    let role = |bench: &Bench| {
+        bench.desk(|desk| desk.view.effects().last().and_then(|(_, effect)| effect.made().first()?.role))
+    };
+    bench.make(edit("t1/2", "the step"));
+    assert_eq!(role(&bench), Some(Role::Assistant));
+    bench.make(edit("t1", "the frame"));
+    assert_eq!(role(&bench), Some(Role::User));
+    bench.make(edit("t3#1.0", "inside"));
+    assert_eq!(role(&bench), None);
+    bench.make(edit("t3#1.0", "inside again"));
+    assert_eq!(role(&bench), None);
+    bench.make(edit("t3#1", "still inside"));
+    assert_eq!(role(&bench), None);
+    bench.make(add("x", end()));
+    bench.make(edit("a1", "y"));
+    assert_eq!((role(&bench), bench.sent()[3].as_str()), (Some(Role::User), "a1 'y'"));
+    bench.make(edit("a1#0", "z"));
+    assert_eq!((role(&bench), bench.sent()[3].as_str()), (Some(Role::User), "a1 'z'"));
+}
+
+#[test]
+fn a_step_of_an_added_frame_is_named_also_when_it_was_edited() {
+    let mut bench = Bench::new(talk());
+    let speak = Operation::Add { text: "x".into(), role: Role::Assistant, to: end(), title: None };
+    bench.make(speak);
+    bench.make(edit("a1/1", "y"));
+    assert_eq!(bench.sent()[3], "a1 'y'");
+    bench.make(edit("a1/1", "z"));
+    assert_eq!(bench.sent()[3], "a1 'z'");
+    bench.make(delete("a1/1"));
+    assert_eq!(bench.sent()[3], "a1");
+}
