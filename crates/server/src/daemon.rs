@@ -1,10 +1,11 @@
 //! The whole daemon: the proxy in front, the composer behind it, the control API beside it.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ctx_composer::edit::Folder;
 use ctx_composer::{Composer, Recorder};
 
 use crate::api::{self, Api};
@@ -26,6 +27,11 @@ pub enum DaemonError {
     Bind(#[from] BindError),
     #[error("cannot start a thread: {0}")]
     Thread(#[from] std::io::Error),
+}
+
+/// Where the composer of such a daemon should offload to ([`Composer::offloading_to`]).
+pub fn offload_folder(config: &ServerConfig, home: &Path) -> Folder {
+    config.offload.clone().map_or_else(|| Folder::in_home(home), Folder::in_project)
 }
 
 impl Daemon {

@@ -1,5 +1,6 @@
 //! The control API, `/control/v1/…`: thin handlers over the composer. What they show is made there.
 
+mod edit;
 mod live;
 mod read;
 
@@ -9,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use ctx_composer::view::Refusal;
 use ctx_composer::{Composer, Recorder, now};
@@ -19,6 +21,9 @@ use crate::rooms::ControlError;
 
 /// A reader sees all that passed before it asked, unless the disk is slower than this.
 const SETTLE: Duration = Duration::from_millis(500);
+
+/// The provider takes no request half as large.
+const LARGEST_BODY: usize = 64 * 1024 * 1024;
 
 #[derive(Clone)]
 pub struct Api(Arc<Inside>);
@@ -90,18 +95,31 @@ pub fn router(api: Api) -> Router {
         .route("/conversations/{conversation}/frames", get(read::frames))
         .route("/conversations/{conversation}/frames/{*id}", get(read::show))
         .route("/conversations/{conversation}/compose", get(read::compose))
+        .route("/conversations/{conversation}/explain", get(read::explain))
+        .route("/conversations/{conversation}/diff", get(read::diff))
+        .route("/conversations/{conversation}/history", get(read::history).post(edit::history))
+        .route("/conversations/{conversation}/operations", post(edit::operations))
+        .route("/conversations/{conversation}/heal", post(edit::heal))
         .route("/conversations/{conversation}/timeline", get(read::timeline))
         .route("/events", get(live::events))
         .route("/purge", post(read::purge))
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .with_state(api)
 }
 
 fn refused(refusal: Refusal) -> ControlError {
-    let status = match refusal.code {
-        "unknown-conversation" | "no-conversation" | "unknown-id" => StatusCode::NOT_FOUND,
-        "ambiguous-conversation" => StatusCode::BAD_REQUEST,
-        "incomplete" | "credential" => StatusCode::CONFLICT,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    ControlError::new(status, refusal.code, refusal.message, refusal.hint)
+    ControlError::new(status_of(refusal.code), refusal.code, refusal.message, refusal.hint)
+}
+
+fn status_of(code: &str) -> StatusCode {
+    match code {
+        "store" | "not-written" => StatusCode::INTERNAL_SERVER_ERROR,
+        "not-stored" => StatusCode::INSUFFICIENT_STORAGE,
+        "stale" | "taken" | "incomplete" | "credential" => StatusCode::CONFLICT,
+        "no-conversation" => StatusCode::NOT_FOUND,
+        code if code.starts_with("unknown-") => StatusCode::NOT_FOUND,
+        code if code.starts_with("ambiguous-") || code.starts_with("bad-") => StatusCode::BAD_REQUEST,
+        // It was understood, and cannot be done to this conversation.
+        _ => StatusCode::UNPROCESSABLE_ENTITY,
+    }
 }

@@ -4,27 +4,32 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
+use ctx_composer::edit::{Diff, Explained, HistoryView};
 use ctx_composer::view::{Conversations, Frames, Shown, Timeline};
 use ctx_composer::{Refusal, now};
 use http::{StatusCode, header};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Api;
 use crate::rooms::{ControlError, page_is_embedded};
 
-type Answer<T> = Result<Json<T>, ControlError>;
+pub type Answer<T> = Result<Json<T>, ControlError>;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// The note that the composer keeps of a conversation with operations.
+const EDITED: &str = "edited";
 
 pub async fn status(State(api): State<Api>) -> Answer<Value> {
     let inside = api.0.clone();
     let (total, in_flight, failed) = inside.traffic.counts();
     let load = inside.recorder.load();
-    let (size, count, unsaved) = api
+    let (size, count, edited, unsaved) = api
         .ask(|composer| {
             let size = composer.store().size()?;
-            Ok((size, composer.conversations().conversations.len(), composer.unsaved()))
+            let edited = composer.store().notes(EDITED)?.len();
+            Ok((size, composer.conversations().conversations.len(), edited, composer.unsaved()))
         })
         .await?;
     Ok(Json(json!({
@@ -35,6 +40,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Value> {
         "home": inside.home,
         "started_at": inside.started_at,
         "conversations": count,
+        "edited": edited,
         "requests": { "total": total, "in_flight": in_flight, "failed": failed },
         "recorder": load,
         "store": { "path": inside.store_path, "bytes": size.bytes(), "records": size.records, "blobs": size.blobs, "unsaved": unsaved },
@@ -57,6 +63,7 @@ pub async fn conversations(State(api): State<Api>) -> Answer<Conversations> {
 pub struct FramesQuery {
     #[serde(default)]
     steps: bool,
+    at: Option<String>,
 }
 
 pub async fn frames(
@@ -64,21 +71,86 @@ pub async fn frames(
     Path(name): Path<String>,
     query: Result<Query<FramesQuery>, QueryRejection>,
 ) -> Answer<Frames> {
-    let Query(query) = query.map_err(|why| bad_request(why.body_text()))?;
-    api.ask(move |composer| composer.frames(&name, query.steps, None)).await.map(Json)
+    let FramesQuery { steps, at } = asked(query)?;
+    api.ask(move |composer| composer.frames(&name, steps, at.as_deref())).await.map(Json)
 }
 
-pub async fn show(State(api): State<Api>, Path((name, id)): Path<(String, String)>) -> Answer<Shown> {
-    api.ask(move |composer| composer.show(&name, &id, None)).await.map(Json)
+/// The point of the history that is meant: the newest without one.
+#[derive(Deserialize)]
+pub struct AtQuery {
+    at: Option<String>,
 }
 
-pub async fn compose(State(api): State<Api>, Path(name): Path<String>) -> Result<impl IntoResponse, ControlError> {
-    let bytes = api.ask(move |composer| composer.compose(&name, None)).await?;
+pub async fn show(
+    State(api): State<Api>,
+    Path((name, id)): Path<(String, String)>,
+    query: Result<Query<AtQuery>, QueryRejection>,
+) -> Answer<Shown> {
+    let AtQuery { at } = asked(query)?;
+    api.ask(move |composer| composer.show(&name, &id, at.as_deref())).await.map(Json)
+}
+
+pub async fn compose(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    query: Result<Query<AtQuery>, QueryRejection>,
+) -> Result<impl IntoResponse, ControlError> {
+    let AtQuery { at } = asked(query)?;
+    let bytes = api.ask(move |composer| composer.compose(&name, at.as_deref())).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], bytes))
 }
 
+#[derive(Serialize)]
+pub struct Explanation {
+    #[serde(flatten)]
+    explained: Explained,
+    /// What the provider refuses, if `ctx heal` knows a way out.
+    problem: Option<String>,
+}
+
+pub async fn explain(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    query: Result<Query<AtQuery>, QueryRejection>,
+) -> Answer<Explanation> {
+    let AtQuery { at } = asked(query)?;
+    api.ask(move |composer| {
+        let explained = composer.explain(&name, at.as_deref())?;
+        // Health is the rule, and it comes as a refusal.
+        let problem = composer.illness(&explained.conversation).ok().map(|illness| illness.problem);
+        Ok(Explanation { explained, problem })
+    })
+    .await
+    .map(Json)
+}
+
 #[derive(Deserialize)]
-pub struct TimelineQuery {
+pub struct DiffQuery {
+    from: Option<String>,
+    to: Option<String>,
+}
+
+pub async fn diff(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    query: Result<Query<DiffQuery>, QueryRejection>,
+) -> Answer<Diff> {
+    let DiffQuery { from, to } = asked(query)?;
+    let (from, to) = (from.unwrap_or_else(|| "source".to_owned()), to.unwrap_or_else(|| "HEAD".to_owned()));
+    api.ask(move |composer| composer.diff(&name, &from, &to)).await.map(Json)
+}
+
+pub async fn history(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    query: Result<Query<LimitQuery>, QueryRejection>,
+) -> Answer<HistoryView> {
+    let LimitQuery { limit } = asked(query)?;
+    api.ask(move |composer| composer.history(&name, limit)).await.map(Json)
+}
+
+#[derive(Deserialize)]
+pub struct LimitQuery {
     #[serde(default = "everything")]
     limit: usize,
 }
@@ -90,10 +162,10 @@ fn everything() -> usize {
 pub async fn timeline(
     State(api): State<Api>,
     Path(name): Path<String>,
-    query: Result<Query<TimelineQuery>, QueryRejection>,
+    query: Result<Query<LimitQuery>, QueryRejection>,
 ) -> Answer<Timeline> {
-    let Query(query) = query.map_err(|why| bad_request(why.body_text()))?;
-    api.ask(move |composer| composer.timeline(&name, query.limit)).await.map(Json)
+    let LimitQuery { limit } = asked(query)?;
+    api.ask(move |composer| composer.timeline(&name, limit)).await.map(Json)
 }
 
 #[derive(Deserialize)]
@@ -107,7 +179,7 @@ pub struct Purge {
 }
 
 pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejection>) -> Answer<Value> {
-    let Json(wish) = wish.map_err(|why| bad_request(why.body_text()))?;
+    let wish = understood(wish)?;
     let ways = [!wish.conversations.is_empty(), wish.older_than_days.is_some(), wish.all];
     if ways.into_iter().filter(|given| *given).count() > 1 {
         return Err(bad_request("`conversations`, `older_than_days` and `all` exclude each other".to_owned()));
@@ -129,11 +201,28 @@ pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejecti
     .await
 }
 
+fn asked<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ControlError> {
+    query.map(|Query(query)| query).map_err(|why| bad_request(why.body_text()))
+}
+
+/// A body, or what is wrong with it and where.
+pub fn understood<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ControlError> {
+    body.map(|Json(body)| body).map_err(|why| match why.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => ControlError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too-large",
+            "The request is larger than anything the provider would take.",
+            "Make it in several steps, or shorten it.",
+        ),
+        _ => bad_request(why.body_text()),
+    })
+}
+
 fn bad_request(why: String) -> ControlError {
     ControlError::new(
         StatusCode::BAD_REQUEST,
         "bad-request",
-        format!("The request is not understood: {why}."),
+        format!("The request is not understood: {}.", why.trim_end_matches('.')),
         "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",
     )
 }

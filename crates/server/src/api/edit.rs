@@ -1,0 +1,49 @@
+//! Wishes that change what is sent. Each becomes a commit, or is refused and changes nothing.
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use ctx_composer::edit::{Applied, Way, Wish};
+use serde::Deserialize;
+
+use super::Api;
+use super::read::{Answer, understood};
+
+pub async fn operations(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    wish: Result<Json<Wish>, JsonRejection>,
+) -> Answer<Applied> {
+    let wish = understood(wish)?;
+    api.ask(move |composer| composer.apply(&name, wish)).await.map(Json)
+}
+
+pub async fn history(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    way: Result<Json<Way>, JsonRejection>,
+) -> Answer<Applied> {
+    let way = understood(way)?;
+    api.ask(move |composer| composer.go(&name, way)).await.map(Json)
+}
+
+/// A wish whose operation the daemon finds itself.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Heal {
+    author: String,
+    note: Option<String>,
+    expect: Option<String>,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+pub async fn heal(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    heal: Result<Json<Heal>, JsonRejection>,
+) -> Answer<Applied> {
+    let Heal { author, note, expect, dry_run } = understood(heal)?;
+    let wish = Wish { operations: Vec::new(), author, note, expect, dry_run };
+    api.ask(move |composer| composer.heal(&name, wish)).await.map(Json)
+}
