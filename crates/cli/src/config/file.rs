@@ -6,7 +6,7 @@ use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use ctx_server::{Secret, UpstreamUrl};
 use toml::Spanned;
@@ -26,6 +26,8 @@ pub struct ConfigFile {
     pub proxy: Option<Secret>,
     pub no_proxy: Option<String>,
     pub http2: Option<bool>,
+    /// Where offloaded content goes; absolute like the others.
+    pub offload: Option<PathBuf>,
     pub unknown: Vec<Unknown>,
 }
 
@@ -58,6 +60,7 @@ impl ConfigFile {
             match name.get_ref().as_ref() {
                 "listen" => file.read_listen(&reader, section)?,
                 "upstream" => file.read_upstream(&reader, section)?,
+                "offload" => file.read_offload(&reader, section)?,
                 other => file.unknown.push(reader.mention(name.span(), other)),
             }
         }
@@ -75,6 +78,16 @@ impl ConfigFile {
                 }
                 "allow_remote" => self.allow_remote = Some(reader.switch("listen.allow_remote", value)?),
                 other => self.unknown.push(reader.mention(key.span(), &format!("listen.{other}"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_offload(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+        for (key, value) in reader.section("offload", section)? {
+            match key.get_ref().as_ref() {
+                "folder" => self.offload = Some(reader.path("offload.folder", value)?),
+                other => self.unknown.push(reader.mention(key.span(), &format!("offload.{other}"))),
             }
         }
         Ok(())
@@ -131,14 +144,28 @@ impl<'file> Reader<'file> {
     fn paths(&self, name: &str, value: &Value<'file>) -> Result<Vec<PathBuf>, Failure> {
         let expected = "a list of paths in quotes";
         let DeValue::Array(items) = value.get_ref() else { return Err(self.expected(value, name, expected)) };
-        let folder = self.path.parent().unwrap_or(Path::new(""));
         items
             .iter()
             .map(|item| match item.get_ref() {
-                DeValue::String(path) => Ok(folder.join(path.as_ref())),
+                DeValue::String(path) => Ok(self.folder().join(path.as_ref())),
                 _ => Err(self.expected(item, name, expected)),
             })
             .collect()
+    }
+
+    fn path(&self, name: &str, value: &Value<'file>) -> Result<PathBuf, Failure> {
+        let path = Path::new(self.text(name, value)?);
+        let plain = |part: Component<'_>| !matches!(part, Component::ParentDir);
+        if path.as_os_str().is_empty() || !path.components().all(plain) {
+            return Err(self.refuse(value.span(), format!("`{name}` must be a path without `..`")));
+        }
+        let path = self.folder().join(path);
+        std::path::absolute(&path).map_err(|error| self.refuse(value.span(), error))
+    }
+
+    /// Relative paths are meant from here.
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
     }
 
     fn expected(&self, value: &Value<'file>, name: &str, expected: &str) -> Failure {
@@ -186,7 +213,8 @@ mod tests {
         let file = parse(
             "[listen]\naddress = \"127.0.0.1:9000\"\nallow_remote = true\n\n\
              [upstream]\nurl = \"https://gateway.example/team\"\nca_files = [\"ca.pem\", \"/etc/ca.pem\"]\n\
-             proxy = \"http://me:hush@proxy:3128\"\nno_proxy = \"localhost\"\nhttp2 = false\n",
+             proxy = \"http://me:hush@proxy:3128\"\nno_proxy = \"localhost\"\nhttp2 = false\n\n\
+             [offload]\nfolder = \".ctx/offload\"\n",
         )
         .expect("a configuration");
         assert_eq!(file.listen, "127.0.0.1:9000".parse().ok());
@@ -195,6 +223,7 @@ mod tests {
         assert_eq!(file.ca_files, Some(vec!["/project/ca.pem".into(), "/etc/ca.pem".into()]));
         assert_eq!(file.proxy.as_ref().map(Secret::expose_secret), Some("http://me:hush@proxy:3128"));
         assert_eq!((file.no_proxy.as_deref(), file.http2), (Some("localhost"), Some(false)));
+        assert_eq!(file.offload, Some("/project/.ctx/offload".into()));
         assert!(file.unknown.is_empty());
         assert!(!format!("{file:?}").contains("hush"));
     }
@@ -209,6 +238,7 @@ mod tests {
             ("[upstream]\nca_files = [\n\"a\",\n3]", 4, "`upstream.ca_files` must be a list of paths"),
             ("[upstream]\nurl = \"api.anthropic.com\"", 2, "must begin with http:// or https://"),
             ("[listen]\naddress = \"somewhere\"", 2, "an address and a port"),
+            ("[offload]\nfolder = \"../other\"", 2, "`offload.folder` must be a path without `..`"),
         ] {
             let refused = parse(text).expect_err(text).to_string();
             assert!(refused.contains(&format!("/project/ctx.toml, line {line}: ")), "{refused}");

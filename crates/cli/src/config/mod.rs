@@ -31,6 +31,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     pub allow_remote: bool,
     pub upstream: Upstream,
+    /// Where offloaded content goes, if not into the home.
+    pub offload: Option<PathBuf>,
     /// Things that a person should hear about and that stop nothing.
     pub remarks: Vec<String>,
     /// The configuration files that were read, the stronger first.
@@ -67,6 +69,7 @@ impl Settings {
             listen,
             allow_remote: flags.allow_remote || from_files(|file| file.allow_remote).unwrap_or(false),
             upstream,
+            offload: files.iter().find_map(|file| file.offload.clone()),
             remarks,
             files: files.into_iter().map(|file| file.path).collect(),
         })

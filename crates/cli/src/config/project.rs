@@ -27,11 +27,18 @@ pub fn check(file: &ConfigFile) -> Result<(), Failure> {
         None if file.proxy.is_some() => "send requests through a proxy of its choice".to_owned(),
         None if file.ca_files.is_some() => "trust certificates of its choice".to_owned(),
         None if file.allow_remote == Some(true) => "let other machines in".to_owned(),
+        None if file.offload.as_ref().is_some_and(|folder| !is_beside(folder, &file.path)) => {
+            "have files written outside of the project".to_owned()
+        }
         None => return Ok(()),
     };
     let path = file.path.display();
     Err(Failure::new("config-untrusted", format!("{path} is part of a project and wants to {wants}"))
         .hint(format!("if you mean it, name the file: --config {path} (or CTX_CONFIG); otherwise remove it")))
+}
+
+fn is_beside(folder: &Path, file: &Path) -> bool {
+    file.parent().is_some_and(|project| folder.starts_with(project))
 }
 
 fn is_this_machine(host: &str) -> bool {

@@ -84,6 +84,7 @@ fn a_projects_file_cannot_take_the_credentials_elsewhere_unless_it_is_named() {
         "[upstream]\nproxy = \"http://elsewhere.example:3128\"",
         "[upstream]\nca_files = [\"ca.pem\"]",
         "[listen]\nallow_remote = true",
+        "[offload]\nfolder = \"/elsewhere\"",
     ] {
         let place = Place::new();
         let path = place.write("project/ctx.toml", text);

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Deserialize;
+use ctx_composer::edit::Explained;
 use serde_json::Value;
 
-use super::change::Repair;
+use super::change::repaired;
 use crate::arguments::{AtArguments, ConversationArguments, JsonArguments};
 use crate::client::{of_conversation, understood};
 use crate::context::Context;
@@ -78,18 +78,6 @@ fn summary(body: &[u8]) -> String {
     lines
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Explained {
-    untouched: bool,
-    repairs: Vec<Repair>,
-    thinking_dropped: u64,
-    marks: u64,
-    tokens: u64,
-    source_tokens: u64,
-    commits: Vec<String>,
-}
-
 fn explanation(explained: &Explained) -> String {
     let tokens = words::plural(explained.tokens, "token");
     if explained.untouched {
@@ -104,11 +92,11 @@ fn explanation(explained: &Explained) -> String {
             explained.commits.join(" ")
         ));
     }
-    explained.repairs.iter().for_each(|repair| remark(&repair.in_words()));
+    explained.repairs.iter().for_each(|repair| remark(&repaired(repair)));
     if explained.thinking_dropped > 0 {
-        remark(&format!("{} left out", words::plural(explained.thinking_dropped, "thinking block")));
+        remark(&format!("{} left out", words::plural(explained.thinking_dropped as u64, "thinking block")));
     }
-    remark(&words::plural(explained.marks, "cache mark"));
+    remark(&words::plural(explained.marks as u64, "cache mark"));
     lines
 }
 

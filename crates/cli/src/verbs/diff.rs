@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Deserialize;
+use ctx_composer::edit::{Diff, FrameDiff};
 
 use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
 use crate::client::{encoded, of_conversation, understood};
@@ -38,28 +38,6 @@ pub struct Arguments {
     pub format: JsonArguments,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Difference {
-    from: String,
-    to: String,
-    tokens_before: u64,
-    tokens_after: u64,
-    frames: Vec<Frame>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Frame {
-    id: String,
-    title: String,
-    change: String,
-    tokens_before: u64,
-    tokens_after: u64,
-    before: String,
-    after: String,
-}
-
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let question = format!("diff?from={}&to={}", encoded(&arguments.from, ""), encoded(&arguments.to, ""));
     let answer = context.client()?.get(&of_conversation(&arguments.conversation.conversation, &question))?;
@@ -71,13 +49,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(difference: &Difference, output: &Output) -> String {
+fn render(diff: &Diff, output: &Output) -> String {
     let paint = &output.paint;
     let tokens = |before, after| format!("{} → {} tokens", words::count(before), words::count(after));
-    let between = text::line(&format!("{}..{}", difference.from, difference.to));
-    let total = tokens(difference.tokens_before, difference.tokens_after);
+    let between = text::line(&format!("{}..{}", diff.from, diff.to));
+    let total = tokens(diff.tokens_before, diff.tokens_after);
     let mut lines = format!("{}  {}\n", paint.strong(&between), paint.faint(&total));
-    let changed: Vec<&Frame> = difference.frames.iter().filter(|frame| frame.change != "same").collect();
+    let changed: Vec<&FrameDiff> = diff.frames.iter().filter(|frame| frame.change != "same").collect();
     if changed.is_empty() {
         lines.push_str("Nothing differs.\n");
     }
@@ -104,7 +82,7 @@ fn render(difference: &Difference, output: &Output) -> String {
 }
 
 /// The lines that differ, with a few around them.
-fn body(frame: &Frame, output: &Output) -> String {
+fn body(frame: &FrameDiff, output: &Output) -> String {
     let (before, after) = (text::block(&frame.before), text::block(&frame.after));
     let all = difference::lines(&before, &after);
     let differs: Vec<usize> =
@@ -134,8 +112,8 @@ fn body(frame: &Frame, output: &Output) -> String {
 mod tests {
     use super::*;
 
-    fn frame(id: &str, change: &str, before: &str, after: &str) -> Frame {
-        Frame {
+    fn frame(id: &str, change: &str, before: &str, after: &str) -> FrameDiff {
+        FrameDiff {
             id: id.into(),
             title: format!("Title of {id}"),
             change: change.into(),
@@ -146,9 +124,10 @@ mod tests {
         }
     }
 
-    fn difference() -> Difference {
+    fn diff() -> Diff {
         let long = |word: &str| format!("1\n2\n3\n4\n5\n{word}\n7\n8\n9\n10\n11\n");
-        Difference {
+        Diff {
+            conversation: "c1".into(),
             from: "source".into(),
             to: "HEAD".into(),
             tokens_before: 1_234,
@@ -165,7 +144,7 @@ mod tests {
 
     #[test]
     fn frames_come_first_and_then_their_lines() {
-        insta::assert_snapshot!(render(&difference(), &Output::plain()), @r"
+        insta::assert_snapshot!(render(&diff(), &Output::plain()), @r"
         source..HEAD  1,234 → 300 tokens
         ~ t2  Title of t2  26 → 28 tokens
         - t3  Title of t3  4 → 0 tokens
@@ -196,7 +175,7 @@ mod tests {
 
     #[test]
     fn nothing_that_differs_is_said() {
-        let none = Difference { frames: vec![frame("t1", "same", "a", "a")], ..difference() };
+        let none = Diff { frames: vec![frame("t1", "same", "a", "a")], ..diff() };
         assert!(render(&none, &Output::plain()).ends_with("Nothing differs.\n"));
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use ctx_composer::Composer;
+use ctx_composer::edit::Folder;
 use ctx_server::daemon::Daemon;
 use ctx_server::{ServerConfig, Token};
 use ctx_store::{SqliteStore, StoreError};
@@ -44,7 +45,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let store = Arc::new(open_store(&home, context)?);
     let store_path = store.path().to_owned();
     let token = Token::load_or_create(home.path())?;
-    let composer = Arc::new(Composer::open(store.clone())?);
+    let offload = match settings.offload {
+        Some(folder) => Folder::in_project(folder),
+        None => Folder::in_home(home.path()),
+    };
+    let composer = Arc::new(Composer::open(store.clone())?.offloading_to(offload));
     let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
     config.allow_remote = settings.allow_remote;
     let upstream = config.upstream.url.to_string();

@@ -1,46 +1,15 @@
 //! What came of a change.
 
-use serde::Deserialize;
+use ctx_composer::edit::{Applied, RepairView};
 
 use super::How;
 use crate::client::understood;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Applied {
-    commit: Option<String>,
-    branch: String,
-    tokens_before: u64,
-    tokens_after: u64,
-    summary: String,
-    preview: Preview,
-    problem: Option<String>,
-    files: Vec<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Preview {
-    first_change: Option<String>,
-    tokens_reread: u64,
-    thinking_dropped: u64,
-    repairs: Vec<Repair>,
-}
-
 /// What the provider's rules made necessary.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Repair {
-    rule: String,
-    what: String,
-}
-
-impl Repair {
-    pub fn in_words(&self) -> String {
-        text::line(&format!("repaired by rule {}: {}", self.rule, self.what))
-    }
+pub fn repaired(repair: &RepairView) -> String {
+    text::line(&format!("repaired by rule {}: {}", repair.rule, repair.what))
 }
 
 pub fn tell(answer: &[u8], how: &How, output: &Output) -> Result<(), Failure> {
@@ -66,7 +35,7 @@ fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
     let mut lines = format!("{head}  {}  {}\n", text::line(&applied.summary), paint.faint(&tokens));
     let preview = &applied.preview;
     let mut remarks: Vec<String> = applied.problem.iter().map(|problem| text::line(problem)).collect();
-    remarks.extend(preview.repairs.iter().map(Repair::in_words));
+    remarks.extend(preview.repairs.iter().map(repaired));
     if preview.tokens_reread > 0 {
         let from = preview.first_change.as_ref().map(|id| format!(", from {id} on")).unwrap_or_default();
         let tokens = words::plural(preview.tokens_reread, "token");
@@ -75,10 +44,10 @@ fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
     if preview.thinking_dropped > 0 {
         remarks.push(format!(
             "{} left out, bound to what was before",
-            words::plural(preview.thinking_dropped, "thinking block")
+            words::plural(preview.thinking_dropped as u64, "thinking block")
         ));
     }
-    remarks.extend(applied.files.iter().map(|file| text::line(&format!("written to {file}"))));
+    remarks.extend(applied.files.iter().map(|file| text::line(&format!("written to {}", file.display()))));
     for remark in remarks {
         lines.push_str(&format!("  {}\n", paint.faint(&remark)));
     }
@@ -87,10 +56,16 @@ fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn applied(json: &str) -> Applied {
-        serde_json::from_str(json).expect("applied")
+        let mut whole = json!({"conversation": "c1", "commit": null, "branch": "main", "frames": [],
+            "preview": {"first_change": null, "tokens_reread": 0, "thinking_dropped": 0, "repairs": []}});
+        let given: serde_json::Map<_, _> = serde_json::from_str(json).expect("JSON");
+        given.into_iter().for_each(|(name, value)| whole[name] = value);
+        serde_json::from_value(whole).expect("applied")
     }
 
     #[test]

@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use ctx_core::edit::Operation;
 use serde_json::{Value, json};
 
-pub use self::applied::Repair;
+pub use self::applied::repaired;
 pub use self::given::{Ids, Place, Results, Selected, invalid_json, read, text, without_last_newline};
 use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
 use crate::client::of_conversation;

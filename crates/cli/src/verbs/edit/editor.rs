@@ -19,7 +19,9 @@ use crate::verbs::show::readable;
 /// The new text, and the file where it is kept until it has been taken.
 pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(String, PathBuf), Failure> {
     let question = format!("frames/{}", encoded(id, "/"));
-    let shown = understood(&context.client()?.get(&of_conversation(conversation, &question))?)?;
+    let mut shown: Shown = understood(&context.client()?.get(&of_conversation(conversation, &question))?)?;
+    shown.messages.iter_mut().for_each(|message| message.blocks.retain(|block| block.covered.is_none()));
+    shown.messages.retain(|message| !message.blocks.is_empty());
     let editor = context.environment.text(env::EDITOR).ok_or_else(|| {
         Failure::new("no-editor", "there is no text, and no editor to write one: neither VISUAL nor EDITOR is set")
             .hint("give the text with --text, --raw or --file, or set EDITOR")

@@ -49,6 +49,9 @@ impl Page<'_> {
         if message.step > 0 {
             about.push(format!("step {}", message.step));
         }
+        if message.made {
+            about.push("written by an edit".to_owned());
+        }
         if message.pending {
             about.push("pending: the agent has not sent it back yet".to_owned());
         }
@@ -66,6 +69,15 @@ impl Page<'_> {
 
     fn block(&self, block: &BlockView) -> String {
         let tool = block.tool.as_deref().or_else(|| self.called(block)).unwrap_or("a tool");
+        if let Some(commit) = &block.covered {
+            return self.headed(
+                &format!("{}, not sent since {commit}", block.kind),
+                block,
+                &block.text,
+                self.most,
+                FAINT,
+            );
+        }
         match block.kind.as_str() {
             "text" => spoken(&text::block(&block.text), self.output),
             "system" => self.headed(&block.id, block, &block.text, usize::MAX, PLAIN),
@@ -74,7 +86,11 @@ impl Page<'_> {
             "thinking" => self.headed("thinking", block, &block.text, self.most, FAINT),
             "tool_use" => self.headed(&format!("calls {tool}"), block, &call(&block.text), self.most, PLAIN),
             "tool_result" => {
-                let outcome = if block.is_error { format!("{tool} failed") } else { format!("result of {tool}") };
+                let outcome = match (&block.replaced, block.is_error) {
+                    (Some(commit), _) => format!("result of {tool}, written by {commit}"),
+                    (None, true) => format!("{tool} failed"),
+                    (None, false) => format!("result of {tool}"),
+                };
                 self.headed(&outcome, block, &block.text, self.most, PLAIN)
             }
             "tool" => self.headed(tool, block, &block.text, self.most, PLAIN),
@@ -253,6 +269,35 @@ mod tests {
           Read failed ≈12 tokens
             no such file
           image ≈12 tokens
+        ");
+    }
+
+    #[test]
+    fn what_an_edit_took_out_or_wrote_is_marked() {
+        let mut shown = shown();
+        shown.messages.remove(0);
+        shown.messages[0] = MessageView {
+            made: true,
+            blocks: vec![
+                BlockView { covered: Some("00000000a1".into()), ..block("text", "old words") },
+                block("text", "new words"),
+            ],
+            ..shown.messages[0].clone()
+        };
+        shown.messages[1].blocks.truncate(1);
+        shown.messages[1].blocks[0].replaced = Some("00000000b2".into());
+        insta::assert_snapshot!(render(&shown, 1, &Output::plain()), @r"
+        t1  Fix the parser  ≈1,234 tokens
+
+        assistant t1#1 ≈40 tokens · step 1 · written by an edit
+          text, not sent since 00000000a1 ≈12 tokens
+            old words
+          new words
+
+        user t1#2 ≈40 tokens · step 1 · pending: the agent has not sent it back yet
+          result of a tool, written by 00000000b2 ≈12 tokens
+            1
+            … 3 more lines; --full shows all
         ");
     }
 
