@@ -93,9 +93,6 @@ fn explanation(explained: &Explained) -> String {
         ));
     }
     explained.repairs.iter().for_each(|repair| remark(&repaired(repair)));
-    if explained.thinking_dropped > 0 {
-        remark(&format!("{} left out", words::plural(explained.thinking_dropped as u64, "thinking block")));
-    }
     remark(&words::plural(explained.marks as u64, "cache mark"));
     lines
 }
@@ -131,7 +128,6 @@ mod tests {
         Edited: 18,234 → 17,822 tokens.
           by 2 commits: 00000000a1 00000000b2
           repaired by rule A30: a result without its call went
-          2 thinking blocks left out
           4 cache marks
         ");
         let untouched = Explained { untouched: true, tokens: 7, ..Explained::default() };

@@ -41,12 +41,6 @@ fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
         let tokens = words::plural(preview.tokens_reread, "token");
         remarks.push(text::line(&format!("the provider reads {tokens} again once{from}")));
     }
-    if preview.thinking_dropped > 0 {
-        remarks.push(format!(
-            "{} left out, bound to what was before",
-            words::plural(preview.thinking_dropped as u64, "thinking block")
-        ));
-    }
     remarks.extend(applied.files.iter().map(|file| text::line(&format!("written to {}", file.display()))));
     for remark in remarks {
         lines.push_str(&format!("  {}\n", paint.faint(&remark)));
@@ -80,7 +74,6 @@ mod tests {
         0123456789  offloaded t3 (412 tokens)  18,234 → 17,822 tokens
           repaired by rule A30: the call of \x1b[2J went too
           the provider reads 5,120 tokens again once, from t3 on
-          1 thinking block left out, bound to what was before
           written to /home/me/offload/t3.md
         ");
     }
