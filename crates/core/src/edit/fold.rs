@@ -280,6 +280,15 @@ impl Folding<'_, '_, '_> {
         }
     }
 
+    /// Where a reply stands that the client has re-written since: by the ids of its calls, which only it has.
+    fn rewritten(&self, of: &MessageRef, blocks: &[effect::Named]) -> Option<usize> {
+        let MessageRef::Reply { after, .. } = of else { return None };
+        let at = self.places.get(after)? + 1;
+        let facts = self.source.messages.get(at)?;
+        let has = |id: &str| facts.blocks.iter().any(|block| block.tool_use_id.as_deref() == Some(id));
+        blocks.iter().filter_map(|named| named.id.as_deref()).any(has).then_some(at)
+    }
+
     fn run(&mut self) {
         let effects = self.view.effects.clone();
         let restored: Vec<EffectId> = effects
@@ -315,7 +324,7 @@ impl Folding<'_, '_, '_> {
         for cover in covers {
             match cover {
                 Cover::Blocks { of, key, blocks } => {
-                    let Some(message) = self.message(of) else { continue };
+                    let Some(message) = self.message(of).or_else(|| self.rewritten(of, blocks)) else { continue };
                     let facts = self.source.messages[message];
                     let same = facts.key == *key;
                     status.source_changed |= !same;

@@ -280,6 +280,15 @@ impl Bench {
         self.commit(Change::Revert { commits, how })
     }
 
+    /// Another conversation that goes its own way from here.
+    pub fn fork(&self, talk: Talk) -> Bench {
+        let effects = self.history.effects(self.history.head());
+        let effects = effects.into_iter().map(|(id, effect)| (id, effect.clone())).collect();
+        let mut fork = Bench { talk, history: History::default(), ..self.clone() };
+        fork.commit(Change::Inherit { from: "the first".into(), effects });
+        fork
+    }
+
     pub fn revert(&mut self, commit: CommitId) -> CommitId {
         let commits = self.history.revert(commit, true).expect("can be reverted");
         self.switch_off(commits, How::Revert)

@@ -69,10 +69,17 @@ impl Folding<'_, '_, '_> {
     /// The frame that is meant, cut off behind the last block it had when it was named.
     fn exactly(&mut self, id: EffectId, part: u32, frame: &FrameRef) -> Option<usize> {
         let at = self.named(frame)?;
-        if let Some((of, block)) = frame.until
+        if let Some((of, _)) = frame.until
             && let Some(message) = self.message(&of)
         {
-            let until = self.view.number(message, block as usize).min(self.view.starts[message + 1] - 1);
+            // The client may have re-written the message; a frame ends with it, or where a human speaks in it.
+            let end = self.view.starts[message + 1] - 1;
+            let until = match self.source.messages[message].speaks {
+                Some(speaks) if speaks > 0 && !self.view.frames[at].ends_around(end) => {
+                    self.view.number(message, speaks as usize) - 1
+                }
+                _ => end,
+            };
             if let Some(segments) = self.view.frames[at].cut_behind(until) {
                 // The first part keeps its name, and so do the parts of a split: the rest is `t3.0`.
                 let mut name = self.view.frames[at].id.part(0);
@@ -169,7 +176,13 @@ impl Folding<'_, '_, '_> {
         // A part is named by its cut, also when another cut is not on this path.
         for (part, (of, block)) in (1..).zip(before) {
             let Some(message) = self.message(of) else { continue };
-            let cut: Number = self.view.number(message, *block as usize);
+            // As above.
+            let block = match (block, self.source.messages[message].speaks) {
+                (0, _) => 0,
+                (_, Some(speaks)) => speaks,
+                (_, None) => continue,
+            };
+            let cut: Number = self.view.number(message, block as usize);
             let Some(segments) = parts.last_mut().and_then(|last| last.cut_before(cut)) else { continue };
             let key = FrameKey::Made { effect: id, part };
             parts.push(Frame {
@@ -216,11 +229,11 @@ impl Frame {
     /// Takes off what has arrived behind `number`, the last block that was there.
     fn cut_behind(&mut self, number: Number) -> Option<Vec<Segment>> {
         // Only the end of a frame grows.
-        match self.segments.last() {
-            Some(Segment::Source(range)) if range.contains(&number) && number + 1 < range.end => {
-                self.cut_before(number + 1)
-            }
-            _ => None,
-        }
+        let grown = self.ends_around(number) && self.ends_around(number + 1);
+        if grown { self.cut_before(number + 1) } else { None }
+    }
+
+    fn ends_around(&self, number: Number) -> bool {
+        matches!(self.segments.last(), Some(Segment::Source(range)) if range.contains(&number))
     }
 }

@@ -186,6 +186,26 @@ fn effects_sleep_when_the_client_goes_back_and_wake_when_it_returns() {
 }
 
 #[test]
+fn a_fork_takes_over_what_lies_on_the_shared_beginning() {
+    let mut bench = Bench::new(talk());
+    bench.make(edit("t1", "short"));
+    bench.make(add("note", after("t1")));
+    bench.make(delete("t3"));
+    let mut fork = bench.fork(bench.talk.clone().rewind(12));
+    assert_eq!(fork.sent()[..2], ["t1 'short'", "a1 'note'"]);
+    fork.talk = fork.talk.human().says();
+    assert_eq!(fork.sent()[3], "t3 12.0 13.0", "another frame");
+    fork.make(delete("a1"));
+    fork.make(edit("t1", "shorter"));
+    assert_eq!(fork.sent()[..2], ["t1 'shorter'", "a1"]);
+    assert_eq!(bench.sent()[..2], ["t1 'short'", "a1 'note'"], "each has its own history");
+    let inherited = fork.history.all().next().map(|commit| commit.id).expect("a commit");
+    assert_eq!(fork.history.revert(inherited, true).map(|commits| commits.len()), Ok(2), "the deleted note goes along");
+    fork.revert(inherited);
+    assert_eq!(fork.sent()[..1], ["t1 'shorter'"]);
+}
+
+#[test]
 fn going_back_into_a_moved_frame_leaves_what_grows_at_the_end() {
     let mut bench = Bench::new(talk());
     bench.make(shift("t3", start()));
@@ -214,6 +234,36 @@ fn a_changed_source_is_flagged() {
 }
 
 #[test]
+fn what_stands_behind_a_message_stays_behind_it_when_it_is_rewritten() {
+    let rewrite = |bench: &mut Bench, at: usize| {
+        bench.talk.messages[at].key = key("another");
+        bench.talk.messages[at].blocks.insert(0, block(Kind::Reminder, 3));
+        if let Some(speaks) = bench.talk.messages[at].speaks.as_mut().filter(|speaks| **speaks > 0) {
+            *speaks += 1;
+        }
+    };
+    let mut bench = Bench::new(talk());
+    bench.make(add("note", end()));
+    rewrite(&mut bench, 13);
+    assert_eq!(bench.sent()[2..], ["t3 12.0 13.0 13.1", "a1 'note'"]);
+    bench.talk = bench.talk.calls(&["Bash"]);
+    assert_eq!(bench.sent()[2..], ["t3 12.0 13.0 13.1", "a1 'note'", "t3.0 14.0 14.1"]);
+
+    let mut bench = Bench::new(Talk::default().human().calls(&["Bash"]).results_and_text().says().human());
+    bench.make(combine("t1,t2"));
+    bench.make(split("t1", &[2]));
+    bench.make(add("note", after("t1.1")));
+    let parts = |first: &str| ["t1.1 0.0 1.0 1.1 ".to_owned() + first, "a1 'note'".into()];
+    assert_eq!(bench.sent()[..2], parts("2.0"));
+    rewrite(&mut bench, 2);
+    assert_eq!(bench.sent()[..2], parts("2.0 2.1"));
+    assert_eq!(bench.sent()[2..], ["t1.2 2.2 3.0", "t3 4.0"]);
+    bench.talk.messages[2].blocks.truncate(2);
+    bench.talk.messages[2].speaks = None;
+    assert_eq!(bench.sent(), ["t1 0.0 1.0 1.1 2.0 2.1", "a1 'note'", "t1.0 3.0", "t2 4.0"]);
+}
+
+#[test]
 fn a_reply_is_found_again_once_the_client_sends_it_back() {
     let mut bench = Bench::new(talk().human().calls(&["Read", "Bash"]).pending());
     assert_eq!(bench.talk.slots.last(), Some(&PENDING));
@@ -224,6 +274,10 @@ fn a_reply_is_found_again_once_the_client_sends_it_back() {
     let pending = bench.picture();
     bench.talk = bench.talk.arrived();
     assert_eq!(bench.picture(), pending);
+    let mut rewritten = bench.clone();
+    rewritten.talk.messages[15].key = key("without its thinking");
+    rewritten.talk.messages[15].blocks.remove(0);
+    assert_eq!(rewritten.sent()[4], "t4 14.0 'x'", "the ids of its calls tell which it is");
     bench.talk = bench.talk.results().says();
     let sent = bench.sent();
     assert_eq!(sent[0], "t4 14.0 15.0 'x'");

@@ -156,7 +156,7 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
                 let at = at.unwrap_or_default();
                 if facts.key == *key {
                     named.extend(blocks.iter().map(|block| (at, Some(block.at as usize))));
-                } else if matches!(of, MessageRef::Slot(_)) {
+                } else if matches!(of, MessageRef::Slot(_)) || blocks.iter().any(|named| has_id(facts, &named.id)) {
                     let found = effect::find(blocks, facts, false);
                     named.extend(found.into_iter().map(|block| (at, Some(block as usize))));
                 }
@@ -221,6 +221,10 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
         prop_assert_eq!(view.is_untouched(), as_it_came);
         Ok(())
     })
+}
+
+fn has_id(facts: &Message, id: &Option<Box<str>>) -> bool {
+    id.is_some() && facts.blocks.iter().any(|block| block.tool_use_id == *id)
 }
 
 fn blocks_of(source: &Source<'_>) -> Vec<(usize, Option<usize>)> {
