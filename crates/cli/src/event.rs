@@ -69,7 +69,7 @@ impl Event {
         let commit = &self.commit;
         match self.kind.as_str() {
             "commit" => {
-                Some(format!("{} by {}: {}, {} tokens", commit.id, commit.author, commit.summary, commit.tokens()))
+                Some(format!("{} by {}: {} ({} tokens)", commit.id, commit.author, commit.summary, commit.tokens()))
             }
             "line" => {
                 let (action, what) = self.line.as_ref()?.as_object()?.iter().next()?;

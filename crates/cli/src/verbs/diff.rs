@@ -14,6 +14,8 @@ use crate::terminal::{Output, text, words};
 
 /// Lines that are shown around a change.
 const AROUND: usize = 3;
+/// Lines that are shown of a run that only one side has.
+const MOST: usize = 8;
 
 /// Show what differs between two commits
 #[derive(Args, Debug)]
@@ -32,6 +34,9 @@ pub struct Arguments {
     /// To here
     #[arg(value_name = "B", default_value = "HEAD", value_parser = non_empty)]
     to: String,
+    /// Fold nothing
+    #[arg(long)]
+    full: bool,
     #[command(flatten)]
     conversation: ConversationArguments,
     #[command(flatten)]
@@ -44,12 +49,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if arguments.format.json {
         context.output.json(&answer)?;
     } else {
-        context.output.print(&render(&understood(&answer)?, &context.output))?;
+        let most = if arguments.full { usize::MAX } else { MOST };
+        context.output.print(&render(&understood(&answer)?, most, &context.output))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(diff: &Diff, output: &Output) -> String {
+fn render(diff: &Diff, most: usize, output: &Output) -> String {
     let paint = &output.paint;
     let tokens = |before, after| format!("{} → {} tokens", words::count(before), words::count(after));
     let between = text::line(&format!("{}..{}", diff.from, diff.to));
@@ -76,13 +82,13 @@ fn render(diff: &Diff, output: &Output) -> String {
             paint.id(&text::line(&frame.id)),
             paint.strong(&text::line(&frame.title))
         ));
-        lines.push_str(&body(frame, output));
+        lines.push_str(&body(frame, most, output));
     }
     lines
 }
 
 /// The lines that differ, with a few around them.
-fn body(frame: &FrameDiff, output: &Output) -> String {
+fn body(frame: &FrameDiff, most: usize, output: &Output) -> String {
     let (before, after) = (text::block(&frame.before), text::block(&frame.after));
     let all = difference::lines(&before, &after);
     let differs: Vec<usize> =
@@ -92,20 +98,34 @@ fn body(frame: &FrameDiff, output: &Output) -> String {
         differs.get(next).is_some_and(|other| *other <= at + AROUND)
     };
     let paint = &output.paint;
-    let (mut lines, mut was_near) = (String::new(), true);
+    let (mut lines, mut folded, mut in_run) = (String::new(), 0, 0);
+    let mut before = None;
     for (at, line) in all.iter().enumerate() {
-        let near = is_near(at);
-        match line {
-            Line::Old(text) => lines.push_str(&paint.bad(&format!("- {text}"))),
-            Line::New(text) => lines.push_str(&paint.good(&format!("+ {text}"))),
-            Line::Both(text) if near => lines.push_str(format!("  {text}").trim_end()),
-            Line::Both(_) if was_near => lines.push_str(&paint.faint("  …")),
-            Line::Both(_) => continue,
-        }
+        let side = std::mem::discriminant(line);
+        in_run = if before == Some(side) { in_run + 1 } else { 0 };
+        before = Some(side);
+        let shown = match line {
+            Line::Both(text) if most == usize::MAX || is_near(at) => format!("  {text}"),
+            Line::Old(text) if in_run < most => paint.bad(&format!("- {text}")),
+            Line::New(text) if in_run < most => paint.good(&format!("+ {text}")),
+            _ => {
+                folded += 1;
+                continue;
+            }
+        };
+        lines.push_str(&fold(std::mem::take(&mut folded), output));
+        lines.push_str(shown.trim_end());
         lines.push('\n');
-        was_near = near;
     }
-    lines
+    lines + &fold(folded, output)
+}
+
+/// A line for those that are left out.
+fn fold(folded: u64, output: &Output) -> String {
+    match folded {
+        0 => String::new(),
+        _ => format!("{}\n", output.paint.faint(&format!("  … {}", words::plural(folded, "line")))),
+    }
 }
 
 #[cfg(test)]
@@ -137,22 +157,22 @@ mod tests {
                 frame("t2", "changed", &long("six"), &long("\u{1b}[2J6")),
                 frame("t3", "removed", "gone", ""),
                 frame("t4", "moved", "b", "b"),
-                frame("a1", "added", "", "new\n\nwords"),
+                frame("a1", "added", "", "new\n\nwords\nand more"),
             ],
         }
     }
 
     #[test]
     fn frames_come_first_and_then_their_lines() {
-        insta::assert_snapshot!(render(&diff(), &Output::plain()), @r"
+        insta::assert_snapshot!(render(&diff(), 2, &Output::plain()), @r"
         source..HEAD  1,234 → 300 tokens
         ~ t2  Title of t2  26 → 28 tokens
         - t3  Title of t3  4 → 0 tokens
         > t4  Title of t4  1 → 1 tokens
-        + a1  Title of a1  0 → 10 tokens
+        + a1  Title of a1  0 → 19 tokens
 
         t2  Title of t2
-          …
+          … 2 lines
           3
           4
           5
@@ -161,21 +181,27 @@ mod tests {
           7
           8
           9
-          …
+          … 2 lines
 
         t3  Title of t3
         - gone
 
         a1  Title of a1
         + new
-        + 
-        + words
+        +
+          … 2 lines
         ");
+    }
+
+    #[test]
+    fn full_folds_nothing() {
+        let whole = render(&diff(), usize::MAX, &Output::plain());
+        assert!(whole.contains("+ and more") && whole.contains("  11\n") && !whole.contains('…'), "{whole}");
     }
 
     #[test]
     fn nothing_that_differs_is_said() {
         let none = Diff { frames: vec![frame("t1", "same", "a", "a")], ..diff() };
-        assert!(render(&none, &Output::plain()).ends_with("Nothing differs.\n"));
+        assert!(render(&none, 2, &Output::plain()).ends_with("Nothing differs.\n"));
     }
 }

@@ -170,14 +170,14 @@ mod tests {
         let json = r#"{"events":[
             {"seq":1,"at":1000,"kind":"request","request":1,"class":"main","verdict":"new","known":0,"new":1,"changed":0},
             {"seq":2,"at":2000,"kind":"commit","change":"edit","id":"00000000a1","author":"cli","note":"too long",
-             "summary":"deleted t1 (12 tokens)","tokens_before":1234,"tokens_after":1222},
+             "summary":"deleted t1","tokens_before":1234,"tokens_after":1222},
             {"seq":3,"at":3000,"kind":"request","request":3,"class":"main","verdict":"next","known":1,"new":1,"changed":0}]}"#;
         let timeline = understood(json.as_bytes()).expect("a timeline");
         insta::assert_snapshot!(render(&timeline, 50, 3_000, &Output::plain()), @r"
         WHEN      CLASS   VERDICT  KNOWN  NEW  CHANGED  STATUS  STOP  INPUT  READ  WRITTEN  OUTPUT  TIME  MODEL
         just now  main    new          0    1        0
         just now  commit  edit
-            00000000a1 by cli: deleted t1 (12 tokens), 1,234 → 1,222 tokens
+            00000000a1 by cli: deleted t1 (1,234 → 1,222 tokens)
             too long
         just now  main    next         1    1        0
         ");

@@ -151,7 +151,7 @@ mod tests {
             00:01:02Z c1 ← 200 end_turn · input 3 read 100 written 20 output 9 · 340 ms
             00:01:02Z c1 ← unreachable · 12 ms
                 error api_error: no way
-            00:01:02Z c1 * 00000000a1 by ui: pinned t1, 9 → 9 tokens
+            00:01:02Z c1 * 00000000a1 by ui: pinned t1 (9 → 9 tokens)
                 keep
             00:01:02Z c1 * edited
             "

@@ -19,8 +19,20 @@ pub fn render(shown: &Shown, most: usize, output: &Output) -> String {
         paint.strong(&text::line(&shown.title)),
         paint.faint(&page.tokens(shown.tokens)),
     );
-    let messages: String = shown.messages.iter().map(|message| page.message(message)).collect();
-    head + &messages
+    let is_gone =
+        |message: &&MessageView| most != usize::MAX && message.blocks.iter().all(|block| block.covered.is_some());
+    let (gone, there): (Vec<&MessageView>, _) = shown.messages.iter().partition(is_gone);
+    let messages: String = there.into_iter().map(|message| page.message(message)).collect();
+    let gone = match gone.iter().flat_map(|message| &message.blocks).find_map(|block| block.covered.as_ref()) {
+        Some(commit) => {
+            let number = words::plural(gone.len() as u64, "message");
+            let is = if gone.len() == 1 { "is" } else { "are" };
+            let gone = format!("{number} {is} not sent since {commit}; --full or --at source shows all");
+            format!("\n{}\n", paint.faint(&text::line(&gone)))
+        }
+        None => String::new(),
+    };
+    head + &messages + &gone
 }
 
 /// All that is said, for somebody who will write it anew: who speaks, and nothing folded.
@@ -275,7 +287,9 @@ mod tests {
     #[test]
     fn what_an_edit_took_out_or_wrote_is_marked() {
         let mut shown = shown();
-        shown.messages.remove(0);
+        let first = shown.messages.remove(0);
+        let covered = |block| BlockView { covered: Some("00000000c3".into()), ..block };
+        shown.messages.push(MessageView { blocks: first.blocks.into_iter().map(covered).collect(), ..first });
         shown.messages[0] = MessageView {
             made: true,
             blocks: vec![
@@ -298,6 +312,8 @@ mod tests {
           result of a tool, written by 00000000b2 ≈12 tokens
             1
             … 3 more lines; --full shows all
+
+        1 message is not sent since 00000000c3; --full or --at source shows all
         ");
     }
 
