@@ -87,7 +87,8 @@ fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String
     for request in timeline.events.iter().filter(shown) {
         if let Some(aside) = request.aside() {
             let change = request.change.as_deref().unwrap_or_default();
-            table.row([words::ago(now, request.at).into(), Cell::styled(&request.kind, GOOD), change.into()]);
+            let kind = if request.kind == "line" { "branch" } else { &request.kind };
+            table.row([words::ago(now, request.at).into(), Cell::styled(kind, GOOD), change.into()]);
             table.remark(Cell::styled(&aside, FAINT));
             request.commit.note.iter().for_each(|note| table.remark(Cell::styled(note, FAINT)));
             continue;
