@@ -23,13 +23,11 @@ pub struct ServerConfig {
     pub limits: Limits,
     /// Threads that forward requests; 0 chooses by the number of processors.
     pub workers: usize,
-    /// Where offloaded content goes: a folder of the project, absolute. `None`: into the daemon's home.
-    pub offload: Option<PathBuf>,
 }
 
 impl ServerConfig {
     pub fn new(listen: SocketAddr, upstream: Upstream, token: Token) -> Self {
-        Self { listen, allow_remote: false, upstream, token, limits: Limits::default(), workers: 0, offload: None }
+        Self { listen, allow_remote: false, upstream, token, limits: Limits::default(), workers: 0 }
     }
 }
 

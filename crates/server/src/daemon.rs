@@ -1,11 +1,10 @@
 //! The whole daemon: the proxy in front, the composer behind it, the control API beside it.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_composer::edit::Folder;
 use ctx_composer::{Composer, Recorder};
 
 use crate::api::{self, Api};
@@ -29,11 +28,6 @@ pub enum DaemonError {
     Thread(#[from] std::io::Error),
 }
 
-/// Where the composer of such a daemon should offload to ([`Composer::offloading_to`]).
-pub fn offload_folder(config: &ServerConfig, home: &Path) -> Folder {
-    config.offload.clone().map_or_else(|| Folder::in_home(home), Folder::in_project)
-}
-
 impl Daemon {
     /// Opens the port. `home` and `store_path` are only shown, by `ctx status`.
     pub async fn bind(
@@ -44,7 +38,7 @@ impl Daemon {
     ) -> Result<Daemon, DaemonError> {
         let recorder = Recorder::start(composer.clone())?;
         let traffic: Arc<Traffic> = Arc::default();
-        let observer = Arc::new(ComposerObserver::new(recorder.clone(), traffic.clone()));
+        let observer = Arc::new(ComposerObserver::new(composer.clone(), recorder.clone(), traffic.clone()));
         let upstream = config.upstream.url.to_string();
         let api = Api::new(composer, recorder.clone(), traffic, upstream, home, store_path);
         let bound = Server::bind(config, observer, api::router(api.clone())).await?;

@@ -1,12 +1,14 @@
-//! Lets the composer look at what passes: model calls only, everything else stays a plain pipe.
+//! Lets the composer look at what passes, and hold what it must compose: model calls only, everything else stays
+//! a plain pipe.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use ctx_composer::Recorder;
-use ctx_composer::recorder::{RequestCopy, ResponseCopy};
+use ctx_composer::recorder::{Reply, RequestCopy, ResponseCopy};
+use ctx_composer::{Composer, Recorder};
 use ctx_wire::anthropic::{identify::Hints, tap};
+use ctx_wire::pieces::Pieces;
 use http::Method;
 
 use crate::watch::{Ending, Observer, RequestHead, RequestWatch, ResponseHead, ResponseWatch, Watch};
@@ -28,31 +30,50 @@ impl Traffic {
 }
 
 pub struct ComposerObserver {
+    composer: Arc<Composer>,
     recorder: Recorder,
     traffic: Arc<Traffic>,
 }
 
 impl ComposerObserver {
-    pub fn new(recorder: Recorder, traffic: Arc<Traffic>) -> ComposerObserver {
-        ComposerObserver { recorder, traffic }
+    pub fn new(composer: Arc<Composer>, recorder: Recorder, traffic: Arc<Traffic>) -> ComposerObserver {
+        ComposerObserver { composer, recorder, traffic }
     }
 }
 
-/// Whether a request is a model call that carries a conversation.
-fn is_model_call(head: &RequestHead<'_>) -> bool {
-    *head.method() == Method::POST && head.path().ends_with("/v1/messages")
+/// A request that carries a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    Model,
+    /// It only asks how many tokens it would be.
+    Count,
+}
+
+impl Call {
+    fn of(method: &Method, path: &str) -> Option<Call> {
+        if *method != Method::POST {
+            return None;
+        }
+        if path.ends_with("/v1/messages") {
+            return Some(Call::Model);
+        }
+        path.ends_with("/v1/messages/count_tokens").then_some(Call::Count)
+    }
 }
 
 impl Observer for ComposerObserver {
     fn begin(&self, head: &RequestHead<'_>) -> Option<Watch> {
         self.traffic.total.fetch_add(1, Ordering::Relaxed);
-        if !is_model_call(head) {
+        let call = Call::of(head.method(), head.path())?;
+        let headers = head.headers();
+        let hints = Hints::read(|name| headers.text(name));
+        // There is nothing to learn from a count; what it counts must be what would be sent.
+        if call == Call::Count && !self.composer.holds(&hints) {
             return None;
         }
         self.traffic.in_flight.fetch_add(1, Ordering::Relaxed);
-        let headers = head.headers();
-        let hints = Hints::read(|name| headers.text(name));
-        let (request, response) = self.recorder.exchange(hints, headers.text("content-encoding"), false);
+        let counting = call == Call::Count;
+        let (request, response) = self.recorder.exchange(hints, headers.text("content-encoding"), counting);
         let response = Response { copy: response, traffic: self.traffic.clone() };
         Some(Watch { request: Box::new(Request(request)), response: Box::new(response) })
     }
@@ -61,6 +82,14 @@ impl Observer for ComposerObserver {
 struct Request(RequestCopy);
 
 impl RequestWatch for Request {
+    fn is_held(&self) -> bool {
+        self.0.is_held()
+    }
+
+    fn compose(&mut self, reply: Reply) -> Pieces {
+        self.0.compose(reply)
+    }
+
     fn chunk(&mut self, chunk: &Bytes) {
         self.0.chunk(chunk);
     }
@@ -76,6 +105,10 @@ struct Response {
 }
 
 impl ResponseWatch for Response {
+    fn unbound(&mut self) {
+        self.copy.unbound();
+    }
+
     fn head(&mut self, head: &ResponseHead<'_>) {
         let headers = head.headers();
         self.copy.head(head.status().as_u16(), headers.text("content-type"), headers.text("content-encoding"));

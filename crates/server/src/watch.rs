@@ -1,11 +1,14 @@
 //! The seam through which somebody may look at what flows. The proxy calls, it never waits: an observer
-//! takes its reference-counted copy of a chunk and returns at once. Credentials do not fit through: heads
+//! takes its copy of a chunk and returns at once. The exception is a request that the observer holds: it is read
+//! to its end and then leaves as the observer composes it. Credentials do not fit through: heads
 //! show only what [`crate::secret`] calls harmless. What is done with the copies belongs elsewhere.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
+use ctx_composer::recorder::Reply;
+use ctx_wire::pieces::Pieces;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, Uri};
 
@@ -24,8 +27,19 @@ pub struct Watch {
     pub response: Box<dyn ResponseWatch>,
 }
 
-/// Sees the request body pass. `end` is called exactly once, last.
+/// Sees the request body pass. `end` is called exactly once, last; `compose` takes its place when a held
+/// request is there.
 pub trait RequestWatch: Send + 'static {
+    /// Whether the request must be composed before it leaves.
+    fn is_held(&self) -> bool {
+        false
+    }
+    /// The last byte of a held request has come. `reply` is told, later and from any thread, how it should
+    /// leave. Returns all that came.
+    fn compose(&mut self, reply: Reply) -> Pieces {
+        reply(None);
+        Pieces::default()
+    }
     fn chunk(&mut self, chunk: &Bytes);
     /// `complete` is false when the client or the upstream went away before the last byte.
     fn end(&mut self, complete: bool);
@@ -33,6 +47,8 @@ pub trait RequestWatch: Send + 'static {
 
 /// Sees the response pass. `head` comes at most once and first; `end` is called exactly once, last.
 pub trait ResponseWatch: Send + 'static {
+    /// The provider refused the thinking in a composed request; it is sent once more, without.
+    fn unbound(&mut self) {}
     fn head(&mut self, head: &ResponseHead<'_>);
     fn chunk(&mut self, chunk: &Bytes);
     fn end(&mut self, ending: Ending);
@@ -167,6 +183,17 @@ impl RequestEye {
         }
     }
 
+    pub(crate) fn is_held(&self) -> bool {
+        self.0.as_ref().is_some_and(|watch| watch.is_held())
+    }
+
+    pub(crate) fn compose(&mut self, reply: Reply) -> Pieces {
+        match self.0.take() {
+            Some(mut watch) => watch.compose(reply),
+            None => Pieces::default(),
+        }
+    }
+
     pub(crate) fn end(&mut self, complete: bool) {
         if let Some(mut watch) = self.0.take() {
             watch.end(complete);
@@ -197,6 +224,12 @@ impl ResponseEye {
     pub(crate) fn chunk(&mut self, chunk: &Bytes) {
         if let Some(watch) = &mut self.0 {
             watch.chunk(chunk);
+        }
+    }
+
+    pub(crate) fn unbound(&mut self) {
+        if let Some(watch) = &mut self.0 {
+            watch.unbound();
         }
     }
 

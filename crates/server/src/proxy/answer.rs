@@ -1,5 +1,7 @@
 //! The upstream's answer while it streams in, together with the connection that brings it.
 
+use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -15,6 +17,10 @@ use super::pool::{Line, Pool, Seat};
 pub(crate) struct Answer {
     incoming: Incoming,
     via: Via,
+    /// What was read before its time.
+    ahead: VecDeque<Result<Frame<Bytes>, Cut>>,
+    /// Nothing comes behind it.
+    is_read: bool,
 }
 
 /// What the answer holds on to while it lasts.
@@ -32,7 +38,7 @@ pub(super) enum Via {
 
 impl Answer {
     pub(super) fn new(incoming: Incoming, via: Via) -> Self {
-        let mut answer = Self { incoming, via };
+        let mut answer = Self { incoming, via, ahead: VecDeque::new(), is_read: false };
         if answer.incoming.is_end_stream() {
             answer.release();
         }
@@ -40,14 +46,53 @@ impl Answer {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.incoming.is_end_stream()
+        self.ahead.is_empty() && (self.is_read || self.incoming.is_end_stream())
     }
 
     pub(super) fn size_hint(&self) -> SizeHint {
-        self.incoming.size_hint()
+        let mut hint = self.incoming.size_hint();
+        if !self.ahead.is_empty() {
+            let frames = self.ahead.iter().flatten().filter_map(Frame::data_ref);
+            let ahead: u64 = frames.map(|chunk| chunk.len() as u64).sum();
+            if let Some(upper) = hint.upper() {
+                hint.set_upper(upper + ahead);
+            }
+            hint.set_lower(hint.lower() + ahead);
+        }
+        hint
+    }
+
+    /// The whole body, if it is no longer than `most`. Whoever reads the answer afterwards misses nothing.
+    pub(super) async fn peek(&mut self, most: usize) -> Option<Vec<u8>> {
+        let mut body = Vec::new();
+        while body.len() <= most {
+            match poll_fn(|context| self.poll_incoming(context)).await {
+                None => {
+                    self.is_read = true;
+                    return Some(body);
+                }
+                Some(frame) => {
+                    let chunk = frame.as_ref().ok().and_then(Frame::data_ref);
+                    body.extend_from_slice(chunk.map_or(&[], |chunk| chunk));
+                    let is_cut = frame.is_err();
+                    self.ahead.push_back(frame);
+                    if is_cut {
+                        return None;
+                    }
+                }
+            }
+        }
+        None
     }
 
     pub(super) fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        match self.ahead.pop_front() {
+            Some(frame) => Poll::Ready(Some(frame)),
+            None => self.poll_incoming(context),
+        }
+    }
+
+    fn poll_incoming(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         if let Via::Line(line, _) = &mut self.via {
             line.drive(context);
         }

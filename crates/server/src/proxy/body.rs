@@ -1,5 +1,6 @@
 //! The two bodies of an exchange as they pass: each chunk is shown to the observer and goes on in the same
-//! breath. Nothing is collected; who reads slowly makes the other side write slowly.
+//! breath. Nothing is collected; who reads slowly makes the other side write slowly. (A request that was held
+//! is whole before it passes.)
 
 use std::fmt;
 use std::future::Future;
@@ -10,6 +11,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
@@ -73,29 +75,32 @@ impl std::error::Error for Cut {}
 
 /// The client's body on its way to the upstream.
 pub(super) struct RequestBody {
-    incoming: Incoming,
-    eye: RequestEye,
+    source: Source,
     progress: Arc<Progress>,
-    silence: Silence,
+}
+
+enum Source {
+    Streamed(Streamed),
+    Whole(Whole),
 }
 
 impl RequestBody {
     pub(super) fn new(incoming: Incoming, eye: RequestEye, idle_timeout: Duration) -> Self {
         let progress = Arc::new(Progress(AtomicU8::new(FLOWING)));
-        let mut body = Self { incoming, eye, progress, silence: Silence::new(idle_timeout) };
-        if body.incoming.is_end_stream() {
-            body.finish(COMPLETE);
+        let mut streamed = Streamed { incoming, eye, silence: Silence::new(idle_timeout) };
+        if streamed.incoming.is_end_stream() {
+            streamed.finish(&progress, COMPLETE);
         }
-        body
+        Self { source: Source::Streamed(streamed), progress }
+    }
+
+    pub(super) fn whole(whole: Whole) -> Self {
+        let state = if whole.is_over() { COMPLETE } else { FLOWING };
+        Self { source: Source::Whole(whole), progress: Arc::new(Progress(AtomicU8::new(state))) }
     }
 
     pub(super) fn progress(&self) -> Arc<Progress> {
         self.progress.clone()
-    }
-
-    fn finish(&mut self, state: u8) {
-        self.progress.set(state);
-        self.eye.end(state == COMPLETE);
     }
 }
 
@@ -105,41 +110,109 @@ impl Body for RequestBody {
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         let this = self.get_mut();
-        let Poll::Ready(frame) = Pin::new(&mut this.incoming).poll_frame(context) else {
-            if this.silence.is_too_long(context) {
-                this.finish(STALLED);
+        match &mut this.source {
+            Source::Streamed(streamed) => streamed.poll_frame(&this.progress, context),
+            Source::Whole(whole) => {
+                let frame = whole.next();
+                if whole.is_over() {
+                    this.progress.set(COMPLETE);
+                }
+                Poll::Ready(frame.map(Ok))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.source {
+            Source::Streamed(streamed) => streamed.incoming.is_end_stream(),
+            Source::Whole(whole) => whole.is_over(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            Source::Streamed(streamed) => streamed.incoming.size_hint(),
+            Source::Whole(whole) => whole.size_hint(),
+        }
+    }
+}
+
+/// Sent on while it arrives.
+struct Streamed {
+    incoming: Incoming,
+    eye: RequestEye,
+    silence: Silence,
+}
+
+impl Streamed {
+    fn finish(&mut self, progress: &Progress, state: u8) {
+        progress.set(state);
+        self.eye.end(state == COMPLETE);
+    }
+
+    fn poll_frame(
+        &mut self,
+        progress: &Progress,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(context) else {
+            if self.silence.is_too_long(context) {
+                self.finish(progress, STALLED);
                 return Poll::Ready(Some(Err(Cut::client("no more bytes came"))));
             }
             return Poll::Pending;
         };
-        this.silence.is_broken();
+        self.silence.is_broken();
         Poll::Ready(match frame {
             Some(Ok(frame)) => {
                 if let Some(chunk) = frame.data_ref() {
-                    this.eye.chunk(chunk);
+                    self.eye.chunk(chunk);
                 }
-                if this.incoming.is_end_stream() {
-                    this.finish(COMPLETE);
+                if self.incoming.is_end_stream() {
+                    self.finish(progress, COMPLETE);
                 }
                 Some(Ok(frame))
             }
             Some(Err(error)) => {
-                this.finish(BROKEN);
+                self.finish(progress, BROKEN);
                 Some(Err(Cut::client(error)))
             }
             None => {
-                this.finish(COMPLETE);
+                self.finish(progress, COMPLETE);
                 None
             }
         })
     }
+}
 
-    fn is_end_stream(&self) -> bool {
-        self.incoming.is_end_stream()
+/// Here to its last byte before the first one leaves.
+pub(super) struct Whole {
+    chunks: std::vec::IntoIter<Bytes>,
+    trailers: Option<HeaderMap>,
+    /// What is left of it, if its length is announced.
+    length: Option<u64>,
+}
+
+impl Whole {
+    pub(super) fn new(chunks: Vec<Bytes>, trailers: Option<HeaderMap>, is_sized: bool) -> Self {
+        let length = is_sized.then(|| chunks.iter().map(|chunk| chunk.len() as u64).sum());
+        Self { chunks: chunks.into_iter(), trailers, length }
+    }
+
+    fn is_over(&self) -> bool {
+        self.chunks.len() == 0 && self.trailers.is_none()
+    }
+
+    fn next(&mut self) -> Option<Frame<Bytes>> {
+        let Some(chunk) = self.chunks.next() else { return self.trailers.take().map(Frame::trailers) };
+        if let Some(length) = &mut self.length {
+            *length -= chunk.len() as u64;
+        }
+        Some(Frame::data(chunk))
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.incoming.size_hint()
+        self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::connect_error::ConnectError;
 use crate::config::UpstreamUrl;
+use crate::watch::Ending;
 
 /// Marks an answer as ours and tells which error it is.
 pub(crate) const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-error");
@@ -30,6 +31,9 @@ pub(crate) enum Failure {
     },
     /// The client went away or broke its own framing; nobody reads this answer.
     ClientBroke,
+    /// It had to be composed and could not be: a defect of ours. What was taken out must not leave, so
+    /// nothing does.
+    NotComposed,
     /// `CONNECT` asks for a tunnel, and we are not that kind of proxy.
     Tunnel,
     /// A web page of another site is speaking.
@@ -37,8 +41,19 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// How the exchange ended for whoever looks on.
+    pub(crate) fn ending(&self) -> Ending {
+        match self {
+            Self::ClientStalled { .. } | Self::ClientBroke => Ending::Cancelled,
+            _ => Ending::Unreachable,
+        }
+    }
+
     pub(crate) fn into_response(self) -> Response<Bytes> {
         let told = self.tell();
+        if matches!(self, Self::NotComposed) {
+            tracing::error!("a request could not be composed and was not sent");
+        }
         tracing::debug!(code = told.code, status = told.status.as_u16(), "answered for the upstream: {}", told.message);
         told.into_response()
     }
@@ -74,6 +89,15 @@ impl Failure {
                 "request-broken",
                 "The request body ended before its announced end, or is not well framed. Send it again.",
             ),
+            Self::NotComposed => Told {
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                kind: "api_error",
+                code: "not-composed",
+                message: "Context Composer could not lay the edits of this conversation over the request, so it was \
+                          not sent; this is a defect. Try again; if it stays, `ctx undo` takes back the newest edit."
+                    .to_owned(),
+                permanent: false,
+            },
             Self::Tunnel => Told::refusal(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "no-tunnels",

@@ -2,12 +2,13 @@
 //! to one connection only. Nothing is added. (Values of one name that stood apart come out together, because
 //! the map groups them; among themselves they keep their order.)
 
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::header::{self, Entry, HeaderMap, HeaderName, HeaderValue};
 
 use crate::doors;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
 
 /// The headers of a request as they leave: for HTTP/1.1. [`for_http2`] takes away what HTTP/2 forbids.
@@ -29,6 +30,36 @@ pub(super) fn outgoing(headers: HeaderMap, host: &HeaderValue) -> HeaderMap {
         outgoing.insert(header::HOST, host.clone());
     }
     outgoing
+}
+
+/// The headers of a request whose body was composed: not encoded, and as long as it is now. One that came without
+/// a length leaves without one.
+pub(super) fn composed(headers: HeaderMap, length: usize, beta: Option<&str>) -> HeaderMap {
+    let mut composed = rebuild(headers, |name, value| match *name {
+        header::CONTENT_ENCODING => None,
+        header::CONTENT_LENGTH => Some(HeaderValue::from(length)),
+        _ => Some(value),
+    });
+    if let Some(beta) = beta {
+        name_beta(&mut composed, beta);
+    }
+    composed
+}
+
+/// Names a beta once, behind those that are named already.
+fn name_beta(headers: &mut HeaderMap, beta: &str) {
+    let is_beta = |name: &[u8]| name.trim_ascii() == beta.as_bytes();
+    if headers.get_all(BETA).iter().any(|value| value.as_bytes().split(|byte| *byte == b',').any(is_beta)) {
+        return;
+    }
+    if let Entry::Occupied(mut named) = headers.entry(BETA)
+        && let Some(last) = named.iter_mut().last()
+        && let Ok(longer) = HeaderValue::from_bytes(&[last.as_bytes(), b",", beta.as_bytes()].concat())
+    {
+        *last = longer;
+    } else if let Ok(alone) = HeaderValue::from_str(beta) {
+        headers.append(BETA, alone);
+    }
 }
 
 /// HTTP/2 frames its own bodies and names its own authority.
@@ -178,6 +209,30 @@ mod tests {
     #[test]
     fn a_request_without_a_host_gets_one() {
         assert_eq!(list(&outgoing(map(&[("accept", "*/*")]), &HOST)), [("accept", "*/*"), ("host", "upstream:1")]);
+    }
+
+    #[test]
+    fn a_composed_request_has_its_own_length_and_no_encoding() {
+        let headers = map(&[("a", "1"), ("content-encoding", "gzip"), ("content-length", "5"), ("x-last", "z")]);
+        assert_eq!(list(&composed(headers, 77, None)), [("a", "1"), ("content-length", "77"), ("x-last", "z")]);
+        let chunked = map(&[("transfer-encoding", "chunked"), ("x-last", "z")]);
+        assert_eq!(list(&composed(chunked, 77, None)), [("transfer-encoding", "chunked"), ("x-last", "z")]);
+    }
+
+    #[test]
+    fn a_beta_is_named_once_and_last() {
+        let named = |values: &[&'static str]| {
+            let values: Vec<_> = values.iter().map(|value| ("anthropic-beta", *value)).collect();
+            let headers = composed(map(&values), 0, Some("new-1"));
+            list(&headers).into_iter().map(|(_, value)| value.to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&[]), ["new-1"]);
+        assert_eq!(named(&["old-1,old-2"]), ["old-1,old-2,new-1"]);
+        assert_eq!(named(&["old-1", "old-2"]), ["old-1", "old-2,new-1"]);
+        for already in ["new-1", "old-1, new-1 ,old-2"] {
+            assert_eq!(named(&[already]), [already]);
+        }
+        assert_eq!(named(&["new-10"]), ["new-10,new-1"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The forwarding proxy. [`Proxy::forward`] is the life of a request from top to bottom; the files beside it
-//! hold one concern each. Nothing here parses a body: whoever wants to know looks through [`crate::watch`].
+//! hold one concern each. Nothing here waits for a body or parses one: whoever wants to know looks through
+//! [`crate::watch`]. Only a request that must be composed is held first.
 
 mod answer;
 mod body;
@@ -7,6 +8,8 @@ mod connect;
 mod connect_error;
 pub(crate) mod errors;
 mod headers;
+mod held;
+mod hold;
 mod pool;
 mod trust;
 mod upstream;
@@ -31,7 +34,7 @@ pub(crate) use self::upstream::Target;
 use self::upstream::{SendError, Upstream};
 use crate::doors::Doors;
 use crate::secret;
-use crate::watch::{Ending, Observer, RequestEye, RequestHead, ResponseEye, Watch};
+use crate::watch::{Observer, RequestEye, RequestHead, ResponseEye, Watch};
 
 /// One worker's proxy: everything it needs to forward, and a pool of connections that is its own.
 pub(crate) struct Proxy {
@@ -72,6 +75,11 @@ impl Proxy {
         head.uri = readdress(&head.uri, target.url.base_path());
         head.headers = headers::outgoing(head.headers, &target.host);
 
+        // What has to be composed cannot leave before it is here. Boxed, so that nobody else pays for it.
+        if request_eye.is_held() {
+            return Box::pin(self.forward_held(head, incoming, request_eye, response_eye)).await;
+        }
+
         // Send it while it arrives. Dropping this future drops the upstream connection or stream with it:
         // a client that leaves takes its request along.
         let body = RequestBody::new(incoming, request_eye, self.body_idle_timeout);
@@ -87,8 +95,7 @@ impl Proxy {
                 } else {
                     self.failure(other.err())
                 };
-                let is_ours = matches!(failure, Failure::ClientStalled { .. } | Failure::ClientBroke);
-                response_eye.end(if is_ours { Ending::Cancelled } else { Ending::Unreachable });
+                response_eye.end(failure.ending());
                 return Err(failure);
             }
         };

@@ -1,0 +1,94 @@
+//! The life of a held request, and of the one answer that is not simply handed back: a refusal of thinking that
+//! only our composing can have caused (rulebook A63, A68, A71).
+
+use ctx_composer::edit::Outgoing;
+use ctx_wire::anthropic::recover::is_unbound;
+use ctx_wire::anthropic::request::Body;
+use ctx_wire::encoding::{self, Encoding};
+use ctx_wire::pieces::{Pieces, concat};
+use http::request::Parts;
+use http::{HeaderMap, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+
+use super::answer::Answer;
+use super::body::{AnswerBody, RequestBody};
+use super::errors::Failure;
+use super::held::Held;
+use super::{Proxy, hand_back};
+use crate::watch::{RequestEye, ResponseEye};
+
+/// No refusal of the provider is longer.
+const LONGEST_REFUSAL: usize = 256 * 1024;
+const LONGEST_DECODED: usize = 4 * 1024 * 1024;
+
+impl Proxy {
+    pub(super) async fn forward_held(
+        &self,
+        head: Parts,
+        incoming: Incoming,
+        request_eye: RequestEye,
+        mut response_eye: ResponseEye,
+    ) -> Result<Response<AnswerBody>, Failure> {
+        match self.exchange_held(head, incoming, request_eye, &mut response_eye).await {
+            Ok(response) => Ok(hand_back(response, response_eye, false)),
+            Err(failure) => {
+                response_eye.end(failure.ending());
+                Err(failure)
+            }
+        }
+    }
+
+    async fn exchange_held(
+        &self,
+        head: Parts,
+        incoming: Incoming,
+        request_eye: RequestEye,
+        response_eye: &mut ResponseEye,
+    ) -> Result<Response<Answer>, Failure> {
+        let mut held = Held::read(incoming, request_eye, self.body_idle_timeout).await?;
+        let Some(outgoing) = held.outgoing.take() else { return self.try_send(held.untouched(head)).await };
+        let mut response = self.try_send(held.composed(head.clone(), &outgoing)).await?;
+        if response.status() != StatusCode::BAD_REQUEST || !refuses_thinking(&mut response).await {
+            return Ok(response);
+        }
+        let Some(outgoing) = asking_to_drop(outgoing, held.source.clone()).await else { return Ok(response) };
+        response_eye.unbound();
+        // Once: whatever comes now is the client's.
+        self.try_send(held.composed(head, &outgoing)).await
+    }
+
+    async fn try_send(&self, request: Request<RequestBody>) -> Result<Response<Answer>, Failure> {
+        match self.upstream.send(request).await {
+            Ok(response) if response.status() != StatusCode::SWITCHING_PROTOCOLS => Ok(response),
+            other => Err(self.failure(other.err())),
+        }
+    }
+}
+
+/// Reads a refusal without taking it away.
+async fn refuses_thinking(response: &mut Response<Answer>) -> bool {
+    let Some(body) = response.body_mut().peek(LONGEST_REFUSAL).await else { return false };
+    is_unbound(response.status().as_u16(), &decoded(response.headers(), body))
+}
+
+fn decoded(headers: &HeaderMap, body: Vec<u8>) -> Vec<u8> {
+    let named = headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let encodings = Encoding::parse(named).unwrap_or_default();
+    if encodings.is_empty() {
+        return body;
+    }
+    encoding::decode_all(&encodings, &body, LONGEST_DECODED).unwrap_or(body)
+}
+
+/// The same request, asking the provider to drop thinking that does not fit. `None`: it did already, or cannot.
+async fn asking_to_drop(mut outgoing: Outgoing, source: Pieces) -> Option<Outgoing> {
+    if outgoing.beta.is_some() {
+        return None;
+    }
+    // Reading a large body takes a while, and this worker has other streams.
+    let asked = tokio::task::spawn_blocking(move || {
+        outgoing.ask_to_drop(&Body::parse(concat(&source)).ok()?);
+        outgoing.beta.is_some().then_some(outgoing)
+    });
+    asked.await.ok().flatten()
+}
