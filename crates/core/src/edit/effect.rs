@@ -92,7 +92,7 @@ pub enum FrameKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameRef {
     pub key: FrameKey,
-    /// The last block it had, if it had any of the client's.
+    /// The last block it had in the order of the client's, if it had any of the client's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<(MessageRef, u32)>,
 }

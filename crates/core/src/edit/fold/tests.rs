@@ -206,6 +206,17 @@ fn a_fork_takes_over_what_lies_on_the_shared_beginning() {
 }
 
 #[test]
+fn going_back_into_a_combined_and_moved_frame_leaves_what_grows_at_the_end() {
+    let mut bench = Bench::new(talk());
+    bench.make(shift("t1", end()));
+    bench.make(combine("t3,t1"));
+    bench.make(shift("t3", start()));
+    assert_eq!(bench.sent()[0], "t3 12.0 13.0 0.0 1.0 2.0 2.1 3.0 4.0");
+    bench.talk = bench.talk.rewind(13).calls(&["Bash"]).results();
+    assert_eq!(bench.sent()[2], "t3 12.0 13.0 13.1 14.0");
+}
+
+#[test]
 fn going_back_into_a_moved_frame_leaves_what_grows_at_the_end() {
     let mut bench = Bench::new(talk());
     bench.make(shift("t3", start()));

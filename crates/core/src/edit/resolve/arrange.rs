@@ -45,14 +45,14 @@ impl Desk<'_> {
         FrameRef { key: frame.key, until: self.end_of(frame) }
     }
 
+    /// The last of its blocks as the client sent them: a client that goes back behind it leaves this frame.
     fn end_of(&self, frame: &Frame) -> Option<(MessageRef, u32)> {
-        match frame.segments.last()? {
-            Segment::Source(range) => {
-                let (message, block) = self.view.place(range.end.checked_sub(1)?);
-                Some((self.message_ref(message), block as u32))
-            }
+        let ends = frame.segments.iter().filter_map(|segment| match segment {
+            Segment::Source(range) => Some(range.end),
             Segment::Made(_) => None,
-        }
+        });
+        let (message, block) = self.view.place(ends.max()?.checked_sub(1)?);
+        Some((self.message_ref(message), block as u32))
     }
 
     fn place(&self, to: &Where) -> Result<Place, Refusal> {
