@@ -23,6 +23,10 @@ use crate::arguments::{Cli, Verb};
 use crate::context::Context;
 use crate::failure::Failure;
 
+/// Copies are made on the proxy's threads and freed on the recorder's: nobody may wait for the other's lock.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let given = Cli::command().get_matches();
     let json = wants_json(&given);

@@ -116,6 +116,12 @@ impl Next {
     }
 }
 
+/// Packing and inserting ask nothing of the kernel, and one that preempts lazily would let the writer run to
+/// the next tick, whoever waits for the processor.
+fn give_way() {
+    std::thread::yield_now();
+}
+
 /// One transaction under way.
 struct Appending<'a> {
     connection: &'a Connection,
@@ -131,9 +137,11 @@ impl Appending<'_> {
     fn step(&mut self, step: Step) -> Result<u64, StoreError> {
         for (hash, bytes) in &step.blobs {
             self.blob(*hash, bytes)?;
+            give_way();
         }
         for record in step.records {
             self.record(record)?;
+            give_way();
         }
         for note in &step.notes {
             self.note(note)?;
