@@ -6,8 +6,8 @@
 
 use ctx_wire::anthropic::request::{self, Body, Request, Unreadable};
 use ctx_wire::anthropic::{dress, envelope, message};
+use ctx_wire::pieces::Arriving;
 use libfuzzer_sys::fuzz_target;
-use std::sync::Arc;
 
 const BETWEEN: u8 = 0xff;
 
@@ -23,9 +23,11 @@ fuzz_target!(|input: &[u8]| {
         Err(_) => {}
     }
     if let Some(before) = before.and_then(|before| Body::parse(before.to_vec()).ok()) {
-        let (first, second) = body.split_at(body.len() / 3);
-        let pieces = Arc::new(vec![first.to_vec().into(), second.to_vec().into()]);
-        match (before.advance(&pieces), alone) {
+        let mut arriving = Arriving::after(before.in_pieces().clone());
+        body.chunks(body.len() / 3 + 1).for_each(|bytes| {
+            arriving.push(bytes);
+        });
+        match (before.advance(&arriving.finish()), alone) {
             (Ok((after, shared)), Ok(request)) => {
                 assert_eq!(after.bytes(), body);
                 assert_eq!(after.request(), &request);

@@ -328,7 +328,8 @@ impl Conversation {
 
     /// About how much memory it takes.
     pub fn weight(&self) -> usize {
-        self.body.as_ref().map_or(0, |body| body.bytes().len())
+        // The bytes, and their pieces.
+        self.body.as_ref().map_or(0, |body| 2 * body.bytes().len())
             + self.versions.len() * 600
             + self.tree.node_count() as usize * 64
             + 4096

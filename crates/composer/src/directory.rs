@@ -16,8 +16,13 @@ pub type Shared = Arc<Mutex<Conversation>>;
 /// The name of the note that holds a card.
 pub const CARD: &str = "card";
 
-/// Bodies kept in memory for comparing; beyond this the longest unused conversation goes.
-const MEMORY: usize = 64 * 1024 * 1024;
+/// What conversations may take in memory while they are at work; beyond this the longest unused one goes.
+/// Many agents at once with long histories fit in: one that goes and comes back with every request costs
+/// more than all the others.
+const MEMORY: usize = 384 * 1024 * 1024;
+
+/// What they may take when nothing has happened for a while.
+const RESTING: usize = 16 * 1024 * 1024;
 
 /// How many conversations that begin alike are remembered for it. A script may ask the same thing
 /// for ever, each time anew.
@@ -213,10 +218,29 @@ impl Directory {
         if let Some(loaded) = self.loaded.get_mut(id) {
             loaded.weight = weight;
         }
-        let mut total: usize = self.loaded.values().map(|loaded| loaded.weight).sum();
-        while total > MEMORY {
-            let idle = self.loaded.iter().filter(|(other, _)| *other != id).min_by_key(|(_, loaded)| loaded.used);
-            let Some((oldest, weight)) = idle.map(|(id, loaded)| (id.clone(), loaded.weight)) else { return };
+        self.make_room(MEMORY, Some(id));
+    }
+
+    /// Nothing has happened for a while: most of the memory is given back.
+    pub fn rest(&mut self) {
+        self.make_room(RESTING, None);
+    }
+
+    /// Whether there is something to give back.
+    pub fn is_heavy(&self) -> bool {
+        self.weight() > RESTING
+    }
+
+    fn weight(&self) -> usize {
+        self.loaded.values().map(|loaded| loaded.weight).sum()
+    }
+
+    fn make_room(&mut self, most: usize, but: Option<&str>) {
+        let mut total = self.weight();
+        while total > most {
+            let others = self.loaded.iter().filter(|(id, _)| Some(id.as_str()) != but);
+            let oldest = others.min_by_key(|(_, loaded)| loaded.used);
+            let Some((oldest, weight)) = oldest.map(|(id, loaded)| (id.clone(), loaded.weight)) else { return };
             self.unload(&oldest);
             total -= weight;
         }

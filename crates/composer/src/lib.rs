@@ -10,6 +10,7 @@ mod conversation;
 mod directory;
 pub mod edit;
 mod envelope;
+mod gap;
 mod held;
 pub mod log;
 mod newest;
@@ -27,6 +28,7 @@ pub use view::Refusal;
 use conversation::Conversation;
 use ctx_store::{Hash, NewRecord, Step, Store, StoreError};
 use directory::{Directory, Shared, lock};
+use gap::Gaps;
 use held::Held;
 use newest::Newest;
 use serde::Serialize;
@@ -60,6 +62,7 @@ pub struct Composer {
     newest: Newest,
     held: Held,
     offload_folder: Option<edit::Folder>,
+    gaps: Arc<Gaps>,
     nonce: AtomicU64,
     /// One commit is made at a time. Taken before all others.
     editing: Mutex<()>,
@@ -72,7 +75,8 @@ pub struct Composer {
 impl Composer {
     pub fn open(store: Arc<dyn Store>) -> Result<Composer, StoreError> {
         let directory = Arc::new(Mutex::new(Directory::open(&*store)?));
-        let writer = Writer::start(store.clone(), directory.clone());
+        let gaps: Arc<Gaps> = Arc::default();
+        let writer = Writer::start(store.clone(), directory.clone(), gaps.clone());
         let held = Held::default();
         let edited: HashSet<String> = store.notes(EDITED)?.into_iter().map(|(id, _)| id).collect();
         lock(&directory).cards().for_each(|card| held.put(card, edited.contains(&card.id)));
@@ -81,6 +85,7 @@ impl Composer {
             directory,
             writer,
             newest: Newest::default(),
+            gaps,
             held,
             offload_folder: None,
             nonce: AtomicU64::new(0),
@@ -158,6 +163,16 @@ impl Composer {
             }
         }
         Ok(None)
+    }
+
+    /// Whether [`Composer::rest`] would give something back.
+    fn is_heavy(&self) -> bool {
+        lock(&self.directory).is_heavy()
+    }
+
+    /// Gives back the memory of conversations that nobody has asked for lately.
+    fn rest(&self) {
+        lock(&self.directory).rest();
     }
 
     /// Drops all conversations from memory; they are replayed when they are needed.

@@ -7,6 +7,7 @@ use crate::conversation::{Conversation, Worn};
 use crate::directory::lock;
 use crate::edit::{AtHand, Ground, Outgoing, Sent, digest};
 use crate::log::{self, Arrived, Turn, Version};
+use crate::recorder::give_way;
 use crate::whose::{Found, Received};
 use crate::{Composer, EDITED, Problem, card, envelope, record};
 use ctx_core::edit::Commit;
@@ -103,6 +104,7 @@ impl Composer {
         let count = body.request().messages.len();
         let (facts, cuts): (Vec<Message>, Vec<_>) =
             (same..count).map(|at| message::read(body.message(at))).map(|read| (read.facts, read.cuts)).unzip();
+        give_way();
         let compacted = seen.hints.compacted || (same == 0 && begins_with_summary(&facts));
         let mut placed = reconcile(&conversation.tree, &Sighting { same, rest: &facts, compacted });
         let mut verdict = placed.verdict.name();
@@ -135,6 +137,7 @@ impl Composer {
                 hash
             }
         };
+        give_way();
         let slots = slots(conversation, &placed, same);
         let behind_base = slots.get(placed.depth - same..).unwrap_or_default();
         let mut turn = Turn {
@@ -154,6 +157,9 @@ impl Composer {
             if !trusted && known.is_some() {
                 // The path that people look at keeps the bytes it had.
                 continue;
+            }
+            if at % 16 == 0 {
+                give_way();
             }
             let (bare, worn) = bare(body.message(at), &cuts);
             match known {
@@ -209,6 +215,7 @@ impl Composer {
                 step.notes.push(Note { conversation: conversation.id.clone(), name: "pending".into(), body: None });
             }
         }
+        give_way();
         let card = card::of(conversation);
         step.notes.push(card::note(&card));
         self.held.meet(&card);

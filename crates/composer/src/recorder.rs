@@ -16,18 +16,24 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 /// The most bytes that wait to be looked at.
 const QUEUE: u64 = 256 * 1024 * 1024;
+
+/// With so many bytes waiting, no gap is waited for.
+const CROWDED: u64 = 64 * 1024 * 1024;
+
+/// After so long without any event the recorder rests.
+const REST: Duration = Duration::from_secs(60);
 
 enum Event {
     Request {
         exchange: u64,
         hints: Box<Hints>,
         encoding: Option<Box<str>>,
-        pieces: Pieces,
+        body: Pieces,
         /// The room that its copies take.
         room: u64,
         at: u64,
@@ -99,7 +105,7 @@ pub struct Load {
 
 #[derive(Clone)]
 pub struct Recorder {
-    events: Sender<Event>,
+    events: Sender<(Instant, Event)>,
     gauges: Arc<Gauges>,
     composer: Arc<Composer>,
 }
@@ -150,7 +156,8 @@ impl Recorder {
     pub fn settle(&self, most: Duration) {
         let deadline = Instant::now() + most;
         let (done, wait) = sync_channel(1);
-        if self.events.send(Event::Settle(done)).is_ok() {
+        let _hurry = self.composer.gaps.hurry();
+        if self.events.send((Instant::now(), Event::Settle(done))).is_ok() {
             let _ = wait.recv_timeout(most);
         }
         self.composer.settle(deadline.saturating_duration_since(Instant::now()));
@@ -170,7 +177,7 @@ impl Recorder {
     fn send(&self, event: Event) -> bool {
         let bytes = event.bytes();
         self.gauges.queued.fetch_add(1, Ordering::Relaxed);
-        let sent = self.events.send(event).is_ok();
+        let sent = self.events.send((Instant::now(), event)).is_ok();
         if !sent {
             self.gauges.leave(bytes);
         }
@@ -221,16 +228,25 @@ impl RequestCopy {
 
     /// The last byte has come: `reply` is told how the request should leave. Returns all that came.
     pub fn compose(&mut self, reply: Reply) -> Pieces {
-        let pieces = std::mem::take(&mut self.arriving).finish();
+        let body = std::mem::take(&mut self.arriving).finish();
         let Some(hints) = self.hints.take() else {
             reply(None);
-            return pieces;
+            return body;
         };
         let (exchange, room, at, counting) = (self.exchange, self.room, self.at, self.counting);
         let encoding = self.encoding.take();
-        let came = pieces.clone();
+        if encoding.is_none() {
+            self.recorder.composer.newest().passed(&hints, &body);
+        }
+        let came = body.clone();
+        // The client waits: no gap is waited for.
+        let hurry = self.recorder.composer.gaps.hurry();
+        let reply: Reply = Box::new(move |composition| {
+            drop(hurry);
+            reply(composition);
+        });
         let reply = Some(reply);
-        self.recorder.send(Event::Request { exchange, hints, encoding, pieces, room, at, counting, reply });
+        self.recorder.send(Event::Request { exchange, hints, encoding, body, room, at, counting, reply });
         came
     }
 
@@ -238,6 +254,7 @@ impl RequestCopy {
         if self.hints.is_none() {
             return;
         }
+        self.recorder.composer.gaps.passing();
         let copied = self.arriving.push(chunk) as u64;
         // What is held has to be looked at, however much waits already.
         if self.held {
@@ -252,12 +269,15 @@ impl RequestCopy {
 
     /// The last byte has passed, or none will any more.
     pub fn end(&mut self, complete: bool) {
-        let pieces = std::mem::take(&mut self.arriving).finish();
+        let body = std::mem::take(&mut self.arriving).finish();
         let Some(hints) = self.hints.take() else { return };
         let (exchange, room, at) = (self.exchange, self.room, self.at);
         if complete {
             let (encoding, counting) = (self.encoding.take(), self.counting);
-            self.recorder.send(Event::Request { exchange, hints, encoding, pieces, room, at, counting, reply: None });
+            if encoding.is_none() {
+                self.recorder.composer.newest().passed(&hints, &body);
+            }
+            self.recorder.send(Event::Request { exchange, hints, encoding, body, room, at, counting, reply: None });
         } else {
             self.recorder.gauges.give_back(room);
             self.recorder.send(Event::NoRequest { exchange });
@@ -367,8 +387,9 @@ struct Work {
 }
 
 impl Work {
-    fn run(mut self, queue: &Receiver<Event>) {
-        while let Ok(event) = queue.recv() {
+    fn run(mut self, queue: &Receiver<(Instant, Event)>) {
+        while let Some((since, event)) = self.next(queue) {
+            self.composer.gaps.wait(since, || self.gauges.queued_bytes.load(Ordering::Relaxed) > CROWDED);
             if let Event::Settle(done) = event {
                 let _ = done.try_send(());
                 continue;
@@ -381,23 +402,36 @@ impl Work {
                 self.composer.start_over();
             }
             self.gauges.leave(bytes);
-            // A kernel that preempts lazily lets a thread that never asks it for anything run to the next tick,
-            // whoever waits for the processor.
-            std::thread::yield_now();
+            give_way();
         }
+    }
+
+    /// The next event. When none comes for long, memory is given back; then nothing wakes us up any more.
+    fn next(&self, queue: &Receiver<(Instant, Event)>) -> Option<(Instant, Event)> {
+        if let Ok(next) = queue.try_recv() {
+            return Some(next);
+        }
+        if self.composer.is_heavy() {
+            match queue.recv_timeout(REST) {
+                Ok(next) => return Some(next),
+                Err(RecvTimeoutError::Timeout) => self.composer.rest(),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+        queue.recv().ok()
     }
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Request { exchange, hints, encoding, pieces, at, counting, reply, .. } => {
+            Event::Request { exchange, hints, encoding, body, at, counting, reply, .. } => {
                 self.open.entry(exchange).or_default().asked = Asked::Nothing;
-                let ticket = decoded(encoding.as_deref(), pieces.clone()).and_then(|pieces| {
-                    let seen = Seen { hints: *hints, pieces: pieces.clone(), at, counting, held: false };
+                let ticket = decoded(encoding.as_deref(), body.clone()).and_then(|body| {
+                    let seen = Seen { hints: *hints, pieces: body.clone(), at, counting, held: false };
                     match reply.is_some() {
-                        false => Ok((self.composer.observe(seen)?, None, pieces)),
+                        false => Ok((self.composer.observe(seen)?, None, body)),
                         true => Ok(match self.composer.hold(seen)? {
-                            Some((ticket, outgoing)) => (Some(ticket), outgoing, pieces),
-                            None => (None, None, pieces),
+                            Some((ticket, outgoing)) => (Some(ticket), outgoing, body),
+                            None => (None, None, body),
                         }),
                     }
                 });
@@ -411,7 +445,7 @@ impl Work {
                     Err(problem) => {
                         self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
                         tracing::debug!(%problem, "a request was forwarded but not understood");
-                        Composition { outgoing: None, source: pieces }
+                        Composition { outgoing: None, source: body }
                     }
                 };
                 if let Some(reply) = reply {
@@ -486,6 +520,12 @@ pub(crate) fn step_back() {
     }
 }
 
+/// Lets whoever waits for the processor have it. A kernel that preempts lazily lets a thread that never
+/// asks it for anything run to the next tick, also one that has stepped back.
+pub(crate) fn give_way() {
+    std::thread::yield_now();
+}
+
 impl Event {
     /// The room that its copies take.
     fn bytes(&self) -> u64 {
@@ -497,13 +537,13 @@ impl Event {
     }
 }
 
-fn decoded(encoding: Option<&str>, pieces: Pieces) -> Result<Pieces, crate::Problem> {
+fn decoded(encoding: Option<&str>, body: Pieces) -> Result<Pieces, crate::Problem> {
     let encodings = Encoding::parse(encoding.unwrap_or_default())?;
     if encodings.is_empty() {
-        return Ok(pieces);
+        return Ok(body);
     }
-    let whole = encoding::decode_all(&encodings, &concat(&pieces), encoding::DECODED_LIMIT)?;
-    Ok(Arc::new(vec![whole.into()]))
+    let whole = encoding::decode_all(&encodings, &concat(&body), encoding::DECODED_LIMIT)?;
+    Ok(Arc::new(whole.into()))
 }
 
 #[cfg(test)]
@@ -511,7 +551,7 @@ mod tests {
     use super::*;
 
     /// A recorder whose events are taken here, one by one.
-    fn by_hand() -> (Recorder, Work, Receiver<Event>) {
+    fn by_hand() -> (Recorder, Work, Receiver<(Instant, Event)>) {
         let composer = Composer::open(Arc::new(ctx_store::MemoryStore::new())).expect("a composer");
         let (composer, gauges) = (Arc::new(composer), Arc::new(Gauges::default()));
         let (events, queue) = channel();
@@ -538,7 +578,7 @@ mod tests {
             }
             response.end(head.then_some(Ending::Complete));
             drop((request, response));
-            queue.try_iter().for_each(|event| work.take(event));
+            queue.try_iter().for_each(|(_, event)| work.take(event));
             assert!(work.open.is_empty(), "case {case:04b}");
         }
     }

@@ -5,12 +5,13 @@
 //! request fills the gap.
 
 use crate::directory::{Directory, lock};
+use crate::gap::Gaps;
 use ctx_store::{NewRecord, Record, Step, Store, StoreError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub type Listener = Box<dyn Fn(&Record) -> bool + Send>;
 
@@ -18,6 +19,8 @@ pub type Listener = Box<dyn Fn(&Record) -> bool + Send>;
 const TOGETHER: usize = 64;
 /// The most bytes that wait for a slow disk.
 const WAITING: u64 = 256 * 1024 * 1024;
+/// With so many bytes waiting, no gap is waited for.
+const CROWDED: u64 = 16 * 1024 * 1024;
 
 enum Job {
     Step(Step),
@@ -38,20 +41,27 @@ pub enum Unwritten {
 }
 
 pub struct Writer {
-    jobs: Sender<Job>,
+    jobs: Sender<(Instant, Job)>,
+    gaps: Arc<Gaps>,
     waiting: Arc<AtomicU64>,
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
 }
 
 impl Writer {
-    pub fn start(store: Arc<dyn Store>, directory: Arc<Mutex<Directory>>) -> Writer {
+    pub fn start(store: Arc<dyn Store>, directory: Arc<Mutex<Directory>>, gaps: Arc<Gaps>) -> Writer {
         let (jobs, queue) = channel();
         let listeners: Arc<Mutex<Vec<Listener>>> = Arc::default();
         let unsaved: Arc<AtomicU64> = Arc::default();
         let waiting: Arc<AtomicU64> = Arc::default();
-        let work =
-            Work { store, directory, listeners: listeners.clone(), unsaved: unsaved.clone(), waiting: waiting.clone() };
+        let work = Work {
+            store,
+            directory,
+            gaps: gaps.clone(),
+            listeners: listeners.clone(),
+            unsaved: unsaved.clone(),
+            waiting: waiting.clone(),
+        };
         let started = std::thread::Builder::new().name("ctx-writer".into()).spawn(move || {
             crate::recorder::step_back();
             work.run(&queue);
@@ -59,7 +69,7 @@ impl Writer {
         if let Err(error) = started {
             tracing::error!(%error, "cannot start the writer; nothing will be stored");
         }
-        Writer { jobs, waiting, listeners, unsaved }
+        Writer { jobs, gaps, waiting, listeners, unsaved }
     }
 
     pub fn write(&self, step: Step) {
@@ -73,7 +83,7 @@ impl Writer {
             let Some(conversation) = step.records.first().map(|record| record.conversation.clone()) else { return };
             job = Job::Lost(conversation);
         }
-        if self.jobs.send(job).is_err() {
+        if self.jobs.send((Instant::now(), job)).is_err() {
             self.unsaved.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -81,13 +91,17 @@ impl Writer {
     /// Stores a step and waits until it is safe on the disk.
     pub fn write_now(&self, step: Step) -> Result<(), Unwritten> {
         let (done, wait) = sync_channel(1);
-        self.jobs.send(Job::Now(Step { durable: true, ..step }, done)).map_err(|_| Unwritten::Stopped)?;
+        let _hurry = self.gaps.hurry();
+        self.jobs
+            .send((Instant::now(), Job::Now(Step { durable: true, ..step }, done)))
+            .map_err(|_| Unwritten::Stopped)?;
         Ok(wait.recv().map_err(|_| Unwritten::Stopped)??)
     }
 
     pub fn settle(&self, most: Duration) {
         let (done, wait) = sync_channel(1);
-        if self.jobs.send(Job::Settle(done)).is_ok() {
+        let _hurry = self.gaps.hurry();
+        if self.jobs.send((Instant::now(), Job::Settle(done))).is_ok() {
             let _ = wait.recv_timeout(most);
         }
     }
@@ -104,6 +118,7 @@ impl Writer {
 struct Work {
     store: Arc<dyn Store>,
     directory: Arc<Mutex<Directory>>,
+    gaps: Arc<Gaps>,
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
     waiting: Arc<AtomicU64>,
@@ -118,8 +133,9 @@ fn size(step: &Step) -> u64 {
 }
 
 impl Work {
-    fn run(&self, queue: &Receiver<Job>) {
-        while let Ok(first) = queue.recv() {
+    fn run(&self, queue: &Receiver<(Instant, Job)>) {
+        while let Ok((since, first)) = queue.recv() {
+            self.gaps.wait(since, || self.waiting.load(Ordering::Relaxed) > CROWDED);
             let mut steps = Vec::new();
             let mut waiting = Vec::new();
             let mut now = None;
@@ -135,7 +151,7 @@ impl Work {
                     }
                 }
                 if steps.len() < TOGETHER {
-                    job = queue.try_recv().ok();
+                    job = queue.try_recv().ok().map(|(_, job)| job);
                 }
             }
             let bytes = steps.iter().map(size).sum();

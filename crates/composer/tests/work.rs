@@ -30,8 +30,9 @@ fn turns(house: &House, headers: &Headers, growing: &mut Growing, until: usize) 
         let same = before.chunks(4096).zip(body.chunks(4096)).filter(|(one, other)| one == other).count();
         compared.push(started.elapsed());
         assert!(same > 0);
-        let pieces = Arc::new(vec![body.clone().into()]);
-        let seen = ctx_composer::Seen { hints: support::hints(headers), pieces, at: 1, counting: false, held: false };
+        let arrived = Arc::new(body.clone().into());
+        let seen =
+            ctx_composer::Seen { hints: support::hints(headers), pieces: arrived, at: 1, counting: false, held: false };
         let started = Instant::now();
         house.composer.observe(seen).expect("readable");
         taken.push(started.elapsed());

@@ -4,17 +4,22 @@
 //! while it passes: what is equal is not copied and looked at no second time, for two bodies that hold the
 //! very same piece need not be compared there again.
 
+use memchr::memmem::find;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// How long a piece becomes. Shorter ones share more, longer ones are fewer.
-const PIECE: usize = 32 * 1024;
+const PIECE: usize = 16 * 1024;
+
+/// Shorter bodies are compared faster than their pieces are looked after.
+const LONG: usize = 16 * 1024;
+
+/// By so many of its first bytes the end of a body is recognised.
+const MARK: usize = 64;
 
 /// Some bytes of a body, never changed.
 #[derive(Debug, Clone)]
 pub struct Piece(Arc<Vec<u8>>);
-
-/// All pieces of a body, in order.
-pub type Pieces = Arc<Vec<Piece>>;
 
 impl Piece {
     /// Whether both are the very same bytes in memory.
@@ -35,15 +40,103 @@ impl AsRef<[u8]> for Piece {
     }
 }
 
+/// A whole body, fit to compare the next one with.
+#[derive(Debug, Default)]
+pub struct Whole {
+    pieces: Vec<Piece>,
+    /// The piece that begins what stands behind the part that grows: it moves, but comes again.
+    end: usize,
+}
+
+/// A whole body as it arrived.
+pub type Pieces = Arc<Whole>;
+
+impl Deref for Whole {
+    type Target = [Piece];
+
+    fn deref(&self) -> &[Piece] {
+        &self.pieces
+    }
+}
+
+impl FromIterator<Piece> for Whole {
+    fn from_iter<I: IntoIterator<Item = Piece>>(pieces: I) -> Whole {
+        let pieces: Vec<Piece> = pieces.into_iter().collect();
+        Whole { end: pieces.len(), pieces }
+    }
+}
+
+impl From<Vec<u8>> for Whole {
+    fn from(bytes: Vec<u8>) -> Whole {
+        Whole { pieces: vec![bytes.into()], end: 1 }
+    }
+}
+
+impl Whole {
+    /// Whether it is long enough to be worth comparing while the next one passes.
+    pub fn is_long(&self) -> bool {
+        self.pieces.iter().map(|piece| piece.as_ref().len()).sum::<usize>() >= LONG
+    }
+
+    /// Whether it is known where its end begins.
+    pub fn has_end(&self) -> bool {
+        self.end < self.pieces.len()
+    }
+
+    /// Whether one was compared with the other, or both with a third.
+    pub fn is_akin(&self, other: &Whole) -> bool {
+        self.pieces.first().zip(other.pieces.first()).is_some_and(|(one, other)| one.is(other))
+    }
+
+    /// The same with an end that begins at `grown`, where the part that grows ends.
+    pub fn with_end(self: &Arc<Self>, grown: usize) -> Pieces {
+        let mut at = 0;
+        for (index, piece) in self.pieces.iter().enumerate() {
+            let bytes = piece.as_ref();
+            if at == grown && index == self.end {
+                return self.clone();
+            }
+            if grown < at + bytes.len() {
+                let (first, second) = bytes.split_at(grown - at);
+                let mut pieces = self.pieces.get(..index).unwrap_or_default().to_vec();
+                if !first.is_empty() {
+                    pieces.push(first.to_vec().into());
+                }
+                let end = pieces.len();
+                let mut second = second.to_vec();
+                let mut rest = self.pieces.get(index + 1..).unwrap_or_default();
+                if let Some((next, later)) = rest.split_first().filter(|_| second.len() < MARK) {
+                    second.extend_from_slice(next.as_ref());
+                    rest = later;
+                }
+                pieces.push(second.into());
+                pieces.extend_from_slice(rest);
+                return Arc::new(Whole { pieces, end });
+            }
+            at += bytes.len();
+        }
+        self.clone()
+    }
+
+    /// What the end begins with; nothing when that would be found everywhere.
+    fn mark(&self) -> &[u8] {
+        self.pieces.get(self.end).and_then(|piece| piece.as_ref().get(..MARK)).unwrap_or_default()
+    }
+}
+
 /// A body on its way, beside the one before it.
 #[derive(Debug, Default)]
 pub struct Arriving {
     before: Pieces,
-    /// How much of the next piece of `before` has come again; `None` from the first difference on.
+    /// The piece of `before` that is expected next.
+    next: usize,
+    /// How much of it has come again; `None` while the bodies differ.
     same: Option<usize>,
     pieces: Vec<Piece>,
     /// The piece that is being copied.
     open: Vec<u8>,
+    /// Where the end of the body before has come again.
+    end: Option<usize>,
 }
 
 impl Arriving {
@@ -60,8 +153,14 @@ impl Arriving {
     pub fn push(&mut self, mut bytes: &[u8]) -> usize {
         let mut copied = 0;
         while !bytes.is_empty() {
-            let Some(same) = self.same else { return copied + self.copy(bytes) };
-            let Some(piece) = self.before.get(self.pieces.len()) else {
+            let Some(same) = self.same else {
+                let (now, later) = bytes.split_at(bytes.len().min(PIECE.saturating_sub(self.open.len())));
+                let again = self.copy(now);
+                copied += now.len() - again;
+                bytes = bytes.get(now.len() - again..).unwrap_or(later);
+                continue;
+            };
+            let Some(piece) = self.before.pieces.get(self.next) else {
                 self.same = None;
                 continue;
             };
@@ -69,7 +168,11 @@ impl Arriving {
             let more = common_prefix(old, bytes);
             bytes = bytes.get(more..).unwrap_or_default();
             if more == old.len() {
+                if self.next == self.before.end {
+                    self.end = Some(self.pieces.len());
+                }
                 self.pieces.push(piece.clone());
+                self.next += 1;
                 self.same = Some(0);
             } else if bytes.is_empty() {
                 self.same = Some(same + more);
@@ -80,27 +183,43 @@ impl Arriving {
         copied
     }
 
-    /// From here on the bodies differ: the beginning of the piece is copied, and so is all that follows.
+    /// From here on the bodies differ, perhaps up to their common end.
     fn part_ways(&mut self, same: usize) -> usize {
-        let beginning = self.before.get(self.pieces.len()).and_then(|piece| piece.as_ref().get(..same));
+        let beginning = self.before.pieces.get(self.next).and_then(|piece| piece.as_ref().get(..same));
         self.open.extend_from_slice(beginning.unwrap_or_default());
         self.same = None;
-        // The body before is no longer needed.
-        self.before = Pieces::default();
+        if self.next < self.before.end || (self.next == self.before.end && same < MARK) {
+            self.next = self.before.end;
+        } else {
+            // It is no longer needed.
+            self.before = Arc::default();
+        }
         same
     }
 
-    fn copy(&mut self, mut bytes: &[u8]) -> usize {
-        let all = bytes.len();
-        while !bytes.is_empty() {
-            let (now, later) = bytes.split_at(bytes.len().min(PIECE.saturating_sub(self.open.len())));
-            self.open.extend_from_slice(now);
-            bytes = later;
-            if self.open.len() >= PIECE {
-                self.pieces.push(std::mem::take(&mut self.open).into());
-            }
+    /// Copies, and tells how many of the last bytes shall be looked at again: they may be the common end.
+    fn copy(&mut self, bytes: &[u8]) -> usize {
+        let mark = self.before.mark();
+        let from = self.open.len().saturating_sub(mark.len().saturating_sub(1));
+        self.open.extend_from_slice(bytes);
+        let found = if mark.is_empty() { None } else { find(self.open.get(from..).unwrap_or_default(), mark) };
+        if let Some(at) = found.map(|at| from + at) {
+            let again = self.open.len() - at - mark.len();
+            self.same = Some(mark.len());
+            self.open.truncate(at);
+            self.close();
+            return again;
         }
-        all
+        if self.open.len() >= PIECE {
+            self.close();
+        }
+        0
+    }
+
+    fn close(&mut self) {
+        if !self.open.is_empty() {
+            self.pieces.push(std::mem::take(&mut self.open).into());
+        }
     }
 
     /// The whole body, once its last byte has come.
@@ -108,11 +227,10 @@ impl Arriving {
         if let Some(same) = self.same.filter(|same| *same > 0) {
             self.part_ways(same);
         }
-        if !self.open.is_empty() {
-            self.open.shrink_to_fit();
-            self.pieces.push(self.open.into());
-        }
-        Arc::new(self.pieces)
+        self.open.shrink_to_fit();
+        self.close();
+        let end = self.end.unwrap_or(self.pieces.len());
+        Arc::new(Whole { pieces: self.pieces, end })
     }
 }
 
@@ -181,20 +299,25 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_copies_nothing_and_a_longer_body_only_from_the_first_difference_on() {
-        let body: Vec<u8> = (0..300_000u32).map(|n| (n / 7) as u8).collect();
+    fn a_repeat_copies_nothing_and_a_longer_body_only_what_is_new() {
+        let (grown, end): (Vec<u8>, Vec<u8>) = ((0..250_000u32).map(|n| (n / 7) as u8).collect(), vec![b'e'; 100_000]);
+        let body = [&*grown, b"ND", &end].concat();
         let (first, copied) = arrive(Arriving::alone(), &body, 10_000);
         assert_eq!((concat(&first), copied), (body.clone(), body.len()));
-        let (again, copied) = arrive(Arriving::after(first.clone()), &body, 7_777);
+        let before = first.with_end(grown.len());
+        assert_eq!(concat(&before), body);
+        let (again, copied) = arrive(Arriving::after(before.clone()), &body, 7_777);
         assert_eq!((concat(&again), copied), (body.clone(), 0));
-        assert!(first.iter().zip(again.iter()).all(|(one, other)| one.is(other)));
+        assert!(before.iter().zip(again.iter()).all(|(one, other)| one.is(other)));
 
-        let mut longer = body.clone();
-        longer.splice(250_000.., [0xff; 100_000]);
-        let (next, copied) = arrive(Arriving::after(first.clone()), &longer, 4_321);
-        assert_eq!(concat(&next), longer);
-        assert!(copied <= 100_000 + PIECE, "{copied}");
-        assert_eq!(first.iter().zip(next.iter()).filter(|(one, other)| one.is(other)).count(), 250_000 / PIECE);
+        for chunk in [13, 100, 4_321, 1_000_000] {
+            let longer = [&*grown, &[0xff; 3000], b"ND", &end].concat();
+            let (next, copied) = arrive(Arriving::after(before.clone()), &longer, chunk);
+            assert_eq!(concat(&next), longer);
+            assert!(copied <= 3000 + PIECE + MARK, "{copied}");
+            let shared = next.iter().filter(|new| first.iter().any(|old| old.is(new))).count();
+            assert!(shared >= 300_000 / PIECE, "{shared}");
+        }
     }
 
     proptest! {
@@ -202,11 +325,20 @@ mod tests {
         #[test]
         fn every_body_arrives_whole(
             before in proptest::collection::vec(proptest::collection::vec(0..2u8, 0..9), 0..5),
-            keep in 0..30usize, new in proptest::collection::vec(0..2u8, 0..20), chunk in 1..12usize,
+            keep in 0..30usize, new in proptest::collection::vec(0..2u8, 0..20), chunk in 1..120usize,
+            grown in 0..60usize, end in 0..200usize, differs in 0..400usize,
         ) {
             let old = before.concat();
-            let body = [&old[..keep.min(old.len())], &new].concat();
-            let before: Pieces = Arc::new(before.into_iter().map(Piece::from).collect());
+            let common: Vec<u8> = (0..end).map(|at| b'a' + (at % 26) as u8).collect();
+            let mut body = [&old[..keep.min(old.len())], &new, &common].concat();
+            if let Some(byte) = body.get_mut(differs) {
+                *byte ^= 1;
+            }
+            let mut pieces: Vec<Piece> = before.into_iter().map(Piece::from).collect();
+            pieces.extend(common.chunks(70).map(|bytes| Piece::from(bytes.to_vec())));
+            let arrived = Arc::new(Whole { end: pieces.len(), pieces });
+            let before = arrived.with_end(if grown < 30 { old.len() } else { grown });
+            prop_assert_eq!(concat(&before), [old, common].concat());
             let (pieces, _) = arrive(Arriving::after(before), &body, chunk);
             prop_assert_eq!(concat(&pieces), body);
         }

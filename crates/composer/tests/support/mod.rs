@@ -64,7 +64,9 @@ impl House {
         body.chunks(8000).for_each(|chunk| {
             arriving.push(chunk);
         });
-        self.composer.observe(Seen { hints, pieces: arriving.finish(), at: self.now(), counting: false, held: false })
+        let body = arriving.finish();
+        self.composer.newest().passed(&hints, &body);
+        self.composer.observe(Seen { hints, pieces: body, at: self.now(), counting: false, held: false })
     }
 
     /// A request that must be understood.

@@ -137,8 +137,7 @@ impl<'a> Watch<'a> {
     pub fn turn(&mut self, sent: &Rendered, behaviour: Behaviour, expect: Expect) {
         let (body, same) = match self.body.take() {
             Some(old) => {
-                let (body, shared) =
-                    old.advance(&Arc::new(vec![sent.bytes.clone().into()])).expect("the client writes JSON");
+                let (body, shared) = old.advance(&Arc::new(sent.bytes.clone().into())).expect("the client writes JSON");
                 (body, shared.messages)
             }
             None => (Body::parse(sent.bytes.clone()).expect("the client writes JSON"), 0),

@@ -12,8 +12,9 @@ use std::thread;
 use std::time::Duration;
 
 const ADDED: Goal = Goal::AtMost(100.0);
+const MANY_WORST: Goal = Goal::AtMost(1.5);
 /// Streams at once, events of each, and microseconds between two of them.
-const CASES: [(usize, usize, u64); 2] = [(1, 500, 1000), (50, 60, 20_000)];
+const CASES: [(usize, usize, u64); 2] = [(1, 1000, 1000), (50, 60, 20_000)];
 
 const MANY: usize = 1000;
 const MANY_MEMORY: Goal = Goal::AtMost(150.0);
@@ -39,7 +40,11 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
         }
         let name = if streams == 1 { "one stream".to_owned() } else { format!("{streams} streams") };
         report.add(typical.added("event", format!("{name} p50"), "µs", ADDED));
-        report.add(worst.added("event", format!("{name} p99"), "µs", ADDED));
+        // Fifty events that are due at once wait for each other whoever passes them on; nginx says how long.
+        report.add(match streams {
+            1 => worst.added("event", format!("{name} p99"), "µs", ADDED),
+            _ => worst.ratio("event", format!("{name} p99"), "µs", MANY_WORST),
+        });
     }
     daemon.stop()?;
     many(stage, plan, report)
