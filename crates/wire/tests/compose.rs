@@ -13,6 +13,7 @@ mod judge;
 mod talk;
 
 use ctx_core::key::Key;
+use ctx_core::message::Kind;
 use judge::Case;
 use std::collections::{HashMap, HashSet};
 use talk::Talk;
@@ -26,17 +27,22 @@ fn is_long() -> bool {
 fn seeds(usual: u64) -> (std::ops::Range<u64>, bool) {
     match std::env::var("CTX_SEED").ok().and_then(|seed| seed.parse::<u64>().ok()) {
         Some(seed) => (seed..seed + 1, true),
-        None => (0..if is_long() { usual * 50 } else { usual }, false),
+        None => (0..if is_long() { usual * 80 } else { usual }, false),
     }
 }
 
 #[test]
 fn any_effects_on_any_conversation() {
-    let (seeds, prints) = seeds(800);
+    let (seeds, prints) = seeds(500);
     for seed in seeds {
         let mut random = Random::new(seed);
         let talk = Talk::new(&mut random);
-        let mut case = Case::read(talk.body().into_bytes());
+        let mut body = talk.body();
+        if random.chance(30) {
+            let value: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+            body = serde_json::to_string_pretty(&value).expect("JSON");
+        }
+        let mut case = Case::read(body.clone().into_bytes());
         for _ in 0..random.between(1, 5) {
             let effect = effects::any(&mut random, &case);
             case.effects.push(effect);
@@ -46,7 +52,7 @@ fn any_effects_on_any_conversation() {
             case.written = prefixes.into_iter().filter(|_| random.chance(20)).collect();
         }
         if prints {
-            println!("{}\n{:#?}", talk.body(), case.effects);
+            println!("{body}\n{:#?}", case.effects);
         }
         case.judge(&format!("seed {seed}"), prints);
     }
@@ -55,7 +61,7 @@ fn any_effects_on_any_conversation() {
 /// A conversation that goes on under edits: what the model thinks after an edit stays as long as the edit does.
 #[test]
 fn thinking_follows_the_edits_it_was_produced_under() {
-    let (seeds, prints) = seeds(80);
+    let (seeds, prints) = seeds(60);
     for seed in seeds {
         let mut random = Random::new(seed);
         let mut talk = Talk::new(&mut random);
@@ -95,7 +101,7 @@ fn thinking_follows_the_edits_it_was_produced_under() {
 
 #[test]
 fn any_effects_on_recorded_conversations() {
-    let rounds = if is_long() { 40 } else { 2 };
+    let rounds = if is_long() { 40 } else { 1 };
     for (name, body) in corpus::bodies() {
         for round in 0..rounds {
             let mut random = Random::new(round);
@@ -107,5 +113,33 @@ fn any_effects_on_recorded_conversations() {
             }
             case.judge(&format!("{name}, round {round}"), false);
         }
+    }
+}
+
+/// How long it takes: `cargo test --release -p ctx-wire --test compose speed -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement, for a release build on a quiet machine"]
+fn speed() {
+    let body = talk::large(3000, 5_000_000);
+    let mut case = Case::read(body.into_bytes());
+    case.written = case.prefixes().into_iter().step_by(2).collect();
+    let blocks = |kind: Kind, each: usize| {
+        let messages = case.facts.iter().enumerate().skip(20).step_by(each);
+        let all = messages.flat_map(|(at, facts)| (0..facts.blocks.len()).map(move |block| (at, block)));
+        all.filter(|(at, block)| case.facts[*at].blocks[*block].kind == kind).take(500).collect::<Vec<_>>()
+    };
+    let (results, calls) = (blocks(Kind::ToolResult, 2), blocks(Kind::ToolUse, 5));
+    let runs = [
+        ("nothing", vec![]),
+        ("500 results replaced", vec![effects::replace_results(&case, &results)]),
+        ("500 calls deleted", vec![effects::delete(&case, &calls)]),
+        ("one block deleted at the start", vec![effects::delete(&case, &[(0, 0)])]),
+        ("one block deleted at the end", vec![effects::delete(&case, &[(2999, 0)])]),
+    ];
+    for (name, effects) in runs {
+        case.effects = effects;
+        let mut times = case.time(50);
+        times.sort_unstable();
+        println!("{name}: {:?} in the middle, {:?} at best", times[25], times[0]);
     }
 }

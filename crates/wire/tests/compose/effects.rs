@@ -154,3 +154,16 @@ fn around_by(random: &mut Random) -> Vec<Made> {
     };
     vec![Made { role: None, blocks }]
 }
+
+pub fn delete(case: &Case, blocks: &[(usize, usize)]) -> Effect {
+    let covers = blocks.iter().map(|&(message, block)| cover(case, message, block..block + 1)).collect();
+    Effect::Replace { why: Why::Deleted, covers, by: vec![] }
+}
+
+pub fn replace_results(case: &Case, blocks: &[(usize, usize)]) -> Effect {
+    let result = |&(message, at): &(usize, usize)| {
+        let block = Named::of(at as u32, &case.facts[message].blocks[at]);
+        NewResult { of: of(message), block, text: "[dropped]".into() }
+    };
+    Effect::Results { results: blocks.iter().map(result).collect(), summarized: false }
+}

@@ -236,3 +236,27 @@ impl Talk {
         .to_string()
     }
 }
+
+/// One long tool loop of so many messages and about so many bytes.
+pub fn large(count: usize, bytes: usize) -> String {
+    let each = bytes / count;
+    let source = "    let value = self.read(\"path\")?;\n    // what it means\n";
+    let mut messages =
+        vec![json!({"role": "user", "content": [{"type": "text", "text": "go"}, {"type": "text", "text": "on"}]})];
+    while messages.len() < count {
+        let id = format!("toolu_01{:022}", messages.len());
+        let signature = format!("{:0>600}", messages.len());
+        messages.push(json!({"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "", "signature": signature},
+            {"type": "tool_use", "id": id, "name": "Edit", "input": {"new_string": source.repeat(each / 4 / source.len())}},
+        ]}));
+        let content = source.repeat(each * 3 / 2 / source.len());
+        messages
+            .push(json!({"role": "user", "content": [{"tool_use_id": id, "type": "tool_result", "content": content}]}));
+    }
+    let last = messages.last_mut().and_then(|last| last["content"][0].as_object_mut());
+    last.expect("a block").insert("cache_control".into(), serde_json::from_str(MARK).expect("a mark"));
+    json!({"model": "m", "messages": messages, "system": [{"type": "text", "text": "s"}], "tools": [{"name": "Edit"}],
+        "max_tokens": 2000, "thinking": {"type": "adaptive"}})
+    .to_string()
+}

@@ -81,34 +81,31 @@ impl Composed {
 /// the client sent. The same input gives the same bytes.
 pub fn compose(input: &Input<'_>) -> Composed {
     let mut plan = plan::lay_out(input);
-    let mut around = around::Around::default();
-    let mut thought = thinking::Thought::default();
-    // A message that was nothing but thinking is gone with it, and its neighbours meet.
-    for _ in 0..3 {
+    let mut dropped = 0;
+    // A message that was nothing but thinking is gone with it, and its neighbours meet. Each round has less thinking.
+    let (around, thought) = loop {
         pairs::repair(&mut plan);
         roles::repair(&mut plan);
         plan.settle();
         let reported = plan.repairs.len();
-        around = around::arrange(&mut plan);
-        let before = thought.dropped;
-        thought = thinking::sift(&mut plan, around.digest);
-        thought.dropped += before;
+        let around = around::arrange(&mut plan);
+        let thought = thinking::sift(&mut plan, around.digest);
+        dropped += thought.dropped;
         if !thought.emptied {
-            break;
+            break (around, thought);
         }
         plan.repairs.truncate(reported);
-    }
-    if thought.dropped > 0 {
-        let what = format!("{} thinking blocks are left out: what stands before them has changed", thought.dropped);
+    };
+    if dropped > 0 {
+        let what = format!("{} thinking blocks are left out: what stands before them has changed", dropped);
         plan.repairs.push(Repair::new("A65", what));
     }
-    thought.dropped += plan.thoughts;
     let marks = marks::place(&mut plan, &around, &thought.after);
     let segments = splice::write(&plan, &around, &marks);
     Composed {
         segments,
         repairs: plan.repairs,
-        thinking_dropped: thought.dropped,
+        thinking_dropped: dropped + plan.thoughts,
         prefix: thought.after.last().copied().unwrap_or(around.digest),
         marks: marks.written,
     }

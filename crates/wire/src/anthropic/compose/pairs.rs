@@ -11,60 +11,68 @@ use std::collections::HashMap;
 type At = (usize, usize);
 
 pub(super) fn repair(plan: &mut Plan<'_>) {
-    if is_fine(plan) {
+    let loose = loose(plan);
+    if !loose.contains(&true) {
         return;
     }
     plan.unfinished.clear();
     let Plan { input, outs, made, repairs, unfinished, .. } = plan;
     let mut pairing = Pairing { input, made, repairs, unfinished };
-    let gone = pairing.without_partner(outs);
-    remove(input, outs, gone);
-    pairing.join(outs);
+    let gone = pairing.without_partner(outs, &loose);
+    let mut loose = remove(input, outs, gone, loose);
+    pairing.join(outs, &mut loose);
 }
 
-/// The usual case, told without a map: each call is answered right behind it, in order.
-fn is_fine(plan: &Plan<'_>) -> bool {
+/// Which messages have to be looked at closely. The usual case is told without a map: each call is answered right
+/// behind it, in order.
+fn loose(plan: &Plan<'_>) -> Vec<bool> {
+    let input = plan.input;
+    // An id of ours may be anybody's.
     if plan.made.iter().any(|block| block.id.is_some()) {
-        return false;
+        return vec![true; plan.outs.len()];
     }
+    let mut loose = vec![false; plan.outs.len()];
     let mut open: Vec<&str> = Vec::new();
-    for out in &plan.outs {
-        let tagged = pieces(plan.input, out).map(|piece| (piece, tag(plan.input, &plan.made, piece)));
+    let mut run: Vec<usize> = Vec::new();
+    let mut odd = false;
+    for (at, out) in plan.outs.iter().enumerate() {
         match out.role {
             Role::Assistant => {
-                for (piece, tag) in tagged {
-                    match tag {
-                        Tag::Call => match id(plan.input, &plan.made, piece) {
+                let before = open.len();
+                for piece in pieces(input, out) {
+                    match tag(input, &plan.made, piece) {
+                        Tag::Call => match id(input, &plan.made, piece) {
                             Some(id) => open.push(id),
-                            None => return false,
+                            None => odd = true,
                         },
-                        Tag::Result | Tag::ServerResult => return false,
+                        Tag::Result | Tag::ServerResult => odd = true,
                         _ => {}
                     }
                 }
+                if odd || open.len() > before {
+                    run.push(at);
+                }
             }
             Role::User => {
-                for (at, (piece, tag)) in tagged.enumerate() {
-                    let expected = open.get(at).copied();
-                    let is_result = tag == Tag::Result;
-                    if is_result != expected.is_some()
-                        || (is_result && id(plan.input, &plan.made, piece) != expected)
-                        || tag == Tag::Call
-                    {
-                        return false;
-                    }
+                let mut results = 0;
+                for (n, piece) in pieces(input, out).enumerate() {
+                    let answers = tag(input, &plan.made, piece) == Tag::Result;
+                    results += usize::from(answers);
+                    odd |= answers && (results != n + 1 || id(input, &plan.made, piece) != open.get(n).copied());
                 }
-                let answers = pieces(plan.input, out).count();
-                if answers < open.len() {
-                    return false;
+                if odd || results != open.len() {
+                    run.iter().for_each(|&at| loose[at] = true);
+                    loose[at] = results > 0;
                 }
                 open.clear();
+                run.clear();
+                odd = false;
             }
-            _ if !open.is_empty() && !is_directive(plan.input, out) => return false,
-            _ => {}
+            _ => odd |= !open.is_empty() && !is_directive(input, out),
         }
     }
-    open.is_empty()
+    run.iter().for_each(|&at| loose[at] = true);
+    loose
 }
 
 #[derive(Default)]
@@ -98,11 +106,11 @@ impl<'p> Pairing<'p, '_> {
     }
 
     /// The pieces that have to go.
-    fn without_partner(&mut self, outs: &[Out]) -> Vec<At> {
+    fn without_partner(&mut self, outs: &[Out], loose: &[bool]) -> Vec<At> {
         let mut gone: Vec<At> = Vec::new();
         let mut index: HashMap<&str, usize> = HashMap::new();
         let mut pairs: Vec<(&str, Pair)> = Vec::new();
-        for (o, out) in outs.iter().enumerate() {
+        for (o, out) in outs.iter().enumerate().filter(|(o, _)| loose[*o]) {
             for (p, piece) in pieces(self.input, out).enumerate() {
                 let tag = self.tag(piece);
                 if !matches!(tag, Tag::Call | Tag::Result | Tag::ServerResult) {
@@ -214,21 +222,33 @@ impl<'p> Pairing<'p, '_> {
     }
 
     /// Brings results to their calls.
-    fn join(&mut self, outs: &mut Vec<Out>) {
+    fn join(&mut self, outs: &mut Vec<Out>, loose: &mut [bool]) {
+        let turns = turns(self.input, outs);
+        let end_of = |start: usize| turns[start..].iter().take_while(|turn| **turn == turns[start]).count() + start;
+        // What has come to stand beside something loose is loose too.
+        let mut start = 0;
+        while start < outs.len() {
+            let end = end_of(start);
+            if outs[start].role == Role::Assistant && loose[start..end].contains(&true) {
+                loose[start..end].fill(true);
+                let next = (end..outs.len()).find(|&o| !is_directive(self.input, &outs[o]));
+                next.into_iter().for_each(|o| loose[o] = true);
+            }
+            start = end;
+        }
         let mut results: HashMap<&str, At> = HashMap::new();
-        for (o, out) in outs.iter().enumerate().filter(|(_, out)| out.role == Role::User) {
+        for (o, out) in outs.iter().enumerate().filter(|(o, out)| loose[*o] && out.role == Role::User) {
             for (p, piece) in pieces(self.input, out).enumerate().filter(|(_, piece)| self.tag(*piece) == Tag::Result) {
                 results.extend(self.id(piece).map(|id| (id, (o, p))));
             }
         }
-        let turns = turns(self.input, outs);
         // What is taken away from where it stands, and behind which message it goes.
         let mut taken: Vec<At> = Vec::new();
         let mut brought: HashMap<usize, Vec<Piece>> = HashMap::new();
         let mut start = 0;
         while start < outs.len() {
-            let end = (start..outs.len()).take_while(|&o| turns[o] == turns[start]).last().unwrap_or(start) + 1;
-            if outs[start].role == Role::Assistant {
+            let end = end_of(start);
+            if outs[start].role == Role::Assistant && loose[start..end].contains(&true) {
                 let run = outs[start..end].iter().flat_map(|out| pieces(self.input, out));
                 let calls = run.filter(|piece| self.tag(*piece) == Tag::Call).filter_map(|piece| self.id(piece));
                 let mut wanted: Vec<At> = calls.filter_map(|id| results.get(id).copied()).collect();
@@ -249,9 +269,11 @@ impl<'p> Pairing<'p, '_> {
         self.rebuild(outs, &taken, brought);
     }
 
-    /// Whether the results stand first in what follows. A client may have spread them over several messages.
+    /// Whether the results stand first in what follows. A client may have spread them over several messages; as
+    /// long as these are its own, one behind the other, that is its business.
     fn is_answered(&self, outs: &[Out], next: usize, wanted: &[At]) -> bool {
         let mut left = wanted;
+        let mut last = &outs[next - 1];
         for (o, out) in outs.iter().enumerate().skip(next) {
             if left.is_empty() {
                 break;
@@ -262,9 +284,11 @@ impl<'p> Pairing<'p, '_> {
             let count = pieces(self.input, out).count();
             let here = left.iter().take(count).enumerate().take_while(|(n, at)| **at == (o, *n)).count();
             left = &left[here..];
-            if out.role != Role::User || here == 0 || (!left.is_empty() && (here < count || !out.is_whole())) {
+            let spread = last.is_whole() && out.is_whole() && out.source == last.source.map(|source| source + 1);
+            if out.role != Role::User || here == 0 || (!left.is_empty() && (here < count || !spread)) {
                 return false;
             }
+            last = out;
         }
         left.is_empty()
     }
@@ -337,8 +361,8 @@ fn turns(input: &Input<'_>, outs: &[Out]) -> Vec<usize> {
     turns
 }
 
-/// Takes pieces out; `gone` is in order.
-fn remove(input: &Input<'_>, outs: &mut Vec<Out>, gone: Vec<At>) {
+/// Takes pieces out; `gone` is in order. What is loose among the messages that are left.
+fn remove(input: &Input<'_>, outs: &mut Vec<Out>, gone: Vec<At>, loose: Vec<bool>) -> Vec<bool> {
     for group in gone.chunk_by(|a, b| a.0 == b.0) {
         let Some(out) = group.first().and_then(|at| outs.get_mut(at.0)) else { continue };
         let mut n = 0;
@@ -347,5 +371,8 @@ fn remove(input: &Input<'_>, outs: &mut Vec<Out>, gone: Vec<At>) {
             group.binary_search_by_key(&(n - 1), |at| at.1).is_err()
         });
     }
-    outs.retain(|out| out.pieces.as_ref().is_none_or(|pieces| !pieces.is_empty()));
+    let stays = |out: &Out| out.pieces.as_ref().is_none_or(|pieces| !pieces.is_empty());
+    let loose = outs.iter().zip(loose).filter(|(out, _)| stays(out)).map(|(_, loose)| loose).collect();
+    outs.retain(stays);
+    loose
 }

@@ -15,6 +15,8 @@ pub(super) enum Content {
 #[derive(Debug, Clone)]
 pub(super) struct List {
     pub blocks: Vec<Span>,
+    /// The members of blocks that were opened, by their number.
+    pub members: Vec<(usize, Vec<Member>)>,
     /// Where the first block that was not read begins, if there is one.
     pub rest: Option<usize>,
     /// Where the first block begins; in an empty list, its bracket.
@@ -30,13 +32,14 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The content of the message that begins at `at`, with its first `count` blocks. What follows them is not read.
-pub(super) fn content(bytes: &[u8], at: usize, count: usize) -> Content {
+/// The content of the message that begins at `at`, with its first `count` blocks, and the members of those that
+/// somebody `wants` to open. What follows them is not read.
+pub(super) fn opened(bytes: &[u8], at: usize, count: usize, wants: &dyn Fn(usize) -> bool) -> Content {
     let Some(mut walk) = json::members(bytes, at) else { return Content::Nothing };
     while let Some(Ok((key, value))) = walk.next_key() {
         if bytes.get(key).is_some_and(|key| json::key_is(key, "content")) {
             return match bytes.get(value) {
-                Some(b'[') => list(bytes, value, count),
+                Some(b'[') => list(bytes, value, count, wants).map_or(Content::Nothing, Content::List),
                 Some(b'"') => json::value(bytes, value).map_or(Content::Nothing, Content::Text),
                 _ => Content::Nothing,
             };
@@ -47,23 +50,35 @@ pub(super) fn content(bytes: &[u8], at: usize, count: usize) -> Content {
     Content::Nothing
 }
 
-fn list(bytes: &[u8], open: usize, count: usize) -> Content {
-    let Some(mut elements) = json::elements(bytes, open) else { return Content::Nothing };
+pub(super) fn content(bytes: &[u8], at: usize, count: usize) -> Content {
+    opened(bytes, at, count, &|_| false)
+}
+
+fn list(bytes: &[u8], open: usize, count: usize, wants: &dyn Fn(usize) -> bool) -> Option<List> {
     let first = skip_space(bytes, open + 1);
-    let mut blocks: Vec<Span> = Vec::new();
-    while blocks.len() < count {
-        match elements.next() {
-            Some(Ok(span)) => blocks.push(span),
-            Some(Err(_)) => return Content::Nothing,
-            None => break,
+    let mut list = List { blocks: Vec::new(), members: Vec::new(), rest: None, first, close: first };
+    let mut at = first;
+    while bytes.get(at) != Some(&b']') {
+        if list.blocks.len() == count {
+            list.rest = Some(at);
+            break;
+        }
+        let end = match json::members(bytes, at).filter(|_| wants(list.blocks.len())) {
+            Some(mut members) => {
+                let found = members.by_ref().collect::<Result<Vec<Member>, _>>().ok()?;
+                list.members.push((list.blocks.len(), found));
+                members.position()
+            }
+            None => json::value(bytes, at).ok()?.end,
+        };
+        list.blocks.push(at..end);
+        at = skip_space(bytes, end);
+        if bytes.get(at) == Some(&b',') {
+            at = skip_space(bytes, at + 1);
         }
     }
-    let mut at = skip_space(bytes, blocks.last().map_or(open + 1, |last| last.end));
-    if bytes.get(at) == Some(&b',') {
-        at = skip_space(bytes, at + 1);
-    }
-    let rest = (bytes.get(at) != Some(&b']')).then_some(at);
-    Content::List(List { blocks, rest, first, close: at })
+    list.close = at;
+    Some(list)
 }
 
 /// The member of that name of the object that begins at `at`.

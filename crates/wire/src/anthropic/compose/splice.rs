@@ -6,7 +6,8 @@ use super::plan::{Out, Piece, Plan, block_count, pieces};
 use super::spell::{self, Content, List};
 use super::{Segment, made};
 use crate::anthropic::envelope;
-use crate::json::{self, Span};
+use crate::json::{self, Member, Span};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Gathers segments; ranges that meet become one.
@@ -139,7 +140,10 @@ impl<'p> Splicer<'p, '_> {
 
     /// Inside the object of a client's message: only what differs is cut.
     fn in_place(&mut self, at: usize, out: &Out, source: u32, span: Span) {
-        let pieces: Vec<Piece> = pieces(self.plan.input, out).collect();
+        let pieces: Cow<'_, [Piece]> = match &out.pieces {
+            Some(pieces) => Cow::Borrowed(pieces),
+            None => pieces(self.plan.input, out).collect(),
+        };
         let count = block_count(self.plan.input, source);
         // What the message ends with and nothing changed is not read.
         let (mut tail, mut head) = (count, pieces.len());
@@ -149,12 +153,21 @@ impl<'p> Splicer<'p, '_> {
         {
             (tail, head) = (block, piece);
         }
-        match spell::content(self.body, span.start, tail as usize) {
+        let is_replaced = |at: usize| {
+            let block = |piece: &Piece| match *piece {
+                Piece::Client { message, block, text } => message == source && text > 0 && block as usize == at,
+                Piece::Made(_) => false,
+            };
+            pieces[..head].iter().any(block)
+        };
+        let replaces = pieces[..head].iter().any(|piece| matches!(piece, Piece::Client { text, .. } if *text > 0));
+        let wants = |at: usize| replaces && is_replaced(at);
+        match spell::opened(self.body, span.start, tail as usize, &wants) {
             Content::Nothing => self.anew(at, out),
             Content::Text(text) => {
                 self.writer.source(span.start..text.start);
                 self.writer.made(b"[");
-                for (n, piece) in pieces.into_iter().enumerate() {
+                for (n, &piece) in pieces.iter().enumerate() {
                     if n > 0 {
                         self.writer.made(b",");
                     }
@@ -179,7 +192,13 @@ impl<'p> Splicer<'p, '_> {
                     }
                     let mark = self.mark(Spot::Block(at, n));
                     match own.and_then(|(block, text)| Some((list.blocks.get(block)?.clone(), text))) {
-                        Some((block, text)) => self.block(block, text, mark),
+                        Some((span, text)) => {
+                            let members = own.and_then(|(block, _)| {
+                                let at = list.members.binary_search_by_key(&block, |(at, _)| *at).ok()?;
+                                Some(list.members[at].1.as_slice())
+                            });
+                            self.block(span, text, mark, members);
+                        }
                         None => self.piece(*piece, mark),
                     }
                 }
@@ -192,7 +211,6 @@ impl<'p> Splicer<'p, '_> {
                     }
                     None => self.writer.source(list.blocks.last().map_or(list.close, |last| last.end)..span.end),
                 }
-                self.read.remove(&source);
             }
         }
     }
@@ -228,7 +246,7 @@ impl<'p> Splicer<'p, '_> {
                     }
                     Content::List(list) => {
                         if let Some(span) = list.blocks.get(block as usize).cloned() {
-                            self.block(span, text, mark);
+                            self.block(span, text, mark, None);
                         }
                     }
                     Content::Nothing => {}
@@ -262,28 +280,36 @@ impl<'p> Splicer<'p, '_> {
         }
     }
 
-    /// A block of the client's; `text`, counted from 1, replaces its content.
-    fn block(&mut self, span: Span, text: u32, mark: Option<&[u8]>) {
+    /// A block of the client's; `text`, counted from 1, replaces its content. Its members, if they were read.
+    fn block(&mut self, span: Span, text: u32, mark: Option<&[u8]>, members: Option<&[Member]>) {
         let text = text.checked_sub(1).and_then(|text| self.plan.texts.get(text as usize));
+        if text.is_none() && mark.is_none() {
+            return self.writer.source(span);
+        }
         let text = text.map(|text| serde_json::Value::from(*text).to_string());
+        let mut new = [("content", text.as_deref().map(str::as_bytes)), ("cache_control", mark)];
         let mut changes: Vec<(Span, Vec<u8>)> = Vec::new();
-        let (end, comma) = match (&text, mark) {
-            (None, None) => return self.writer.source(span),
-            _ => spell::end_of_members(self.body, &span),
+        let (mut end, mut comma) = (span.start + 1, "");
+        let read: Vec<Member>;
+        let members = match members {
+            Some(members) => members,
+            None => {
+                read = json::members(self.body, span.start).into_iter().flatten().flatten().collect();
+                &read
+            }
         };
-        let mut comma = comma;
-        for (name, value) in [("content", text.as_deref().map(str::as_bytes)), ("cache_control", mark)] {
-            let Some(value) = value else { continue };
-            match spell::member(self.body, span.start, name) {
-                Some(member) => changes.push((member.value, value.to_vec())),
-                None => {
-                    let comma = std::mem::replace(&mut comma, true);
-                    let start = format!("{}\"{name}\":", if comma { "," } else { "" });
-                    changes.push((end..end, [start.as_bytes(), value].concat()));
-                }
+        for member in members {
+            let key = &self.body[member.key.clone()];
+            let replaced = new.iter_mut().find(|(name, _)| json::key_is(key, name)).and_then(|(_, value)| value.take());
+            (end, comma) = (member.value.end, ",");
+            changes.extend(replaced.map(|value| (member.value.clone(), value.to_vec())));
+        }
+        for (name, value) in new {
+            if let Some(value) = value {
+                changes.push((end..end, [format!("{comma}\"{name}\":").as_bytes(), value].concat()));
+                comma = ",";
             }
         }
-        changes.sort_by_key(|(range, _)| (range.start, range.end));
         let mut at = span.start;
         for (range, bytes) in changes {
             self.writer.source(at..range.start);
@@ -332,7 +358,7 @@ impl<'p> Splicer<'p, '_> {
             }
             let mark = self.mark(spot(n));
             match part {
-                Part::Own(at) if is_list => self.block(own[*at].at.clone(), 0, mark),
+                Part::Own(at) if is_list => self.block(own[*at].at.clone(), 0, mark, None),
                 Part::Own(at) => self.text(own[*at].at.clone(), mark),
                 Part::Made(at) => self.made_object(made.get(*at).map_or("{}", String::as_str), mark),
             }

@@ -1,7 +1,7 @@
 //! Thinking is sent if and only if the prefix before it is the one it was produced after.
 
 use super::plan::{Out, Piece, Plan, Tag, facts, opened, pieces, tag};
-use super::{Input, spell};
+use super::spell;
 use crate::anthropic::request::Body;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
@@ -23,13 +23,15 @@ pub(super) fn sift(plan: &mut Plan<'_>, around: Key) -> Thought {
     let mut outs = std::mem::take(&mut plan.outs);
     let mut bytes = Vec::new();
     for out in &mut outs {
-        if out.role == Role::Assistant && !keeps_all && thinks(plan, out) {
-            let kept = judge(plan.input, plan, out, &prefix);
-            let count = pieces(plan.input, out).count();
-            if kept.len() < count {
-                thought.dropped += count - kept.len();
-                thought.emptied |= kept.iter().all(|piece| tag(plan.input, &plan.made, *piece) == Tag::Thinking);
-                *opened(plan.input, out) = kept;
+        if out.role == Role::Assistant && !keeps_all {
+            let bad = unbound(plan, out, &prefix);
+            if !bad.is_empty() {
+                let left = opened(plan.input, out);
+                for &at in bad.iter().rev() {
+                    left.remove(at);
+                }
+                thought.dropped += bad.len();
+                thought.emptied |= left.iter().all(|piece| tag(plan.input, &plan.made, *piece) == Tag::Thinking);
             }
         }
         prefix = step(plan, out, prefix, &mut bytes);
@@ -46,35 +48,25 @@ fn is_manual(body: &Body) -> bool {
         .is_some_and(|(span, _)| spell::text(body.bytes(), span.start, "type").is_some_and(|kind| kind == "enabled"))
 }
 
-fn thinks(plan: &Plan<'_>, out: &Out) -> bool {
-    match (&out.pieces, out.source.and_then(|source| plan.input.messages.get(source as usize))) {
-        (None, Some(message)) => message.blocks.iter().any(|block| block.kind == Kind::Thinking),
-        (None, None) => false,
-        (Some(pieces), _) => pieces.iter().any(|piece| tag(plan.input, &plan.made, *piece) == Tag::Thinking),
-    }
-}
-
-/// The pieces that stay. What was said before a thinking block, in the same message too, must be unchanged.
+/// The places of the thinking that has to go. What was said before a thinking block, in the same message too, must
+/// be unchanged.
 ///
 /// One that is left out takes along all that were produced after it: it is missing in the prefix from there on.
 /// What was produced without it stays.
-fn judge(input: &Input<'_>, plan: &Plan<'_>, out: &Out, prefix: &Key) -> Vec<Piece> {
-    let mut kept = Vec::new();
-    let mut same = true;
+fn unbound(plan: &Plan<'_>, out: &Out, prefix: &Key) -> Vec<usize> {
+    let input = plan.input;
+    let mut bad = Vec::new();
+    let mut same = out.first && out.source.is_some();
     for (at, piece) in pieces(input, out).enumerate() {
-        same &= out.first && piece == Piece::Client { message: out.source.unwrap_or(0), block: at as u32, text: 0 };
-        if tag(input, &plan.made, piece) == Tag::Thinking {
-            let Piece::Client { message, block, .. } = piece else { continue };
-            let signature = facts(input, message, block).and_then(|block| block.signature);
-            let bound = || signature.and_then(|signature| (input.bound)(&signature)) == Some(*prefix);
-            if !same || out.source.is_none() || !bound() {
-                same = false;
-                continue;
-            }
+        same &= piece == Piece::Client { message: out.source.unwrap_or(0), block: at as u32, text: 0 };
+        let Piece::Client { message, block, .. } = piece else { continue };
+        let Some(block) = facts(input, message, block).filter(|block| block.kind == Kind::Thinking) else { continue };
+        if !same || block.signature.and_then(|signature| (input.bound)(&signature)) != Some(*prefix) {
+            same = false;
+            bad.push(at);
         }
-        kept.push(piece);
     }
-    kept
+    bad
 }
 
 /// The digest after a message. One that is as the client sent it counts by its own digest, so that the prefix is
@@ -85,6 +77,7 @@ fn step(plan: &Plan<'_>, out: &Out, prefix: Key, bytes: &mut Vec<u8>) -> Key {
         return prefix.then(digest(source));
     }
     bytes.clear();
+    bytes.extend_from_slice(&prefix.0);
     bytes.extend_from_slice(out.role.name().as_bytes());
     let object = out.source.filter(|_| out.first);
     if let Some(source) = object {
@@ -112,5 +105,5 @@ fn step(plan: &Plan<'_>, out: &Out, prefix: Key, bytes: &mut Vec<u8>) -> Key {
             }
         }
     }
-    Key::of([b"changed".as_slice(), &prefix.0, bytes])
+    Key::of([bytes.as_slice()])
 }
