@@ -3,6 +3,7 @@
 
 mod asked_wrongly;
 mod doctor;
+mod editing;
 mod looking;
 mod place;
 mod purge;

@@ -13,8 +13,17 @@ use testkit::{Client, FakeProvider, Options, Session};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The verbs that only look, with what they need.
-pub const LOOKING: [&[&str]; 7] =
-    [&["conversations"], &["list"], &["show", "t1"], &["compose"], &["status"], &["timeline"], &["ui"]];
+pub const LOOKING: [&[&str]; 9] = [
+    &["conversations"],
+    &["list"],
+    &["show", "t1"],
+    &["compose"],
+    &["history"],
+    &["diff"],
+    &["status"],
+    &["timeline"],
+    &["ui"],
+];
 
 pub struct Place {
     folder: tempfile::TempDir,

@@ -1,0 +1,131 @@
+//! The history: going back and forth, and looking at it.
+
+use super::scene::{Scene, word};
+
+fn commits(scene: &Scene) -> Vec<String> {
+    let history = scene.json(&["history"]);
+    history["commits"].as_array().into_iter().flatten().map(|commit| word(&commit["id"])).collect()
+}
+
+#[test]
+fn what_was_done_is_undone_and_redone() {
+    let scene = Scene::new();
+    let before = scene.dump();
+    let (_, deleted) = scene.change(&["delete", "t2"]);
+    let (_, sent) = scene.change(&["undo"]);
+    assert_eq!(sent, before);
+    let (_, sent) = scene.change(&["redo"]);
+    assert_eq!(sent, deleted);
+    let (_, sent) = scene.change(&["revert"]);
+    assert_eq!(sent, before);
+    assert_eq!(scene.refused(&["redo"])["code"].as_str().map(str::is_empty), Some(false));
+}
+
+#[test]
+fn any_commit_is_reverted_in_any_order() {
+    let scene = Scene::new();
+    let before = scene.dump();
+    let (first, _) = scene.change(&["delete", "t1"]);
+    let (_, both) = scene.change(&["edit", "t3#0", "--text", "Paint the fence"]);
+    let (_, sent) = scene.change(&["revert", &word(&first["commit"])[..6]]);
+    assert!(sent.contains("needle") && sent.contains("fence"), "{sent}");
+    let listed = scene.place.run(&["history"]).ok().out;
+    assert!(listed.contains("[off] ") && listed.contains("cli"), "{listed}");
+    assert_eq!(commits(&scene).len(), 3);
+    let (_, sent) = scene.change(&["undo"]);
+    assert_eq!(sent, both);
+    scene.change(&["rollback", &word(&first["commit"])]);
+    let sent = scene.dump();
+    assert!(!sent.contains("needle") && sent.contains("barn"), "{sent}");
+    scene.change(&["revert", &word(&first["commit"])]);
+    assert_eq!(scene.dump(), before);
+}
+
+#[test]
+fn what_others_stand_on_is_reverted_with_them_or_not_at_all() {
+    let scene = Scene::new();
+    let before = scene.dump();
+    let (added, _) = scene.change(&["add", "--text", "Mind the dog.", "--after", "t1"]);
+    let (edited, _) = scene.change(&["edit", "a1", "--text", "Mind the cat."]);
+    let error = scene.refused(&["revert", &word(&added["commit"])]);
+    let said = format!("{} {}", word(&error["message"]), word(&error["hint"]));
+    assert!(said.contains(&word(&edited["commit"])) && said.contains("--cascade"), "{error}");
+    scene.change(&["revert", &word(&added["commit"]), "--cascade"]);
+    assert_eq!(scene.dump(), before);
+}
+
+#[test]
+fn branches_are_lines_of_edits_of_their_own() {
+    let scene = Scene::new();
+    let (first, on_main) = scene.change(&["delete", "t1"]);
+    scene.json(&["tag", "good"]);
+    scene.json(&["branch", "trial"]);
+    let (_, on_trial) = scene.change(&["delete", "t2"]);
+    let moved = scene.json(&["checkout", "main"]);
+    assert_eq!((&moved["branch"], &moved["commit"]), (&"main".into(), &first["commit"]));
+    assert_eq!(scene.dump(), on_main);
+    assert!(scene.place.run(&["history"]).ok().out.contains("other branches: trial"));
+    let at = scene.place.ctx(&["compose", "--dump", "--at", "trial"]).output().expect("it runs").stdout;
+    assert_eq!(String::from_utf8(at).expect("text"), on_trial);
+    scene.json(&["branch", "old", "--at", "good"]);
+    assert_eq!(scene.dump(), on_main);
+    assert!(scene.place.run(&["checkout", "trial"]).ok().out.starts_with(|letter: char| letter.is_ascii_hexdigit()));
+    assert_eq!(scene.dump(), on_trial);
+}
+
+#[test]
+fn the_past_can_be_looked_at() {
+    let scene = Scene::new();
+    let (first, one) = scene.change(&["delete", "t1"]);
+    scene.change(&["compact", "t2", "--text", "Seven."]);
+    let first = word(&first["commit"]);
+    let at = |arguments: &[&str]| scene.place.run(&[arguments, &["--at", &first]].concat()).ok().out;
+    assert_eq!(at(&["compose", "--dump"]), one);
+    let (then, now) = (at(&["show", "t2"]), scene.place.run(&["show", "t2"]).ok().out);
+    assert!(then.contains("seven cows") && !then.contains("not sent since"), "{then}");
+    assert!(now.contains("Seven.") && now.contains("not sent since") && now.contains("written by an edit"), "{now}");
+    assert!(at(&["list"]).contains("[deleted]") && !at(&["list"]).contains("[compacted]"), "{}", at(&["list"]));
+
+    let diff = scene.place.run(&["diff"]).ok().out;
+    assert!(diff.starts_with("source..HEAD") && diff.contains("t1") && diff.contains("- "), "{diff}");
+    let since = scene.json(&["diff", &first]);
+    let changed: Vec<String> = since["frames"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|frame| frame["change"] != "same")
+        .map(|frame| word(&frame["id"]))
+        .collect();
+    assert_eq!(changed, ["t2"], "{since}");
+    let nothing = scene.place.run(&["diff", "HEAD", "HEAD"]).ok().out;
+    assert!(nothing.contains("Nothing differs."), "{nothing}");
+
+    let explained = scene.place.run(&["compose", "--explain"]).ok().out;
+    assert!(explained.starts_with("Edited: ") && explained.contains(&first), "{explained}");
+    let source = scene.json(&["compose", "--explain", "--at", "source"]);
+    assert_eq!(source["untouched"], true);
+
+    let timeline = scene.place.run(&["timeline"]).ok().out;
+    assert!(timeline.contains("commit") && timeline.contains(&format!("{first} by cli")), "{timeline}");
+}
+
+#[test]
+fn a_preview_tells_and_changes_nothing() {
+    let scene = Scene::new();
+    let before = (scene.dump(), scene.json(&["history"]));
+    let told = scene.json(&["preview", "delete", "t1"]);
+    assert!(told["commit"].is_null() && told["tokens_after"].as_u64() < told["tokens_before"].as_u64(), "{told}");
+    assert!(told["preview"]["tokens_reread"].as_u64() > Some(0), "{told}");
+    let said = scene.place.run(&["delete", "t1", "--dry-run"]).ok().out;
+    assert!(said.starts_with("preview  ") && said.contains(" → ") && said.contains("again once"), "{said}");
+    for verb in [
+        &["preview", "offload", "t1"][..],
+        &["preview", "add", "--text", "x"],
+        &["preview", "split", "t2", "--each-step"],
+    ] {
+        scene.place.run(verb).ok();
+    }
+    assert_eq!((scene.dump(), scene.json(&["history"])), before);
+    let written = std::fs::read_dir(scene.place.home().join("offload")).map_or(0, Iterator::count);
+    assert_eq!(written, 0, "a preview writes no file");
+}

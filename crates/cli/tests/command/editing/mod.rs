@@ -1,0 +1,7 @@
+//! Editing a conversation: each verb on the way from the command line to what the provider really gets.
+
+mod arranging;
+mod looking_back;
+mod refusals;
+mod scene;
+mod writing;
