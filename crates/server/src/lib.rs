@@ -1,6 +1,7 @@
-//! The daemon: forwards every request to the provider untouched, lets an [`Observer`] look on, and keeps the
-//! doors of its own rooms (control API and page). It reads no environment and no configuration file, and it
-//! does not parse what it forwards.
+//! The daemon: forwards every request to the provider, lets an [`Observer`] look on, and keeps the doors of its
+//! own rooms (control API and page). What no operation touches passes untouched and unparsed while it arrives;
+//! what one may touch is held until the composer has said how it leaves. It reads no environment and no
+//! configuration file.
 //!
 //! ```text
 //! listen ─► connection ─► house ─► proxy  ─► upstream      everything that is the provider's

@@ -2,6 +2,7 @@
 //! and an observer that writes down what it sees. Everything runs on loopback and stops by itself.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod house;
 pub mod raw;
 pub mod recorder;
 pub mod tls;
