@@ -117,7 +117,7 @@ fn remove(paths: &[PathBuf]) -> Result<u64, Failure> {
 /// Whoever keeps the conversations right now.
 enum Keeper {
     Daemon(Box<Client>),
-    Store(Composer),
+    Store(Box<Composer>),
 }
 
 impl Keeper {
@@ -132,7 +132,7 @@ impl Keeper {
             outcome => drop(outcome?),
         }
         let store = SqliteStore::open(home.path())?;
-        Ok(Some(Self::Store(Composer::open(Arc::new(store))?)))
+        Ok(Some(Self::Store(Box::new(Composer::open(Arc::new(store))?))))
     }
 
     fn conversations(&self) -> Result<Vec<Kept>, Failure> {

@@ -49,7 +49,7 @@ pub struct Selection {
     /// Only what is larger than so many tokens
     #[arg(long, value_name = "TOKENS")]
     larger_than: Option<u64>,
-    /// Only what lies more than so many frames back
+    /// Only what is older than so many newest frames
     #[arg(long, value_name = "FRAMES")]
     older_than: Option<usize>,
 }

@@ -1,6 +1,7 @@
 //! From what is typed to what the daemon is asked for.
 
-use clap::{Parser, error::ErrorKind};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use super::*;
 use crate::arguments::{Cli, PlaceArguments, Verb};
@@ -151,4 +152,15 @@ fn raw_json_that_is_none_is_told_with_its_place() {
     assert_eq!(failure.code, "invalid-json");
     assert!(failure.message.contains("expected `,` or `}`") || failure.message.contains("EOF"), "{failure}");
     assert!(failure.message.contains("line 1 column 14"), "{failure}");
+}
+
+#[test]
+fn every_operation_has_a_verb() {
+    let said = serde_json::from_str::<Operation>(r#"{"op":"none"}"#).expect_err("unknown").to_string();
+    let (_, known) = said.split_once("expected one of ").expect("the operations");
+    let operations: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    assert!(operations.contains(&"delete") && operations.len() > 10, "{operations:?}");
+    let verbs = Cli::command();
+    let missing: Vec<_> = operations.iter().filter(|name| verbs.find_subcommand(name).is_none()).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
