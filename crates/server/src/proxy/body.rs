@@ -11,12 +11,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
 use super::answer::Answer;
+use super::held::Whole;
 use crate::watch::{Ending, RequestEye, ResponseEye};
 
 /// How far the request body got. Shared with the response side: an answer that comes early is handled
@@ -182,37 +182,6 @@ impl Streamed {
                 None
             }
         })
-    }
-}
-
-/// Here to its last byte before the first one leaves.
-pub(super) struct Whole {
-    chunks: std::vec::IntoIter<Bytes>,
-    trailers: Option<HeaderMap>,
-    /// What is left of it, if its length is announced.
-    length: Option<u64>,
-}
-
-impl Whole {
-    pub(super) fn new(chunks: Vec<Bytes>, trailers: Option<HeaderMap>, is_sized: bool) -> Self {
-        let length = is_sized.then(|| chunks.iter().map(|chunk| chunk.len() as u64).sum());
-        Self { chunks: chunks.into_iter(), trailers, length }
-    }
-
-    fn is_over(&self) -> bool {
-        self.chunks.len() == 0 && self.trailers.is_none()
-    }
-
-    fn next(&mut self) -> Option<Frame<Bytes>> {
-        let Some(chunk) = self.chunks.next() else { return self.trailers.take().map(Frame::trailers) };
-        if let Some(length) = &mut self.length {
-            *length -= chunk.len() as u64;
-        }
-        Some(Frame::data(chunk))
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
 

@@ -8,15 +8,14 @@ use bytes::Bytes;
 use ctx_composer::edit::{Outgoing, Part};
 use ctx_composer::recorder::Composition;
 use ctx_wire::pieces::Pieces;
-use http::HeaderMap;
-use http::Request;
 use http::request::Parts;
-use http_body::Body;
+use http::{HeaderMap, Request};
+use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::body::{RequestBody, Whole};
+use super::body::RequestBody;
 use super::errors::Failure;
 use super::headers;
 use crate::watch::RequestEye;
@@ -76,6 +75,40 @@ impl Held {
 
     fn request(&self, head: Parts, chunks: Vec<Bytes>) -> Request<RequestBody> {
         Request::from_parts(head, RequestBody::whole(Whole::new(chunks, self.trailers.clone(), self.is_sized)))
+    }
+}
+
+/// Here to its last byte before the first one leaves.
+pub(super) struct Whole {
+    chunks: std::vec::IntoIter<Bytes>,
+    /// Boxed, because hardly any request has some.
+    trailers: Option<Box<HeaderMap>>,
+    /// What is left of it, if its length is announced.
+    length: Option<u64>,
+}
+
+impl Whole {
+    fn new(chunks: Vec<Bytes>, trailers: Option<HeaderMap>, is_sized: bool) -> Self {
+        let length = is_sized.then(|| chunks.iter().map(|chunk| chunk.len() as u64).sum());
+        Self { chunks: chunks.into_iter(), trailers: trailers.map(Box::new), length }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.chunks.len() == 0 && self.trailers.is_none()
+    }
+
+    pub(super) fn next(&mut self) -> Option<Frame<Bytes>> {
+        let Some(chunk) = self.chunks.next() else {
+            return self.trailers.take().map(|trailers| Frame::trailers(*trailers));
+        };
+        if let Some(length) = &mut self.length {
+            *length -= chunk.len() as u64;
+        }
+        Some(Frame::data(chunk))
+    }
+
+    pub(super) fn size_hint(&self) -> SizeHint {
+        self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
 
