@@ -62,8 +62,9 @@ fn render(list: &Frames, output: &Output) -> String {
         table.row(start.into_iter().chain(source_cell(frame.tokens, frame.source_tokens)).chain(rest));
         for step in frame.step_list.iter().flatten() {
             let start = [Cell::indented(&step.id, FAINT), tokens(step.tokens).into()];
-            let rest = [step.messages.to_string().into(), Cell::default(), Cell::indented(&step.title, FAINT)];
-            table.row(start.into_iter().chain(is_edited.then(Cell::default)).chain(rest));
+            let title = format!("{}{}", chips(&step.state), step.title);
+            let rest = [step.messages.to_string().into(), Cell::default(), Cell::indented(&title, FAINT)];
+            table.row(start.into_iter().chain(source_cell(step.tokens, step.source_tokens)).chain(rest));
         }
     }
     let messages: usize = list.frames.iter().filter(|frame| frame.kind == "turn").map(|frame| frame.messages).sum();
@@ -75,11 +76,13 @@ fn render(list: &Frames, output: &Output) -> String {
 }
 
 fn title(frame: &FrameView) -> String {
-    let pinned = frame.pinned.then_some("pinned");
-    let pending = frame.pending.then_some("pending");
-    let chips = frame.state.iter().map(String::as_str).chain(pinned).chain(pending);
-    let chips: String = chips.map(|chip| format!("[{chip}] ")).collect();
-    format!("{chips}{}", frame.title)
+    let own = [(frame.pinned, "pinned"), (frame.pending, "pending")];
+    let own: Vec<&str> = own.into_iter().filter(|(holds, _)| *holds).map(|(_, chip)| chip).collect();
+    format!("{}{}{}", chips(&frame.state), chips(&own), frame.title)
+}
+
+fn chips<T: AsRef<str>>(chips: &[T]) -> String {
+    chips.iter().map(|chip| format!("[{}] ", chip.as_ref())).collect()
 }
 
 /// The conversation, its model, and how full its window is.
@@ -148,12 +151,20 @@ mod tests {
     fn what_the_agent_sent_has_a_column_where_something_else_goes_out() {
         let mut list = frames();
         list.tokens = 16_020;
-        list.frames[2] = FrameView { tokens: 20, state: vec!["compacted".into()], ..list.frames[2].clone() };
+        let step = r#"{"id":"t1/1","title":"Read src/main.rs","tokens":0,"source_tokens":55,"messages":2,"tools":["Read"],
+            "state":["deleted"]}"#;
+        list.frames[2] = FrameView {
+            tokens: 20,
+            state: vec!["compacted".into()],
+            step_list: Some(vec![understood(step.as_bytes()).expect("a step")]),
+            ..list.frames[2].clone()
+        };
         insta::assert_snapshot!(render(&list, &Output::plain()), @r"
         ID      TOKENS  SOURCE  MESSAGES  STEPS  TITLE
         system   3,000                 4         System prompt, 2 blocks
         tools   12,000                 4         18 tools: Bash, Read, …
         t1          20   2,234         4      2  [compacted] Fix the parser
+          t1/1       0      55         2           [deleted] Read src/main.rs
         t2       1,000                 4      2  [edited] [pinned] [pending] Now the\x07 tests
         total   16,020  18,234         8      4  c3f9a1 · claude-opus-5 · 8% of 200,000
         ");

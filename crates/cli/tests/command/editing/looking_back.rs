@@ -1,6 +1,7 @@
 //! The history: going back and forth, and looking at it.
 
 use super::scene::{Scene, word};
+use crate::place::finish;
 
 fn commits(scene: &Scene) -> Vec<String> {
     let history = scene.json(&["history"]);
@@ -128,4 +129,19 @@ fn a_preview_tells_and_changes_nothing() {
     assert_eq!((scene.dump(), scene.json(&["history"])), before);
     let written = std::fs::read_dir(scene.place.home().join("offload")).map_or(0, Iterator::count);
     assert_eq!(written, 0, "a preview writes no file");
+}
+
+#[test]
+fn a_commit_is_seen_while_it_is_made() {
+    let scene = Scene::new();
+    let events = scene.json(&["timeline"]);
+    let now = events["events"].as_array().and_then(|all| all.last()?["seq"].as_u64()).expect("a number").to_string();
+    let command = scene.place.ctx(&["watch", "--limit", "1", "--after", &now]);
+    let watch = std::thread::spawn(move || finish(command));
+    let applied = scene.json(&["delete", "t1", "--note", "not needed"]);
+    let seen = watch.join().expect("it ends").ok().out;
+    assert!(
+        seen.contains(&word(&applied["commit"])) && seen.contains("by cli") && seen.contains("not needed"),
+        "{seen}"
+    );
 }

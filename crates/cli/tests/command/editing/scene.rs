@@ -17,11 +17,13 @@ pub struct Scene {
 impl Scene {
     /// Four turns that have passed: `t1` to `t3` with calls, `t4` a word of thanks.
     pub fn new() -> Self {
-        Self::playing(four_turns(1))
+        Self::configured("")
     }
 
-    pub fn playing(session: Session) -> Self {
-        let place = Place::new();
+    /// With this `ctx.toml` in the project.
+    pub fn configured(toml: &str) -> Self {
+        let (place, session) = (Place::new(), four_turns(1));
+        place.write("work/ctx.toml", toml);
         let provider = FakeProvider::start(Options::strict()).expect("a provider");
         let up = place.up(&provider.url());
         let scene = Self { place, provider, up: Some(up), session };
