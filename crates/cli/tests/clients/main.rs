@@ -3,6 +3,7 @@
 //! client sent, byte for byte, and that frames and classes are right.
 
 mod claude;
+mod editing;
 mod failures;
 mod interactive;
 mod page;

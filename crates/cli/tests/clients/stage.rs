@@ -1,6 +1,6 @@
 //! The stage: client ─► front recorder ─► ctx ─► back recorder ─► fake provider.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -36,20 +36,8 @@ impl Stage {
         }
         let home = folder.path().join("ctx");
         let log = std::fs::File::create(folder.path().join("ctx.log")).expect("a log");
-        let daemon = Command::new(env!("CARGO_BIN_EXE_ctx"))
-            .args(["up", "--listen", "127.0.0.1:0", "--upstream", &back.url(), "--home"])
-            .arg(&home)
-            .env_clear()
-            .env("CTX_LOG", "trace")
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("the log"))
-            .stderr(log)
-            .spawn()
-            .expect("ctx up starts");
-        let listen = until("the daemon is up", || {
-            let notice: Value = serde_json::from_slice(&std::fs::read(home.join("daemon.json")).ok()?).ok()?;
-            notice["listen"].as_str()?.parse().ok()
-        });
+        let daemon = up("127.0.0.1:0", &back.url(), &home, log);
+        let listen = wait_for(&home);
         let front = Recorder::start(listen).expect("the front recorder starts");
         Stage { _provider: provider, front, back, daemon, folder }
     }
@@ -165,6 +153,25 @@ impl Stage {
         assert!(self.sent_bodies().contains(&dump.stdout), "the dump is none of the bodies that were sent");
     }
 
+    /// The bodies of the model calls that the provider got.
+    pub fn received_bodies(&self) -> Vec<Vec<u8>> {
+        let calls = self.back.exchanges().into_iter().filter(|exchange| exchange.path() == "/v1/messages");
+        calls.map(|exchange| exchange.request_body).collect()
+    }
+
+    /// Kills the daemon without a word and starts it again at the same address.
+    pub fn kill_and_start_again(&mut self) {
+        let notice = std::fs::read(self.path("ctx").join("daemon.json")).expect("the daemon's notice");
+        let listen =
+            serde_json::from_slice::<Value>(&notice).expect("JSON")["listen"].as_str().expect("an address").to_owned();
+        self.daemon.kill().expect("a kill");
+        self.daemon.wait().expect("the end");
+        let _ = std::fs::remove_file(self.path("ctx").join("daemon.json"));
+        let log = std::fs::File::options().append(true).open(self.path("ctx.log")).expect("the log");
+        self.daemon = up(&listen, &self.back.url(), &self.path("ctx"), log);
+        wait_for(&self.path("ctx"));
+    }
+
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.path("ctx.log")).unwrap_or_default()
     }
@@ -180,6 +187,27 @@ impl Drop for Stage {
             eprintln!("the end of the daemon's log, newest first:\n{}", tail.join("\n"));
         }
     }
+}
+
+fn up(listen: &str, upstream: &str, home: &Path, log: std::fs::File) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_ctx"))
+        .args(["up", "--listen", listen, "--upstream", upstream, "--home"])
+        .arg(home)
+        .env_clear()
+        .env("CTX_LOG", "trace")
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().expect("the log"))
+        .stderr(log)
+        .spawn()
+        .expect("ctx up starts")
+}
+
+/// Where the daemon listens, once it does.
+fn wait_for(home: &Path) -> std::net::SocketAddr {
+    until("the daemon is up", || {
+        let notice: Value = serde_json::from_slice(&std::fs::read(home.join("daemon.json")).ok()?).ok()?;
+        notice["listen"].as_str()?.parse().ok()
+    })
 }
 
 fn end_to_end(headers: &[(String, String)]) -> Vec<&(String, String)> {
