@@ -18,9 +18,22 @@ impl Key {
         builder.finish()
     }
 
+    fn short(hash: &blake3::Hash) -> Key {
+        let mut key = [0; 16];
+        key.copy_from_slice(&hash.as_bytes()[..16]);
+        Key(key)
+    }
+
     /// The key of this one followed by `next`: recognises a whole path.
     pub fn then(self, next: Key) -> Key {
-        Key::of([&self.0[..], &next.0[..]])
+        // The same as `Key::of` of the two, in one go: a long path is many of these.
+        const LENGTH: [u8; 8] = 16_u64.to_le_bytes();
+        let mut bytes = [0; 48];
+        bytes[..8].copy_from_slice(&LENGTH);
+        bytes[8..24].copy_from_slice(&self.0);
+        bytes[24..32].copy_from_slice(&LENGTH);
+        bytes[32..].copy_from_slice(&next.0);
+        Key::short(&blake3::hash(&bytes))
     }
 }
 
@@ -92,8 +105,19 @@ impl KeyBuilder {
     }
 
     pub fn finish(self) -> Key {
-        let mut key = [0; 16];
-        key.copy_from_slice(&self.hasher.finalize().as_bytes()[..16]);
-        Key(key)
+        Key::short(&self.hasher.finalize())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_the_key_of_its_parts() {
+        let (one, two) = (Key::of([b"one".as_slice()]), Key::of([b"two".as_slice()]));
+        assert_eq!(one.then(two), Key::of([&one.0[..], &two.0[..]]));
+        assert_eq!(one.to_string().parse(), Ok(one));
+        assert_eq!("12".parse::<Key>(), Err(NotAKey));
     }
 }

@@ -36,9 +36,10 @@ pub struct Plan {
 
 type Series = fn(&Stage, &Plan, &mut Report) -> io::Result<()>;
 
-const SERIES: [(&str, Series); 5] = [
+const SERIES: [(&str, Series); 6] = [
     ("latency", series::latency::run),
     ("throughput", series::throughput::run),
+    ("editing", series::editing::run),
     ("streaming", series::streaming::run),
     ("daemon", series::daemon::run),
     ("growth", series::growth::run),

@@ -1,6 +1,7 @@
 //! One file a series: what is sent, what is timed, and the goal beside it.
 
 pub mod daemon;
+pub mod editing;
 pub mod growth;
 pub mod latency;
 pub mod streaming;

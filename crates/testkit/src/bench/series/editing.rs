@@ -1,0 +1,95 @@
+//! A long conversation with many operations: how much later its requests leave than through nginx, and how fast
+//! an operation is acknowledged.
+
+use crate::bench::load::Connection;
+use crate::bench::report::{Goal, Report, Row, Rounds};
+use crate::bench::script::{SIZES, Script};
+use crate::bench::stage::{Daemon, Stage};
+use crate::bench::{Pace, Plan, Rival, stats};
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+const OPERATIONS: usize = 500;
+const REQUESTS: usize = 100;
+const LATENCY: Goal = Goal::AtMost(2.5);
+const SINGLE: usize = 15;
+const ACKNOWLEDGED: Goal = Goal::AtMost(20.0);
+
+pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
+    let size = SIZES[SIZES.len() - 1];
+    let home = stage.home("editing")?;
+    let daemon = stage.daemon(&home)?;
+    let base = Script::near(size, 900, REQUESTS);
+    let (rounds, time) = if plan.quick { (3, 8) } else { (7, 30) };
+    let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
+    let mut connections = Vec::new();
+    for rival in Rival::in_round(0) {
+        connections.push((rival, Connection::open(rival.address(stage, &daemon))?));
+    }
+    for round in Pace::new(rounds, Duration::from_secs(time)).rounds() {
+        let script = base.variant(round);
+        for rival in Rival::in_round(round) {
+            let Some((_, connection)) = connections.iter_mut().find(|(whose, _)| *whose == rival) else { continue };
+            connection.exchange(&script, 0)?;
+            if rival == Rival::Ctx {
+                daemon.settle()?;
+                edit(stage, &home, &daemon, script.length(0))?;
+                // The first request after an edit is no different from the others, but it is not what is asked.
+                connection.exchange(&script, 1)?;
+            }
+            let mut samples = Vec::new();
+            for number in 2..script.len() {
+                samples.push(connection.exchange(&script, number)?);
+            }
+            typical.push(rival, stats::micros(stats::percentile(&mut samples, 0.5)));
+            worst.push(rival, stats::micros(stats::percentile(&mut samples, 0.99)));
+            daemon.settle()?;
+        }
+    }
+    let what = format!("{}, {OPERATIONS} operations", size.name);
+    report.add(typical.ratio("latency", format!("{what}, p50"), "µs", LATENCY));
+    report.add(worst.ratio("latency", format!("{what}, p99"), "µs", Goal::None));
+
+    let mut times = Vec::new();
+    for number in 0..SINGLE {
+        let began = Instant::now();
+        finish(stage.ctx(&home).args(["delete", &format!("t1/{}", OPERATIONS + 1 + number), "--json"]).output()?)?;
+        times.push(stats::millis(began.elapsed()));
+    }
+    let name = format!("a commit, {}, the command's start included", size.name);
+    report.add(Row::alone("answer", name, "ms", stats::median(&times), ACKNOWLEDGED));
+    daemon.stop()
+}
+
+/// Makes the operations, as one commit, and sees that they count.
+fn edit(stage: &Stage, home: &Path, daemon: &Daemon, sent: usize) -> io::Result<()> {
+    let operation = |step: usize| match step % 3 {
+        0 => json!({"op": "delete", "ids": [format!("t1/{step}")]}),
+        1 => json!({"op": "drop-results", "ids": [format!("t1/{step}")]}),
+        _ => json!({"op": "edit", "id": format!("t1/{step}"), "text": "This step was of no use."}),
+    };
+    let lines: Vec<String> = (1..=OPERATIONS).map(|step| operation(step).to_string()).collect();
+    let mut command = stage.ctx(home);
+    command.args(["batch", "-", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = command.spawn()?;
+    if let Some(mut input) = running.stdin.take() {
+        input.write_all(lines.join("\n").as_bytes())?;
+    }
+    finish(running.wait_with_output()?)?;
+    daemon.settle()?;
+    let composed = finish(stage.ctx(home).args(["compose", "--dump"]).output()?)?.len();
+    if composed + 500 * OPERATIONS > sent {
+        return Err(io::Error::other(format!("{OPERATIONS} operations made {sent} bytes only {composed}")));
+    }
+    Ok(())
+}
+
+fn finish(output: Output) -> io::Result<Vec<u8>> {
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
+}
