@@ -16,7 +16,7 @@ use ctx_wire::anthropic::dress::{Dress, dress};
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// How many ends of requests are remembered.
@@ -74,6 +74,12 @@ pub struct Conversation {
     pub history: History,
     /// What each thinking signature is bound to: the digest of the prompt it was produced after.
     pub bound: HashMap<Key, Key>,
+    /// Thinking that we only know from the client: from before the first operation, bound to what the client sent,
+    /// or from an answer that was lost under operations, bound to nobody knows what.
+    pub own: HashSet<Key>,
+    pub lost: HashSet<Key>,
+    /// Some thinking is bound to something else than what the client believes to have sent.
+    pub strayed: bool,
     /// Digests at which the provider's cache was written lately, the newest last.
     pub written: VecDeque<Key>,
     /// Where the newest requests ended, the newest last: there too the cache was written.
@@ -118,6 +124,9 @@ impl Conversation {
             last_activity: 0,
             history: History::default(),
             bound: HashMap::new(),
+            own: HashSet::new(),
+            lost: HashSet::new(),
+            strayed: false,
             written: VecDeque::new(),
             ends: VecDeque::new(),
             chain: Chain::default(),
@@ -186,7 +195,7 @@ impl Conversation {
                 let answered: Answered = serde_json::from_slice(&record.body).ok()?;
                 self.learn(&answered);
                 let signatures = answered.signatures.iter().filter_map(|signature| signature.parse().ok());
-                self.bind(signatures, answered.prefix, &answered.marks);
+                self.bind(signatures, &answered);
             }
             log::COMMIT => self.history.push(serde_json::from_slice(&record.body).ok()?),
             log::LINE => self.line(&serde_json::from_slice(&record.body).ok()?),
@@ -212,7 +221,15 @@ impl Conversation {
         if self.tree.node_count() != turn.nodes {
             return None;
         }
+        for (signature, prefix) in &turn.bound {
+            self.strayed = true;
+            match prefix {
+                Some(prefix) => drop(self.bound.insert(*signature, *prefix)),
+                None => drop(self.lost.insert(*signature)),
+            }
+        }
         for (slot, worn, facts) in versions {
+            self.meet(&facts);
             self.tree.put(slot, facts);
             self.versions.insert(slot, worn);
         }
@@ -230,12 +247,30 @@ impl Conversation {
         Some(())
     }
 
+    /// Meets thinking that no answer has told of.
+    fn meet(&mut self, facts: &Message) {
+        for signature in facts.blocks.iter().filter_map(|block| block.signature) {
+            let known = self.bound.contains_key(&signature) || self.own.contains(&signature);
+            if known || self.lost.contains(&signature) {
+                continue;
+            }
+            if self.is_edited() {
+                self.lost.insert(signature);
+                self.strayed = true;
+            } else {
+                self.own.insert(signature);
+            }
+        }
+    }
+
     /// Remembers what the thinking of an answer is bound to, and where its request wrote the cache.
-    pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, prefix: Option<Key>, marks: &[Key]) {
+    pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, answered: &Answered) {
         const WRITTEN: usize = 64;
-        let Some(prefix) = prefix else { return };
+        let Some(prefix) = answered.prefix.filter(|_| answered.status == 200) else { return };
+        let thoughts = self.bound.len();
         self.bound.extend(signatures.map(|signature| (signature, prefix)));
-        self.written.extend(marks.iter().copied().chain([prefix]));
+        self.strayed |= answered.composed && self.bound.len() > thoughts;
+        self.written.extend(answered.marks.iter().copied().chain([prefix]));
         self.written.drain(..self.written.len().saturating_sub(WRITTEN));
     }
 

@@ -83,6 +83,9 @@ pub struct Turn {
     /// record could not be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restart: bool,
+    /// What the thinking is bound to that a fork took along; nothing where that is not known any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bound: Vec<(Key, Option<Key>)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +123,9 @@ pub struct Answered {
     /// What the thinking in it is bound to: the digest of the prompt as it was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<Key>,
+    /// It was sent otherwise than it came.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub composed: bool,
     /// The digests at which an edited request wrote the provider's cache.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Key>,

@@ -15,7 +15,7 @@ use ctx_core::edit::history::Change;
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
 use ctx_core::tree::Slot;
-use ctx_core::{Class, SlotId};
+use ctx_core::{Class, Key, SlotId};
 use ctx_store::{Hash, Note, Step};
 use ctx_wire::anthropic::dress::undress;
 use ctx_wire::anthropic::envelope::Envelope;
@@ -149,7 +149,15 @@ impl Composer {
             between: between(&body),
             current: trusted,
             restart,
+            bound: Vec::new(),
         };
+        if let Some(from) = &forked_from {
+            turn.bound = self.thoughts_of(from, &facts);
+            if !turn.bound.is_empty() {
+                let id = conversation.id.clone();
+                step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
+            }
+        }
         let mut fresh = Vec::new();
         let mut changed = 0;
         for (at, ((facts, cuts), slot)) in (same..).zip(facts.into_iter().zip(cuts).zip(slots)) {
@@ -223,6 +231,21 @@ impl Composer {
         (trusted, outgoing)
     }
 
+    /// What the thinking is bound to that a fork takes along, where that is not simply what its client sends.
+    fn thoughts_of(&self, from: &str, facts: &[Message]) -> Vec<(Key, Option<Key>)> {
+        let Ok(Some(shared)) = self.get(from) else { return Vec::new() };
+        let parent = lock(&shared);
+        if !parent.is_edited() {
+            return Vec::new();
+        }
+        let signatures = facts.iter().flat_map(|message| &message.blocks).filter_map(|block| block.signature);
+        let bound = |signature| match parent.bound.get(&signature) {
+            Some(prefix) => Some((signature, Some(*prefix))),
+            None => parent.lost.contains(&signature).then_some((signature, None)),
+        };
+        signatures.filter_map(bound).collect()
+    }
+
     /// A fork goes on with the operations on what it shares with the conversation it comes from.
     fn inherit(&self, conversation: &mut Conversation, from: &str, at: u64, step: &mut Step) {
         let Ok(Some(shared)) = self.get(from) else { return };
@@ -248,7 +271,6 @@ impl Composer {
         step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
         step.notes.push(Note { conversation: conversation.id.clone(), name: EDITED.into(), body: Some(b"1".to_vec()) });
         conversation.history.push(commit);
-        conversation.bound.extend(parent.bound.iter().map(|(signature, prefix)| (*signature, *prefix)));
         self.held.put(&card::of(conversation), true);
     }
 }

@@ -201,11 +201,14 @@ impl Composer {
             let other = lock(&shared);
             let placed = reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false });
             let deepest = best.as_ref().map_or(0, |best| best.known);
-            if placed.known() > deepest {
+            // An agent that goes on with a history has it from its own session.
+            let is_kin = other.opened.session.is_some() && other.opened.session == conversation.opened.session;
+            let nearer = placed.known() == deepest && is_kin && !best.as_ref().is_some_and(|best| best.is_kin);
+            if placed.known() > deepest || (deepest > 0 && nearer) {
                 ties = 0;
                 let above = other.tree.path_to(placed.base).into_iter().map(|node| other.tree.slot_at(node).id);
                 let places = above.map(Place::Known).chain(placed.places.iter().copied()).collect();
-                best = Some(Fork { known: placed.known(), from: id, places, detail: String::new() });
+                best = Some(Fork { known: placed.known(), is_kin, from: id, places, detail: String::new() });
             } else {
                 ties += usize::from(placed.known() == deepest && deepest > 0);
             }
@@ -223,6 +226,8 @@ pub struct Fork {
     pub places: Vec<Place>,
     pub detail: String,
     known: usize,
+    /// Of the same session.
+    is_kin: bool,
 }
 
 fn facts(body: &Body, from: usize) -> Vec<Message> {
@@ -233,9 +238,13 @@ fn facts(body: &Body, from: usize) -> Vec<Message> {
 fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Received, Problem> {
     match conversation.body.take() {
         Some(old) if old.shares_history(pieces) => {
+            let behind = old.request().array.end;
             let (body, shared) = old.advance(pieces)?;
             let (envelope, packed) = match shared.envelope {
-                true => (conversation.body_envelope.clone(), conversation.body_packed),
+                true => {
+                    let moved = conversation.body_envelope.moved(behind, body.request().array.end);
+                    (moved.map_or_else(|| conversation.body_envelope.clone(), Arc::new), conversation.body_packed)
+                }
                 false => (Arc::new(envelope::read(body.bytes(), body.request())), None),
             };
             Ok(Received { same: shared.messages.min(conversation.aligned), body, envelope, packed, spare: None })

@@ -14,6 +14,7 @@ pub mod conversation;
 pub mod fake_provider;
 pub mod http1;
 mod observed;
+pub mod provider;
 mod random;
 pub mod recorder;
 
@@ -21,4 +22,5 @@ pub use client::Client;
 pub use conversation::{Family, Random, Session};
 pub use fake_provider::{FakeProvider, Options};
 pub use observed::NotObserved;
+pub use provider::Provider;
 pub use recorder::Recorder;

@@ -200,7 +200,7 @@ impl Composer {
         next: History,
     ) -> Result<(), Refusal> {
         let id = conversation.id.clone();
-        let edited = conversation.drops_thinking || is_sent(&next);
+        let edited = conversation.drops_thinking || conversation.strayed || is_sent(&next);
         drop(conversation);
         let mark = Note { conversation: id.clone(), name: EDITED.into(), body: edited.then(|| b"1".to_vec()) };
         let step = Step { records, notes: vec![mark], ..Step::default() };

@@ -69,12 +69,13 @@ pub struct AtHand<'a> {
 impl Conversation {
     /// Composes a request; `None` when it leaves as it came.
     pub(crate) fn compose(&self, at_hand: &AtHand<'_>, effects: Vec<(EffectId, &Effect)>) -> Option<Composed> {
-        if !effects.iter().any(|(_, effect)| effect.is_sent()) {
+        if !self.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
             return None;
         }
         let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
         let view = ground.lay(effects);
-        if view.is_untouched() {
+        let untouched = view.is_untouched();
+        if untouched && !self.strayed {
             return None;
         }
         // Thinking that did not pass through us is bound to what the client itself sent before it.
@@ -84,7 +85,7 @@ impl Conversation {
         let ends: HashSet<SlotId> = self.ends.iter().map(|&node| self.tree.slot_at(node).id).collect();
         for ((message, digest), slot) in at_hand.messages.iter().zip(&at_hand.digests).zip(&at_hand.slots) {
             for signature in message.blocks.iter().filter_map(|block| block.signature) {
-                if !self.bound.contains_key(&signature) {
+                if !self.bound.contains_key(&signature) && !self.lost.contains(&signature) {
                     own.insert(signature, prefix);
                 }
             }
@@ -93,7 +94,7 @@ impl Conversation {
                 prefixes.insert(prefix);
             }
         }
-        Some(compose::compose(&Input {
+        let composed = compose::compose(&Input {
             body: at_hand.body,
             envelope: at_hand.envelope,
             messages: &at_hand.messages,
@@ -102,7 +103,9 @@ impl Conversation {
             view: &view,
             bound: &|signature| self.bound.get(signature).or_else(|| own.get(signature)).copied(),
             written: &|prefix| prefixes.contains(prefix),
-        }))
+        });
+        // Only what was thought under operations that are gone has to stay behind.
+        (!untouched || composed.thinking_dropped > 0).then_some(composed)
     }
 
     /// The newest request of the path, if its body is at hand.

@@ -32,19 +32,19 @@
 
 mod answer;
 pub(crate) mod binding;
-mod cache;
+pub(crate) mod cache;
 mod directives;
 pub(crate) mod json;
 mod messages;
 mod prompt;
 mod records;
-mod refusal;
-mod request;
+pub(crate) mod refusal;
+pub(crate) mod request;
 mod routes;
 mod serve;
 mod signature;
 mod stream;
-mod validate;
+pub(crate) mod validate;
 
 pub use answer::QueuedAnswer;
 pub use records::{Outcome, RequestRecord};

@@ -52,6 +52,22 @@ pub struct Envelope {
     pub digest: Key,
 }
 
+impl Envelope {
+    /// The same envelope around messages that end elsewhere: what stood behind `from` stands behind `to` now.
+    /// `None` when nothing of it has moved.
+    pub fn moved(&self, from: usize, to: usize) -> Option<Envelope> {
+        let is_behind = |piece: &Piece| piece.at.start >= from;
+        if from == to || !self.system.iter().chain(self.tools.iter().flatten()).any(is_behind) {
+            return None;
+        }
+        let mut moved = self.clone();
+        for piece in moved.system.iter_mut().chain(moved.tools.iter_mut().flatten()).filter(|piece| is_behind(piece)) {
+            piece.at = piece.at.start - from + to..piece.at.end - from + to;
+        }
+        Some(moved)
+    }
+}
+
 /// The key of what the model reads before the first message.
 pub fn digest(system: &[Piece], tools: Option<&[Piece]>) -> Key {
     let system = system.iter().filter(|piece| !piece.is_attribution()).map(|piece| &piece.key.0[..]);

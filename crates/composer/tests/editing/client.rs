@@ -1,0 +1,414 @@
+//! A client like Claude Code: it keeps its own history, knows of no edits, and sends all of it each time.
+//!
+//! Every block holds a word that no other block of the world has, so that one can tell what was sent.
+
+use crate::support::Headers;
+use crate::words::Words;
+use serde_json::{Map, Value, json};
+use testkit::Random;
+
+/// Long enough that no title or label reaches the word behind it.
+const PAD: &str =
+    "please look at this with care and tell what you think of it, and of all that hangs together with it,";
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    pub role: &'static str,
+    pub blocks: Vec<Value>,
+    /// What stands in the object beside role and content.
+    more: Map<String, Value>,
+}
+
+/// How the client writes for a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// What the client has to tell comes as messages of role "system".
+    A,
+    /// It comes as reminders in user messages.
+    B,
+}
+
+#[derive(Debug, Clone)]
+pub struct Client {
+    pub session: String,
+    pub agent: Option<String>,
+    parent: Option<String>,
+    pub family: Family,
+    pub messages: Vec<Message>,
+    /// Calls of the last answer without a result.
+    pub pending: Vec<(String, bool)>,
+    system: Vec<Value>,
+    tools: Vec<Value>,
+    /// Where it sets cache marks: nowhere, on its last message, on the system prompt too.
+    marks: usize,
+    long: bool,
+    hinted: bool,
+    compacted: bool,
+}
+
+impl Client {
+    pub fn new(random: &mut Random, words: &mut Words) -> Client {
+        let text = |text: String| json!({"type": "text", "text": text});
+        let attribution =
+            format!("x-anthropic-billing-header: cc_version=2.1.325.{}; cc_entrypoint=cli;", random.hex(3));
+        let mut system = vec![
+            text(attribution),
+            text("You are Claude Code, Anthropic's official CLI for Claude.".into()),
+            text(format!("{PAD} {}", words.around())),
+        ];
+        if random.chance(50) {
+            system.push(text(format!("{PAD} {}", words.around())));
+        }
+        let mut tools: Vec<Value> = ["Bash", "Read", "Edit"]
+            .iter()
+            .map(|name| json!({"name": name, "description": words.around(), "input_schema": {"type": "object"}}))
+            .collect();
+        if random.chance(50) {
+            tools.push(json!({"name": "Later", "description": words.around(), "input_schema": {"type": "object"}, "defer_loading": true}));
+        }
+        if random.chance(40) {
+            tools.push(json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 8}));
+        }
+        Client {
+            session: random.uuid(),
+            agent: None,
+            parent: None,
+            family: if random.chance(65) { Family::A } else { Family::B },
+            messages: Vec::new(),
+            pending: Vec::new(),
+            system,
+            tools,
+            marks: if random.chance(85) { random.between(1, 3) } else { 0 },
+            long: random.chance(20),
+            hinted: random.chance(30),
+            compacted: false,
+        }
+    }
+
+    /// One that goes on with a recorded conversation. What it thought was signed by somebody else.
+    pub fn recorded(body: &Value, random: &mut Random) -> Client {
+        let list = |value: &Value| match value {
+            Value::String(text) => vec![json!({"type": "text", "text": text})],
+            other => other.as_array().cloned().unwrap_or_default(),
+        };
+        let mut messages: Vec<Message> = Vec::new();
+        for message in body["messages"].as_array().into_iter().flatten() {
+            let role = if message["role"] == "user" { "user" } else { "assistant" };
+            let mut blocks = list(&message["content"]);
+            blocks.retain(|block| !block["type"].as_str().unwrap_or_default().contains("thinking"));
+            blocks
+                .iter_mut()
+                .filter_map(Value::as_object_mut)
+                .for_each(|block| drop(block.shift_remove("cache_control")));
+            if !blocks.is_empty() {
+                messages.push(Message { role, blocks, more: Map::new() });
+            }
+        }
+        while messages.last().is_some_and(|last| last.role == "assistant") {
+            messages.pop();
+        }
+        let mut client = Client::new(random, &mut Words::default());
+        client.family = Family::A;
+        client.system = list(&body["system"]);
+        client.system.insert(0, json!({"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1.325.abc;"}));
+        client.tools = body["tools"].as_array().cloned().unwrap_or_default();
+        client.marks = 1;
+        client.messages = messages;
+        client
+    }
+
+    /// The same history under a new session id.
+    pub fn fork(&self, random: &mut Random) -> Client {
+        Client { session: random.uuid(), agent: None, parent: None, ..self.clone() }
+    }
+
+    /// An agent of this session, of its own or with this history.
+    pub fn agent(&self, random: &mut Random, words: &mut Words, forked: bool) -> Client {
+        let agent = Some(format!("a{}", random.hex(16)));
+        let mut client = if forked { self.clone() } else { Client::new(random, words) };
+        client.session.clone_from(&self.session);
+        client.parent.clone_from(&self.agent);
+        client.family = self.family;
+        Client { agent, ..client }
+    }
+
+    pub fn headers(&self) -> Headers {
+        let mut headers: Headers = vec![
+            ("User-Agent".into(), "claude-cli/2.1.325 (external, cli)".into()),
+            ("X-Claude-Code-Session-Id".into(), self.session.clone()),
+            ("anthropic-beta".into(), "claude-code-20250219,interleaved-thinking-2025-05-14".into()),
+        ];
+        if let Some(agent) = &self.agent {
+            headers.push(("x-claude-code-agent-id".into(), agent.clone()));
+            headers
+                .extend(self.parent.iter().map(|parent| ("x-claude-code-parent-agent-id".to_owned(), parent.clone())));
+        }
+        if self.hinted {
+            let class = if self.agent.is_some() { "subagent" } else { "main" };
+            headers.push(("x-claude-code-request-class".into(), class.into()));
+        }
+        if self.compacted {
+            headers.push(("x-claude-code-context-compacted".into(), "1".into()));
+        }
+        headers
+    }
+
+    fn push(&mut self, role: &'static str, blocks: Vec<Value>) {
+        self.messages.push(Message { role, blocks, more: Map::new() });
+    }
+
+    fn text(random: &mut Random, word: &str) -> Value {
+        let text = match random.below(5) {
+            0 => format!("<system-reminder>\n{PAD} {word}\n</system-reminder>\n"),
+            1 => format!("{PAD} {word} \"quoted\" \\ \n \u{e9}\u{1f600}"),
+            _ => format!("{PAD} {word}"),
+        };
+        json!({"type": "text", "text": text})
+    }
+
+    /// What the human types, with what the client adds.
+    pub fn user(&mut self, random: &mut Random, words: &mut Words) {
+        self.compacted = false;
+        let mut blocks: Vec<Value> = (0..random.below(3)).map(|_| Self::text(random, &words.said(None))).collect();
+        if random.chance(15) {
+            blocks.push(image(words));
+        }
+        if random.chance(5) {
+            blocks.push(json!({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": words.said(None)}}));
+        }
+        blocks.push(json!({"type": "text", "text": format!("{PAD} {}", words.said(None))}));
+        self.push("user", blocks);
+        self.told(random, words);
+    }
+
+    /// What the client tells in messages of its own.
+    fn told(&mut self, random: &mut Random, words: &mut Words) {
+        if !random.chance(35) {
+            return;
+        }
+        for _ in 0..random.between(1, 3) {
+            let mut message = Message { role: "system", blocks: Vec::new(), more: Map::new() };
+            match random.below(6) {
+                0 => drop(message.more.insert("output_config".into(), json!({"effort": "low"}))),
+                1 => {
+                    message.blocks.push(json!({"type": "text", "text": words.told()}));
+                    message.more.insert("clear_at".into(), "next_user_message".into());
+                }
+                2 => {
+                    message.blocks.push(json!({"type": "text", "text": words.told()}));
+                    message.blocks.push(json!({"type": "text", "text": words.told()}));
+                }
+                _ => message.blocks.push(json!({"type": "text", "text": words.told()})),
+            }
+            self.messages.push(message);
+        }
+    }
+
+    /// The results of the pending calls, with what was typed meanwhile.
+    pub fn results(&mut self, random: &mut Random, words: &mut Words) {
+        let mut blocks: Vec<Value> = Vec::new();
+        for (id, _) in std::mem::take(&mut self.pending) {
+            let word = words.said(Some(&id));
+            let later = self.tools.iter().any(|tool| tool["name"] == "Later");
+            let content = match random.below(8) {
+                0 if later => json!([{"type": "text", "text": word}, {"type": "tool_reference", "tool_name": "Later"}]),
+                1 => json!([{"type": "text", "text": word}]),
+                2 => {
+                    json!([{"type": "text", "text": word}, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}])
+                }
+                3 => json!(format!("{word} {}", "line of output\n".repeat(random.between(1, 300)))),
+                _ => json!(word),
+            };
+            let mut result = json!({"tool_use_id": id, "type": "tool_result", "content": content});
+            if random.chance(20) {
+                result["is_error"] = random.chance(50).into();
+            }
+            blocks.push(result);
+        }
+        if random.chance(8) {
+            blocks.reverse();
+        }
+        match random.below(20) {
+            // Typed while the tool ran.
+            0..=2 => blocks.push(json!({"type": "text", "text": format!("{PAD} {}", words.said(None))})),
+            3 => blocks.push(json!({"type": "text", "text": format!("[Request interrupted by user for tool use] {PAD} {}", words.said(None))})),
+            4 => blocks.push(Self::text(random, &words.said(None))),
+            _ => {}
+        }
+        self.push("user", blocks);
+        self.told(random, words);
+    }
+
+    /// The human or a tool speaks.
+    pub fn speak(&mut self, random: &mut Random, words: &mut Words) {
+        if self.pending.is_empty() { self.user(random, words) } else { self.results(random, words) }
+    }
+
+    /// What the model will answer, not signed yet.
+    pub fn script(&self, random: &mut Random, words: &mut Words) -> Vec<Value> {
+        let thought = || json!({"type": "thinking", "thinking": ""});
+        let mut blocks = Vec::new();
+        if random.chance(75) {
+            blocks.push(thought());
+        }
+        if self.tools.iter().any(|tool| tool["name"] == "web_search") && random.chance(20) {
+            let id = format!("srvtoolu_{}", words.number());
+            let word = words.said(Some(&id));
+            blocks.push(json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": word}}));
+            let word = words.said(Some(&id));
+            blocks.push(json!({"type": "web_search_tool_result", "tool_use_id": id, "content": [{"type": "web_search_result", "title": word}]}));
+        }
+        if random.chance(60) {
+            blocks.push(json!({"type": "text", "text": format!("{PAD} {}", words.said(None))}));
+        }
+        if random.chance(10) {
+            blocks.push(thought());
+        }
+        let has_words = blocks.iter().any(|block| block["type"] != "thinking");
+        if random.chance(60) || !has_words {
+            for _ in 0..if random.chance(35) { random.between(2, 5) } else { 1 } {
+                let id = format!("toolu_{}", words.number());
+                let name = ["Read", "Read", "Bash", "Edit"][random.below(4)];
+                let input = json!({"file_path": "/src/lib.rs", "command": "true", "note": words.said(Some(&id))});
+                blocks.push(json!({"type": "tool_use", "id": id, "name": name, "input": input}));
+            }
+        }
+        blocks
+    }
+
+    /// An answer came.
+    pub fn answer(&mut self, blocks: Vec<Value>) {
+        let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
+        self.pending = calls.map(|call| (call["id"].as_str().unwrap_or_default().to_owned(), true)).collect();
+        self.push("assistant", blocks);
+    }
+
+    /// Goes back before one of the human's messages. Other models, and other beginnings, cannot read what was thought.
+    pub fn rewind(&mut self, random: &mut Random) -> bool {
+        let starts: Vec<usize> = (1..self.messages.len()).filter(|&at| self.is_start(at)).collect();
+        let Some(&at) = random.pick(&starts) else { return false };
+        self.messages.truncate(at);
+        self.pending.clear();
+        true
+    }
+
+    /// Whether the human speaks there, and nothing waits for an answer.
+    fn is_start(&self, at: usize) -> bool {
+        let message = &self.messages[at];
+        message.role == "user" && message.blocks.iter().all(|block| block["type"] != "tool_result")
+    }
+
+    /// Its own summary and the tail that it keeps.
+    pub fn compact(&mut self, random: &mut Random, words: &mut Words) -> bool {
+        let starts: Vec<usize> = (1..self.messages.len()).filter(|&at| self.is_start(at)).collect();
+        let from = match random.pick(&starts) {
+            Some(&at) if random.chance(60) => at,
+            _ if self.pending.is_empty() && self.messages.len() > 2 => self.messages.len(),
+            _ => return false,
+        };
+        let tail = self.messages.split_off(from);
+        self.messages.clear();
+        let text = format!(
+            "This session is being continued from a previous conversation that ran out of context.\n{PAD} {}",
+            words.said(None)
+        );
+        self.push("user", vec![json!({"type": "text", "text": text})]);
+        self.messages.extend(tail);
+        self.forget_thoughts();
+        self.compacted = true;
+        true
+    }
+
+    /// Another model.
+    pub fn switch(&mut self) {
+        self.family = if self.family == Family::A { Family::B } else { Family::A };
+        self.forget_thoughts();
+    }
+
+    fn forget_thoughts(&mut self) {
+        for message in &mut self.messages {
+            message.blocks.retain(|block| block["type"] != "thinking");
+        }
+    }
+
+    pub fn is_waiting(&self) -> bool {
+        self.messages.iter().rfind(|message| message.role != "system").is_some_and(|message| message.role == "user")
+    }
+
+    pub fn body(&self) -> Value {
+        self.request(None)
+    }
+
+    /// The history with a question behind it that is no part of it; the mark stays on the history.
+    pub fn beside(&self, question: &str) -> Value {
+        self.request(Some(question))
+    }
+
+    fn request(&self, question: Option<&str>) -> Value {
+        let mark = if self.long { json!({"type": "ephemeral", "ttl": "1h"}) } else { json!({"type": "ephemeral"}) };
+        let mut messages = match self.family {
+            Family::A => self.messages.clone(),
+            Family::B => told_as_reminders(&self.messages),
+        };
+        let last = messages.iter().rposition(|message| {
+            !message.blocks.is_empty() && !message.more.contains_key("clear_at") && message.role != "assistant"
+                || message.blocks.last().is_some_and(|block| block["type"] == "text" && message.role == "assistant")
+        });
+        let mut rendered: Vec<Value> = Vec::new();
+        for (at, message) in messages.iter_mut().enumerate() {
+            let marked = self.marks > 0 && last == Some(at);
+            if let (true, Some(Value::Object(block))) = (marked, message.blocks.last_mut()) {
+                block.insert("cache_control".into(), mark.clone());
+            }
+            let content = match &message.blocks[..] {
+                [only] if !marked && message.role != "assistant" && only["type"] == "text" => only["text"].clone(),
+                blocks => blocks.into(),
+            };
+            let mut object = Map::new();
+            object.insert("role".into(), message.role.into());
+            object.insert("content".into(), content);
+            object.extend(message.more.clone());
+            rendered.push(object.into());
+        }
+        rendered.extend(question.map(|question| json!({"role": "user", "content": question})));
+        let mut system = self.system.clone();
+        if self.marks > 1 {
+            system[1]["cache_control"] = mark.clone();
+            let last = system.len() - 1;
+            system[last]["cache_control"] = mark;
+        }
+        let user = json!({"device_id": "d", "account_uuid": "", "session_id": self.session}).to_string();
+        let mut body = json!({
+            "model": if self.family == Family::A { "claude-opus-5-5" } else { "claude-sonnet-4-5-20250929" },
+            "messages": rendered, "system": system, "tools": self.tools, "metadata": {"user_id": user}, "max_tokens": 32_000,
+        });
+        body["thinking"] = match self.family {
+            Family::A => json!({"type": "adaptive", "display": "omitted"}),
+            Family::B => json!({"type": "enabled", "budget_tokens": 31_999}),
+        };
+        body["stream"] = true.into();
+        body
+    }
+}
+
+fn image(words: &mut Words) -> Value {
+    json!({"type": "image", "source": {"type": "url", "url": format!("http://host/{}", words.said(None))}})
+}
+
+/// The history as older models get it: what was told stands as reminders in the message before.
+fn told_as_reminders(messages: &[Message]) -> Vec<Message> {
+    let mut out: Vec<Message> = Vec::new();
+    for message in messages {
+        if message.role != "system" {
+            out.push(message.clone());
+            continue;
+        }
+        let Some(before) = out.last_mut() else { continue };
+        for block in &message.blocks {
+            let text =
+                format!("<system-reminder>\n{}\n</system-reminder>\n", block["text"].as_str().unwrap_or_default());
+            before.blocks.push(json!({"type": "text", "text": text}));
+        }
+    }
+    out
+}

@@ -1,0 +1,107 @@
+//! The proof of the product: a world in process where clients talk, somebody edits, and a strict provider that binds
+//! thinking answers. It must accept every request.
+//!
+//! `CTX_SEED=17 cargo test …` runs one sequence and tells its story. `CTX_LONG=1` runs 100,000 of them, or as many as
+//! fit in `CTX_LONG_SECONDS`.
+
+mod cache;
+mod check;
+mod client;
+mod corpus;
+mod editor;
+#[path = "../support/mod.rs"]
+mod support;
+mod words;
+mod world;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+use testkit::Random;
+use world::{Tally, World};
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+pub fn is_long() -> bool {
+    ["CTX_LONG", "CTX_TEST_LONG"].iter().any(|name| std::env::var(name).is_ok_and(|value| value != "0"))
+}
+
+struct Failure {
+    steps: Vec<u64>,
+    story: Vec<String>,
+    what: String,
+}
+
+/// Lives through the steps.
+fn run(seed: u64, steps: &[u64], tally: &mut Tally) -> Result<(), Failure> {
+    let mut world = World::new(seed);
+    for (at, step) in steps.iter().enumerate() {
+        let outcome = catch_unwind(AssertUnwindSafe(|| world.step(*step)));
+        let outcome = outcome.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Err(format!("panic: {}", text.unwrap_or_default()))
+        });
+        if let Err(what) = outcome {
+            return Err(Failure { steps: steps[..=at].to_vec(), story: world.story, what });
+        }
+    }
+    tally.add(&world.tally);
+    Ok(())
+}
+
+/// The shortest part of a failing sequence that still fails, as far as a few tries find it.
+fn shrink(seed: u64, mut failure: Failure) -> Failure {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let mut size = failure.steps.len() / 2;
+    while size > 0 {
+        let mut from = 0;
+        while from + size <= failure.steps.len() && Instant::now() < deadline {
+            let mut fewer = failure.steps.clone();
+            fewer.drain(from..from + size);
+            match run(seed, &fewer, &mut Tally::default()) {
+                Err(smaller) if smaller.steps.len() < failure.steps.len() => failure = smaller,
+                _ => from += size,
+            }
+        }
+        size /= 2;
+    }
+    failure
+}
+
+fn steps(seed: u64) -> Vec<u64> {
+    let mut random = Random::new(seed ^ 0x5eed);
+    (0..random.between(6, 45)).map(|_| random.number()).collect()
+}
+
+fn judge(seed: u64, tally: &mut Tally) {
+    if let Err(failure) = run(seed, &steps(seed), tally) {
+        let count = failure.steps.len();
+        let failure = shrink(seed, failure);
+        panic!(
+            "CTX_SEED={seed}, {count} steps, shrunk to {}:\n{}\n{}",
+            failure.steps.len(),
+            failure.story.join("\n"),
+            failure.what
+        );
+    }
+}
+
+#[test]
+fn everything_is_accepted() {
+    let mut tally = Tally::default();
+    if let Some(seed) = number("CTX_SEED") {
+        return judge(seed, &mut tally);
+    }
+    let seconds = number("CTX_LONG_SECONDS").unwrap_or(if is_long() { u64::MAX / 4 } else { 40 });
+    let most = if is_long() { 100_000 } else { 1_000 };
+    let first = number("CTX_FIRST").unwrap_or(0);
+    let start = Instant::now();
+    let mut count = 0;
+    while count < most && start.elapsed().as_secs() < seconds {
+        judge(first + count, &mut tally);
+        count += 1;
+    }
+    println!("{count} sequences in {:?}\n{tally:#?}", start.elapsed());
+}

@@ -1,0 +1,456 @@
+//! The world: clients that talk, a provider that is strict, the composer between them, and somebody who edits.
+//!
+//! What happens is a list of numbers, one a step: the same numbers make the same world, and any part of a list is a
+//! list. That is all that shrinking needs.
+
+use crate::check;
+use crate::client::Client;
+use crate::support::{self, Headers, answers};
+use crate::words::Words;
+use ctx_composer::edit::Folder;
+use ctx_composer::{Composer, Seen, Ticket, Timing};
+use ctx_store::{MemoryStore, SqliteStore, Store};
+use ctx_wire::anthropic::tap::Ending;
+use ctx_wire::pieces::Arriving;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use testkit::{Provider, Random};
+
+pub type Outcome = Result<(), String>;
+
+/// A client and what is known of its conversation.
+pub struct Talk {
+    pub client: Client,
+    pub conversation: Option<String>,
+    /// What was sent last of its own turns, and what the client had sent for it.
+    pub sent: Option<(Vec<u8>, Vec<u8>)>,
+    /// Histories that the client has left.
+    shelf: Vec<Client>,
+    /// Words that operations brought in.
+    pub made: BTreeSet<u64>,
+    /// Whether any of its thinking was produced under an edit.
+    pub thought_under_edits: bool,
+}
+
+impl Talk {
+    pub fn new(client: Client) -> Talk {
+        Talk {
+            client,
+            conversation: None,
+            sent: None,
+            shelf: Vec::new(),
+            made: BTreeSet::new(),
+            thought_under_edits: false,
+        }
+    }
+}
+
+/// What was counted over all worlds.
+#[derive(Debug, Default, Clone)]
+pub struct Tally {
+    pub requests: u64,
+    pub composed: u64,
+    pub sides: u64,
+    pub operations: BTreeMap<String, u64>,
+    pub refusals: BTreeMap<String, u64>,
+    pub repairs: BTreeMap<String, u64>,
+    pub restarts: u64,
+}
+
+impl Tally {
+    pub fn add(&mut self, other: &Tally) {
+        self.requests += other.requests;
+        self.composed += other.composed;
+        self.sides += other.sides;
+        self.restarts += other.restarts;
+        for (mine, theirs) in [
+            (&mut self.operations, &other.operations),
+            (&mut self.refusals, &other.refusals),
+            (&mut self.repairs, &other.repairs),
+        ] {
+            theirs.iter().for_each(|(name, count)| *mine.entry(name.clone()).or_default() += count);
+        }
+    }
+}
+
+pub struct World {
+    composer: Option<Composer>,
+    store: Arc<dyn Store>,
+    folder: tempfile::TempDir,
+    clock: u64,
+    pub provider: Provider,
+    pub words: Words,
+    pub talks: Vec<Talk>,
+    /// What happened, for people.
+    pub story: Vec<String>,
+    pub tally: Tally,
+}
+
+impl World {
+    pub fn new(seed: u64) -> World {
+        let mut random = Random::new(seed);
+        let mut words = Words::default();
+        let client = Client::new(&mut random, &mut words);
+        World { words, ..World::with(seed, client) }
+    }
+
+    /// A world with this client in it.
+    pub fn with(seed: u64, client: Client) -> World {
+        let mut random = Random::new(!seed);
+        let folder = tempfile::tempdir().expect("a folder");
+        let store: Arc<dyn Store> = match random.chance(4) {
+            true => Arc::new(SqliteStore::open(folder.path().join("store").as_path()).expect("a store")),
+            false => Arc::new(MemoryStore::new()),
+        };
+        let mut world = World {
+            composer: None,
+            store,
+            folder,
+            clock: 1000,
+            provider: Provider::new(),
+            words: Words::default(),
+            talks: Vec::new(),
+            story: Vec::new(),
+            tally: Tally::default(),
+        };
+        world.open();
+        world.talks.push(Talk::new(client));
+        world
+    }
+
+    /// The first turn.
+    pub fn begin(&mut self) -> Outcome {
+        self.turn(0, &mut Random::new(0))
+    }
+
+    fn open(&mut self) {
+        let composer = Composer::open(self.store.clone()).expect("a composer");
+        self.composer = Some(composer.offloading_to(Folder::in_home(self.folder.path())));
+    }
+
+    pub fn composer(&self) -> &Composer {
+        self.composer.as_ref().expect("open")
+    }
+
+    pub fn tell(&mut self, what: impl Into<String>) {
+        self.story.push(what.into());
+    }
+
+    fn now(&mut self) -> u64 {
+        self.clock += 10;
+        self.clock
+    }
+
+    /// One step.
+    pub fn step(&mut self, seed: u64) -> Outcome {
+        let mut random = Random::new(seed);
+        let at = random.below(self.talks.len());
+        match random.below(100) {
+            0..=33 => self.turn(at, &mut random),
+            34..=67 => self.operate(at, &mut random),
+            68..=77 => self.travel(at, &mut random),
+            78 | 79 => self.any_order(at, &mut random),
+            80..=84 => self.side(at, &mut random),
+            85 | 86 => self.retry(at, &mut random),
+            87..=89 => self.rewind(at, &mut random),
+            90 | 91 => self.multiply(at, &mut random),
+            92 => self.compact(at, &mut random),
+            93 => self.switch(at, &mut random),
+            94..=97 => self.restart(),
+            _ => self.fail(at, &mut random),
+        }
+    }
+
+    /// Sends a body the way the proxy does. The ticket and what left.
+    fn pass(
+        &mut self,
+        headers: &Headers,
+        body: &[u8],
+        counting: bool,
+    ) -> Result<(Option<Ticket>, Vec<u8>, String), String> {
+        let hints = support::hints(headers);
+        let composer = self.composer.as_ref().expect("open");
+        let held = composer.holds(&hints);
+        let mut arriving = composer.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
+        body.chunks(8000).for_each(|chunk| {
+            arriving.push(chunk);
+        });
+        self.clock += 10;
+        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting, held };
+        let mut betas =
+            headers.iter().find(|(name, _)| name == "anthropic-beta").map_or(String::new(), |(_, value)| value.clone());
+        self.tally.requests += 1;
+        if !held {
+            let ticket = composer.observe(seen).map_err(|problem| problem.to_string())?;
+            return Ok((ticket, body.to_vec(), betas));
+        }
+        let Some((ticket, outgoing)) = composer.hold(seen).map_err(|problem| problem.to_string())? else {
+            return Ok((None, body.to_vec(), betas));
+        };
+        Ok(match outgoing {
+            None => (Some(ticket), body.to_vec(), betas),
+            Some(outgoing) => {
+                self.tally.composed += 1;
+                betas.extend(outgoing.beta.iter().flat_map(|beta| [",", beta]));
+                (Some(ticket), outgoing.bytes(body), betas)
+            }
+        })
+    }
+
+    /// The request of the client as it is now. The ticket if it was accepted.
+    fn request(&mut self, at: usize, script: Vec<Value>) -> Result<(Ticket, Vec<Value>), String> {
+        let headers = self.talks[at].client.headers();
+        let body = self.talks[at].client.body().to_string().into_bytes();
+        let (ticket, sent, betas) = self.pass(&headers, &body, false)?;
+        let ticket = ticket.ok_or("a turn belongs to no conversation")?;
+        let reply = self.provider.answer(&sent, &betas, script);
+        let reply = reply.map_err(|refused| {
+            format!("the provider refuses: {refused}\nclient: {}\nsent: {}", text(&body), text(&sent))
+        })?;
+        let talk = &mut self.talks[at];
+        if let Some(known) = talk.conversation.as_ref().filter(|known| **known != ticket.conversation) {
+            return Err(format!("the conversation was {known}, now it is {}", ticket.conversation));
+        }
+        talk.conversation = Some(ticket.conversation.clone());
+        if !ticket.turn {
+            return Err("a turn was not taken for one".into());
+        }
+        talk.thought_under_edits |= sent != body;
+        talk.sent = Some((sent, body));
+        self.talks.iter().filter(|other| other.conversation.is_some()).count();
+        check::sent(self, at)?;
+        Ok((ticket, reply.blocks))
+    }
+
+    fn answered(&mut self, ticket: &Ticket, blocks: &[Value]) -> Outcome {
+        let answer = answers::blocks(blocks, 1000 + self.clock % 1000);
+        let timing = Timing { at: self.now(), first_byte_ms: Some(5), total_ms: 20 };
+        let noted = self.composer().answered(ticket, Some(answer.ending), Some(answer), timing);
+        noted.map_err(|problem| problem.to_string())
+    }
+
+    fn turn(&mut self, at: usize, random: &mut Random) -> Outcome {
+        let talk = &mut self.talks[at];
+        if !talk.client.is_waiting() {
+            talk.client.speak(random, &mut self.words);
+        }
+        let script = talk.client.script(random, &mut self.words);
+        self.tell(format!("client {at} sends {} messages", self.talks[at].client.messages.len()));
+        let (ticket, blocks) = self.request(at, script)?;
+        self.answered(&ticket, &blocks)?;
+        self.talks[at].client.answer(blocks);
+        Ok(())
+    }
+
+    /// The same again, before an answer came, or after one that was lost.
+    fn retry(&mut self, at: usize, random: &mut Random) -> Outcome {
+        let talk = &mut self.talks[at];
+        if !talk.client.is_waiting() {
+            talk.client.speak(random, &mut self.words);
+        }
+        let script = talk.client.script(random, &mut self.words);
+        self.tell(format!("client {at} sends {} messages, twice", self.talks[at].client.messages.len()));
+        let (lost, _) = self.request(at, script.clone())?;
+        let first = self.talks[at].sent.clone();
+        if random.chance(50) {
+            let timing = Timing { at: self.now(), first_byte_ms: None, total_ms: 20 };
+            self.composer().answered(&lost, None, None, timing).map_err(|problem| problem.to_string())?;
+        }
+        let (ticket, blocks) = self.request(at, script)?;
+        // The first one wrote the cache: a mark may stand where none had to before.
+        let bare = |sent: &Option<(Vec<u8>, Vec<u8>)>| sent.as_ref().map(|(sent, _)| check::bare(sent));
+        if bare(&first) != bare(&self.talks[at].sent) {
+            return Err(format!(
+                "the same request was sent differently:\n{:?}\n{:?}",
+                bare(&first),
+                bare(&self.talks[at].sent)
+            ));
+        }
+        self.answered(&ticket, &blocks)?;
+        self.talks[at].client.answer(blocks);
+        Ok(())
+    }
+
+    /// The provider fails, or the answer is cut.
+    fn fail(&mut self, at: usize, random: &mut Random) -> Outcome {
+        let talk = &mut self.talks[at];
+        if !talk.client.is_waiting() {
+            talk.client.speak(random, &mut self.words);
+        }
+        let script = talk.client.script(random, &mut self.words);
+        self.tell(format!("client {at} sends {} messages, and the answer fails", self.talks[at].client.messages.len()));
+        let (ticket, blocks) = self.request(at, script)?;
+        let timing = Timing { at: self.now(), first_byte_ms: None, total_ms: 20 };
+        let (ending, answer) = match random.below(3) {
+            0 => (None, None),
+            1 => {
+                let stream = answers::stream(&blocks, 1000, "end_turn");
+                let cut = &stream[..stream.len() / 2];
+                (Some(Ending::Cut), Some(answers::read(cut, Ending::Cut)))
+            }
+            _ => return Ok(()),
+        };
+        self.composer().answered(&ticket, ending, answer, timing).map_err(|problem| problem.to_string())
+    }
+
+    fn side(&mut self, at: usize, random: &mut Random) -> Outcome {
+        let client = &self.talks[at].client;
+        let ends_well = client.messages.last().is_some_and(|last| last.role != "system") && client.pending.is_empty();
+        if self.talks[at].conversation.is_none() || !ends_well {
+            return Ok(());
+        }
+        let word = self.words.said(None);
+        let question = match random.below(4) {
+            0 => format!("[SUGGESTION MODE: what would the user say next?] {word}"),
+            1 => format!("<system-reminder>\naside\n</system-reminder>\n\nwhat is this? {word}"),
+            2 => format!(
+                "Write a summary of all that was said. First think in <analysis> tags, then write the <summary>. {word}"
+            ),
+            _ => format!("how many tokens? {word}"),
+        };
+        let counting = question.starts_with("how");
+        let client = &self.talks[at].client;
+        let mut headers = client.headers();
+        let named = headers.iter().any(|(name, _)| name == "x-claude-code-request-class");
+        headers.retain(|(name, _)| name != "x-claude-code-request-class");
+        let mut body = client.beside(&question);
+        let summary = question.starts_with("Write");
+        if named || client.agent.is_some() || body["messages"].to_string().matches("cache_control").count() == 0 {
+            let class = if summary { "compaction" } else { "auxiliary" };
+            headers.push(("x-claude-code-request-class".into(), class.into()));
+        }
+        if counting {
+            for member in ["max_tokens", "stream", "metadata"] {
+                body.as_object_mut().map(|body| body.shift_remove(member));
+            }
+        }
+        self.tell(format!("client {at} asks aside: {question}"));
+        self.tally.sides += 1;
+        let body = body.to_string().into_bytes();
+        let before = check::state(self, at)?;
+        let (ticket, sent, betas) = self.pass(&headers, &body, counting)?;
+        let refused = |refused| {
+            format!("the provider refuses a side request: {refused}\nclient: {}\nsent: {}", text(&body), text(&sent))
+        };
+        if counting {
+            self.provider.count(&sent, &betas).map_err(refused)?;
+        } else {
+            let blocks = vec![
+                serde_json::json!({"type": "thinking", "thinking": ""}),
+                serde_json::json!({"type": "text", "text": "aside"}),
+            ];
+            let reply = self.provider.answer(&sent, &betas, blocks).map_err(refused)?;
+            let ticket = ticket.ok_or("a side request of a session belongs to nobody")?;
+            if ticket.turn {
+                return Err("a side request was taken for a turn".into());
+            }
+            if random.chance(70) {
+                self.answered(&ticket, &reply.blocks)?;
+            }
+        }
+        check::side(self, at, &sent)?;
+        let after = check::state(self, at)?;
+        if before != after {
+            return Err(format!("a side request changed the conversation:\n{before}\n{after}"));
+        }
+        Ok(())
+    }
+
+    /// Goes back in its history, or returns to one that it had left.
+    fn rewind(&mut self, at: usize, random: &mut Random) -> Outcome {
+        let talk = &mut self.talks[at];
+        if talk.client.is_waiting() || talk.conversation.is_none() {
+            return Ok(());
+        }
+        let left = talk.client.clone();
+        match random.below(talk.shelf.len() + 1) {
+            0 if !talk.client.rewind(random) => return Ok(()),
+            0 => self.tell(format!("client {at} goes back to {} messages", self.talks[at].client.messages.len())),
+            other => {
+                let back = talk.shelf.remove(other - 1);
+                // Another model has left no thoughts, a summary neither.
+                if back.family != talk.client.family {
+                    return Ok(());
+                }
+                talk.client = back;
+                self.tell(format!("client {at} returns to {} messages", self.talks[at].client.messages.len()));
+            }
+        }
+        self.talks[at].shelf.push(left);
+        self.turn(at, random)
+    }
+
+    /// A fork, an agent, another client.
+    fn multiply(&mut self, at: usize, random: &mut Random) -> Outcome {
+        if self.talks.len() >= 4 {
+            return Ok(());
+        }
+        let from = &self.talks[at].client;
+        let is_idle = !from.is_waiting() && !from.messages.is_empty();
+        let (client, what) = match random.below(4) {
+            0 | 1 if is_idle => (from.fork(random), "a fork"),
+            2 if is_idle => (from.agent(random, &mut self.words, true), "an agent with the history"),
+            3 => (from.agent(random, &mut self.words, false), "an agent"),
+            _ => (Client::new(random, &mut self.words), "another client"),
+        };
+        self.tell(format!("client {} comes: {what} of client {at}", self.talks.len()));
+        let mut talk = Talk::new(client);
+        if what.contains("fork") || what.contains("history") {
+            // An agent says whose it is. A fork does not: of several with this history it may be any.
+            let first = talk.client.messages.first().cloned();
+            let from = self.talks.iter().enumerate().filter(|(number, other)| {
+                let like = other.client.messages.first() == first.as_ref();
+                *number == at || (like && (talk.client.agent.is_none() || other.client.session == talk.client.session))
+            });
+            for (_, other) in from {
+                talk.made.extend(&other.made);
+                talk.thought_under_edits |= other.thought_under_edits;
+            }
+        }
+        self.talks.push(talk);
+        self.turn(self.talks.len() - 1, random)
+    }
+
+    fn compact(&mut self, at: usize, random: &mut Random) -> Outcome {
+        let talk = &mut self.talks[at];
+        if talk.client.is_waiting() || talk.conversation.is_none() || !talk.client.compact(random, &mut self.words) {
+            return Ok(());
+        }
+        self.tell(format!("client {at} compacts to {} messages", self.talks[at].client.messages.len()));
+        if self.talks[at].client.is_waiting() {
+            self.talks[at].client.user(random, &mut self.words);
+        }
+        self.turn(at, random)
+    }
+
+    fn switch(&mut self, at: usize, random: &mut Random) -> Outcome {
+        let talk = &mut self.talks[at];
+        if talk.client.is_waiting() || talk.client.messages.is_empty() {
+            return Ok(());
+        }
+        talk.client.switch();
+        let family = talk.client.family;
+        self.tell(format!("client {at} switches to family {family:?}"));
+        self.turn(at, random)
+    }
+
+    /// All that is in memory is gone.
+    pub fn restart(&mut self) -> Outcome {
+        self.tell("restart");
+        self.tally.restarts += 1;
+        let before = check::all(self)?;
+        self.composer().settle(support::LONG);
+        self.composer = None;
+        self.open();
+        let after = check::all(self)?;
+        if before != after {
+            return Err(format!("a restart changed something:\n{before}\n{after}"));
+        }
+        Ok(())
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

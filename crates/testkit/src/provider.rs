@@ -1,0 +1,197 @@
+//! The strict provider as a function, for tests that send many thousand requests: no sockets, no events, no clock.
+//!
+//! It checks what the fake provider checks, and beside it what only matters to somebody who edits: the pairs of the
+//! provider's own tools, tools that are used but not loaded, system messages on models without them.
+
+use crate::fake_provider::binding::{self, Prefix};
+use crate::fake_provider::cache::PromptCache;
+use crate::fake_provider::json::{Fields, compact, object, text, tokens};
+use crate::fake_provider::request::{Request, is_thinking, kind_of};
+use crate::fake_provider::{VOLATILE_SYSTEM, validate};
+use serde_json::Value;
+
+/// What it cost, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    pub fresh: u64,
+    pub read: u64,
+    pub written: u64,
+    pub output: u64,
+}
+
+impl Usage {
+    pub fn input(&self) -> u64 {
+        self.fresh + self.read + self.written
+    }
+
+    /// What the input costs in tokens that are read afresh: a read a tenth, a write a quarter more.
+    pub fn cost(&self) -> f64 {
+        self.fresh as f64 + self.read as f64 * 0.1 + self.written as f64 * 1.25
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The blocks of the answer, its thinking signed.
+    pub blocks: Vec<Value>,
+    pub usage: Usage,
+}
+
+/// One account with the provider: its prompt cache.
+#[derive(Debug, Default)]
+pub struct Provider {
+    cache: PromptCache,
+    thoughts: u64,
+}
+
+impl Provider {
+    pub fn new() -> Provider {
+        Provider::default()
+    }
+
+    /// Checks a body, accounts for it, and answers with the blocks of `script`. Its thinking blocks need no signature:
+    /// each is signed for exactly what was sent before it. The error is the provider's sentence.
+    pub fn answer(&mut self, body: &[u8], betas: &str, script: Vec<Value>) -> Result<Reply, String> {
+        let value = read(body)?;
+        let fields = value.as_object().ok_or("the body is no object")?;
+        let (request, mut prefix) = checked(fields, betas)?;
+        let account = self.cache.account(&request, VOLATILE_SYSTEM);
+        let mut blocks = script;
+        for block in blocks.iter_mut().filter_map(Value::as_object_mut) {
+            if is_thinking(block) {
+                self.thoughts += 1;
+                prefix.sign(block, &format!("{:08x}", self.thoughts));
+            }
+            prefix.feed(Some("assistant"), block);
+        }
+        let output = tokens(&compact(&blocks));
+        let usage = Usage { fresh: account.fresh, read: account.read, written: account.written, output };
+        Ok(Reply { blocks, usage })
+    }
+
+    /// `count_tokens`: the same checks, no account.
+    pub fn count(&self, body: &[u8], betas: &str) -> Result<u64, String> {
+        let mut value = read(body)?;
+        let fields = value.as_object_mut().ok_or("the body is no object")?;
+        fields.entry("max_tokens").or_insert(100_000.into());
+        let (request, _) = checked(fields, betas)?;
+        Ok(PromptCache::default().account(&request, VOLATILE_SYSTEM).fresh)
+    }
+}
+
+fn read(body: &[u8]) -> Result<Value, String> {
+    serde_json::from_slice(body).map_err(|error| format!("the body is no JSON: {error}"))
+}
+
+fn checked<'a>(body: &'a Fields, betas: &str) -> Result<(Request<'a>, Prefix), String> {
+    let refuse = |refusal: crate::fake_provider::refusal::Refusal| refusal.to_string();
+    validate::required(body).map_err(refuse)?;
+    let request = Request::read(body).map_err(refuse)?;
+    validate::validate(&request).map_err(refuse)?;
+    server_pairs(&request)?;
+    tools(&request)?;
+    let model = text(body, "model").unwrap_or_default();
+    if model.contains("-4-5") && request.messages.iter().any(|message| message.is_system()) {
+        return Err("role 'system' is not supported on this model".into());
+    }
+    let thinking = object(body, "thinking");
+    let wish = thinking.and_then(|thinking| thinking.get("block_binding"));
+    if wish.is_some() && !betas.contains(binding::BETA) {
+        return Err("thinking.block_binding: Extra inputs are not permitted".into());
+    }
+    let drops = wish.and_then(|wish| wish["prefix_mismatch_behavior"].as_str()) == Some("drop_block");
+    // Models that are told how much to think do not bind what they thought.
+    let binds = thinking.and_then(|thinking| text(thinking, "type")) != Some("enabled");
+    let (prefix, unbound) = binding::unbound(&request, VOLATILE_SYSTEM);
+    match unbound.first() {
+        Some((message, block)) if binds && !drops => {
+            Err(format!("messages.{message}.content.{block}: thinking is bound to another prefix"))
+        }
+        _ => Ok((request, prefix)),
+    }
+}
+
+/// Each call of a provider's tool is followed by its result, in the answer of the assistant (A40).
+fn server_pairs(request: &Request<'_>) -> Result<(), String> {
+    let mut open: Vec<&str> = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for (at, message) in request.messages.iter().enumerate() {
+        if message.role == Some("user") && !open.is_empty() {
+            return Err(format!("messages.{at}: {open:?} without a corresponding result"));
+        }
+        for block in &message.blocks {
+            let kind = kind_of(block).unwrap_or_default();
+            if kind == "server_tool_use" {
+                let id = text(block, "id").unwrap_or_default();
+                if seen.contains(&id) {
+                    return Err(format!("messages.{at}: `server_tool_use` ids must be unique: {id}"));
+                }
+                open.push(id);
+                seen.push(id);
+            } else if kind.ends_with("_tool_result") && kind != "tool_result" {
+                let id = text(block, "tool_use_id").unwrap_or_default();
+                let Some(call) = open.iter().position(|other| *other == id) else {
+                    return Err(format!("messages.{at}: unexpected `tool_use_id` in `{kind}`: {id}"));
+                };
+                open.remove(call);
+            }
+        }
+    }
+    if open.is_empty() { Ok(()) } else { Err(format!("{open:?} without a corresponding result")) }
+}
+
+/// A tool has to be loaded where tools are given, and given where they are used (A9, A45).
+fn tools(request: &Request<'_>) -> Result<(), String> {
+    if !request.tools.is_empty() && request.loaded_tools().next().is_none() {
+        return Err("tools: at least one tool must be loaded".into());
+    }
+    let used = |block: &Fields| kind_of(block).is_some_and(|kind| kind.contains("tool_use") || kind == "tool_result");
+    let mut blocks = request.messages.iter().flat_map(|message| &message.blocks);
+    if request.tools.is_empty() && request.body.contains_key("tools") && blocks.any(|block| used(block)) {
+        // The stock client's side requests do send an empty list.
+        let choice = request.body.get("tool_choice");
+        if choice.is_some() {
+            return Err("tool_choice: no tools are defined".into());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn body(messages: Value) -> Vec<u8> {
+        json!({"model": "m", "max_tokens": 9, "thinking": {"type": "adaptive"}, "messages": messages,
+            "tools": [{"name": "Read", "input_schema": {}}]})
+        .to_string()
+        .into_bytes()
+    }
+
+    #[test]
+    fn thinking_is_signed_for_what_was_sent_and_nothing_else() {
+        let mut provider = Provider::new();
+        let thought = || vec![json!({"type": "thinking", "thinking": ""}), json!({"type": "text", "text": "yes"})];
+        let reply = provider.answer(&body(json!([{"role": "user", "content": "hi"}])), "", thought());
+        let blocks = reply.expect("accepted").blocks;
+        let with = |first: &str| json!([{"role": "user", "content": first}, {"role": "assistant", "content": blocks}, {"role": "user", "content": "on"}]);
+        assert!(provider.answer(&body(with("hi")), "", thought()).is_ok());
+        let refused = provider.answer(&body(with("ho")), "", thought());
+        assert!(refused.is_err_and(|sentence| sentence.contains("bound")));
+    }
+
+    #[test]
+    fn the_providers_own_tools_come_in_pairs() {
+        let mut provider = Provider::new();
+        let call = json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}});
+        let result = json!({"type": "web_search_tool_result", "tool_use_id": "s1", "content": []});
+        let mut ask = |blocks: Value| {
+            let messages = json!([{"role": "user", "content": "hi"}, {"role": "assistant", "content": blocks}, {"role": "user", "content": "on"}]);
+            provider.answer(&body(messages), "", vec![])
+        };
+        assert!(ask(json!([call, result])).is_ok());
+        assert!(ask(json!([call])).is_err());
+        assert!(ask(json!([result])).is_err());
+    }
+}
