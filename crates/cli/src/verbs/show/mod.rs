@@ -56,7 +56,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     }
     let shown: Shown = understood(&answer)?;
     if arguments.raw {
-        for block in shown.messages.iter().flat_map(|message| &message.blocks) {
+        let blocks = shown.messages.iter().flat_map(|message| &message.blocks);
+        for block in blocks.filter(|block| block.covered.is_none()) {
             if let Some(raw) = &block.raw {
                 context.output.json(raw.get().as_bytes())?;
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use testkit::{FakeProvider, Options, Session};
 
-use crate::place::{Place, Ran, Up, finish};
+use crate::place::{Place, Ran, Up, finish, until};
 
 pub struct Scene {
     pub place: Place,
@@ -39,6 +39,15 @@ impl Scene {
     pub fn restart(&mut self) {
         drop(self.up.take());
         self.up = Some(self.place.up(&self.provider.url()));
+    }
+
+    /// Waits until the last answer is known and written: what was merely observed may be lost with the daemon.
+    pub fn settle(&self) {
+        until("the answer is known", || {
+            let events = self.json(&["timeline", "--limit", "1"]);
+            (events["events"][0]["kind"] == "answer").then_some(())
+        });
+        self.dump();
     }
 
     /// The client sends its newest request (again). What the provider got; it must have taken it.

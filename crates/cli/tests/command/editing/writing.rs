@@ -52,6 +52,8 @@ fn a_text_a_message_and_raw_messages_take_the_place_of_what_was_said() {
     let (_, sent) = scene.change(&["edit", "t3#0", "--text", "Paint the \"house\""]);
     assert!(sent.contains(r#"Paint the \"house\""#) && !sent.contains("Paint the barn"), "{sent}");
     assert!(sent.contains("it is red now"), "the rest of the frame stays: {sent}");
+    let raw = scene.place.run(&["show", "t3#0", "--raw"]).ok().out;
+    assert_eq!(raw, "{\"type\":\"text\",\"text\":\"Paint the \\\"house\\\"\"}\n", "only what is sent");
     let raw = r#"[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello yourself"}]"#;
     let (_, sent) = scene.change(&["edit", "t2", "--raw", raw]);
     assert!(sent.contains("Hello yourself") && !sent.contains("cows"), "{sent}");
@@ -191,4 +193,25 @@ fn thinking_that_an_edit_unbinds_is_left_out_and_told() {
     scene.next("THINK:new thoughts ;; SAY:again");
     let sent = scene.next("SAY:fine");
     assert_eq!(sent.matches("\"thinking\":").count() - 1, 1, "only what was thought after the edit: {sent}");
+}
+
+#[test]
+fn thinking_of_edited_times_is_left_out_when_the_edits_are_taken_back() {
+    const NEW: &str = r#""thinking":"new thoughts""#;
+    const THIRD: &str = r#""thinking":"third thoughts""#;
+    let mut scene = Scene::new();
+    scene.change(&["delete", "t1"]);
+    scene.next("THINK:new thoughts ;; SAY:again");
+    let edited = scene.next("SAY:fine");
+    assert!(edited.contains(NEW), "{edited}");
+    let (_, sent) = scene.change(&["undo"]);
+    assert!(!sent.contains(NEW), "{sent}");
+    let (_, sent) = scene.change(&["redo"]);
+    assert_eq!(sent, edited);
+    scene.change(&["undo"]);
+    scene.next("THINK:third thoughts ;; SAY:on and on");
+    scene.settle();
+    scene.restart();
+    let sent = scene.next("SAY:the end");
+    assert_eq!((sent.contains(THIRD), sent.contains(NEW)), (true, false), "{sent}");
 }
