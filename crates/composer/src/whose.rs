@@ -201,16 +201,19 @@ impl Composer {
             let other = lock(&shared);
             let placed = reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false });
             let deepest = best.as_ref().map_or(0, |best| best.known);
+            // The reply that its client has not sent back yet is a part of its history too.
+            let reply = other.pending.as_ref().zip(facts.get(placed.known()));
+            let known = placed.known() + usize::from(reply.is_some_and(|(reply, next)| reply.facts.key == next.key));
             // An agent that goes on with a history has it from its own session.
             let is_kin = other.opened.session.is_some() && other.opened.session == conversation.opened.session;
-            let nearer = placed.known() == deepest && is_kin && !best.as_ref().is_some_and(|best| best.is_kin);
-            if placed.known() > deepest || (deepest > 0 && nearer) {
+            let nearer = known == deepest && is_kin && !best.as_ref().is_some_and(|best| best.is_kin);
+            if known > deepest || (deepest > 0 && nearer) {
                 ties = 0;
                 let above = other.tree.path_to(placed.base).into_iter().map(|node| other.tree.slot_at(node).id);
                 let places = above.map(Place::Known).chain(placed.places.iter().copied()).collect();
-                best = Some(Fork { known: placed.known(), is_kin, from: id, places, detail: String::new() });
+                best = Some(Fork { known, is_kin, from: id, places, detail: String::new() });
             } else {
-                ties += usize::from(placed.known() == deepest && deepest > 0);
+                ties += usize::from(known == deepest && deepest > 0);
             }
         }
         let mut fork = best?;

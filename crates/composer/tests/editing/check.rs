@@ -66,11 +66,16 @@ pub fn state(world: &World, at: usize) -> Result<String, String> {
 
 /// All of a conversation.
 pub fn whole(world: &World, at: usize) -> Result<String, String> {
+    with(world, at, &compose(world, at)?)
+}
+
+/// All of a conversation, of which is known what would be sent.
+pub fn with(world: &World, at: usize, composed: &[u8]) -> Result<String, String> {
     let name = name(world, at);
     let composer = world.composer();
     let frames = composer.frames(&name, true, None).map_err(refusal("list"))?;
     let history = composer.history(&name, usize::MAX).map_err(refusal("history"))?;
-    Ok(format!("{}\n{frames:?}\n{history:?}", text(&compose(world, at)?)))
+    Ok(format!("{}\n{frames:?}\n{history:?}", text(composed)))
 }
 
 pub fn all(world: &World) -> Result<String, String> {
@@ -118,9 +123,14 @@ pub fn expected(world: &World, at: usize, pending: bool) -> Result<Expected, Str
     let name = name(world, at);
     let frames = world.composer().frames(&name, true, None).map_err(refusal("list"))?;
     let mut expected = Expected::default();
-    for frame in &frames.frames {
-        let shown = world.composer().show(&name, &frame.id, None).map_err(refusal(&format!("show {}", frame.id)))?;
-        expected.pending |= frame.pending;
+    expected.pending = frames.frames.iter().any(|frame| frame.pending);
+    let turns: Vec<&str> =
+        frames.frames.iter().filter(|frame| frame.kind == "turn").map(|frame| frame.id.as_str()).collect();
+    // All at once: the frames stand in the order of their list.
+    let all = turns.first().zip(turns.last()).map(|(first, last)| format!("{first}..{last}"));
+    let around = frames.frames.iter().filter(|frame| frame.kind != "turn").map(|frame| frame.id.clone());
+    for id in around.chain(all) {
+        let shown = world.composer().show(&name, &id, None).map_err(refusal(&format!("show {id}")))?;
         expected.take(&shown, pending);
     }
     Ok(expected)
@@ -188,9 +198,6 @@ pub fn sent(world: &mut World, at: usize) -> Outcome {
             text(&body)
         ));
     }
-    if composed != compose(world, at)? {
-        return Err("not the same twice".into());
-    }
     let explained = explain(world, at)?;
     for repair in &explained.repairs {
         *world.tally.repairs.entry(repair.rule.clone()).or_default() += 1;
@@ -215,11 +222,15 @@ pub fn sent(world: &mut World, at: usize) -> Outcome {
             return Err(format!("conversation {at}: ~{word}~ belongs to another conversation\n{}", text(&sent)));
         }
     }
-    reading(world, at)
+    // Not each time: it takes long.
+    if world.tally.requests.is_multiple_of(4) { reading(world, at) } else { Ok(()) }
 }
 
 /// What is only read never fails.
 fn reading(world: &World, at: usize) -> Outcome {
+    if compose(world, at)? != compose(world, at)? {
+        return Err("not the same twice".into());
+    }
     let (name, composer) = (name(world, at), world.composer());
     composer.diff(&name, "source", "HEAD").map_err(refusal("diff"))?;
     composer.timeline(&name, 5).map_err(refusal("timeline"))?;
@@ -256,7 +267,7 @@ pub fn side(world: &World, at: usize, sent: &[u8]) -> Outcome {
 }
 
 /// After an operation: what would be sent now is acceptable, and holds what it should.
-pub fn composed(world: &mut World, at: usize) -> Result<Vec<u8>, String> {
+pub fn composed(world: &mut World, at: usize) -> Result<(Vec<u8>, Vec<RepairView>), String> {
     let composed = compose(world, at)?;
     world.provider.count(&composed, ctx_wire::anthropic::recover::BINDING_BETA).map_err(|refused| {
         let body = world.talks[at].sent.as_ref().map(|(_, body)| text(body)).unwrap_or_default();
@@ -264,5 +275,5 @@ pub fn composed(world: &mut World, at: usize) -> Result<Vec<u8>, String> {
     })?;
     let explained = explain(world, at)?;
     each_once(world, at, &composed, &expected(world, at, false)?, &explained.repairs)?;
-    Ok(composed)
+    Ok((composed, explained.repairs))
 }

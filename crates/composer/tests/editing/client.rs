@@ -117,6 +117,17 @@ impl Client {
         client
     }
 
+    /// Without anything that is drawn: newer models, marks on system and messages.
+    pub fn plain(&mut self) {
+        (self.family, self.marks, self.long, self.hinted) = (Family::A, 2, false, false);
+    }
+
+    /// The human asks, and nothing else.
+    pub fn ask(&mut self, words: &mut Words) {
+        let text = format!("{PAD} {}", words.said(None));
+        self.push("user", vec![json!({"type": "text", "text": text})]);
+    }
+
     /// The same history under a new session id.
     pub fn fork(&self, random: &mut Random) -> Client {
         Client { session: random.uuid(), agent: None, parent: None, ..self.clone() }
@@ -254,7 +265,7 @@ impl Client {
         if self.tools.iter().any(|tool| tool["name"] == "web_search") && random.chance(20) {
             let id = format!("srvtoolu_{}", words.number());
             let word = words.said(Some(&id));
-            blocks.push(json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": word}}));
+            blocks.push(json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "how", "note": word}}));
             let word = words.said(Some(&id));
             blocks.push(json!({"type": "web_search_tool_result", "tool_use_id": id, "content": [{"type": "web_search_result", "title": word}]}));
         }
@@ -322,6 +333,26 @@ impl Client {
     /// Another model.
     pub fn switch(&mut self) {
         self.family = if self.family == Family::A { Family::B } else { Family::A };
+        self.forget_thoughts();
+    }
+
+    /// A tool comes or goes.
+    pub fn retool(&mut self, words: &mut Words) {
+        match self.tools.iter().position(|tool| tool["name"] == "mcp__more") {
+            Some(at) => drop(self.tools.remove(at)),
+            None => self.tools.push(json!({"name": "mcp__more", "description": words.around(), "input_schema": {}})),
+        }
+        self.forget_thoughts();
+    }
+
+    /// Clears what old tools have said, to save context of its own accord.
+    pub fn clear_results(&mut self, random: &mut Random, words: &mut Words) {
+        for block in self.messages.iter_mut().flat_map(|message| &mut message.blocks) {
+            if block["type"] == "tool_result" && random.chance(40) {
+                let word = words.said(block["tool_use_id"].as_str());
+                block["content"] = format!("[Old tool result content cleared] {word}").into();
+            }
+        }
         self.forget_thoughts();
     }
 

@@ -230,8 +230,8 @@ impl World {
         let what = if count > 1 { "batch".to_owned() } else { kinds.concat() };
         let name = check::name(self, at);
         self.tell(format!("on {at}: {}", serde_json::to_string(&operations).unwrap_or_default()));
-        let before = check::whole(self, at)?;
         let bytes = check::compose(self, at)?;
+        let before = check::with(self, at, &bytes)?;
         let repaired = check::explain(self, at)?.repairs;
         let named = self.named(at, &operations);
         let head = self.composer().history(&name, 1).map_err(|refusal| refusal.message)?.head;
@@ -254,9 +254,9 @@ impl World {
         }
         kinds.iter().for_each(|kind| *self.tally.operations.entry((*kind).to_owned()).or_default() += 1);
         self.tell(format!("  {}: {}", applied.commit.as_deref().unwrap_or("?"), applied.summary));
-        let after = check::composed(self, at)?;
+        let (after, repairs) = check::composed(self, at)?;
         if let ([operation], Some(named)) = (operations.as_slice(), named) {
-            self.did(at, operation, &bytes, &after, &named, repaired)?;
+            self.did(at, operation, &bytes, &after, &named, &[repaired, repairs].concat())?;
         }
         if random.chance(25) {
             self.back_and_forth(at, &bytes, &after)?;
@@ -300,10 +300,9 @@ impl World {
         before: &[u8],
         after: &[u8],
         named: &Counts,
-        mut repairs: Vec<RepairView>,
+        repairs: &[RepairView],
     ) -> Outcome {
         let (was, is) = (words::count(&text(before)), words::count(&text(after)));
-        repairs.extend(check::explain(self, at)?.repairs);
         let told = |word: u64| {
             let tool = self.words.tool(word);
             let named = tool.is_some_and(|id| repairs.iter().any(|repair| repair.what.contains(id)));
@@ -439,7 +438,7 @@ impl World {
             for number in order {
                 done &= self.go(at, Action::Revert, Some(commits[number].clone()), None, false).is_ok();
             }
-            outcomes.push(if done { Some(check::composed(self, at)?) } else { None });
+            outcomes.push(if done { Some(check::composed(self, at)?.0) } else { None });
             self.go(at, Action::Checkout, None, Some(history.branch.clone()), false)
                 .map_err(|refusal| refusal.message)?;
         }

@@ -9,6 +9,7 @@ mod check;
 mod client;
 mod corpus;
 mod editor;
+mod regressions;
 #[path = "../support/mod.rs"]
 mod support;
 mod words;

@@ -12,7 +12,7 @@ use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_store::{MemoryStore, SqliteStore, Store};
 use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::Arriving;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use testkit::{Provider, Random};
@@ -218,7 +218,6 @@ impl World {
         }
         talk.thought_under_edits |= sent != body;
         talk.sent = Some((sent, body));
-        self.talks.iter().filter(|other| other.conversation.is_some()).count();
         check::sent(self, at)?;
         Ok((ticket, reply.blocks))
     }
@@ -238,9 +237,58 @@ impl World {
         let script = talk.client.script(random, &mut self.words);
         self.tell(format!("client {at} sends {} messages", self.talks[at].client.messages.len()));
         let (ticket, blocks) = self.request(at, script)?;
-        self.answered(&ticket, &blocks)?;
+        // Somebody edits while the answer is on its way.
+        match random.below(20) {
+            0 | 1 => self.operate(at, random)?,
+            2 => self.travel(at, random)?,
+            _ => {}
+        }
+        match random.below(25) {
+            0 => self.tell("  the answer reaches the client, and us not"),
+            _ => self.answered(&ticket, &blocks)?,
+        }
         self.talks[at].client.answer(blocks);
         Ok(())
+    }
+
+    /// A question and an answer with a thought; `heard`: the answer passes by us.
+    pub fn plain_turn(&mut self, at: usize, heard: bool) -> Outcome {
+        if !self.talks[at].client.is_waiting() {
+            self.talks[at].client.ask(&mut self.words);
+        }
+        let (ticket, blocks) = self.request(at, self.plain_script())?;
+        if heard {
+            self.answered(&ticket, &blocks)?;
+        }
+        self.talks[at].client.answer(blocks);
+        Ok(())
+    }
+
+    /// A question, and the provider cannot be reached.
+    pub fn plain_failure(&mut self, at: usize) -> Outcome {
+        self.talks[at].client.ask(&mut self.words);
+        let (ticket, _) = self.request(at, self.plain_script())?;
+        let timing = Timing { at: self.now(), first_byte_ms: None, total_ms: 20 };
+        self.composer().answered(&ticket, None, None, timing).map_err(|problem| problem.to_string())
+    }
+
+    fn plain_script(&self) -> Vec<Value> {
+        vec![json!({"type": "thinking", "thinking": ""}), json!({"type": "text", "text": "yes"})]
+    }
+
+    pub fn add_fork(&mut self, at: usize) {
+        let client = self.talks[at].client.fork(&mut Random::new(2));
+        self.add(client, at);
+    }
+
+    pub fn add_agent(&mut self, at: usize) {
+        let client = self.talks[at].client.agent(&mut Random::new(3), &mut self.words, true);
+        self.add(client, at);
+    }
+
+    fn add(&mut self, client: Client, at: usize) {
+        let (made, thought_under_edits) = (self.talks[at].made.clone(), self.talks[at].thought_under_edits);
+        self.talks.push(Talk { made, thought_under_edits, ..Talk::new(client) });
     }
 
     /// The same again, before an answer came, or after one that was lost.
@@ -429,9 +477,21 @@ impl World {
         if talk.client.is_waiting() || talk.client.messages.is_empty() {
             return Ok(());
         }
-        talk.client.switch();
-        let family = talk.client.family;
-        self.tell(format!("client {at} switches to family {family:?}"));
+        let what = match random.below(3) {
+            0 => {
+                talk.client.retool(&mut self.words);
+                "other tools".to_owned()
+            }
+            1 => {
+                talk.client.clear_results(random, &mut self.words);
+                "cleared results".to_owned()
+            }
+            _ => {
+                talk.client.switch();
+                format!("a model of family {:?}", talk.client.family)
+            }
+        };
+        self.tell(format!("client {at} goes on with {what}"));
         self.turn(at, random)
     }
 

@@ -55,7 +55,14 @@ impl Desk<'_> {
         };
         let New::Blocks(by) = by else {
             let New::Result(result) = by else { return Err(gone(&target.name)) };
-            return Ok(vec![Effect::Results { results: vec![result], summarized: true }]);
+            let is_result = |laid: &Laid| self.kind(laid) == Some(Kind::ToolResult);
+            let others: Vec<Laid> = target.units.iter().copied().filter(|laid| !is_result(laid)).collect();
+            let mut effects = vec![Effect::Results { results: vec![result], summarized: true }];
+            // What stood beside the result in its message was edited away with it.
+            if target.scope == Scope::Message && others.iter().any(|laid| laid.covered.is_none()) {
+                effects.push(Effect::Replace { why: Why::Edited, covers: self.cover(&others), by: Vec::new() });
+            }
+            return Ok(effects);
         };
         // Thinking is never edited: what the model thought before a message stays in front of it.
         let kept = |laid: &Laid| self.kind(laid) == Some(Kind::Thinking) && target.scope == Scope::Message;
