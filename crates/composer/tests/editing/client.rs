@@ -122,6 +122,18 @@ impl Client {
         (self.family, self.marks, self.long, self.hinted) = (Family::A, 2, false, false);
     }
 
+    /// The result of a call, and something that the client adds to it.
+    pub fn note_a_result(&mut self, words: &mut Words) {
+        let calls = std::mem::take(&mut self.pending);
+        let mut blocks: Vec<Value> = calls
+            .iter()
+            .map(|(id, _)| json!({"tool_use_id": id, "type": "tool_result", "content": words.said(Some(id))}))
+            .collect();
+        let note = format!("<system-reminder>\n{PAD} {}\n</system-reminder>\n", words.said(None));
+        blocks.push(json!({"type": "text", "text": note}));
+        self.push("user", blocks);
+    }
+
     /// The human asks, and nothing else.
     pub fn ask(&mut self, words: &mut Words) {
         let text = format!("{PAD} {}", words.said(None));
