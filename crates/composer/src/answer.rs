@@ -4,7 +4,7 @@ use crate::conversation::Pending;
 use crate::directory::lock;
 use crate::log::{self, Answered, ErrorSaid, Usage};
 use crate::observe::Ticket;
-use crate::{Composer, EDITED, Problem, card, record};
+use crate::{Composer, Problem, card, record};
 use ctx_core::Key;
 use ctx_store::{Note, Step};
 use ctx_wire::anthropic::message;
@@ -37,7 +37,6 @@ impl Composer {
         match conversation.sent.remove(&ticket.request) {
             Some(sent) => {
                 answered.prefix = Some(sent.prefix);
-                answered.composed = true;
                 answered.marks = sent.marks;
                 answered.repairs = sent.repairs;
             }
@@ -50,14 +49,7 @@ impl Composer {
         conversation.learn(&answered);
         if answered.status == 200 {
             let signatures: Vec<Key> = answered.signatures.iter().filter_map(|text| text.parse().ok()).collect();
-            let strays = answered.composed && !signatures.is_empty() && !conversation.strayed;
             conversation.bind(signatures.into_iter(), &answered);
-            // What was thought after something else than the client believes has to be looked at for ever.
-            if strays {
-                let id = conversation.id.clone();
-                step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
-                self.held.put(&card::of(&conversation), true);
-            }
         }
         if newest && let Some(reply) = reply {
             step.notes.push(Note {
@@ -103,7 +95,6 @@ fn to_record(
         transformations: Vec::new(),
         signatures: Vec::new(),
         prefix: None,
-        composed: false,
         marks: Vec::new(),
         repairs: Vec::new(),
         cache_miss_reason: None,

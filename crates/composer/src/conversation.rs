@@ -78,7 +78,8 @@ pub struct Conversation {
     /// or from an answer that was lost under operations, bound to nobody knows what.
     pub own: HashSet<Key>,
     pub lost: HashSet<Key>,
-    /// Some thinking is bound to something else than what the client believes to have sent.
+    /// A request left otherwise than it came: what was thought after it is bound to what the client never sent,
+    /// whatever becomes of the operations.
     pub strayed: bool,
     /// Digests at which the provider's cache was written lately, the newest last.
     pub written: VecDeque<Key>,
@@ -185,6 +186,7 @@ impl Conversation {
                 if let Some(turn) = &arrived.turn {
                     let versions = versions_of(turn, &record.uses, blobs)?;
                     self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?)?;
+                    self.strayed |= arrived.composed;
                     if turn.current {
                         self.last_turn = arrived.request;
                         self.last_activity = record.at;
@@ -222,7 +224,6 @@ impl Conversation {
             return None;
         }
         for (signature, prefix) in &turn.bound {
-            self.strayed = true;
             match prefix {
                 Some(prefix) => drop(self.bound.insert(*signature, *prefix)),
                 None => drop(self.lost.insert(*signature)),
@@ -233,6 +234,7 @@ impl Conversation {
             self.tree.put(slot, facts);
             self.versions.insert(slot, worn);
         }
+        self.strayed |= !turn.bound.is_empty();
         let slots: Vec<SlotId> = turn.slots.iter().map(|&slot| SlotId(slot)).collect();
         let tip = self.tree.extend(turn.base, &slots)?;
         if turn.current {
@@ -256,7 +258,6 @@ impl Conversation {
             }
             if self.is_edited() {
                 self.lost.insert(signature);
-                self.strayed = true;
             } else {
                 self.own.insert(signature);
             }
@@ -267,9 +268,7 @@ impl Conversation {
     pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, answered: &Answered) {
         const WRITTEN: usize = 64;
         let Some(prefix) = answered.prefix.filter(|_| answered.status == 200) else { return };
-        let thoughts = self.bound.len();
         self.bound.extend(signatures.map(|signature| (signature, prefix)));
-        self.strayed |= answered.composed && self.bound.len() > thoughts;
         self.written.extend(answered.marks.iter().copied().chain([prefix]));
         self.written.drain(..self.written.len().saturating_sub(WRITTEN));
     }

@@ -57,6 +57,9 @@ pub struct Arrived {
     pub bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// It left otherwise than it came.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub composed: bool,
     /// What it adds to the conversation; side traffic adds nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
@@ -123,9 +126,6 @@ pub struct Answered {
     /// What the thinking in it is bound to: the digest of the prompt as it was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<Key>,
-    /// It was sent otherwise than it came.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub composed: bool,
     /// The digests at which an edited request wrote the provider's cache.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Key>,

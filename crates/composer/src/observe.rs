@@ -182,7 +182,7 @@ impl Composer {
             step.blobs.push((worn.blob, bare));
             fresh.push((slot, worn, facts));
         }
-        let arrived = Arrived {
+        let mut arrived = Arrived {
             request: conversation.requests,
             class: class.name().into(),
             verdict: verdict.into(),
@@ -192,9 +192,10 @@ impl Composer {
             model: envelope.model.as_deref().map(str::to_owned),
             bytes: body.bytes().len() as u64,
             detail,
+            composed: false,
             turn: Some(turn),
         };
-        step.records.push(record(&conversation.id, seen.at, log::ARRIVED, &arrived, uses));
+        let arrival = step.records.len();
         if let Some(turn) = &arrived.turn {
             conversation.grow(turn, fresh, packed);
         }
@@ -206,6 +207,9 @@ impl Composer {
             true => beside(conversation, &body, &envelope, same),
             false => None,
         };
+        arrived.composed = outgoing.is_some();
+        conversation.strayed |= arrived.composed;
+        step.records.insert(arrival, record(&conversation.id, seen.at, log::ARRIVED, &arrived, uses));
         match spare {
             Some(kept) if !trusted => conversation.body = Some(kept),
             _ => {
@@ -241,7 +245,7 @@ impl Composer {
         let signatures = facts.iter().flat_map(|message| &message.blocks).filter_map(|block| block.signature);
         let bound = |signature| match parent.bound.get(&signature) {
             Some(prefix) => Some((signature, Some(*prefix))),
-            None => parent.lost.contains(&signature).then_some((signature, None)),
+            None => (!parent.own.contains(&signature)).then_some((signature, None)),
         };
         signatures.filter_map(bound).collect()
     }
@@ -341,6 +345,7 @@ fn side(
         model: received.envelope.model.as_deref().map(str::to_owned),
         bytes: received.body.bytes().len() as u64,
         detail: None,
+        composed: false,
         turn: None,
     };
     step.records.push(record(&conversation.id, seen.at, log::ARRIVED, &arrived, Vec::new()));

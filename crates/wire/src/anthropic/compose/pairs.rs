@@ -285,7 +285,9 @@ impl<'p> Pairing<'p, '_> {
             let here = left.iter().take(count).enumerate().take_while(|(n, at)| **at == (o, *n)).count();
             left = &left[here..];
             let spread = last.is_whole() && out.is_whole() && out.source == last.source.map(|source| source + 1);
-            if out.role != Role::User || here == 0 || (!left.is_empty() && (here < count || !spread)) {
+            // Behind the first one, all that follows must be spread by the client.
+            let torn = last.role == Role::User && !spread;
+            if out.role != Role::User || here == 0 || torn || (!left.is_empty() && (here < count || !spread)) {
                 return false;
             }
             last = out;
