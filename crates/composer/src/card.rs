@@ -2,6 +2,7 @@
 
 use crate::conversation::Conversation;
 use crate::directory::{Beginning, CARD, Card};
+use crate::edit::Ground;
 use ctx_core::frames;
 use ctx_store::Note;
 
@@ -23,13 +24,23 @@ pub fn of(conversation: &Conversation) -> Card {
         frames: frames.len(),
         messages: path.len(),
         requests: conversation.requests,
-        tokens: conversation.calibration.tokens(conversation.estimate() + conversation.pending_estimate()),
+        tokens: conversation.calibration.tokens(weight(conversation)),
         calibrated: conversation.calibration.is_calibrated(),
         last_activity: conversation.last_activity,
         edited: conversation.is_edited(),
         start: beginning.start,
         opening: beginning.opening,
     }
+}
+
+/// The estimate of the next request, as it would be sent.
+fn weight(conversation: &Conversation) -> f64 {
+    if !conversation.is_edited() {
+        return conversation.estimate() + conversation.pending_estimate();
+    }
+    let ground = Ground::of(conversation, true);
+    let view = ground.lay(conversation.effects(conversation.history.head()));
+    ground.weigh(&view, &conversation.envelope)
 }
 
 pub fn note(card: &Card) -> Note {

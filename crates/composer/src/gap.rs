@@ -4,8 +4,9 @@
 //! slice of some milliseconds, and that is many times what a request takes. So nobody starts to work while
 //! bytes of a request pass; under a load without gaps work is put off for so long and no longer.
 
-use std::sync::Arc;
+use crate::directory::lock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// Nothing has passed for so long: a gap.
@@ -21,11 +22,19 @@ pub struct Gaps {
     passed: AtomicU64,
     /// How many wait for the work to be done.
     hurried: AtomicUsize,
+    asleep: Mutex<()>,
+    wake: Condvar,
 }
 
 impl Default for Gaps {
     fn default() -> Gaps {
-        Gaps { start: Instant::now(), passed: AtomicU64::new(0), hurried: AtomicUsize::new(0) }
+        Gaps {
+            start: Instant::now(),
+            passed: AtomicU64::new(0),
+            hurried: AtomicUsize::new(0),
+            asleep: Mutex::default(),
+            wake: Condvar::new(),
+        }
     }
 }
 
@@ -38,11 +47,20 @@ impl Gaps {
     /// Waits for a gap to do what came up at `since`, unless somebody waits for it or `crowded` says that
     /// too much is waiting.
     pub fn wait(&self, since: Instant, crowded: impl Fn() -> bool) {
-        while since.elapsed() < LATEST && self.hurried.load(Ordering::Relaxed) == 0 && !crowded() {
+        while since.elapsed() < LATEST && !crowded() {
             let passed = Duration::from_micros(self.passed.load(Ordering::Relaxed));
             let quiet = self.start.elapsed().saturating_sub(passed);
             match GAP.checked_sub(quiet) {
-                Some(rest) if !passed.is_zero() => std::thread::sleep(rest),
+                Some(rest) if !passed.is_zero() => {
+                    let asleep = lock(&self.asleep);
+                    if self.hurried.load(Ordering::SeqCst) > 0 {
+                        return;
+                    }
+                    let waited = self.wake.wait_timeout(asleep, rest);
+                    if waited.is_ok_and(|(_, waited)| !waited.timed_out()) {
+                        return;
+                    }
+                }
                 _ => return,
             }
         }
@@ -50,7 +68,9 @@ impl Gaps {
 
     /// Nothing is put off until the guard is dropped.
     pub fn hurry(self: &Arc<Self>) -> Hurry {
-        self.hurried.fetch_add(1, Ordering::Relaxed);
+        self.hurried.fetch_add(1, Ordering::SeqCst);
+        drop(lock(&self.asleep));
+        self.wake.notify_all();
         Hurry(self.clone())
     }
 }
@@ -59,7 +79,7 @@ pub struct Hurry(Arc<Gaps>);
 
 impl Drop for Hurry {
     fn drop(&mut self) {
-        self.0.hurried.fetch_sub(1, Ordering::Relaxed);
+        self.0.hurried.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -85,6 +105,14 @@ mod tests {
         let hurry = gaps.hurry();
         assert!(waited(false) < GAP);
         drop(hurry);
+        gaps.passing();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(GAP / 8);
+                drop(gaps.hurry());
+            });
+            assert!(waited(false) < GAP / 2 + GAP / 4, "whoever comes in a hurry wakes us up");
+        });
         let began = Instant::now();
         std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -139,6 +139,7 @@ impl Composer {
         ids.iter().for_each(|id| {
             directory.forget(id);
             self.held.forget(id);
+            self.offload_folder.iter().for_each(|folder| folder.forget(id));
         });
         Ok(purged)
     }

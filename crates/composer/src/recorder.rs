@@ -116,7 +116,6 @@ impl Recorder {
         let gauges = Arc::new(Gauges::default());
         let work = Work { composer: composer.clone(), gauges: gauges.clone(), open: HashMap::new() };
         std::thread::Builder::new().name("ctx-recorder".into()).spawn(move || {
-            step_back();
             work.run(&queue);
         })?;
         Ok(Recorder { events, gauges, composer })

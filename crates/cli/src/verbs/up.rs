@@ -46,7 +46,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let store_path = store.path().to_owned();
     let token = Token::load_or_create(home.path())?;
     let offload = match settings.offload {
-        Some(folder) => Folder::in_project(folder),
+        // A person may name any folder in their own settings; a project's stays in the project.
+        Some(offload) if offload.starts_with(&folder) => Folder::in_project(&folder, offload),
+        Some(offload) => Folder::in_project(&offload.clone(), offload),
         None => Folder::in_home(home.path()),
     };
     let composer = Arc::new(Composer::open(store.clone())?.offloading_to(offload));

@@ -16,23 +16,36 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     root: PathBuf,
-    /// Whether it lies in a project, where version control should not see it.
-    in_project: bool,
+    /// The project it lies in, which it must not leave, and where version control should not see it.
+    project: Option<PathBuf>,
 }
 
 impl Folder {
     pub fn in_home(home: &Path) -> Folder {
-        Folder { root: home.join("offload"), in_project: false }
+        Folder { root: home.join("offload"), project: None }
     }
 
-    pub fn in_project(folder: PathBuf) -> Folder {
-        Folder { root: folder, in_project: true }
+    pub fn in_project(project: &Path, folder: PathBuf) -> Folder {
+        Folder { root: folder, project: Some(project.to_owned()) }
+    }
+
+    /// Removes what was offloaded from a conversation that is forgotten.
+    pub fn forget(&self, conversation: &str) {
+        let folder = self.root.join(conversation);
+        let is_ours = fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir());
+        if is_ours && let Err(error) = fs::remove_dir_all(&folder) {
+            tracing::warn!(%error, folder = %folder.display(), "cannot remove what was offloaded");
+        }
     }
 
     /// Writes a text under a name that its content decides; the same text is written once. Tells whether it is new.
     fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
         private_folder(&self.root)?;
-        if self.in_project {
+        if let Some(project) = &self.project {
+            // A link on the way, which a cloned project may bring along, must not lead out of it.
+            if !fs::canonicalize(&self.root)?.starts_with(fs::canonicalize(project)?) {
+                return Err(io::Error::other(format!("{} leads out of the project", self.root.display())));
+            }
             let ignore = self.root.join(".gitignore");
             match create_new(&ignore) {
                 Ok(mut file) => file.write_all(b"*\n")?,
@@ -260,8 +273,15 @@ mod tests {
     #[test]
     fn in_a_project_version_control_does_not_see_it() {
         let project = tempfile::tempdir().expect("a folder");
-        let folder = Folder::in_project(project.path().join(".ctx"));
+        let folder = Folder::in_project(project.path(), project.path().join(".ctx"));
         folder.write("c1", "a.md", "text").expect("written");
+        #[cfg(unix)]
+        {
+            let elsewhere = tempfile::tempdir().expect("a folder");
+            std::os::unix::fs::symlink(elsewhere.path(), project.path().join("out")).expect("a link");
+            let folder = Folder::in_project(project.path(), project.path().join("out/offload"));
+            assert!(folder.write("c1", "a.md", "text").is_err(), "a link leads out of the project");
+        }
         assert_eq!(fs::read_to_string(project.path().join(".ctx/.gitignore")).expect("a file"), "*\n");
     }
 

@@ -21,11 +21,13 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// What is remembered of a composed request until its answer comes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sent {
     pub prefix: Key,
     pub marks: Vec<Key>,
     pub repairs: Vec<(String, String)>,
+    /// The estimate of what was sent.
+    pub weight: f64,
 }
 
 /// A request as it should leave: ranges of what came, and bytes of ours, in order.
@@ -68,7 +70,7 @@ pub struct AtHand<'a> {
 
 impl Conversation {
     /// Composes a request; `None` when it leaves as it came.
-    pub(crate) fn compose(&self, at_hand: &AtHand<'_>, effects: Vec<(EffectId, &Effect)>) -> Option<Composed> {
+    pub(crate) fn compose(&self, at_hand: &AtHand<'_>, effects: Vec<(EffectId, &Effect)>) -> Option<(Composed, f64)> {
         if !self.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
             return None;
         }
@@ -105,7 +107,8 @@ impl Conversation {
             written: &|prefix| prefixes.contains(prefix),
         });
         // Only what was thought under operations that are gone has to stay behind.
-        (!untouched || composed.thinking_dropped > 0).then_some(composed)
+        let weight = ground.weigh(&view, at_hand.envelope);
+        (!untouched || composed.thinking_dropped > 0).then_some((composed, weight))
     }
 
     /// The newest request of the path, if its body is at hand.
@@ -123,10 +126,10 @@ impl Conversation {
     pub(crate) fn outgoing(&self, at_hand: &AtHand<'_>) -> Option<(Outgoing, Option<Sent>)> {
         let composed = self.compose(at_hand, self.effects(self.history.head()));
         let (mut outgoing, sent) = match composed {
-            Some(composed) => {
+            Some((composed, weight)) => {
                 let repairs =
                     composed.repairs.iter().map(|repair| (repair.rule.to_owned(), repair.what.clone())).collect();
-                let sent = Sent { prefix: composed.prefix, marks: composed.marks, repairs };
+                let sent = Sent { prefix: composed.prefix, marks: composed.marks, repairs, weight };
                 (Outgoing { parts: composed.segments.into_iter().map(Part::from).collect(), beta: None }, Some(sent))
             }
             None if self.drops_thinking => {
@@ -237,7 +240,9 @@ impl Composer {
         let envelope = envelope::read(body.bytes(), body.request());
         let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
         let mut outgoing = match composed {
-            Some(composed) => Outgoing { parts: composed.segments.into_iter().map(Part::from).collect(), beta: None },
+            Some((composed, _)) => {
+                Outgoing { parts: composed.segments.into_iter().map(Part::from).collect(), beta: None }
+            }
             None => Outgoing { parts: vec![Part::Source(0..body.bytes().len())], beta: None },
         };
         if conversation.drops_thinking && at.is_none() {
@@ -257,7 +262,7 @@ impl Composer {
         };
         Ok(Some(match composed {
             None => Explained { untouched: true, ..Explained::default() },
-            Some(composed) => Explained {
+            Some((composed, _)) => Explained {
                 repairs: composed
                     .repairs
                     .iter()

@@ -357,3 +357,42 @@ fn the_timeline_tells_what_arrived_and_what_was_answered() {
     let newest = house.composer.timeline(&id, 1).expect("a timeline");
     assert_eq!((newest.events.len(), &newest.events[0]), (1, &events[3]));
 }
+
+#[test]
+fn what_the_provider_counts_is_held_against_what_it_was_sent() {
+    use ctx_composer::edit::{Action, Way, Wish};
+    let house = House::new();
+    let mut session = Session::new(70);
+    session.user("a long question").assistant(&"a long answer, again and again. ".repeat(400));
+    session.user("a short one").assistant("a short answer").user("and now?");
+    let id = house.send(&session).conversation;
+    let tokens = |house: &House| house.composer.frames(&id, false, None).expect("frames").tokens;
+    let before = tokens(&house);
+    let wish = |operation: serde_json::Value| Wish {
+        operations: vec![serde_json::from_value(operation).expect("an operation")],
+        author: "api".into(),
+        note: None,
+        expect: None,
+        dry_run: false,
+    };
+    let applied = house.composer.apply(&id, wish(serde_json::json!({"op": "delete", "ids": ["t1"]}))).expect("applied");
+    assert!(applied.tokens_after < applied.tokens_before, "{applied:?}");
+    // The provider counts about what we expect of the edited request: our scale stays what it was.
+    session.assistant("well").user("go on");
+    let (ticket, outgoing) = house.hold(&session);
+    assert!(outgoing.is_some());
+    house.answer(&ticket, answers::text("well", applied.tokens_after));
+    let way = Way {
+        action: Action::Undo,
+        target: None,
+        name: None,
+        cascade: false,
+        author: "api".into(),
+        note: None,
+        expect: None,
+        dry_run: false,
+    };
+    let undone = house.composer.go(&id, way).expect("undone");
+    let off = undone.tokens_after.abs_diff(before) as f64 / before as f64;
+    assert!(off < 0.1, "{} tokens became {}", before, undone.tokens_after);
+}

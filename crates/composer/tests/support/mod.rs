@@ -79,6 +79,15 @@ impl House {
         self.see(&session.headers(), &session.body())
     }
 
+    /// The request that the session would send now, held until it is composed.
+    pub fn hold(&self, session: &Session) -> (Ticket, Option<ctx_composer::edit::Outgoing>) {
+        let mut arriving = Arriving::alone();
+        arriving.push(&session.body());
+        let (hints, pieces) = (hints(&session.headers()), arriving.finish());
+        let seen = Seen { hints, pieces, at: self.now(), counting: false, held: true };
+        self.composer.hold(seen).expect("readable").expect("belongs to a conversation")
+    }
+
     pub fn send_value(&self, headers: &Headers, body: &Value) -> Ticket {
         self.see(headers, body.to_string().as_bytes())
     }
