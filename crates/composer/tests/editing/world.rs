@@ -264,15 +264,21 @@ impl World {
         Ok(())
     }
 
-    /// A question, a call with a result and a note beside it, and an answer.
-    pub fn step_with_a_note(&mut self, at: usize) -> Outcome {
-        self.talks[at].client.ask(&mut self.words);
-        let call = json!({"type": "tool_use", "id": "toolu_note", "name": "Read", "input": {}});
+    /// The model is asked, or goes on, and calls a tool.
+    pub fn call(&mut self, at: usize, id: &str) -> Outcome {
+        if !self.talks[at].client.is_waiting() {
+            self.talks[at].client.ask(&mut self.words);
+        }
+        let call = json!({"type": "tool_use", "id": id, "name": "Read", "input": {}});
         let (ticket, blocks) = self.request(at, vec![call])?;
         self.answered(&ticket, &blocks)?;
         self.talks[at].client.answer(blocks);
+        Ok(())
+    }
+
+    /// The call has a result, and the client a note beside it.
+    pub fn result(&mut self, at: usize) {
         self.talks[at].client.note_a_result(&mut self.words);
-        self.plain_turn(at, true)
     }
 
     /// A question, and the provider cannot be reached.
