@@ -37,6 +37,8 @@ impl Composer {
         match conversation.sent.remove(&ticket.request) {
             Some(sent) => {
                 answered.prefix = Some(sent.prefix);
+                // What the provider counted is what it was sent.
+                answered.estimated = answered.estimated.map(|_| sent.weight);
                 answered.marks = sent.marks;
                 answered.repairs = sent.repairs;
             }

@@ -394,5 +394,5 @@ fn what_the_provider_counts_is_held_against_what_it_was_sent() {
     };
     let undone = house.composer.go(&id, way).expect("undone");
     let off = undone.tokens_after.abs_diff(before) as f64 / before as f64;
-    assert!(off < 0.1, "{} tokens became {}", before, undone.tokens_after);
+    assert!(off < 0.1, "{before} tokens became {}: {applied:?} {undone:?}", undone.tokens_after);
 }
