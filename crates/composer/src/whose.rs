@@ -194,6 +194,7 @@ impl Composer {
         let beginning = Beginning { start: None, ..Beginning::of(facts.iter()) };
         let mut candidates = lock(&self.directory).beginning_with(&beginning, true, CANDIDATES);
         candidates.extend(lock(&self.directory).beginning_with(&beginning, false, CANDIDATES));
+        candidates.extend(conversation.opened.parent.clone().filter(|parent| !candidates.contains(parent)));
         let mut best: Option<Fork> = None;
         let mut ties = 0;
         for id in candidates.into_iter().filter(|id| *id != conversation.id) {
@@ -206,14 +207,14 @@ impl Composer {
             let known = placed.known() + usize::from(reply.is_some_and(|(reply, next)| reply.facts.key == next.key));
             // An agent that goes on with a history has it from its own session.
             let is_kin = other.opened.session.is_some() && other.opened.session == conversation.opened.session;
-            let nearer = known == deepest && is_kin && !best.as_ref().is_some_and(|best| best.is_kin);
-            if known > deepest || (deepest > 0 && nearer) {
+            let nearest = best.as_ref().is_some_and(|best| best.is_kin);
+            if known > 0 && (is_kin, known) > (nearest, deepest) {
                 ties = 0;
                 let above = other.tree.path_to(placed.base).into_iter().map(|node| other.tree.slot_at(node).id);
                 let places = above.map(Place::Known).chain(placed.places.iter().copied()).collect();
                 best = Some(Fork { known, is_kin, from: id, places, detail: String::new() });
             } else {
-                ties += usize::from(known == deepest && deepest > 0);
+                ties += usize::from((is_kin, known) == (nearest, deepest) && deepest > 0);
             }
         }
         let mut fork = best?;

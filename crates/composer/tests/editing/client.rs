@@ -44,6 +44,8 @@ pub struct Client {
     long: bool,
     hinted: bool,
     compacted: bool,
+    /// It tells nobody who it is.
+    pub nameless: bool,
 }
 
 impl Client {
@@ -82,6 +84,7 @@ impl Client {
             long: random.chance(20),
             hinted: random.chance(30),
             compacted: false,
+            nameless: random.chance(8),
         }
     }
 
@@ -112,14 +115,14 @@ impl Client {
         client.system = list(&body["system"]);
         client.system.insert(0, json!({"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1.325.abc;"}));
         client.tools = body["tools"].as_array().cloned().unwrap_or_default();
-        client.marks = 1;
+        (client.marks, client.nameless) = (1, false);
         client.messages = messages;
         client
     }
 
     /// Without anything that is drawn: newer models, marks on system and messages.
     pub fn plain(&mut self) {
-        (self.family, self.marks, self.long, self.hinted) = (Family::A, 2, false, false);
+        (self.family, self.marks, self.long, self.hinted, self.nameless) = (Family::A, 2, false, false, false);
     }
 
     /// The result of a call, and something that the client adds to it.
@@ -156,6 +159,9 @@ impl Client {
     }
 
     pub fn headers(&self) -> Headers {
+        if self.nameless {
+            return crate::support::nameless();
+        }
         let mut headers: Headers = vec![
             ("User-Agent".into(), "claude-cli/2.1.325 (external, cli)".into()),
             ("X-Claude-Code-Session-Id".into(), self.session.clone()),
@@ -430,6 +436,9 @@ impl Client {
             Family::B => json!({"type": "enabled", "budget_tokens": 31_999}),
         };
         body["stream"] = true.into();
+        if self.nameless {
+            body.as_object_mut().map(|body| body.shift_remove("metadata"));
+        }
         body
     }
 }

@@ -17,6 +17,7 @@ struct Names {
     parts: Vec<String>,
     around: Vec<String>,
     tools: Vec<String>,
+    offloaded: Vec<String>,
 }
 
 impl World {
@@ -24,7 +25,13 @@ impl World {
         let name = check::name(self, at);
         let list =
             self.composer().frames(&name, true, None).map_err(|refusal| format!("list fails: {}", refusal.message))?;
-        let mut names = Names { frames: Vec::new(), parts: Vec::new(), around: Vec::new(), tools: Vec::new() };
+        let mut names = Names {
+            frames: Vec::new(),
+            parts: Vec::new(),
+            around: Vec::new(),
+            tools: Vec::new(),
+            offloaded: Vec::new(),
+        };
         for frame in list.frames {
             if frame.kind != "turn" {
                 names.around.push(frame.id.clone());
@@ -37,6 +44,9 @@ impl World {
             for message in 0..frame.messages {
                 names.parts.push(format!("{}#{message}", frame.id));
                 names.parts.extend((0..3).map(|block| format!("{}#{message}.{block}", frame.id)));
+            }
+            if frame.state.iter().any(|state| state == "offloaded") {
+                names.offloaded.push(frame.id.clone());
             }
             names.frames.push(frame.id);
         }
@@ -150,7 +160,7 @@ impl World {
             }
             12 | 13 => Operation::Compact { ids, select, text: self.word(at) },
             14 | 15 => Operation::Offload { ids, select, summary: random.chance(50).then(|| self.word(at)) },
-            16 => Operation::Restore { ids },
+            16 => Operation::Restore { ids: random.pick(&names.offloaded).map_or(ids, |id| vec![id.clone()]) },
             17..=19 => Operation::Move { ids: Self::frames(random, names), to: Self::place(random, names) },
             20 | 21 => {
                 let role = [Role::User, Role::User, Role::Assistant, Role::System][random.below(4)];
@@ -180,7 +190,10 @@ impl World {
             28 if random.chance(50) => Operation::Pin { ids },
             28 => Operation::Unpin { ids },
             _ => {
-                let other = random.below(self.talks.len());
+                let mut other = random.below(self.talks.len());
+                if other == at && random.chance(80) {
+                    other = (at + 1) % self.talks.len();
+                }
                 let from = self.talks[other].conversation.clone().unwrap_or_else(|| "c0".into());
                 let theirs = if self.talks[other].conversation.is_some() { self.names(other).ok() } else { None };
                 let ids = theirs.map(|names| Self::several(random, &names)).unwrap_or(ids);

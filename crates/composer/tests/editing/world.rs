@@ -6,7 +6,7 @@
 use crate::check;
 use crate::client::Client;
 use crate::support::{self, Headers, answers};
-use crate::words::Words;
+use crate::words::{self, Kind, Words};
 use ctx_composer::edit::Folder;
 use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_store::{MemoryStore, SqliteStore, Store};
@@ -147,17 +147,17 @@ impl World {
         let mut random = Random::new(seed);
         let at = random.below(self.talks.len());
         match random.below(100) {
-            0..=33 => self.turn(at, &mut random),
-            34..=67 => self.operate(at, &mut random),
-            68..=77 => self.travel(at, &mut random),
-            78 | 79 => self.any_order(at, &mut random),
-            80..=84 => self.side(at, &mut random),
-            85 | 86 => self.retry(at, &mut random),
-            87..=89 => self.rewind(at, &mut random),
-            90 | 91 => self.multiply(at, &mut random),
+            0..=31 => self.turn(at, &mut random),
+            32..=64 => self.operate(at, &mut random),
+            65..=73 => self.travel(at, &mut random),
+            74 | 75 => self.any_order(at, &mut random),
+            76..=81 => self.side(at, &mut random),
+            82 | 83 => self.retry(at, &mut random),
+            84..=86 => self.rewind(at, &mut random),
+            87..=91 => self.multiply(at, &mut random),
             92 => self.compact(at, &mut random),
-            93 => self.switch(at, &mut random),
-            94..=97 => self.restart(),
+            93 | 94 => self.switch(at, &mut random),
+            95..=97 => self.restart(),
             _ => self.fail(at, &mut random),
         }
     }
@@ -209,7 +209,8 @@ impl World {
             format!("the provider refuses: {refused}\nclient: {}\nsent: {}", text(&body), text(&sent))
         })?;
         let talk = &mut self.talks[at];
-        if let Some(known) = talk.conversation.as_ref().filter(|known| **known != ticket.conversation) {
+        let is_named = !talk.client.nameless;
+        if let Some(known) = talk.conversation.as_ref().filter(|known| is_named && **known != ticket.conversation) {
             return Err(format!("the conversation was {known}, now it is {}", ticket.conversation));
         }
         talk.conversation = Some(ticket.conversation.clone());
@@ -362,7 +363,7 @@ impl World {
     fn side(&mut self, at: usize, random: &mut Random) -> Outcome {
         let client = &self.talks[at].client;
         let ends_well = client.messages.last().is_some_and(|last| last.role != "system") && client.pending.is_empty();
-        if self.talks[at].conversation.is_none() || !ends_well {
+        if self.talks[at].conversation.is_none() || !ends_well || client.nameless {
             return Ok(());
         }
         let word = self.words.said(None);
@@ -452,15 +453,17 @@ impl World {
             return Ok(());
         }
         let from = &self.talks[at].client;
-        let is_idle = !from.is_waiting() && !from.messages.is_empty();
+        let is_idle = !from.is_waiting() && !from.messages.is_empty() && !from.nameless;
         let (client, what) = match random.below(4) {
             0 | 1 if is_idle => (from.fork(random), "a fork"),
             2 if is_idle => (from.agent(random, &mut self.words, true), "an agent with the history"),
-            3 => (from.agent(random, &mut self.words, false), "an agent"),
+            3 if !from.nameless => (from.agent(random, &mut self.words, false), "an agent"),
             _ => (Client::new(random, &mut self.words), "another client"),
         };
         self.tell(format!("client {} comes: {what} of client {at}", self.talks.len()));
         let mut talk = Talk::new(client);
+        let mut alone = self.talks[at].conversation.is_some();
+        let mut inherits = false;
         if what.contains("fork") || what.contains("history") {
             // An agent says whose it is. A fork does not: of several with this history it may be any.
             let first = talk.client.messages.first().cloned();
@@ -468,13 +471,26 @@ impl World {
                 let like = other.client.messages.first() == first.as_ref();
                 *number == at || (like && (talk.client.agent.is_none() || other.client.session == talk.client.session))
             });
-            for (_, other) in from {
+            inherits = true;
+            for (number, other) in from {
+                alone &= number == at;
                 talk.made.extend(&other.made);
                 talk.thought_under_edits |= other.thought_under_edits;
             }
         }
+        let covered = match inherits && alone {
+            true => check::expected(self, at, true)?.covered,
+            false => BTreeSet::new(),
+        };
         self.talks.push(talk);
-        self.turn(self.talks.len() - 1, random)
+        let new = self.talks.len() - 1;
+        self.turn(new, random)?;
+        // What was taken out of the history before it was taken along stays out.
+        let sent = self.talks[new].sent.as_ref().map(|(sent, _)| words::count(&text(sent))).unwrap_or_default();
+        match covered.iter().find(|word| self.words.kind(**word) != Kind::Around && sent.contains_key(word)) {
+            Some(word) => Err(format!("~{word}~ was taken out, and is back in {what}")),
+            None => Ok(()),
+        }
     }
 
     fn compact(&mut self, at: usize, random: &mut Random) -> Outcome {
