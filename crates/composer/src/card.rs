@@ -38,9 +38,12 @@ fn weight(conversation: &Conversation) -> f64 {
     if !conversation.is_edited() {
         return conversation.estimate() + conversation.pending_estimate();
     }
-    let ground = Ground::of(conversation, true);
-    let view = ground.lay(conversation.effects(conversation.history.head()));
-    ground.weigh(&view, &conversation.envelope)
+    let composed = conversation.composed_weight.unwrap_or_else(|| {
+        let ground = Ground::of(conversation, false);
+        let view = ground.lay(conversation.effects(conversation.history.head()));
+        ground.weigh(&view, &conversation.envelope)
+    });
+    composed + conversation.pending_estimate()
 }
 
 pub fn note(card: &Card) -> Note {

@@ -9,6 +9,7 @@ use crate::log;
 use crate::log::{Answered, Arrived, Line, Opened, Turn, Usage, Version};
 use ctx_core::edit::History;
 use ctx_core::message::Message;
+use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::tokens::{self, Calibration};
 use ctx_core::{Key, NodeIx, SlotId, Tree};
 use ctx_store::{Blob, Hash, Reader, Record, StoreError};
@@ -16,7 +17,7 @@ use ctx_wire::anthropic::dress::{Dress, dress};
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// How many ends of requests are remembered.
@@ -48,7 +49,7 @@ pub struct Conversation {
     pub id: String,
     pub opened: Opened,
     pub tree: Tree,
-    pub versions: HashMap<SlotId, Worn>,
+    pub versions: QuickMap<SlotId, Worn>,
     /// The envelope of the current path's newest request.
     pub envelope: Arc<Envelope>,
     /// The stored envelope of the current path's newest request.
@@ -73,11 +74,11 @@ pub struct Conversation {
     /// What was done to it.
     pub history: History,
     /// What each thinking signature is bound to: the digest of the prompt it was produced after.
-    pub bound: HashMap<Key, Key>,
+    pub bound: QuickMap<Key, Key>,
     /// Thinking that we only know from the client: from before the first operation, bound to what the client sent,
     /// or from an answer that was lost under operations, bound to nobody knows what.
-    pub own: HashSet<Key>,
-    pub lost: HashSet<Key>,
+    pub own: QuickSet<Key>,
+    pub lost: QuickSet<Key>,
     /// A request left otherwise than it came: what was thought after it is bound to what the client never sent,
     /// whatever becomes of the operations.
     pub strayed: bool,
@@ -87,6 +88,8 @@ pub struct Conversation {
     pub ends: VecDeque<NodeIx>,
     /// The digests of the current path, see [`crate::edit::ground`].
     pub chain: Chain,
+    /// The estimate of the newest composed request, while the operations are those it was composed with.
+    pub composed_weight: Option<f64>,
     /// Requests under way that were composed, by number.
     pub sent: HashMap<u32, Sent>,
     /// The provider is asked to drop thinking that does not fit, see [`log::RECOVERY`].
@@ -108,7 +111,7 @@ impl Conversation {
             id,
             opened,
             tree: Tree::new(seed),
-            versions: HashMap::new(),
+            versions: QuickMap::default(),
             envelope: Arc::default(),
             packed: None,
             between: None,
@@ -124,13 +127,14 @@ impl Conversation {
             last_usage: None,
             last_activity: 0,
             history: History::default(),
-            bound: HashMap::new(),
-            own: HashSet::new(),
-            lost: HashSet::new(),
+            bound: QuickMap::default(),
+            own: QuickSet::default(),
+            lost: QuickSet::default(),
             strayed: false,
             written: VecDeque::new(),
             ends: VecDeque::new(),
             chain: Chain::default(),
+            composed_weight: None,
             sent: HashMap::new(),
             drops_thinking: false,
             answered: false,

@@ -281,14 +281,16 @@ impl Composer {
 
 /// How a turn of the path leaves.
 fn leave(conversation: &mut Conversation, body: &Body, envelope: &Envelope) -> Option<Outgoing> {
+    conversation.own_prefixes();
     let at_hand = AtHand {
         body,
         envelope,
         slots: conversation.tree.path().map(|slot| slot.id).collect(),
         messages: conversation.tree.path().map(|slot| &slot.message).collect(),
-        digests: conversation.digests(),
+        digests: conversation.chain.digests().to_vec(),
     };
     let (outgoing, sent) = conversation.outgoing(&at_hand)?;
+    conversation.composed_weight = sent.as_ref().map(|sent| sent.weight);
     remember(conversation, sent);
     Some(outgoing)
 }

@@ -215,6 +215,7 @@ impl Composer {
         if let Some(shared) = self.get(&id)? {
             let mut conversation = lock(&shared);
             conversation.history = next;
+            conversation.composed_weight = None;
             let card = card::of(&conversation);
             self.held.put(&card, edited);
             lock(&self.directory).put(card);

@@ -193,6 +193,22 @@ pub struct Chain {
     prefixes: Vec<Key>,
 }
 
+impl Chain {
+    /// Of the path that it was made for last.
+    pub fn digests(&self) -> &[Key] {
+        &self.digests
+    }
+
+    /// The prefixes of a path, as far as they are known.
+    pub fn known(&self, around: Key, digests: &[Key]) -> &[Key] {
+        let same = match self.around == around {
+            true => self.digests.iter().zip(digests).take_while(|(old, new)| old == new).count(),
+            false => 0,
+        };
+        self.prefixes.get(..same).unwrap_or_default()
+    }
+}
+
 /// A content hash as a digest.
 pub fn short(hash: &ctx_store::Hash) -> Key {
     let mut key = Key::default();

@@ -10,6 +10,7 @@ use crate::view::rebuilt;
 use crate::{Composer, EDITED, Refusal, card, log, now, record};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::message::Message;
+use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::{Key, SlotId};
 use ctx_store::{Note, Step};
 use ctx_wire::anthropic::compose::{self, Composed, Input, Segment};
@@ -17,7 +18,6 @@ use ctx_wire::anthropic::envelope::{self, Envelope};
 use ctx_wire::anthropic::recover;
 use ctx_wire::anthropic::request::Body;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// What is remembered of a composed request until its answer comes.
@@ -81,17 +81,20 @@ impl Conversation {
             return None;
         }
         // Thinking that did not pass through us is bound to what the client itself sent before it.
-        let mut own: HashMap<Key, Key> = HashMap::new();
-        let mut prefixes: HashSet<Key> = self.written.iter().copied().collect();
+        let mut own: QuickMap<Key, Key> = QuickMap::default();
+        let mut prefixes: QuickSet<Key> = self.written.iter().copied().collect();
         let mut prefix = at_hand.envelope.digest;
-        let ends: HashSet<SlotId> = self.ends.iter().map(|&node| self.tree.slot_at(node).id).collect();
-        for ((message, digest), slot) in at_hand.messages.iter().zip(&at_hand.digests).zip(&at_hand.slots) {
+        let ends: QuickSet<SlotId> = self.ends.iter().map(|&node| self.tree.slot_at(node).id).collect();
+        let known = self.chain.known(prefix, &at_hand.digests);
+        for (at, ((message, digest), slot)) in
+            at_hand.messages.iter().zip(&at_hand.digests).zip(&at_hand.slots).enumerate()
+        {
             for signature in message.blocks.iter().filter_map(|block| block.signature) {
                 if !self.bound.contains_key(&signature) && !self.lost.contains(&signature) {
                     own.insert(signature, prefix);
                 }
             }
-            prefix = prefix.then(*digest);
+            prefix = known.get(at).copied().unwrap_or_else(|| prefix.then(*digest));
             if ends.contains(slot) {
                 prefixes.insert(prefix);
             }

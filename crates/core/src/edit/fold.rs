@@ -11,6 +11,7 @@ use super::frame_id::FrameId;
 use crate::frames;
 use crate::key::Key;
 use crate::message::Message;
+use crate::quick::QuickMap;
 use crate::tree::SlotId;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -132,7 +133,7 @@ pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> Vi
         tools: vec![Around::default(); source.tools.len()],
     };
     if !view.effects.is_empty() {
-        let places: HashMap<SlotId, usize> = source.slots.iter().enumerate().map(|(at, slot)| (*slot, at)).collect();
+        let places: QuickMap<SlotId, usize> = source.slots.iter().enumerate().map(|(at, slot)| (*slot, at)).collect();
         let held = vec![0; view.effects.len()];
         Folding { view: &mut view, source, places, held }.run();
     }
@@ -263,7 +264,7 @@ impl<'a> View<'a> {
 struct Folding<'v, 'a, 's> {
     view: &'v mut View<'a>,
     source: &'s Source<'s>,
-    places: HashMap<SlotId, usize>,
+    places: QuickMap<SlotId, usize>,
     /// How much of what an effect covers no later one has covered again.
     held: Vec<usize>,
 }
