@@ -31,6 +31,8 @@ pub struct Talk {
     pub made: BTreeSet<u64>,
     /// Whether any of its thinking was produced under an edit.
     pub thought_under_edits: bool,
+    /// Whether an answer of it was ever heard or sent back: the words that open it are nobody's own.
+    heard: bool,
 }
 
 impl Talk {
@@ -42,6 +44,7 @@ impl Talk {
             shelf: Vec::new(),
             made: BTreeSet::new(),
             thought_under_edits: false,
+            heard: false,
         }
     }
 }
@@ -214,6 +217,7 @@ impl World {
             return Err(format!("the conversation was {known}, now it is {}", ticket.conversation));
         }
         talk.conversation = Some(ticket.conversation.clone());
+        talk.heard |= talk.client.messages.iter().any(|message| message.role == "assistant");
         if !ticket.turn {
             return Err("a turn was not taken for one".into());
         }
@@ -246,7 +250,10 @@ impl World {
         }
         match random.below(25) {
             0 => self.tell("  the answer reaches the client, and us not"),
-            _ => self.answered(&ticket, &blocks)?,
+            _ => {
+                self.answered(&ticket, &blocks)?;
+                self.talks[at].heard = true;
+            }
         }
         self.talks[at].client.answer(blocks);
         Ok(())
@@ -462,7 +469,7 @@ impl World {
         };
         self.tell(format!("client {} comes: {what} of client {at}", self.talks.len()));
         let mut talk = Talk::new(client);
-        let mut alone = self.talks[at].conversation.is_some();
+        let mut alone = self.talks[at].conversation.is_some() && self.talks[at].heard;
         let mut inherits = false;
         if what.contains("fork") || what.contains("history") {
             // An agent says whose it is. A fork does not: of several with this history it may be any.
