@@ -205,16 +205,17 @@ impl Composer {
             // The reply that its client has not sent back yet is a part of its history too.
             let reply = other.pending.as_ref().zip(facts.get(placed.known()));
             let known = placed.known() + usize::from(reply.is_some_and(|(reply, next)| reply.facts.key == next.key));
-            // An agent that goes on with a history has it from its own session.
+            // An agent that goes on with a history has it from its parent, or at least from its own session.
             let is_kin = other.opened.session.is_some() && other.opened.session == conversation.opened.session;
-            let nearest = best.as_ref().is_some_and(|best| best.is_kin);
-            if known > 0 && (is_kin, known) > (nearest, deepest) {
+            let kinship = u8::from(is_kin) + u8::from(conversation.opened.parent.as_ref() == Some(&id));
+            let nearest = best.as_ref().map_or(0, |best| best.kinship);
+            if known > 0 && (kinship, known) > (nearest, deepest) {
                 ties = 0;
                 let above = other.tree.path_to(placed.base).into_iter().map(|node| other.tree.slot_at(node).id);
                 let places = above.map(Place::Known).chain(placed.places.iter().copied()).collect();
-                best = Some(Fork { known, is_kin, from: id, places, detail: String::new() });
+                best = Some(Fork { known, kinship, from: id, places, detail: String::new() });
             } else {
-                ties += usize::from((is_kin, known) == (nearest, deepest) && deepest > 0);
+                ties += usize::from((kinship, known) == (nearest, deepest) && deepest > 0);
             }
         }
         let mut fork = best?;
@@ -230,8 +231,8 @@ pub struct Fork {
     pub places: Vec<Place>,
     pub detail: String,
     known: usize,
-    /// Of the same session.
-    is_kin: bool,
+    /// How near it stands: of the same session, the very parent.
+    kinship: u8,
 }
 
 fn facts(body: &Body, from: usize) -> Vec<Message> {

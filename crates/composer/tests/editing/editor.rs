@@ -203,6 +203,9 @@ impl World {
                     self.talks[at].made.extend(theirs);
                     let all = words::count(&self.talks[other].client.body().to_string());
                     self.talks[at].made.extend(all.keys());
+                    // Also what was cut off: the client has forgotten it.
+                    let shown = check::expected(self, other, true).unwrap_or_default();
+                    self.talks[at].made.extend(shown.sent.keys());
                 }
                 Operation::Import { from, ids, to: Self::place(random, names) }
             }

@@ -307,7 +307,7 @@ impl World {
     }
 
     pub fn add_agent(&mut self, at: usize) {
-        let client = self.talks[at].client.agent(&mut Random::new(3), &mut self.words, true);
+        let client = self.talks[at].client.agent(&mut Random::new(3 + self.talks.len() as u64), &mut self.words, true);
         self.add(client, at);
     }
 
