@@ -33,6 +33,8 @@ pub struct Talk {
     pub thought_under_edits: bool,
     /// Whether an answer of it was ever heard or sent back: the words that open it are nobody's own.
     heard: bool,
+    /// The same for all that share a beginning.
+    lineage: usize,
 }
 
 impl Talk {
@@ -45,6 +47,7 @@ impl Talk {
             made: BTreeSet::new(),
             thought_under_edits: false,
             heard: false,
+            lineage: 0,
         }
     }
 }
@@ -468,14 +471,14 @@ impl World {
             _ => (Client::new(random, &mut self.words), "another client"),
         };
         self.tell(format!("client {} comes: {what} of client {at}", self.talks.len()));
-        let mut talk = Talk::new(client);
+        let mut talk = Talk { lineage: self.talks.len(), ..Talk::new(client) };
         let mut alone = self.talks[at].conversation.is_some() && self.talks[at].heard;
         let mut inherits = false;
         if what.contains("fork") || what.contains("history") {
             // An agent says whose it is. A fork does not: of several with this history it may be any.
-            let first = talk.client.messages.first().cloned();
+            talk.lineage = self.talks[at].lineage;
             let from = self.talks.iter().enumerate().filter(|(number, other)| {
-                let like = other.client.messages.first() == first.as_ref();
+                let like = other.lineage == talk.lineage;
                 *number == at || (like && (talk.client.agent.is_none() || other.client.session == talk.client.session))
             });
             inherits = true;
