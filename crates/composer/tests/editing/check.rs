@@ -122,8 +122,8 @@ impl Expected {
 pub fn expected(world: &World, at: usize, pending: bool) -> Result<Expected, String> {
     let name = name(world, at);
     let frames = world.composer().frames(&name, true, None).map_err(refusal("list"))?;
-    let mut expected = Expected::default();
-    expected.pending = frames.frames.iter().any(|frame| frame.pending);
+    let pending_reply = frames.frames.iter().any(|frame| frame.pending);
+    let mut expected = Expected { pending: pending_reply, ..Expected::default() };
     let turns: Vec<&str> =
         frames.frames.iter().filter(|frame| frame.kind == "turn").map(|frame| frame.id.as_str()).collect();
     // All at once: the frames stand in the order of their list.
