@@ -90,7 +90,9 @@ impl Conversation {
             at_hand.messages.iter().zip(&at_hand.digests).zip(&at_hand.slots).enumerate()
         {
             for signature in message.blocks.iter().filter_map(|block| block.signature) {
-                if !self.bound.contains_key(&signature) && !self.lost.contains(&signature) {
+                // Once requests have left otherwise than they came, one that nobody told of may be bound to anything.
+                let is_own = self.own.contains(&signature) || !(self.strayed || self.lost.contains(&signature));
+                if is_own && !self.bound.contains_key(&signature) {
                     own.insert(signature, prefix);
                 }
             }

@@ -257,7 +257,8 @@ pub fn side(world: &World, at: usize, sent: &[u8]) -> Outcome {
     }
     // Not what was cut off: the client has not taken it into its history.
     let mine = words::count(&world.talks[at].client.body().to_string());
-    for &word in expected.sent.keys().filter(|word| mine.contains_key(word)) {
+    let made = &world.talks[at].made;
+    for &word in expected.sent.keys().filter(|word| mine.contains_key(word) && !made.contains(word)) {
         let plain = world.words.kind(word) == Kind::Said && world.words.tool(word).is_none();
         if plain && !there.contains_key(&word) {
             return Err(format!("~{word}~ is not sent aside\n{}", text(sent)));
