@@ -1,0 +1,189 @@
+//! What the world has found once.
+
+use crate::check;
+use crate::client::Client;
+use crate::words::Words;
+use crate::world::World;
+use ctx_composer::edit::{Action, Way, Wish};
+use ctx_core::edit::Operation;
+use serde_json::{Value, json};
+use testkit::Random;
+
+/// One client that thinks, with messages of the plainest kind.
+fn world() -> World {
+    let mut words = Words::default();
+    let mut client = Client::new(&mut Random::new(1), &mut words);
+    client.plain();
+    let mut world = World::with(1, client);
+    world.words = words;
+    world
+}
+
+fn turns(world: &mut World, at: usize, count: usize) {
+    for _ in 0..count {
+        world.plain_turn(at, true).unwrap_or_else(|what| panic!("{}\n{what}", world.story.join("\n")));
+    }
+}
+
+fn apply(world: &World, at: usize, operation: Value) {
+    let operation: Operation = serde_json::from_value(operation).expect("an operation");
+    let wish = Wish { operations: vec![operation], author: "cli".into(), note: None, expect: None, dry_run: false };
+    world.composer().apply(&check::name(world, at), wish).expect("applied");
+}
+
+fn undo(world: &World, at: usize) {
+    let way = Way {
+        action: Action::Undo,
+        target: None,
+        name: None,
+        cascade: false,
+        author: "cli".into(),
+        note: None,
+        expect: None,
+        dry_run: false,
+    };
+    world.composer().go(&check::name(world, at), way).expect("undone");
+}
+
+fn sent(world: &World, at: usize) -> (Value, Value) {
+    let (sent, body) = world.talks[at].sent.clone().expect("sent");
+    (serde_json::from_slice(&sent).expect("JSON"), serde_json::from_slice(&body).expect("JSON"))
+}
+
+fn thoughts(body: &Value) -> usize {
+    body["messages"].to_string().matches("\"thinking\":\"\"").count()
+}
+
+#[test]
+fn what_was_thought_under_an_edit_stays_behind_when_the_edit_is_taken_back() {
+    let mut world = world();
+    turns(&mut world, 0, 2);
+    apply(&world, 0, json!({"op": "edit", "id": "t1#0", "text": "another question"}));
+    turns(&mut world, 0, 2);
+    undo(&world, 0);
+    turns(&mut world, 0, 1);
+    let (sent, body) = sent(&world, 0);
+    // Two were thought before the edit, two under it, and the provider takes the two of before again.
+    assert_eq!((thoughts(&body), thoughts(&sent)), (4, 2));
+    world.restart().expect("nothing is lost");
+    turns(&mut world, 0, 2);
+}
+
+#[test]
+fn so_does_what_a_fork_takes_along_even_when_nothing_is_active_any_more() {
+    let mut world = world();
+    turns(&mut world, 0, 2);
+    apply(&world, 0, json!({"op": "edit", "id": "t1#0", "text": "another question"}));
+    turns(&mut world, 0, 2);
+    undo(&world, 0);
+    world.add_fork(0);
+    turns(&mut world, 1, 1);
+    world.restart().expect("nothing is lost");
+    turns(&mut world, 1, 2);
+    let (sent, body) = sent(&world, 1);
+    assert_eq!(thoughts(&body), thoughts(&sent) + 2);
+}
+
+#[test]
+fn what_was_thought_in_an_answer_that_we_lost_is_never_sent_again() {
+    let mut world = world();
+    turns(&mut world, 0, 2);
+    apply(&world, 0, json!({"op": "edit", "id": "t1#0", "text": "another question"}));
+    world.plain_turn(0, false).expect("accepted");
+    world.restart().expect("nothing is lost");
+    turns(&mut world, 0, 1);
+    undo(&world, 0);
+    turns(&mut world, 0, 1);
+}
+
+#[test]
+fn nor_when_the_edit_was_taken_back_before_the_answer_was_lost() {
+    let mut world = world();
+    turns(&mut world, 0, 1);
+    apply(&world, 0, json!({"op": "delete", "ids": ["t1#0"]}));
+    world.plain_turn(0, false).expect("accepted");
+    undo(&world, 0);
+    // An agent that takes the history along knows no more of it.
+    world.add_agent(0);
+    turns(&mut world, 1, 1);
+    turns(&mut world, 0, 1);
+    world.restart().expect("nothing is lost");
+    turns(&mut world, 0, 1);
+    turns(&mut world, 1, 1);
+}
+
+#[test]
+fn the_system_prompt_is_cut_where_it_stands_now() {
+    let mut world = world();
+    turns(&mut world, 0, 1);
+    apply(&world, 0, json!({"op": "edit", "id": "system#2", "text": "be brief"}));
+    apply(&world, 0, json!({"op": "delete", "ids": ["tools/Edit"]}));
+    turns(&mut world, 0, 3);
+    let (sent, body) = sent(&world, 0);
+    assert_eq!(sent["system"][2]["text"], "be brief");
+    assert_eq!(sent["tools"].as_array().map(Vec::len), body["tools"].as_array().map(|tools| tools.len() - 1));
+}
+
+#[test]
+fn an_agent_has_its_history_from_its_own_session() {
+    let mut world = world();
+    turns(&mut world, 0, 2);
+    world.add_fork(0);
+    turns(&mut world, 1, 1);
+    apply(&world, 1, json!({"op": "edit", "id": "t1#0", "text": "only in the fork"}));
+    world.add_agent(0);
+    turns(&mut world, 2, 1);
+    let (sent, body) = sent(&world, 2);
+    assert_eq!(sent, body);
+}
+
+#[test]
+fn and_from_its_parent_before_any_other_agent() {
+    let mut world = world();
+    turns(&mut world, 0, 2);
+    apply(&world, 0, json!({"op": "delete", "ids": ["t1"]}));
+    turns(&mut world, 0, 1);
+    world.add_agent(0);
+    turns(&mut world, 1, 2);
+    undo(&world, 1);
+    world.add_agent(0);
+    turns(&mut world, 2, 1);
+    let (sent, body) = sent(&world, 2);
+    let count = |body: &Value| body["messages"].as_array().map_or(0, Vec::len);
+    assert_eq!(count(&sent), count(&body) - 2);
+}
+
+#[test]
+fn a_failed_request_is_no_reason_to_mark_otherwise_after_a_restart() {
+    let mut world = world();
+    turns(&mut world, 0, 3);
+    apply(&world, 0, json!({"op": "edit", "id": "t2#0", "text": "another question"}));
+    world.plain_failure(0).expect("accepted");
+    world.restart().expect("the same bytes");
+}
+
+#[test]
+fn a_text_for_a_message_that_holds_a_result_takes_the_place_of_all_of_it() {
+    let mut world = world();
+    world.call(0, "toolu_1").expect("accepted");
+    world.result(0);
+    turns(&mut world, 0, 1);
+    apply(&world, 0, json!({"op": "edit", "id": "t1#2", "text": "seen"}));
+    turns(&mut world, 0, 1);
+    let (sent, body) = sent(&world, 0);
+    assert_eq!(body["messages"][2]["content"].as_array().map(Vec::len), Some(2));
+    assert_eq!(sent["messages"][2]["content"].as_array().map(Vec::len), Some(1));
+    assert_eq!(sent["messages"][2]["content"][0]["content"], "seen");
+}
+
+#[test]
+fn results_come_to_their_calls_also_when_another_step_was_moved_between_them() {
+    let mut world = world();
+    world.call(0, "toolu_1").expect("accepted");
+    world.result(0);
+    world.call(0, "toolu_2").expect("accepted");
+    apply(&world, 0, json!({"op": "split", "id": "t1", "each_step": true}));
+    apply(&world, 0, json!({"op": "move", "ids": ["t1.2"], "to": {"end": true}}));
+    world.result(0);
+    turns(&mut world, 0, 2);
+}
