@@ -294,7 +294,10 @@ impl Conversation {
         if let Some(usage) = answered.usage {
             let cleared: u64 =
                 answered.applied_edits.iter().filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum();
-            self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
+            // What was repaired was not estimated.
+            if answered.repairs.iter().all(|(rule, _)| rule == "A65") {
+                self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
+            }
             self.last_usage = Some(usage);
         }
     }

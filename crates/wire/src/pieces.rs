@@ -12,7 +12,7 @@ use std::sync::Arc;
 const PIECE: usize = 16 * 1024;
 
 /// Shorter bodies are compared faster than their pieces are looked after.
-const LONG: usize = 16 * 1024;
+const LONG: usize = 64 * 1024;
 
 /// By so many of its first bytes the end of a body is recognised.
 const MARK: usize = 64;

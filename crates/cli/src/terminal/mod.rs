@@ -39,6 +39,7 @@ impl Output {
     }
 
     /// Takes no colours and cuts nothing.
+    #[cfg(test)]
     pub fn plain() -> Self {
         Self { paint: Paint::plain(), for_errors: Paint::plain(), width: None, is_terminal: false }
     }

@@ -6,6 +6,7 @@ use crate::directory::lock;
 use crate::log::{self, Answered};
 use crate::{Composer, Refusal};
 use ctx_core::edit::Operation;
+use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;
 use ctx_core::message::Kind;
 use ctx_store::Record;
@@ -45,9 +46,11 @@ impl Composer {
             .error
             .filter(|_| newest.status == 400)
             .ok_or_else(|| healthy("the newest request was not refused"))?;
-        let (message, block) =
-            place(&error.message).ok_or_else(|| healthy("the provider's refusal names no message"))?;
-        let message = self.source_of(&conversation, message).ok_or_else(|| healthy("the message it names is ours"))?;
+        let (message, block) = place(&error.message).ok_or_else(|| match conversation.is_edited() {
+            true => ours(&conversation, &error.message),
+            false => healthy("the provider's refusal names no message"),
+        })?;
+        let message = self.source_of(&conversation, message).ok_or_else(|| ours(&conversation, &error.message))?;
         let (id, kind) = id_of(&conversation, message, block).ok_or_else(|| healthy("the message it names is gone"))?;
         let problem = format!("the provider refuses `{id}`: {}", error.message);
         let operation = match kind {
@@ -88,6 +91,21 @@ fn came_from(composed: &Composed, body: &Body, sent: usize) -> Option<usize> {
         at += length;
     }
     None
+}
+
+/// The provider refuses something that we wrote: the commit that wrote it has to go.
+fn ours(conversation: &Conversation, said: &str) -> Refusal {
+    let head = conversation.history.head();
+    let wrote = |effects: &[ctx_core::edit::Effect]| effects.iter().any(|effect| !effect.made().is_empty());
+    let writer = conversation.history.active(head).into_iter().find(|commit| match &commit.change {
+        Change::Edit { effects, .. } => wrote(effects),
+        _ => false,
+    });
+    let hint = match writer.or(conversation.history.active(head).first().copied()) {
+        Some(commit) => format!("`ctx revert {}` takes back the newest commit that wrote something.", commit.id),
+        None => "`ctx timeline` shows what the provider said.".to_owned(),
+    };
+    Refusal::new("ours", format!("The provider refuses what an edit of ours made of the request: {said}"), hint)
 }
 
 fn answer_of(record: &Record) -> Option<Answered> {

@@ -58,7 +58,9 @@ impl Composer {
                     }
                     Unit::Source { message, block: Some(at) } => {
                         let facts = ground.messages[message];
-                        let Some(block) = facts.blocks.get(at).filter(|block| block.kind != Kind::Thinking) else {
+                        let Some(block) =
+                            facts.blocks.get(at).filter(|block| !matches!(block.kind, Kind::Thinking | Kind::Reminder))
+                        else {
                             continue;
                         };
                         let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::log::Line;
 use crate::{Composer, Refusal, log, now, record};
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::refusal::{nearest, suggest};
-use ctx_core::edit::{Commit, CommitId, EffectId, Operation};
+use ctx_core::edit::{Commit, CommitId, Effect, EffectId, Operation};
 use serde::{Deserialize, Serialize};
 use std::sync::MutexGuard;
 
@@ -233,6 +233,15 @@ impl Composer {
         let head = history.head();
         let ground = Ground::of(&conversation, true);
         let view = ground.lay(conversation.effects(head));
+        // What was restored does not sleep: it did its work.
+        let restored: Vec<EffectId> = view
+            .effects()
+            .filter_map(|(_, effect)| match effect {
+                Effect::Restore { effects } => Some(effects.clone()),
+                _ => None,
+            })
+            .flatten()
+            .collect();
         let active: Vec<CommitId> = history.active(head).iter().map(|commit| commit.id).collect();
         let commits = history
             .line(head)
@@ -246,10 +255,10 @@ impl Composer {
                     Change::Revert { .. } => Vec::new(),
                 };
                 let is_active = active.contains(&commit.id);
-                let status = || ids.iter().map(|id| view.status(*id));
+                let status = || ids.iter().filter(|id| !restored.contains(id)).map(|id| view.status(*id));
                 CommitView {
                     active: is_active,
-                    asleep: is_active && !ids.is_empty() && status().all(|status| !status.awake),
+                    asleep: is_active && status().next().is_some() && status().all(|status| !status.awake),
                     source_changed: is_active && status().any(|status| status.awake && status.source_changed),
                     branches: history
                         .branches()

@@ -429,7 +429,12 @@ impl Frame {
         };
         let gone = !units.is_empty() && units.iter().all(|laid| laid.covered.is_some());
         if gone {
-            add("deleted");
+            let whys = units.iter().filter_map(|laid| match view.effect(laid.covered?) {
+                Some(Effect::Replace { why, .. }) => Some(*why),
+                _ => None,
+            });
+            // What is gone because a summary elsewhere stands for it was not deleted.
+            add(whys.max_by_key(|why| *why != Why::Deleted).unwrap_or(Why::Deleted).name());
         }
         if matches!(self.key, FrameKey::Made { part: 0, .. }) && self.id.added {
             add("added");

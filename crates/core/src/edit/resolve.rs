@@ -111,21 +111,17 @@ impl Desk<'_> {
         }
     }
 
-    /// Replaces all targets of one frame by one message of ours; each frame gets its own.
+    /// Replaces all targets by one message of ours, where the first of them stands.
     pub fn compact(&self, targets: &[Target], why: Why, text: &str) -> Result<Vec<Effect>, Refusal> {
-        let mut effects = Vec::new();
-        for target in targets {
-            if matches!(target.scope, Scope::System | Scope::Tool) {
-                return Err(Refusal::new(
-                    "not-a-turn",
-                    format!("`{}` is not a part of the conversation; it cannot be {}.", target.name, why.name()),
-                    "`ctx edit` gives it another text, `ctx delete` removes it.",
-                ));
-            }
-            let by = vec![Made { role: Some(Role::User), blocks: vec![text_block(text)] }];
-            effects.push(Effect::Replace { why, covers: self.covers(std::slice::from_ref(target), false)?, by });
+        if let Some(target) = targets.iter().find(|target| matches!(target.scope, Scope::System | Scope::Tool)) {
+            return Err(Refusal::new(
+                "not-a-turn",
+                format!("`{}` is not a part of the conversation; it cannot be {}.", target.name, why.name()),
+                "`ctx edit` gives it another text, `ctx delete` removes it.",
+            ));
         }
-        Ok(effects)
+        let by = vec![Made { role: Some(Role::User), blocks: vec![text_block(text)] }];
+        Ok(vec![Effect::Replace { why, covers: self.covers(targets, false)?, by }])
     }
 
     fn restore(&self, ids: &[String]) -> Result<Vec<Effect>, Refusal> {

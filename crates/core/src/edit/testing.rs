@@ -212,9 +212,12 @@ impl Bench {
     pub fn effects(&self, operation: &Operation) -> Result<Vec<Effect>, Refusal> {
         self.desk(|desk| match operation {
             // The content goes to a file elsewhere; here only the stub matters.
-            Operation::Offload { ids, select, .. } => {
-                desk.compact(&desk.targets(ids, select)?, Why::Offloaded, "[offloaded]")
-            }
+            Operation::Offload { ids, select, .. } => desk
+                .targets(ids, select)?
+                .into_iter()
+                .map(|target| desk.compact(&[target], Why::Offloaded, "[offloaded]"))
+                .collect::<Result<Vec<_>, _>>()
+                .map(|effects| effects.into_iter().flatten().collect()),
             other => desk.effects(other),
         })
     }

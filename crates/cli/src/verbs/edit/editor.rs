@@ -5,19 +5,25 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ctx_composer::view::Shown;
+use ctx_composer::view::{BlockView, MessageView, Shown};
+use serde_json::{Value, json};
 
 use crate::client::{encoded, of_conversation, understood};
 use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
 use crate::home;
-use crate::terminal::Output;
 use crate::verbs::change::{read, without_last_newline};
-use crate::verbs::show::readable;
 
-/// The new text, and the file where it is kept until it has been taken.
-pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(String, PathBuf), Failure> {
+/// What the editor was given and gave back.
+pub enum Draft {
+    Text(String),
+    /// Several voices, or more than words: messages in JSON.
+    Messages(String),
+}
+
+/// The new content, and the file where it is kept until it has been taken.
+pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, PathBuf), Failure> {
     let question = format!("frames/{}", encoded(id, "/"));
     let mut shown: Shown = understood(&context.client()?.get(&of_conversation(conversation, &question))?)?;
     shown.messages.iter_mut().for_each(|message| message.blocks.retain(|block| block.covered.is_none()));
@@ -26,12 +32,21 @@ pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(String, P
         Failure::new("no-editor", "there is no text, and no editor to write one: neither VISUAL nor EDITOR is set")
             .hint("give the text with --text, --raw or --file, or set EDITOR")
     })?;
-    let draft = context.home()?.path().join(format!("edit-{}.md", std::process::id()));
-    let asked = written(&current(&shown), &editor, &draft);
+    let current = current(&shown);
+    let (before, ending) = match &current {
+        Draft::Text(text) => (text, "md"),
+        Draft::Messages(json) => (json, "json"),
+    };
+    let draft = context.home()?.path().join(format!("edit-{}.{ending}", std::process::id()));
+    let asked = written(before, &editor, &draft);
     if asked.is_err() {
         let _ = fs::remove_file(&draft);
     }
-    Ok((asked?, draft))
+    let after = match current {
+        Draft::Text(_) => Draft::Text(asked?),
+        Draft::Messages(_) => Draft::Messages(asked?),
+    };
+    Ok((after, draft))
 }
 
 fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failure> {
@@ -74,14 +89,41 @@ fn command(editor: &str, file: &Path) -> Command {
     command
 }
 
-/// What there is now: the words alone where there are only words, else all of it, readable.
-fn current(shown: &Shown) -> String {
-    let blocks: Vec<_> = shown.messages.iter().flat_map(|message| &message.blocks).collect();
+/// What there is now: the words alone where there are only words, else the messages. Thinking cannot be written,
+/// so it is left out.
+fn current(shown: &Shown) -> Draft {
+    let thinks = |block: &&BlockView| block.kind == "thinking";
+    let blocks: Vec<_> = shown.messages.iter().flat_map(|message| &message.blocks).filter(|b| !thinks(b)).collect();
     let has_one_voice = shown.messages.len() == 1 && blocks.iter().all(|block| block.kind == "text");
     if blocks.len() == 1 || has_one_voice {
-        return blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n");
+        return Draft::Text(blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n"));
     }
-    readable::body(shown, &Output::plain())
+    let content = |message: &MessageView| -> Vec<Value> {
+        let blocks = message.blocks.iter().filter(|block| !thinks(block));
+        blocks.filter_map(|block| as_block(block.raw.as_deref()?.get(), block)).collect()
+    };
+    let messages: Vec<Value> = shown
+        .messages
+        .iter()
+        .map(|message| json!({ "role": message.role, "content": content(message) }))
+        .filter(|message| message["content"].as_array().is_some_and(|blocks| !blocks.is_empty()))
+        .collect();
+    Draft::Messages(serde_json::to_string_pretty(&messages).unwrap_or_default())
+}
+
+/// A block as it is sent, without its cache mark, which is not a person's business.
+fn as_block(raw: &str, block: &BlockView) -> Option<Value> {
+    let mut value = match serde_json::from_str(raw).ok()? {
+        Value::String(text) => json!({ "type": "text", "text": text }),
+        value => value,
+    };
+    if let Value::Object(fields) = &mut value {
+        fields.shift_remove("cache_control");
+        if block.replaced.is_some() {
+            fields.insert("content".into(), block.text.clone().into());
+        }
+    }
+    Some(value)
 }
 
 #[cfg(all(test, unix))]

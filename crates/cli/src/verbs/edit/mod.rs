@@ -19,7 +19,7 @@ use crate::failure::Failure;
     after_help = "The editor is that of $VISUAL or $EDITOR. Leave the text as it is, or empty, to change nothing.
 
 Examples:
-  ctx edit t3                             in your editor
+  ctx edit 't3#0'                         its words, in your editor; `ctx edit t3`: all its messages, in JSON
   ctx edit 't3#0' --text 'Fix only the parser.'
   ctx edit t3 --raw '[{\"role\":\"user\",\"content\":\"Hi\"},{\"role\":\"assistant\",\"content\":\"Hello\"}]'"
 )]
@@ -60,8 +60,14 @@ impl Arguments {
             By { file: Some(file), .. } if is_json(file) => by_raw(read(file)?, &file.display().to_string()),
             By { file: Some(file), .. } => by_text(super::change::without_last_newline(read(file)?)),
             By { .. } => {
-                let (text, draft) = editor::ask(&self.id, &self.how.conversation.conversation, context)?;
-                Ok(Wish::Operations { operations: vec![self.operation(Some(text), None)], draft: Some(draft) })
+                let (content, draft) = editor::ask(&self.id, &self.how.conversation.conversation, context)?;
+                let operation = match content {
+                    editor::Draft::Text(text) => self.operation(Some(text), None),
+                    editor::Draft::Messages(json) => {
+                        self.operation(None, Some(raw(&json, &draft.display().to_string())?))
+                    }
+                };
+                Ok(Wish::Operations { operations: vec![operation], draft: Some(draft) })
             }
         }
     }

@@ -38,14 +38,6 @@ pub fn render(shown: &Shown, most: usize, output: &Output) -> String {
     head + &messages + &gone
 }
 
-/// All that is said, for somebody who will write it anew: who speaks, and nothing folded.
-pub fn body(shown: &Shown, output: &Output) -> String {
-    let page = Page { shown, most: usize::MAX, output };
-    let blocks = |message: &MessageView| message.blocks.iter().map(|block| page.block(block)).collect::<String>();
-    let message = |message: &MessageView| format!("{}:\n{}", text::line(&message.role), blocks(message));
-    shown.messages.iter().map(message).collect::<Vec<_>>().join("\n").trim_end().to_owned()
-}
-
 struct Page<'a> {
     shown: &'a Shown,
     most: usize,

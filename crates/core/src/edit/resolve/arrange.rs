@@ -262,7 +262,7 @@ impl Desk<'_> {
         title: &Option<String>,
         summary: &Option<String>,
     ) -> Result<Vec<Effect>, Refusal> {
-        if title.is_none() && summary.is_none() {
+        if title.as_deref().unwrap_or_default().trim().is_empty() && summary.is_none() {
             return Err(Refusal::new(
                 "no-content",
                 "It is not said what to call it.",

@@ -164,10 +164,14 @@ impl Desk<'_> {
             Scope::Block if self.sends_thinking(target) => Err(thinking(&target.name)),
             Scope::Block | Scope::System => Ok(New::Blocks(vec![Made { role: None, blocks: blocks(raw)? }])),
             Scope::Tool => match raw {
-                Value::Object(fields) if fields.get("name").is_some_and(Value::is_string) => {
+                Value::Object(fields)
+                    if fields.get("name").is_some_and(Value::is_string)
+                        && (fields.get("input_schema").is_some_and(Value::is_object)
+                            || fields.get("type").is_some_and(|kind| kind.is_string() && kind != "custom")) =>
+                {
                     Ok(New::Blocks(vec![Made { role: None, blocks: vec![raw.to_string()] }]))
                 }
-                _ => Err(bad("a tool definition is an object with a `name`", "")),
+                _ => Err(bad("a tool definition is an object with a `name` and an `input_schema`", "")),
             },
             Scope::Frame | Scope::Steps | Scope::Message => self.messages(raw).map(New::Blocks),
         }
@@ -218,13 +222,47 @@ impl Desk<'_> {
             Some("thinking" | "redacted_thinking") => return Err(thinking("this block")),
             Some("text") => drop(not_empty(fields.get("text").and_then(Value::as_str).unwrap_or_default())?),
             Some("tool_use") => {
-                if !fields.get("input").is_some_and(Value::is_object) {
-                    return Err(bad("the `input` of a tool call is an object (A10)", ""));
+                let named = ["id", "name"].iter().all(|name| fields.get(*name).is_some_and(Value::is_string));
+                if !named || !fields.get("input").is_some_and(Value::is_object) {
+                    return Err(bad("a tool call has an `id`, a `name` and an `input` that is an object (A10)", ""));
                 }
             }
-            Some(_) => {}
+            Some("tool_result") => {
+                if !fields.get("tool_use_id").is_some_and(Value::is_string) {
+                    return Err(bad("a tool result names its call in `tool_use_id`", ""));
+                }
+            }
+            Some(kind @ ("image" | "document")) => {
+                if !fields.get("source").is_some_and(is_source) {
+                    return Err(bad(&format!("an {kind} has a `source` with its `type` and its data"), ""));
+                }
+            }
+            Some("search_result") => {}
+            // What the provider does not know it refuses, and then every request after it.
+            Some(other) => {
+                return Err(bad(
+                    &format!(
+                        "`{other}` is no block that one can write; text, image, document, search_result, tool_use and tool_result are"
+                    ),
+                    "",
+                ));
+            }
         }
         Ok(block.to_string())
+    }
+}
+
+/// Where an image or a document comes from.
+fn is_source(source: &Value) -> bool {
+    let text = |name: &str| source.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let base64 = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'=');
+    match text("type") {
+        Some("base64") => text("media_type").is_some() && text("data").is_some_and(|data| data.bytes().all(base64)),
+        Some("url") => text("url").is_some(),
+        Some("file") => text("file_id").is_some(),
+        Some("text") => text("data").is_some(),
+        Some("content") => source.get("content").is_some(),
+        _ => false,
     }
 }
 

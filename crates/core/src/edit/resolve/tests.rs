@@ -103,7 +103,18 @@ fn raw_json_that_cannot_be_sent_is_refused_with_the_reason() {
     let mut bench = bench;
     bench.make(raw("t1", json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": "b" }])));
     assert_eq!(bench.sent()[0], "t1 'a' 'b'");
-    assert!(bench.effects(&raw("tools/Bash", json!({ "name": "Bash" }))).is_ok());
+    assert_eq!(code(&bench, raw("tools/Bash", json!({ "name": "Bash" }))), "bad-content");
+    assert!(bench.effects(&raw("tools/Bash", json!({ "name": "Bash", "input_schema": {} }))).is_ok());
+    for block in [
+        json!({ "type": "magic" }),
+        json!({ "type": "image" }),
+        json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "!" } }),
+    ] {
+        assert_eq!(code(&bench, raw("t2", json!({ "role": "user", "content": [block] }))), "bad-content");
+    }
+    bench.make(compact("t2..t3", "both"));
+    assert_eq!(bench.sent().concat().matches("both").count(), 1, "one summary for all of them");
+    assert_eq!(bench.chips("t3"), ["compacted"]);
 }
 
 #[test]

@@ -97,7 +97,9 @@ pub fn compose(input: &Input<'_>) -> Composed {
         plan.repairs.truncate(reported);
     };
     if dropped > 0 {
-        let what = format!("{} thinking blocks are left out: what stands before them has changed", dropped);
+        let blocks =
+            if dropped == 1 { "1 thinking block is".to_owned() } else { format!("{dropped} thinking blocks are") };
+        let what = format!("{blocks} left out: what stands before has changed");
         plan.repairs.push(Repair::new("A65", what));
     }
     let marks = marks::place(&mut plan, &around, &thought.after);
