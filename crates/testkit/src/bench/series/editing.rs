@@ -2,7 +2,7 @@
 //! an operation is acknowledged.
 
 use crate::bench::load::Connection;
-use crate::bench::report::{Goal, Report, Row, Rounds};
+use crate::bench::report::{Goal, Report, Rounds, Row};
 use crate::bench::script::{SIZES, Script};
 use crate::bench::stage::{Daemon, Stage};
 use crate::bench::{Pace, Plan, Rival, stats};
