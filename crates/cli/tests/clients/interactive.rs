@@ -175,3 +175,53 @@ fn the_same_with_the_clients_own_hints() {
     let Some(claude) = Claude::find() else { return };
     a_day_at_the_terminal(&claude.hinting());
 }
+
+/// What is deleted stays away from side questions, from a rewound branch and from the client's own summary; and
+/// the client goes on after all of it.
+#[test]
+fn edits_hold_through_side_questions_rewind_and_the_clients_own_compaction() {
+    let Some(claude) = Claude::find() else { return };
+    let stage = Stage::new();
+    let Some(terminal) = Terminal::open(&stage, &claude) else { return };
+    terminal.ask("SAY:alpha-answer", "● alpha-answer");
+    terminal.ask("SAY:plover-answer", "● plover-answer");
+    terminal.ask("SAY:beta-answer", "● beta-answer");
+    let before = stage.received_bodies().len();
+    let main = stage.conversation(|conversation| conversation["class"] == "main");
+    let id = main["id"].as_str().expect("an id");
+    let deleted = stage.json(&["delete", "t2", "--conv", id]);
+    assert!(deleted["commit"].is_string(), "{deleted:#}");
+
+    terminal.say("/btw SAY:aside-answer");
+    terminal.wait_for("aside-answer");
+    terminal.idle();
+    terminal.press("Escape");
+
+    terminal.say("/rewind");
+    terminal.wait_for("Rewind");
+    terminal.press("Up");
+    terminal.press("Enter");
+    std::thread::sleep(Duration::from_millis(500));
+    terminal.press("1");
+    terminal.idle();
+    terminal.press("C-u");
+    terminal.ask("SAY:gamma-answer", "● gamma-answer");
+
+    terminal.say("/compact");
+    until("the history is compacted", || {
+        stage.verdicts(&main).iter().any(|(class, _)| class == "compaction").then_some(())
+    });
+    terminal.idle();
+    terminal.ask("SAY:delta-answer", "● delta-answer");
+    drop(terminal);
+
+    let since = stage.received_bodies().split_off(before);
+    assert!(since.len() >= 4, "an aside, a turn, a summary and a turn: {}", since.len());
+    for body in since {
+        let text = String::from_utf8_lossy(&body);
+        assert!(!text.contains("plover"), "what was deleted came back: {text}");
+    }
+    let answers = stage.json(&["timeline", "--conv", id]);
+    let refused = answers["events"].as_array().expect("events").iter().filter(|event| event["status"] == 400).count();
+    assert_eq!(refused, 0, "the provider refused something");
+}

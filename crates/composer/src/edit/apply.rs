@@ -6,9 +6,11 @@ use super::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::{Composer, EDITED, Refusal, card, log, now, record};
-use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::effect::{Effect, EffectId, Made};
+use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
+use ctx_core::message::Kind;
 use ctx_store::{NewRecord, Note, Step};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -83,6 +85,7 @@ impl Composer {
         let id = self.commit_id(&conversation, at);
         let mut files = Files::default();
         let effects = self.resolve_all(&conversation, id, &wish, &mut files)?;
+        few_images(&conversation, id, &effects)?;
         let mut applied = self.outcome(&conversation, id, &effects)?;
         applied.summary = summary(&wish.operations, &applied);
         applied.files.clone_from(&files.paths);
@@ -233,6 +236,43 @@ impl Composer {
             .find(|id| conversation.history.get(*id).is_none())
             .unwrap_or(CommitId(0))
     }
+}
+
+/// With more than twenty images or documents in a request the provider takes only small ones (A82), the old ones
+/// included: an edit must not bring a conversation there.
+fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect]) -> Result<(), Refusal> {
+    const MANY: usize = 20;
+    let pictured = |made: &Made| {
+        let is = |block: &&String| block.contains(r#""type":"image""#) || block.contains(r#""type":"document""#);
+        made.blocks.iter().filter(is).count()
+    };
+    let new: usize = effects.iter().flat_map(Effect::made).map(pictured).sum();
+    if new == 0 {
+        return Ok(());
+    }
+    let ground = Ground::of(conversation, true);
+    let view = ground.lay(on_top(conversation, id, effects));
+    let sent = view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages));
+    let count: usize = sent
+        .filter(|laid| laid.covered.is_none())
+        .map(|laid| match laid.unit {
+            Unit::Made(made) => view.made(made).map_or(0, pictured),
+            Unit::Source { message, block } => {
+                let kind = block.and_then(|at| Some(ground.messages[message].blocks.get(at)?.kind));
+                usize::from(matches!(kind, Some(Kind::Image | Kind::Document)))
+            }
+        })
+        .sum();
+    if count <= MANY {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "many-images",
+        format!(
+            "The request would hold {count} images and documents; beyond {MANY} the provider refuses large ones (A82)."
+        ),
+        "Delete some first, or bring in the words only.",
+    ))
 }
 
 /// Whether anything that is active changes what is sent.

@@ -396,3 +396,28 @@ fn what_the_provider_counts_is_held_against_what_it_was_sent() {
     let off = undone.tokens_after.abs_diff(before) as f64 / before as f64;
     assert!(off < 0.1, "{before} tokens became {}: {applied:?} {undone:?}", undone.tokens_after);
 }
+
+#[test]
+fn an_edit_does_not_bring_a_conversation_over_the_line_of_many_images() {
+    let house = House::new();
+    let mut session = Session::new(71).lean();
+    session.user("look");
+    let id = house.send(&session).conversation;
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
+    let wish = |count: usize| ctx_composer::edit::Wish {
+        operations: vec![
+            serde_json::from_value(json!({
+                "op": "edit", "id": "t1", "raw": {"role": "user", "content": vec![image.clone(); count]},
+            }))
+            .expect("an operation"),
+        ],
+        author: "api".into(),
+        note: None,
+        expect: None,
+        dry_run: true,
+    };
+    assert!(house.composer.apply(&id, wish(20)).is_ok());
+    let refusal = house.composer.apply(&id, wish(21)).expect_err("too many");
+    assert_eq!(refusal.code, "many-images");
+    assert!(refusal.message.contains("A82"));
+}
