@@ -21,6 +21,10 @@ pub const CARD: &str = "card";
 /// more than all the others.
 const MEMORY: usize = 384 * 1024 * 1024;
 
+/// How many may be in memory, however small: beside its bytes each one costs what is known of its messages, and a
+/// small one is quickly read again.
+const MANY: usize = 256;
+
 /// What they may take when nothing has happened for a while.
 const RESTING: usize = 16 * 1024 * 1024;
 
@@ -237,7 +241,7 @@ impl Directory {
 
     fn make_room(&mut self, most: usize, but: Option<&str>) {
         let mut total = self.weight();
-        while total > most {
+        while total > most || self.loaded.len() > MANY {
             let others = self.loaded.iter().filter(|(id, _)| Some(id.as_str()) != but);
             let oldest = others.min_by_key(|(_, loaded)| loaded.used);
             let Some((oldest, weight)) = oldest.map(|(id, loaded)| (id.clone(), loaded.weight)) else { return };
