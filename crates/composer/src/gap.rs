@@ -2,7 +2,7 @@
 //!
 //! Stepping back is not enough. A kernel that does not preempt lets a thread of the lowest priority finish its
 //! slice of some milliseconds, and that is many times what a request takes. So nobody starts to work while
-//! bytes of a request pass; under a load without gaps work is put off for so long and no longer.
+//! bytes of a request or an answer pass; under a load without gaps work is put off for so long and no longer.
 
 use crate::directory::lock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ const LATEST: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Gaps {
     start: Instant,
-    /// When bytes of a request passed last, in microseconds since the start.
+    /// When bytes passed last, in microseconds since the start.
     passed: AtomicU64,
     /// How many wait for the work to be done.
     hurried: AtomicUsize,
@@ -39,7 +39,7 @@ impl Default for Gaps {
 }
 
 impl Gaps {
-    /// Bytes of a request pass right now.
+    /// Bytes pass right now.
     pub fn passing(&self) {
         self.passed.store(self.start.elapsed().as_micros() as u64, Ordering::Relaxed);
     }

@@ -322,6 +322,7 @@ impl ResponseCopy {
     }
 
     pub fn chunk(&mut self, chunk: &[u8]) {
+        self.recorder.composer.gaps.passing();
         // With a piece missing the rest makes no sense.
         self.lost = self.lost || !self.recorder.gauges.make_room(chunk.len() as u64);
         if self.lost {
