@@ -165,14 +165,23 @@ impl Client {
         }
     }
 
+    /// The same history under another name, of a session or of an agent.
     fn renamed(&mut self, header: &str) -> Client {
         let name = self.random.uuid();
         let random = Random::new(self.random.number());
         let mut other = Client { random, ..self.clone() };
+        // An agent that starts another one is named as its parent.
+        if header == AGENT
+            && let Some((_, above)) = self.headers.iter().find(|(name, _)| name == AGENT)
+        {
+            other.headers = with(other.headers, "x-claude-code-parent-agent-id", above);
+        }
         other.headers = with(other.headers, header, &name);
         other
     }
 }
+
+const AGENT: &str = "x-claude-code-agent-id";
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
