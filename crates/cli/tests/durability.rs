@@ -148,7 +148,7 @@ async fn edit(house: &House, conversation: &str, random: &mut Random, over: &Ato
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_acknowledged_commit_is_lost_to_a_kill() {
-    let rounds = if std::env::var_os("CTX_LONG").is_some() { 1000 } else { 25 };
+    let rounds = if testkit::is_long() { 1000 } else { 25 };
     let provider = FakeProvider::start(Options::strict()).expect("the fake provider");
     let mut house = House::open(provider.url());
     let mut random = Random::new(7);

@@ -9,6 +9,7 @@
 mod background;
 #[cfg(target_os = "linux")]
 pub mod bench;
+mod circumstances;
 pub mod client;
 pub mod conversation;
 pub mod fake_provider;
@@ -18,6 +19,7 @@ pub mod provider;
 mod random;
 pub mod recorder;
 
+pub use circumstances::{is_long, recorded_conversations};
 pub use client::Client;
 pub use conversation::{Family, Random, Session};
 pub use fake_provider::{FakeProvider, Options};

@@ -3,8 +3,6 @@
 //!
 //! `CTX_LONG=1` runs many more cases, `CTX_SEED=17` only that one and prints it.
 
-#[path = "compose/corpus.rs"]
-mod corpus;
 #[path = "compose/effects.rs"]
 mod effects;
 #[path = "compose/judge.rs"]
@@ -17,11 +15,7 @@ use ctx_core::message::Kind;
 use judge::Case;
 use std::collections::{HashMap, HashSet};
 use talk::Talk;
-use testkit::Random;
-
-fn is_long() -> bool {
-    ["CTX_LONG", "CTX_TEST_LONG"].iter().any(|name| std::env::var(name).is_ok_and(|value| value != "0"))
-}
+use testkit::{Random, is_long, recorded_conversations};
 
 /// The seeds to run, and whether to print.
 fn seeds(usual: u64) -> (std::ops::Range<u64>, bool) {
@@ -102,7 +96,7 @@ fn thinking_follows_the_edits_it_was_produced_under() {
 #[test]
 fn any_effects_on_recorded_conversations() {
     let rounds = if is_long() { 40 } else { 1 };
-    for (name, body) in corpus::bodies() {
+    for (name, body) in recorded_conversations() {
         for round in 0..rounds {
             let mut random = Random::new(round);
             let mut case = Case::read(body.clone());
@@ -116,30 +110,21 @@ fn any_effects_on_recorded_conversations() {
     }
 }
 
-/// How long it takes: `cargo test --release -p ctx-wire --test compose speed -- --ignored --nocapture`.
+/// The size that the bench measures: many messages, and many operations among them.
 #[test]
-#[ignore = "a measurement, for a release build on a quiet machine"]
-fn speed() {
-    let body = talk::large(3000, 5_000_000);
-    let mut case = Case::read(body.into_bytes());
+fn many_effects_on_a_long_tool_loop() {
+    let mut case = Case::read(talk::large(3000, 5_000_000).into_bytes());
+    // Its signatures are made up, so no thinking may stay.
+    case.bound.clear();
     case.written = case.prefixes().into_iter().step_by(2).collect();
-    let blocks = |kind: Kind, each: usize| {
-        let messages = case.facts.iter().enumerate().skip(20).step_by(each);
+    let blocks = |kind: Kind, from: usize, each: usize| {
+        let messages = case.facts.iter().enumerate().skip(from).step_by(each);
         let all = messages.flat_map(|(at, facts)| (0..facts.blocks.len()).map(move |block| (at, block)));
-        all.filter(|(at, block)| case.facts[*at].blocks[*block].kind == kind).take(500).collect::<Vec<_>>()
+        all.filter(|(at, block)| case.facts[*at].blocks[*block].kind == kind).take(250).collect::<Vec<_>>()
     };
-    let (results, calls) = (blocks(Kind::ToolResult, 2), blocks(Kind::ToolUse, 5));
-    let runs = [
-        ("nothing", vec![]),
-        ("500 results replaced", vec![effects::replace_results(&case, &results)]),
-        ("500 calls deleted", vec![effects::delete(&case, &calls)]),
-        ("one block deleted at the start", vec![effects::delete(&case, &[(0, 0)])]),
-        ("one block deleted at the end", vec![effects::delete(&case, &[(2999, 0)])]),
-    ];
-    for (name, effects) in runs {
-        case.effects = effects;
-        let mut times = case.time(50);
-        times.sort_unstable();
-        println!("{name}: {:?} in the middle, {:?} at best", times[25], times[0]);
-    }
+    let (results, calls) = (blocks(Kind::ToolResult, 20, 2), blocks(Kind::ToolUse, 1021, 4));
+    assert_eq!((results.len(), calls.len()), (250, 250));
+    case.effects = vec![effects::replace_results(&case, &results), effects::delete(&case, &calls)];
+    let (text, _) = case.judge("a long tool loop", false);
+    assert!(text.len() < 4_500_000, "{} bytes are left", text.len());
 }

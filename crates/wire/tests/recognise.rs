@@ -38,7 +38,7 @@ const LEAKS: f64 = 30.0;
 const SWALLOWS: f64 = 2.0;
 
 fn long() -> bool {
-    ["CTX_LONG", "CTX_TEST_LONG"].iter().any(|name| std::env::var(name).is_ok_and(|value| value != "0"))
+    testkit::is_long()
 }
 
 fn seeds(short_run: u64, long_run: u64) -> std::ops::Range<u64> {

@@ -5,7 +5,6 @@ use crate::support::{Headers, House, nameless, with};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 
 /// Headers of a client whose every request is a turn.
 fn named() -> Headers {
@@ -252,20 +251,6 @@ fn show(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }
 
-/// The recorded conversations, if they are here.
-fn corpus() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/conversations");
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-    files.sort();
-    if files.is_empty() {
-        println!("skipped: no recorded conversations in {}", folder.display());
-        assert!(std::env::var_os("CI").is_none(), "recorded conversations are missing: {}", folder.display());
-    }
-    files
-}
-
 /// The body as it was when each answer was asked for.
 fn prefixes(whole: &[u8]) -> Vec<Vec<u8>> {
     let request = ctx_wire::anthropic::request::parse(whole).expect("a request");
@@ -281,27 +266,25 @@ fn prefixes(whole: &[u8]) -> Vec<Vec<u8>> {
 
 #[test]
 fn every_turn_of_every_recorded_conversation_comes_back_byte_for_byte() {
-    let files = corpus();
+    let recorded = testkit::recorded_conversations();
     let mut turns = 0;
-    for file in &files {
-        let whole = std::fs::read(file).expect("readable");
-        let headers = with(named(), "x-claude-code-session-id", &file.to_string_lossy());
+    for (name, whole) in &recorded {
+        let headers = with(named(), "x-claude-code-session-id", name);
         let house = House::new();
         let mut id = String::new();
-        for body in prefixes(&whole) {
+        for body in prefixes(whole) {
             let ticket = house.see(&headers, &body);
-            assert!(house.compose(&ticket.conversation) == body, "{} turn {}", file.display(), ticket.request);
+            assert!(house.compose(&ticket.conversation) == body, "{name} turn {}", ticket.request);
             id = ticket.conversation;
             turns += 1;
         }
         assert!(
             house.events(&id).iter().all(|event| event["kind"] != "request"
                 || ["new", "next"].contains(&event["verdict"].as_str().unwrap_or_default())),
-            "{}",
-            file.display()
+            "{name}"
         );
         let house = house.restart();
-        assert!(house.compose(&id) == whole, "{} after a restart", file.display());
+        assert!(house.compose(&id) == *whole, "{name} after a restart");
     }
-    println!("{turns} turns of {} conversations", files.len());
+    println!("{turns} turns of {} conversations", recorded.len());
 }

@@ -3,34 +3,21 @@
 use crate::client::Client;
 use crate::world::{Tally, World};
 use serde_json::Value;
-use std::path::Path;
-use testkit::Random;
-
-fn bodies() -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/conversations");
-    let Ok(files) = std::fs::read_dir(&folder) else {
-        println!("skipped: there are no recorded conversations");
-        return Vec::new();
-    };
-    let mut files: Vec<_> = files.map(|file| file.expect("a readable folder").path()).collect();
-    files.sort();
-    let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    files.into_iter().map(|path| (name(&path), std::fs::read(&path).expect("a readable file"))).collect()
-}
+use testkit::{Random, is_long, recorded_conversations};
 
 #[test]
 fn recorded_conversations_go_on_under_edits() {
     // A debug build reads large ones slowly.
-    let most = if crate::is_long() { usize::MAX } else { 150_000 };
-    let rounds = if crate::is_long() { 10 } else { 1 };
+    let most = if is_long() { usize::MAX } else { 150_000 };
+    let rounds = if is_long() { 10 } else { 1 };
     let (mut count, mut tally) = (0, Tally::default());
-    for (name, body) in bodies().into_iter().filter(|(_, body)| body.len() < most) {
+    for (name, body) in recorded_conversations().into_iter().filter(|(_, body)| body.len() < most) {
         let body: Value = serde_json::from_slice(&body).expect("JSON");
         for round in 0..rounds {
             let mut random = Random::new(round ^ 0xc0de);
             let client = Client::recorded(&body, &mut random);
             let mut world = World::with(round, client);
-            let steps = if crate::is_long() { 40 } else { 10 };
+            let steps = if is_long() { 40 } else { 10 };
             for step in std::iter::once(0).chain((1..steps).map(|_| random.number())) {
                 let outcome = if step == 0 { world.begin() } else { world.step(step) };
                 if let Err(what) = outcome {

@@ -17,15 +17,11 @@ mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
-use testkit::Random;
+use testkit::{Random, is_long};
 use world::{Tally, World};
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
-}
-
-pub fn is_long() -> bool {
-    ["CTX_LONG", "CTX_TEST_LONG"].iter().any(|name| std::env::var(name).is_ok_and(|value| value != "0"))
 }
 
 struct Failure {

@@ -88,34 +88,6 @@ impl Case {
         (text, composed)
     }
 
-    /// The time that composing takes, so many times.
-    pub fn time(&self, times: usize) -> Vec<std::time::Duration> {
-        let messages: Vec<&Message> = self.facts.iter().collect();
-        let envelope = envelope::read(self.body.bytes(), self.body.request());
-        let slots: Vec<SlotId> = (0..messages.len() as u64).map(SlotId).collect();
-        let system: Vec<Key> = envelope.system.iter().map(|block| block.key).collect();
-        let tools: Vec<&str> = envelope.tools.iter().flatten().map(|tool| &*tool.name).collect();
-        let source = Source { slots: &slots, messages: &messages, system: &system, tools: &tools };
-        let effects = self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect();
-        let view = fold(&source, effects);
-        let input = Input {
-            body: &self.body,
-            envelope: &envelope,
-            messages: &messages,
-            digests: &self.digests,
-            around: envelope.digest,
-            view: &view,
-            bound: &|signature| self.bound.get(signature).copied(),
-            written: &|prefix| self.written.contains(prefix),
-        };
-        let timed = |_| {
-            let start = std::time::Instant::now();
-            std::hint::black_box(compose(&input));
-            start.elapsed()
-        };
-        (0..times).map(timed).collect()
-    }
-
     /// What is covered is gone, what is not is there once, unless a repair says why.
     fn each_once(&self, name: &str, view: &View<'_>, messages: &[&Message], sent: &Value, composed: &Composed) {
         let mut there: HashMap<String, usize> = HashMap::new();

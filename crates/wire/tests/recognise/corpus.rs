@@ -6,7 +6,6 @@ use crate::history::What;
 use crate::render::{Family, Rendered, Style, Truth, body, marked};
 use crate::watch::{Expect, Watch};
 use serde_json::{Value, json};
-use std::path::Path;
 
 pub struct Conversation {
     pub name: String,
@@ -15,20 +14,12 @@ pub struct Conversation {
 
 /// All of them, or none with a word on why.
 pub fn conversations() -> Vec<Conversation> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/conversations");
-    let Ok(files) = std::fs::read_dir(&folder) else {
-        println!("left out: there are no recorded conversations in {}", folder.display());
-        return Vec::new();
-    };
-    let mut files: Vec<_> = files.map(|file| file.expect("a readable folder").path()).collect();
-    files.sort();
-    let read = |path: std::path::PathBuf| {
-        let text = std::fs::read(&path).expect("a readable file");
+    let read = |(name, text): (String, Vec<u8>)| {
         let mut body: Value = serde_json::from_slice(&text).expect("a request body");
-        let Value::Array(messages) = body["messages"].take() else { panic!("{}: no messages", path.display()) };
-        Conversation { name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), messages }
+        let Value::Array(messages) = body["messages"].take() else { panic!("{name}: no messages") };
+        Conversation { name, messages }
     };
-    files.into_iter().map(read).collect()
+    testkit::recorded_conversations().into_iter().map(read).collect()
 }
 
 impl Conversation {

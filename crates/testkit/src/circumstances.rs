@@ -1,0 +1,23 @@
+//! What tests ask about where they run: how long they may take, and whether there are recorded conversations.
+
+use std::path::Path;
+
+/// Whether many more cases are wanted: `cargo xtask test --long`, or `CTX_LONG=1` by hand.
+pub fn is_long() -> bool {
+    ["CTX_LONG", "CTX_TEST_LONG"].iter().any(|name| std::env::var(name).is_ok_and(|value| value != "0"))
+}
+
+/// The recorded conversations beside the project, each a request body under its name. On machines that do not
+/// have them that is said; in CI they must be there.
+pub fn recorded_conversations() -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/conversations");
+    let files = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect();
+    files.sort();
+    if files.is_empty() {
+        println!("SKIPPED: there are no recorded conversations in {}", folder.display());
+        assert!(std::env::var_os("CI").is_none(), "recorded conversations are missing: {}", folder.display());
+    }
+    let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    files.into_iter().map(|path| (name(&path), std::fs::read(&path).expect("a readable file"))).collect()
+}
