@@ -1,7 +1,7 @@
 //! Wire formats: one folder a format. Bytes in, facts out; no I/O, no clock.
 //!
 //! [`json`] finds spans, [`anthropic`] knows what they mean, [`sse`] and [`encoding`] read the
-//! copy of a response. Nothing here writes JSON: what no operation touched leaves as it came.
+//! copy of a response. Nothing here writes a request anew: what no operation touched leaves as it came.
 
 pub mod anthropic;
 pub mod encoding;
