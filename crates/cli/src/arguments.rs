@@ -8,6 +8,7 @@ use ctx_server::UpstreamUrlError;
 
 use crate::client::encoded;
 use crate::config::{self, Flags};
+use crate::env::{self, Environment};
 use crate::failure::Failure;
 use crate::verbs;
 
@@ -71,9 +72,29 @@ pub struct JsonArguments {
 /// For verbs that look at one conversation.
 #[derive(Args, Debug, Clone)]
 pub struct ConversationArguments {
-    /// The conversation: an id, the beginning of one, or `active`
-    #[arg(long = "conv", value_name = "ID", default_value = "active", value_parser = non_empty)]
+    /// The conversation: an id, the beginning of one, or `active` [env: CTX_CONV] [default: the agent's own, if an
+    /// agent runs this, else `active`]
+    #[arg(long = "conv", value_name = "ID", default_value_t = conversation_meant(&Environment::Process))]
+    #[arg(hide_default_value = true, value_parser = non_empty)]
     pub conversation: String,
+}
+
+/// The conversation that is meant when none is named. An agent that runs `ctx` means its own: another one may have
+/// become the active one meanwhile.
+pub fn conversation_meant(environment: &Environment) -> String {
+    let named = environment.text(env::CONVERSATION).or_else(|| environment.text(env::AGENT_SESSION));
+    named.unwrap_or_else(|| "active".to_owned())
+}
+
+/// An agent's own conversation is unknown to a daemon through which it does not speak. Nobody named it, so say whence
+/// the name comes; the active one may be anybody's and is not taken instead.
+pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
+    let is_own = |session: &String| failure.code == "unknown-conversation" && failure.message.contains(session);
+    match environment.text(env::AGENT_SESSION).filter(is_own) {
+        Some(session) => Failure::new("unknown-conversation", format!("This session ({session}) does not go through ctx."))
+            .hint("start the agent with `ctx run -- claude`, or once and for all `ctx install claude-code`; --conv names another conversation"),
+        None => failure,
+    }
 }
 
 /// For verbs that can look back.
@@ -152,6 +173,28 @@ mod tests {
             let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains(&format!("ctx {name}")), "the help of {name} shows an example");
         }
+    }
+
+    #[test]
+    fn the_variable_names_the_conversation_then_the_agents_session_then_it_is_the_active_one() {
+        let meant = |values: &[(&str, &str)]| conversation_meant(&Environment::of(values));
+        let session = ("CLAUDE_CODE_SESSION_ID", "0a1b");
+        assert_eq!(meant(&[session, ("CTX_CONV", "c3f9")]), "c3f9");
+        assert_eq!(meant(&[session, ("CTX_CONV", "")]), "0a1b");
+        assert_eq!(meant(&[]), "active");
+    }
+
+    #[test]
+    fn a_session_that_does_not_go_through_the_daemon_is_told_so() {
+        let environment = Environment::of(&[("CLAUDE_CODE_SESSION_ID", "0a1b")]);
+        let told =
+            |code: &'static str, message: &str| of_own_session(Failure::new(code, message), &environment).message;
+        assert_eq!(
+            told("unknown-conversation", "No conversation `0a1b`."),
+            "This session (0a1b) does not go through ctx."
+        );
+        assert_eq!(told("unknown-conversation", "No conversation `c3`."), "No conversation `c3`.");
+        assert_eq!(told("stale", "`0a1b`"), "`0a1b`");
     }
 
     #[test]

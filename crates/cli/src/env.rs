@@ -28,6 +28,8 @@ pub const UPSTREAM: Variable = Variable(&["CTX_UPSTREAM"]);
 pub const HOME: Variable = Variable(&["CTX_HOME"]);
 /// The configuration file, instead of those in the project and in the home.
 pub const CONFIG: Variable = Variable(&["CTX_CONFIG"]);
+/// The conversation that is meant where none is named.
+pub const CONVERSATION: Variable = Variable(&["CTX_CONV"]);
 /// What the daemon logs: `info`, `debug`, `ctx_server=trace,warn`, …
 pub const LOG: Variable = Variable(&["CTX_LOG"]);
 
@@ -56,6 +58,9 @@ pub const ANTHROPIC_BASE_URL: Variable = Variable(&["ANTHROPIC_BASE_URL"]);
 pub const GATEWAY_HINT_HEADERS: Variable = Variable(&["CLAUDE_CODE_GATEWAY_HINT_HEADERS"]);
 /// The stock client switches tool search off when the base URL is not the provider's own.
 pub const ENABLE_TOOL_SEARCH: Variable = Variable(&["ENABLE_TOOL_SEARCH"]);
+
+/// The stock client gives it to the commands that it runs: the session of which they are part.
+pub const AGENT_SESSION: Variable = Variable(&["CLAUDE_CODE_SESSION_ID"]);
 
 /// Where values come from: the process, or a test.
 #[derive(Clone, Debug)]

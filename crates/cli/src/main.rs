@@ -51,7 +51,9 @@ fn main() -> ExitCode {
         Verb::Doctor(arguments) => verbs::doctor::run(arguments, &context),
         Verb::Purge(arguments) => verbs::purge::run(arguments, &context),
     };
-    outcome.unwrap_or_else(|failure: Failure| failure.report(json, &context.output))
+    outcome.unwrap_or_else(|failure: Failure| {
+        arguments::of_own_session(failure, &context.environment).report(json, &context.output)
+    })
 }
 
 /// How a failure is told. A daemon in the background talks to the program that started it.

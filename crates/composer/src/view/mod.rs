@@ -45,7 +45,8 @@ impl From<StoreError> for Refusal {
 }
 
 impl Composer {
-    /// The id that a person means by `name`: an id, the beginning of one, or `active`.
+    /// The id that somebody means by `name`: an id or a session, the beginning of one, or `active`. A whole session
+    /// is its main conversation: an agent that names its own session means itself, not those that it started.
     pub fn resolve(&self, name: &str) -> Result<String, Refusal> {
         let directory = lock(&self.directory);
         if name == "active" || name.is_empty() {
@@ -59,6 +60,10 @@ impl Composer {
         }
         if directory.card(name).is_some() {
             return Ok(name.to_owned());
+        }
+        let is_main = |card: &&crate::directory::Card| card.session.as_deref() == Some(name) && card.agent.is_none();
+        if let Some(main) = directory.cards().find(is_main) {
+            return Ok(main.id.clone());
         }
         let matches = |card: &&crate::directory::Card| {
             card.id.starts_with(name) || card.session.as_deref().is_some_and(|session| session.starts_with(name))

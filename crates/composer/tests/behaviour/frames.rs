@@ -273,6 +273,19 @@ fn conversations_are_found_by_id_by_its_beginning_by_session_and_as_the_active_o
 }
 
 #[test]
+fn a_session_is_its_main_conversation_and_not_those_of_its_agents() {
+    let house = House::new();
+    let mut session = eventful(12);
+    let main = house.send(&session).conversation;
+    let mut agent = session.subagent();
+    agent.user("look");
+    assert_ne!(house.send(&agent).conversation, main);
+    assert_eq!(house.composer.resolve(session.session_id()).expect("one"), main);
+    let part = &session.session_id()[..8];
+    assert_eq!(house.composer.resolve(part).expect_err("both").code, "ambiguous-conversation");
+}
+
+#[test]
 fn tokens_sum_up_and_are_calibrated_by_the_provider() {
     let house = House::new();
     let mut session = eventful(11);
