@@ -23,11 +23,21 @@ pub struct ServerConfig {
     pub limits: Limits,
     /// Threads that forward requests; 0 chooses by the number of processors.
     pub workers: usize,
+    /// What agents may do over MCP.
+    pub mcp: crate::mcp::Settings,
 }
 
 impl ServerConfig {
     pub fn new(listen: SocketAddr, upstream: Upstream, token: Token) -> Self {
-        Self { listen, allow_remote: false, upstream, token, limits: Limits::default(), workers: 0 }
+        Self {
+            listen,
+            allow_remote: false,
+            upstream,
+            token,
+            limits: Limits::default(),
+            workers: 0,
+            mcp: Default::default(),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use ctx_composer::{Composer, Recorder};
 use crate::api::{self, Api};
 use crate::config::ServerConfig;
 use crate::listen::{BindError, Bound, Server};
+use crate::mcp;
 use crate::observer::{ComposerObserver, Traffic};
 
 /// What is observed when the daemon stops may take this long to be stored.
@@ -41,7 +42,8 @@ impl Daemon {
         let observer = Arc::new(ComposerObserver::new(composer.clone(), recorder.clone(), traffic.clone()));
         let upstream = config.upstream.url.to_string();
         let api = Api::new(composer, recorder.clone(), traffic, upstream, home, store_path);
-        let bound = Server::bind(config, observer, api::router(api.clone())).await?;
+        let control = mcp::beside(api::router(api.clone()), config.mcp.clone());
+        let bound = Server::bind(config, observer, control).await?;
         api.listens_on(bound.local_addr());
         Ok(Daemon { bound, recorder })
     }

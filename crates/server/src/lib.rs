@@ -15,6 +15,7 @@ pub mod daemon;
 mod doors;
 mod house;
 mod listen;
+pub mod mcp;
 mod observer;
 mod port_holder;
 mod proxy;

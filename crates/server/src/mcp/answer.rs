@@ -1,0 +1,109 @@
+//! What goes back to the model: small, and the same whether its client shows it the structure or the text.
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Map, Value, json};
+
+use super::ask::Refusal;
+use super::own::{Caller, Own};
+
+/// Lists and texts inside an answer are cut here; what was cut is told.
+const MOST_ITEMS: usize = 20;
+const LONGEST_TEXT: usize = 300;
+
+/// Clients that show their model the structure, and then only that.
+const READ_STRUCTURE: [&str; 1] = ["claude-code"];
+
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub value: Map<String, Value>,
+    /// The same in a line.
+    pub text: String,
+}
+
+impl Answer {
+    /// Every answer begins with which conversation it is about, and why that one.
+    pub fn about(own: &Own, rest: Value) -> Answer {
+        let mut value = Map::new();
+        value.insert("conversation".into(), own.id.clone().into());
+        value.insert("found_by".into(), own.found_by.name().into());
+        if let Value::Object(rest) = rest {
+            value.extend(rest.into_iter().filter(|(_, value)| !value.is_null()));
+        }
+        Answer { value, text: String::new() }
+    }
+
+    pub fn in_words(mut self, text: impl Into<String>) -> Answer {
+        self.text = text.into();
+        self
+    }
+
+    /// Clients that show their model the structure need no more than a line of text. Others get all of it as text.
+    pub fn into_result(self, caller: &Caller) -> CallToolResult {
+        let value = Value::Object(self.value);
+        let text = if copies(caller) == 1 { self.text } else { value.to_string() };
+        let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+        result.structured_content = Some(value);
+        result
+    }
+}
+
+pub fn refused(refusal: &Refusal) -> CallToolResult {
+    let mut error = json!({"code": refusal.code, "message": refusal.message, "hint": refusal.hint});
+    let mut text = refusal.to_string();
+    if !refusal.since.is_empty() {
+        let since = Value::Array(refusal.since.clone());
+        text = format!("{text} {since}");
+        error["since"] = since;
+    }
+    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+    result.structured_content = Some(json!({"error": error}));
+    result
+}
+
+/// How many copies of an answer the client may show to its model.
+pub fn copies(caller: &Caller) -> usize {
+    let reads_structure = caller.client.as_deref().is_some_and(|client| READ_STRUCTURE.contains(&client));
+    if reads_structure { 1 } else { 2 }
+}
+
+/// Long lists and texts of an answer of the control API, cut.
+pub fn short(value: Value) -> Value {
+    match value {
+        Value::String(text) => line(&text, LONGEST_TEXT).into(),
+        Value::Array(mut items) => {
+            let cut = items.len().saturating_sub(MOST_ITEMS);
+            items.truncate(MOST_ITEMS);
+            let mut items: Vec<Value> = items.into_iter().map(short).collect();
+            if cut > 0 {
+                items.push(format!("… {cut} more").into());
+            }
+            Value::Array(items)
+        }
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, short(value))).collect(),
+        other => other,
+    }
+}
+
+/// A text cut to so many characters.
+pub fn line(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_long_is_cut_and_says_so() {
+        let long = json!({"frames": (0..25).collect::<Vec<_>>(), "what": "é".repeat(400), "n": 3});
+        let cut = short(long);
+        assert_eq!(cut["frames"].as_array().map(Vec::len), Some(21));
+        assert_eq!(cut["frames"][20], "… 5 more");
+        assert_eq!(cut["what"].as_str().map(|text| text.chars().count()), Some(300));
+        assert_eq!(cut["n"], 3);
+    }
+}

@@ -1,0 +1,92 @@
+//! The way to the control API. The tools ask it like any other client: in the daemon without leaving the process,
+//! in `ctx mcp` over HTTP.
+
+use std::fmt;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use http::{Request, header};
+use serde_json::Value;
+use tower_service::Service;
+
+/// No answer of the control API is larger; a conversation has less than half of it.
+const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
+
+/// Somebody who asks the control API. `path` is relative to `/control/v1`.
+pub trait Ask: Send + Sync + 'static {
+    /// A question without a body is a GET, one with a body is a POST.
+    fn ask(&self, path: String, body: Option<Value>) -> impl Future<Output = Result<Value, Refusal>> + Send;
+}
+
+/// What could not be done: what, why, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: String,
+    pub message: String,
+    pub hint: String,
+    /// What happened meanwhile, if that is why.
+    pub since: Vec<Value>,
+}
+
+impl Refusal {
+    pub fn new(code: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), hint: hint.into(), since: Vec::new() }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.message)?;
+        if self.hint.is_empty() { Ok(()) } else { write!(f, " {}", self.hint) }
+    }
+}
+
+/// The control API of this very process.
+pub struct InProcess(pub Router);
+
+impl Ask for InProcess {
+    async fn ask(&self, path: String, body: Option<Value>) -> Result<Value, Refusal> {
+        let request = match body {
+            Some(body) => {
+                Request::post(path).header(header::CONTENT_TYPE, "application/json").body(Body::from(body.to_string()))
+            }
+            None => Request::get(path).body(Body::empty()),
+        };
+        let request = request.map_err(|error| not_understood(&error))?;
+        let response = match self.0.clone().call(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+        let well = response.status().is_success();
+        let bytes = to_bytes(response.into_body(), LARGEST_ANSWER).await.map_err(|error| not_understood(&error))?;
+        let mut answer: Value = serde_json::from_slice(&bytes).map_err(|error| not_understood(&error))?;
+        if well {
+            return Ok(answer);
+        }
+        let mut word = |name: &str| match answer["error"][name].take() {
+            Value::String(word) => word,
+            _ => String::new(),
+        };
+        Err(Refusal::new(word("code"), word("message"), word("hint")))
+    }
+}
+
+fn not_understood(error: &dyn fmt::Display) -> Refusal {
+    Refusal::new(
+        "not-understood",
+        format!("The daemon's answer is not understood: {error}."),
+        "Compare `ctx --version` with `ctx status`: the daemon may be older or newer.",
+    )
+}
+
+/// Percent-encoding for one part of a path or a query.
+pub fn encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte.into()),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

@@ -1,0 +1,27 @@
+//! The server beside the control API: `/control/v1/mcp`, streamable HTTP without sessions. The doors of the control
+//! room have let the request in, so host, origin and token are known to be right.
+
+use std::sync::Arc;
+
+use axum::Router;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+
+use super::ask::InProcess;
+use super::own::Origin;
+use super::{Server, Settings};
+
+const LARGEST_BODY: usize = 64 * 1024 * 1024;
+
+/// The control API with the MCP server beside it, which asks that same API.
+pub fn beside(control: Router, settings: Settings) -> Router {
+    let ask = Arc::new(InProcess(control.clone()));
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .disable_allowed_hosts()
+        .with_max_request_body_bytes(LARGEST_BODY);
+    let server = move || Ok(Server::new(ask.clone(), settings.clone(), Origin::default()));
+    let service = StreamableHttpService::new(server, Arc::new(NeverSessionManager::default()), config);
+    control.route_service("/mcp", service)
+}

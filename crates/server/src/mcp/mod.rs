@@ -1,0 +1,198 @@
+//! The MCP server: an agent's own hands. It is a client of the control API like the command line and the page, can do
+//! what they can, and makes ordinary commits, signed `mcp`. One handler serves two ways in: `ctx mcp` (stdio), and
+//! `/control/v1/mcp` of the daemon (streamable HTTP).
+//!
+//! ```text
+//! tools ─┬─► own       which conversation is the caller's
+//!        ├─► list, show, status, edit, resources      ─► ask ─► control API
+//!        └─► answer    small, structured
+//! ```
+
+mod answer;
+mod ask;
+mod edit;
+mod http;
+mod list;
+mod own;
+mod resources;
+mod settings;
+mod show;
+mod status;
+mod tools;
+
+use std::sync::Arc;
+
+use ::http::request::Parts;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use self::answer::{Answer, copies, refused};
+pub use self::ask::{Ask, Refusal};
+pub(crate) use self::http::beside;
+pub use self::own::Origin;
+use self::own::{Caller, Own, find};
+pub use self::settings::{OPERATIONS, Settings, WAYS};
+
+/// The stock client names the call that it passes on.
+const CALL: &str = "claudecode/toolUseId";
+const SESSION: &str = "x-claude-code-session-id";
+
+pub struct Server<A> {
+    ask: Arc<A>,
+    settings: Settings,
+    origin: Origin,
+}
+
+impl<A: Ask> Server<A> {
+    pub fn new(ask: Arc<A>, settings: Settings, origin: Origin) -> Self {
+        Self { ask, settings, origin }
+    }
+
+    /// Serves one client on stdin and stdout until it leaves.
+    pub async fn serve_stdio(self) -> Result<(), String> {
+        let pipes = (tokio::io::stdin(), tokio::io::stdout());
+        let running = self.serve(pipes).await.map_err(|error| error.to_string())?;
+        running.waiting().await.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    async fn own(&self, caller: &Caller, named: &Option<String>) -> Result<Own, Refusal> {
+        find(&*self.ask, &self.origin, caller, named.as_deref()).await
+    }
+
+    async fn answer(&self, name: &str, given: Value, caller: &Caller) -> Result<Answer, Refusal> {
+        let (ask, settings) = (&*self.ask, &self.settings);
+        match name {
+            tools::STATUS => {
+                let given: status::Arguments = understood(given)?;
+                status::status(ask, &self.own(caller, &given.conv).await?, settings).await
+            }
+            tools::LIST => {
+                let given: list::Arguments = understood(given)?;
+                list::list(ask, &self.own(caller, &given.conv).await?, &given, copies(caller)).await
+            }
+            tools::SHOW => {
+                let given: show::ShowArguments = understood(given)?;
+                show::show(ask, &self.own(caller, &given.conv).await?, &given).await
+            }
+            tools::SEARCH => {
+                let given: show::SearchArguments = understood(given)?;
+                show::search(ask, &self.own(caller, &given.conv).await?, &given).await
+            }
+            tools::PREVIEW => {
+                let given: edit::Arguments = understood(given)?;
+                edit::preview(ask, &self.own(caller, &given.conv).await?, &given).await
+            }
+            tools::APPLY => {
+                let given: edit::Arguments = understood(given)?;
+                edit::apply(ask, &self.own(caller, &given.conv).await?, settings, &given).await
+            }
+            tools::UNDO => {
+                let given: edit::UndoArguments = understood(given)?;
+                edit::undo(ask, &self.own(caller, &given.conv).await?, settings, &given).await
+            }
+            other => Err(Refusal::new("unknown-tool", format!("There is no tool `{other}`."), "")),
+        }
+    }
+}
+
+fn understood<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal> {
+    serde_json::from_value(arguments).map_err(|error| {
+        Refusal::new(
+            "bad-arguments",
+            format!("The arguments are not understood: {error}."),
+            "The tool's schema says what it takes.",
+        )
+    })
+}
+
+/// Who makes a call, as far as the client and its request tell.
+fn caller(context: &RequestContext<RoleServer>) -> Caller {
+    let parts = context.extensions.get::<Parts>();
+    let header = |name: &str| parts.and_then(|parts| Some(parts.headers.get(name)?.to_str().ok()?.to_owned()));
+    let agent = header("user-agent").and_then(|agent| Some(agent.split('/').next()?.to_owned()));
+    Caller {
+        call: context.meta.get(CALL).and_then(Value::as_str).map(str::to_owned),
+        session: header(SESSION).filter(|session| !session.is_empty()),
+        client: context.client_info().map(|client| client.name).or(agent),
+    }
+}
+
+impl<A: Ask> ServerHandler for Server<A> {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("ctx", env!("CARGO_PKG_VERSION")))
+            .with_instructions(tools::INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::all(&self.settings)))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools::all(&self.settings).into_iter().find(|tool| tool.name == name)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let caller = caller(&context);
+        match self.answer(&request.name, arguments, &caller).await {
+            Ok(answer) => Ok(answer.into_result(&caller).into()),
+            Err(refusal) if refusal.code == "unknown-tool" => Err(ErrorData::invalid_params(refusal.message, None)),
+            Err(refusal) => Ok(refused(&refusal).into()),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        // Clients ask when they start, before anything has passed: that is no error.
+        let Ok(own) = self.own(&caller(&context), &None).await else { return Ok(ListResourcesResult::default()) };
+        let cursor = request.and_then(|request| request.cursor);
+        let listed = resources::list(&*self.ask, &own, cursor.as_deref()).await;
+        listed.map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = &request.uri;
+        let (mut conversation, frame) = resources::place(uri).ok_or_else(|| {
+            let form = "A frame is ctx://conversation/ID/frame/t3.";
+            resources::not_found(uri, &Refusal::new("unknown-resource", "There is no such resource.", form))
+        })?;
+        if conversation == resources::OWN {
+            let own =
+                self.own(&caller(&context), &None).await.map_err(|refusal| resources::not_found(uri, &refusal))?;
+            conversation = own.id;
+        }
+        resources::read(&*self.ask, uri, (&conversation, &frame)).await.map(Into::into)
+    }
+}
