@@ -48,6 +48,7 @@ pub enum Verb {
     Status(verbs::status::Arguments),
     Doctor(verbs::doctor::Arguments),
     Purge(verbs::purge::Arguments),
+    Mcp(verbs::mcp::Arguments),
 }
 
 /// Which daemon is meant.

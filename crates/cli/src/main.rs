@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Verb::Watch(arguments) => verbs::watch::run(arguments, &context),
         Verb::Status(arguments) => verbs::status::run(arguments, &context),
         Verb::Doctor(arguments) => verbs::doctor::run(arguments, &context),
+        Verb::Mcp(arguments) => verbs::mcp::run(arguments, &context),
         Verb::Purge(arguments) => verbs::purge::run(arguments, &context),
     };
     outcome.unwrap_or_else(|failure: Failure| {

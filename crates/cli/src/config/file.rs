@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
+use ctx_server::mcp::Settings as McpSettings;
 use ctx_server::{Secret, UpstreamUrl};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -28,6 +29,8 @@ pub struct ConfigFile {
     pub http2: Option<bool>,
     /// Where offloaded content goes; absolute like the others.
     pub offload: Option<PathBuf>,
+    /// What agents may do over MCP.
+    pub mcp: McpSettings,
     pub unknown: Vec<Unknown>,
 }
 
@@ -61,6 +64,7 @@ impl ConfigFile {
                 "listen" => file.read_listen(&reader, section)?,
                 "upstream" => file.read_upstream(&reader, section)?,
                 "offload" => file.read_offload(&reader, section)?,
+                "mcp" => file.read_mcp(&reader, section)?,
                 other => file.unknown.push(reader.mention(name.span(), other)),
             }
         }
@@ -88,6 +92,21 @@ impl ConfigFile {
             match key.get_ref().as_ref() {
                 "folder" => self.offload = Some(reader.path("offload.folder", value)?),
                 other => self.unknown.push(reader.mention(key.span(), &format!("offload.{other}"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_mcp(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+        for (key, value) in reader.section("mcp", section)? {
+            match key.get_ref().as_ref() {
+                "read_only" => self.mcp.read_only = reader.switch("mcp.read_only", value)?,
+                "allow" => {
+                    let names = reader.texts("mcp.allow", value)?;
+                    let allow = McpSettings::allowing(names).map_err(|why| reader.refuse(value.span(), why))?;
+                    self.mcp.allow = Some(allow);
+                }
+                other => self.unknown.push(reader.mention(key.span(), &format!("mcp.{other}"))),
             }
         }
         Ok(())
@@ -139,6 +158,18 @@ impl<'file> Reader<'file> {
             DeValue::Boolean(switch) => Ok(*switch),
             _ => Err(self.expected(value, name, "true or false")),
         }
+    }
+
+    fn texts<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<Vec<&'v str>, Failure> {
+        let expected = "a list of texts in quotes";
+        let DeValue::Array(items) = value.get_ref() else { return Err(self.expected(value, name, expected)) };
+        items
+            .iter()
+            .map(|item| match item.get_ref() {
+                DeValue::String(text) => Ok(text.as_ref()),
+                _ => Err(self.expected(item, name, expected)),
+            })
+            .collect()
     }
 
     fn paths(&self, name: &str, value: &Value<'file>) -> Result<Vec<PathBuf>, Failure> {
@@ -214,7 +245,7 @@ mod tests {
             "[listen]\naddress = \"127.0.0.1:9000\"\nallow_remote = true\n\n\
              [upstream]\nurl = \"https://gateway.example/team\"\nca_files = [\"ca.pem\", \"/etc/ca.pem\"]\n\
              proxy = \"http://me:hush@proxy:3128\"\nno_proxy = \"localhost\"\nhttp2 = false\n\n\
-             [offload]\nfolder = \".ctx/offload\"\n",
+             [offload]\nfolder = \".ctx/offload\"\n\n[mcp]\nread_only = true\nallow = [\"delete\", \"pin\"]\n",
         )
         .expect("a configuration");
         assert_eq!(file.listen, "127.0.0.1:9000".parse().ok());
@@ -224,6 +255,8 @@ mod tests {
         assert_eq!(file.proxy.as_ref().map(Secret::expose_secret), Some("http://me:hush@proxy:3128"));
         assert_eq!((file.no_proxy.as_deref(), file.http2), (Some("localhost"), Some(false)));
         assert_eq!(file.offload, Some("/project/.ctx/offload".into()));
+        assert!(file.mcp.read_only);
+        assert_eq!(file.mcp.allow, McpSettings::allowing(["delete", "pin"]).ok());
         assert!(file.unknown.is_empty());
         assert!(!format!("{file:?}").contains("hush"));
     }
@@ -238,6 +271,9 @@ mod tests {
             ("[upstream]\nca_files = [\n\"a\",\n3]", 4, "`upstream.ca_files` must be a list of paths"),
             ("[upstream]\nurl = \"api.anthropic.com\"", 2, "must begin with http:// or https://"),
             ("[listen]\naddress = \"somewhere\"", 2, "an address and a port"),
+            ("[mcp]\nread_only = 1", 2, "`mcp.read_only` must be true or false, not a number"),
+            ("[mcp]\nallow = \"delete\"", 2, "`mcp.allow` must be a list of texts in quotes, not a text"),
+            ("[mcp]\nallow = [\"delte\"]", 2, "there is no operation `delte`"),
             ("[offload]\nfolder = \"../other\"", 2, "`offload.folder` must be a path without `..`"),
         ] {
             let refused = parse(text).expect_err(text).to_string();

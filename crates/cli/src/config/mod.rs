@@ -33,6 +33,8 @@ pub struct Settings {
     pub upstream: Upstream,
     /// Where offloaded content goes, if not into the home.
     pub offload: Option<PathBuf>,
+    /// What agents may do over MCP: what no file forbids.
+    pub mcp: ctx_server::mcp::Settings,
     /// Things that a person should hear about and that stop nothing.
     pub remarks: Vec<String>,
     /// The configuration files that were read, the stronger first.
@@ -69,6 +71,7 @@ impl Settings {
             listen,
             allow_remote: flags.allow_remote || from_files(|file| file.allow_remote).unwrap_or(false),
             upstream,
+            mcp: files.iter().map(|file| file.mcp.clone()).fold(Default::default(), ctx_server::mcp::Settings::and),
             offload: files.iter().find_map(|file| file.offload.clone()),
             remarks,
             files: files.into_iter().map(|file| file.path).collect(),

@@ -18,6 +18,7 @@ pub mod heal;
 pub mod history;
 pub mod import;
 pub mod list;
+pub mod mcp;
 pub mod r#move;
 pub mod offload;
 pub mod pin;

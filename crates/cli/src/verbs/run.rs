@@ -57,7 +57,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     become_process(agent, &program.to_string_lossy())
 }
 
-fn start(flags: Flags, context: &Context) -> Result<(SocketAddr, Status), Failure> {
+/// Starts the daemon behind the scenes, and says so.
+pub fn start(flags: Flags, context: &Context) -> Result<(SocketAddr, Status), Failure> {
     let home = context.home()?;
     // Read here first: whatever is wrong is told to the person, not to a log.
     let folder = std::env::current_dir().unwrap_or_default();

@@ -54,6 +54,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let composer = Arc::new(Composer::open(store.clone())?.offloading_to(offload));
     let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
     config.allow_remote = settings.allow_remote;
+    config.mcp = settings.mcp;
     let upstream = config.upstream.url.to_string();
 
     // Two threads: a control request that computes for a while does not keep the port from accepting.

@@ -1,0 +1,129 @@
+//! `ctx mcp`: the MCP server on stdin and stdout. What it can do is the daemon's; this is the way there.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::Args;
+use ctx_server::mcp::{Ask, Origin, Refusal, Server, Settings as McpSettings};
+use serde_json::Value;
+use tokio::runtime::Builder;
+
+use super::run;
+use crate::arguments::{DaemonArguments, non_empty};
+use crate::client::{Client, understood};
+use crate::config::{Flags, Settings};
+use crate::context::Context;
+use crate::env;
+use crate::failure::Failure;
+
+/// Serve an agent over MCP: it can look at its own context, and edit it
+#[derive(Args, Debug)]
+#[command(after_help = "An agent starts it; the daemon is started if none is up. Without flags it is the agent's own
+conversation that is meant.
+
+Examples:
+  claude mcp add ctx -- ctx mcp
+  claude mcp add ctx -- ctx mcp --read-only
+  claude mcp add ctx -- ctx mcp --allow drop-results,summarize-results,compact")]
+pub struct Arguments {
+    /// The conversation that is meant: an id, the beginning of one, or `active` [env: CTX_CONV]
+    #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
+    conversation: Option<String>,
+    /// The session that is the agent's own [env: CLAUDE_CODE_SESSION_ID]
+    #[arg(long, value_name = "ID", value_parser = non_empty, conflicts_with = "conversation")]
+    session: Option<String>,
+    /// Only look: the tools that change something are not offered
+    #[arg(long)]
+    read_only: bool,
+    /// Only these operations, such as delete,drop-results
+    #[arg(long, value_name = "OPERATION", value_delimiter = ',', value_parser = non_empty)]
+    allow: Option<Vec<String>>,
+    #[command(flatten)]
+    daemon: DaemonArguments,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let flags = arguments.daemon.flags(&context.place)?;
+    let folder = std::env::current_dir().unwrap_or_default();
+    let files = Settings::load(&flags, &context.environment, &context.home()?, &folder)?.mcp;
+    let names = arguments.allow.as_ref().map(|names| McpSettings::allowing(names.iter().map(String::as_str)));
+    let allow = names.transpose().map_err(|why| Failure::usage(format!("--allow: {why}")))?;
+    let settings = McpSettings { read_only: arguments.read_only, allow }.and(files);
+    let origin = Origin {
+        conversation: arguments.conversation.or_else(|| context.environment.text(env::CONVERSATION)),
+        session: arguments.session.or_else(|| context.environment.text(env::AGENT_SESSION)),
+        directory: Some(folder),
+    };
+    if std::io::stdin().is_terminal() {
+        context.note("this speaks MCP on stdin and stdout; an agent starts it: `claude mcp add ctx -- ctx mcp`");
+    }
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
+        Failure::new("no-runtime", format!("the system does not let the server start its threads: {error}"))
+    })?;
+    let place = Context::of_process(context.place.clone());
+    let way = Arc::new(Way(Arc::new(Inside { context: place, flags, starting: Mutex::new(()) })));
+    let ended = runtime.block_on(async {
+        // The agent will speak through the daemon in a moment: it shall be up by then.
+        let first = way.clone();
+        tokio::spawn(async move { first.ask("/status".to_owned(), None).await });
+        Server::new(way, settings, origin).serve_stdio().await
+    });
+    // Nobody waits for a question that is still under way.
+    runtime.shutdown_background();
+    ended.map_err(|why| Failure::new("mcp", format!("the client did not speak MCP: {why}")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The way to the daemon, wherever it is by now: it may have been started anew since the last question.
+struct Way(Arc<Inside>);
+
+struct Inside {
+    context: Context,
+    flags: Flags,
+    starting: Mutex<()>,
+}
+
+impl Ask for Way {
+    async fn ask(&self, path: String, body: Option<Value>) -> Result<Value, Refusal> {
+        let inside = self.0.clone();
+        let asked = tokio::task::spawn_blocking(move || inside.ask(&path, body.as_ref()));
+        match asked.await {
+            Ok(answer) => answer.map_err(refusal),
+            Err(_) => Err(Refusal::new("internal", "The question could not be asked; it is a defect.", "")),
+        }
+    }
+}
+
+impl Inside {
+    fn ask(&self, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        let once = || -> Result<Value, Failure> { put(&self.context.client()?, path, body) };
+        match once() {
+            Err(failure) if failure.code == "no-daemon" => {
+                self.start()?;
+                once()
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Several calls may find at once that there is none.
+    fn start(&self) -> Result<(), Failure> {
+        let _one = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
+        if crate::background::running(&self.context)?.is_none() {
+            run::start(self.flags.clone(), &self.context)?;
+        }
+        Ok(())
+    }
+}
+
+fn put(client: &Client, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+    understood(&match body {
+        Some(body) => client.post(path, body)?,
+        None => client.get(path)?,
+    })
+}
+
+fn refusal(failure: Failure) -> Refusal {
+    Refusal::new(failure.code, failure.message, failure.hint.unwrap_or_default())
+}
