@@ -11,10 +11,10 @@ mod heal;
 mod import;
 mod offload;
 mod past;
+mod repaired;
 mod sent;
 
 pub use apply::{Applied, Preview, RepairView, Wish};
-pub(crate) use compare::at_point;
 pub use compare::{Diff, FrameDiff};
 pub use ground::Chain;
 pub(crate) use ground::{Ground, Weights};

@@ -164,12 +164,9 @@ impl Composer {
         after: Vec<(EffectId, &Effect)>,
     ) -> Result<Applied, Refusal> {
         let ground = Ground::of(conversation, true);
-        let old = overview(conversation, &ground, &ground.lay(before.clone()));
-        let new = overview(conversation, &ground, &ground.lay(after.clone()));
+        let ((old, was), (new, is)) = (self.lay(conversation, &ground, before), self.lay(conversation, &ground, after));
+        let (old, new) = (overview(conversation, &ground, &old), overview(conversation, &ground, &new));
         let mut preview = Overview::preview(conversation, &old, &new);
-        let repaired =
-            |effects| -> Result<_, Refusal> { Ok(self.explain_effects(conversation, effects)?.unwrap_or_default()) };
-        let (was, is) = (repaired(before)?, repaired(after)?);
         preview.thinking_dropped = is.thinking_dropped.saturating_sub(was.thinking_dropped);
         preview.repairs = is.repairs.into_iter().filter(|repair| !was.repairs.contains(repair)).collect();
         Ok(Applied {

@@ -9,12 +9,17 @@ use crate::{Composer, Refusal};
 use ctx_core::Key;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::{Laid, Unit, View};
-use ctx_core::edit::resolve::made_weight;
 use ctx_core::tokens;
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 
-/// One thing that is sent, and what it weighs.
-type Sent = (Key, f64);
+/// One thing that is sent, and what it weighs; or that would be, did the rules not leave it out.
+#[derive(Clone, Copy)]
+struct Sent {
+    key: Key,
+    weight: f64,
+    left_out: bool,
+}
 
 pub struct FrameOverview {
     pub id: String,
@@ -43,7 +48,7 @@ pub fn overview(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_
         let summary = frame.summary.as_deref().unwrap_or_default();
         frames.push(FrameOverview {
             id: frame.id.to_string(),
-            weight: sent.iter().map(|(_, weight)| weight).sum(),
+            weight: sent.iter().map(|sent| sent.weight).sum(),
             sent,
             shown: Key::of([flags.as_slice(), title.as_bytes(), summary.as_bytes()]),
         });
@@ -64,54 +69,67 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameOverview> {
             for (piece, around) in pieces.iter().zip(laid) {
                 if around.covered.is_none() {
                     let weight = if piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
-                    sent.push((piece.key, weight));
+                    sent.push(Sent { key: piece.key, weight, left_out: false });
                 }
-                for made in around.by.iter().filter_map(|made| view.made(*made)) {
-                    sent.push((Key::of(made.blocks.iter().map(|block| block.as_bytes())), made_weight(made)));
+                for &id in &around.by {
+                    let blocks = view.made(id).map(|made| made.blocks.as_slice()).unwrap_or_default();
+                    let key = Key::of(blocks.iter().map(|block| block.as_bytes()));
+                    let weight = view.weigh_made(id);
+                    sent.push(Sent { key, weight, left_out: weight == 0.0 });
                 }
             }
-            let weight = sent.iter().map(|(_, weight)| weight).sum();
+            let weight = sent.iter().map(|sent| sent.weight).sum();
             FrameOverview { id: id.to_owned(), weight, sent, shown: Key::default() }
         })
         .collect()
 }
 
 fn one(ground: &Ground<'_>, view: &View<'_>, laid: &Laid) -> Sent {
-    match laid.unit {
+    let key = match laid.unit {
         Unit::Made(made) => {
-            let made = view.made(made);
-            let blocks = made.map(|made| made.blocks.as_slice()).unwrap_or_default();
-            (Key::of(blocks.iter().map(|block| block.as_bytes())), made.map_or(0.0, made_weight))
+            let blocks = view.made(made).map(|made| made.blocks.as_slice()).unwrap_or_default();
+            Key::of(blocks.iter().map(|block| block.as_bytes()))
         }
         Unit::Source { message, block } => {
             let place =
                 [(message as u64).to_le_bytes(), (block.map_or(u64::MAX, |at| at as u64)).to_le_bytes()].concat();
             match view.new_result(laid) {
-                Some(text) => {
-                    (Key::of([place.as_slice(), text.as_bytes()]), tokens::estimate(text.chars().count() as u32, 0))
-                }
-                None => {
-                    let facts = block.and_then(|at| ground.messages[message].blocks.get(at));
-                    (Key::of([place.as_slice()]), facts.map_or(0.0, tokens::of_block))
-                }
+                Some(text) => Key::of([place.as_slice(), text.as_bytes()]),
+                None => Key::of([place.as_slice()]),
             }
         }
-    }
+    };
+    Sent { key, weight: view.weigh(laid, &ground.messages), left_out: view.is_left_out(laid) }
 }
 
 impl Overview {
-    /// The ids of the frames that differ, in the order of the new ones.
+    /// The ids of the frames that somebody changed, in the order of the new ones.
     pub fn changed(old: &Overview, new: &Overview) -> Vec<String> {
-        let find = |frames: &[FrameOverview], id: &str| frames.iter().position(|frame| frame.id == id);
+        Overview::differing(old, new, |_| true)
+    }
+
+    /// The same with those that only a rule changed.
+    fn sent_otherwise(old: &Overview, new: &Overview) -> Vec<String> {
+        Overview::differing(old, new, |sent| !sent.left_out)
+    }
+
+    fn differing(old: &Overview, new: &Overview, counts: fn(&&Sent) -> bool) -> Vec<String> {
+        let ids = |overview: &'_ Overview| -> HashMap<String, usize> {
+            overview.frames.iter().enumerate().map(|(at, frame)| (frame.id.clone(), at)).collect()
+        };
+        let (old_ids, new_ids) = (ids(old), ids(new));
         let differs = |frame: &&FrameOverview| {
-            find(&old.frames, &frame.id).is_none_or(|at| {
+            old_ids.get(&frame.id).is_none_or(|&at| {
                 let other = &old.frames[at];
-                let same = other.sent.iter().map(|(key, _)| key).eq(frame.sent.iter().map(|(key, _)| key));
+                let keys = |frame: &FrameOverview| -> Vec<Key> {
+                    frame.sent.iter().filter(counts).map(|sent| sent.key).collect()
+                };
+                let same = keys(other) == keys(frame);
                 !same || other.shown != frame.shown
             })
         };
         let mut ids: Vec<String> = new.frames.iter().filter(differs).map(|frame| frame.id.clone()).collect();
-        let gone = old.frames.iter().filter(|frame| find(&new.frames, &frame.id).is_none());
+        let gone = old.frames.iter().filter(|frame| !new_ids.contains_key(&frame.id));
         ids.extend(gone.map(|frame| frame.id.clone()));
         ids
     }
@@ -119,8 +137,11 @@ impl Overview {
     /// Where what is sent first differs, and how much comes behind it.
     pub fn preview(conversation: &Conversation, old: &Overview, new: &Overview) -> Preview {
         let flat = |overview: &Overview| -> Vec<(String, Key, f64)> {
-            let frames = overview.frames.iter();
-            frames.flat_map(|frame| frame.sent.iter().map(|(key, weight)| (frame.id.clone(), *key, *weight))).collect()
+            let of = |frame: &FrameOverview| {
+                let sent = frame.sent.iter().filter(|sent| !sent.left_out);
+                sent.map(|sent| (frame.id.clone(), sent.key, sent.weight)).collect::<Vec<_>>()
+            };
+            overview.frames.iter().flat_map(of).collect()
         };
         let (old, new) = (flat(old), flat(new));
         let same = old.iter().zip(&new).take_while(|(one, other)| one.1 == other.1).count();
@@ -161,45 +182,46 @@ impl Composer {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
-        let views =
-            [from, to].map(|point| -> Result<View<'_>, Refusal> { Ok(ground.lay(at_point(&conversation, point)?)) });
-        let [old, new] = views;
-        let (old, new) = (old?, new?);
+        let (old, _) = self.lay_at(&conversation, &ground, from)?;
+        let (new, _) = self.lay_at(&conversation, &ground, to)?;
         let texts = self.texts(&conversation, 0..ground.messages.len())?;
         let scale = |weight: f64| conversation.calibration.tokens(weight);
         let (before, after) = (overview(&conversation, &ground, &old), overview(&conversation, &ground, &new));
-        let changed = Overview::changed(&before, &after);
+        let changed = Overview::sent_otherwise(&before, &after);
+        let changed: HashSet<&str> = changed.iter().map(String::as_str).collect();
+        let (weight_before, weight_after) = (by_id(&before), by_id(&after));
+        let places = |view: &View<'_>| -> HashMap<String, usize> {
+            view.frames.iter().enumerate().map(|(at, frame)| (frame.id.to_string(), at)).collect()
+        };
+        let (old_places, new_places) = (places(&old), places(&new));
         let mut frames = Vec::new();
-        let mut ids: Vec<&str> = after.frames.iter().map(|frame| frame.id.as_str()).collect();
-        ids.extend(
-            before.frames.iter().map(|frame| frame.id.as_str()).filter(|id| !ids.contains(id)).collect::<Vec<_>>(),
-        );
-        for id in ids {
-            let find =
-                |overview: &Overview| overview.frames.iter().find(|frame| frame.id == id).map(|frame| frame.weight);
-            let (was, is) = (find(&before), find(&after));
-            let text = |view: &View<'_>| show::plain(&conversation, &ground, view, id, &texts);
-            let (before, after) = (text(&old), text(&new));
-            let moved = |view: &View<'_>| view.frames.iter().any(|frame| frame.id.to_string() == id && frame.moved);
+        let gone = before.frames.iter().filter(|frame| !weight_after.contains_key(frame.id.as_str()));
+        for id in after.frames.iter().chain(gone).map(|frame| frame.id.as_str()) {
+            let (was, is) = (weight_before.get(id).copied(), weight_after.get(id).copied());
+            let (old_at, new_at) = (old_places.get(id).copied(), new_places.get(id).copied());
+            let moved = |view: &View<'_>, at: Option<usize>| at.is_some_and(|at| view.frames[at].moved);
             let change = match (was, is) {
                 (None, _) => "added",
                 (_, None) => "removed",
                 (Some(was), Some(is)) if was > 0.0 && is == 0.0 => "removed",
                 (Some(was), Some(is)) if was == 0.0 && is > 0.0 => "added",
-                _ if moved(&old) != moved(&new) => "moved",
-                _ if changed.iter().any(|other| other == id) => "changed",
+                _ if moved(&old, old_at) != moved(&new, new_at) => "moved",
+                _ if changed.contains(id) => "changed",
                 _ => "same",
             };
+            let text = |view: &View<'_>, at: Option<usize>| match at {
+                Some(at) if change != "same" => show::plain(&conversation, &ground, view, at, &texts),
+                _ => String::new(),
+            };
+            let title = |view: &View<'_>, at: Option<usize>| show::title(&ground, view, id, at);
             frames.push(FrameDiff {
                 id: id.to_owned(),
-                title: show::title(&conversation, &ground, &new, id)
-                    .or_else(|| show::title(&conversation, &ground, &old, id))
-                    .unwrap_or_default(),
+                title: title(&new, new_at).or_else(|| title(&old, old_at)).unwrap_or_default(),
                 change: change.to_owned(),
                 tokens_before: scale(was.unwrap_or(0.0)),
                 tokens_after: scale(is.unwrap_or(0.0)),
-                before: if change == "same" { String::new() } else { before },
-                after: if change == "same" { String::new() } else { after },
+                before: text(&old, old_at),
+                after: text(&new, new_at),
             });
         }
         Ok(Diff {
@@ -213,9 +235,18 @@ impl Composer {
     }
 }
 
+fn by_id(overview: &Overview) -> HashMap<&str, f64> {
+    overview.frames.iter().map(|frame| (frame.id.as_str(), frame.weight)).collect()
+}
+
+/// Whether a point is the one before the first commit: what the agent sends.
+pub fn is_source(point: &str) -> bool {
+    matches!(point, "source" | "none")
+}
+
 /// The effects at a point of the history.
 pub fn at_point<'a>(conversation: &'a Conversation, point: &str) -> Result<Vec<(EffectId, &'a Effect)>, Refusal> {
-    if point == "source" {
+    if is_source(point) {
         return Ok(Vec::new());
     }
     let head = match point {

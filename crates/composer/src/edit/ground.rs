@@ -2,10 +2,9 @@
 
 use crate::conversation::Conversation;
 use ctx_core::edit::CommitId;
-use ctx_core::edit::MadeId;
 use ctx_core::edit::effect::{Effect, EffectId, PENDING};
-use ctx_core::edit::fold::{Around, Source, Unit, View, fold};
-use ctx_core::edit::resolve::{Desk, made_weight};
+use ctx_core::edit::fold::{Around, Source, View, fold};
+use ctx_core::edit::resolve::Desk;
 use ctx_core::message::Message;
 use ctx_core::{Key, SlotId, tokens};
 use ctx_wire::anthropic::envelope::{Envelope, Piece};
@@ -49,26 +48,16 @@ impl<'a> Ground<'a> {
 
     /// The estimate of what is sent.
     pub fn weigh(&self, view: &View<'_>, envelope: &Envelope) -> f64 {
-        let made = |id: &MadeId| view.made(*id).map_or(0.0, made_weight);
         let around = |(piece, around): (&Piece, &Around)| {
             let own = if around.covered.is_some() || piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
-            own + around.by.iter().map(made).sum::<f64>()
+            own + around.by.iter().map(|made| view.weigh_made(*made)).sum::<f64>()
         };
         let tools = envelope.tools.as_deref().unwrap_or_default();
         let mut weight: f64 = envelope.system.iter().zip(&view.system).map(around).sum();
         weight += tools.iter().zip(&view.tools).map(around).sum::<f64>();
         for frame in &view.frames {
-            for laid in view.units(frame, &self.messages).iter().filter(|laid| laid.covered.is_none()) {
-                weight += match laid.unit {
-                    Unit::Made(id) => made(&id),
-                    Unit::Source { message, block } => match view.new_result(laid) {
-                        Some(text) => tokens::estimate(text.chars().count() as u32, 0),
-                        None => {
-                            block.and_then(|at| self.messages[message].blocks.get(at)).map_or(0.0, tokens::of_block)
-                        }
-                    },
-                };
-            }
+            weight +=
+                view.units(frame, &self.messages).iter().map(|laid| view.weigh(laid, &self.messages)).sum::<f64>();
         }
         weight
     }

@@ -291,7 +291,7 @@ impl Composer {
         commits.dedup();
         Ok(Explained {
             conversation: conversation.id.clone(),
-            tokens: scale(overview(&conversation, &ground, &ground.lay(effects)).weight),
+            tokens: scale(overview(&conversation, &ground, &self.lay(&conversation, &ground, effects).0).weight),
             source_tokens: scale(overview(&conversation, &ground, &ground.lay(Vec::new())).weight),
             commits,
             ..explained

@@ -7,7 +7,7 @@ use crate::directory::lock;
 use crate::edit::{Ground, Weights};
 use ctx_core::edit::fold::{Around, Frame, Laid, Unit, View};
 use ctx_core::edit::layout::layout;
-use ctx_core::edit::resolve::{Desk, made_weight};
+use ctx_core::edit::resolve::Desk;
 use ctx_core::message::{Kind, Message};
 use ctx_core::tokens;
 use ctx_wire::anthropic::envelope::Piece;
@@ -66,7 +66,7 @@ impl Composer {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
-        let view = ground.lay(crate::edit::at_point(&conversation, at.unwrap_or("HEAD"))?);
+        let (view, _) = self.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
         Ok(of(&conversation, &ground, &view, with_steps))
     }
 }
@@ -110,7 +110,7 @@ fn one(
         source_tokens: (desk.scale)(source_weight(path, &layout.units)),
         messages: messages.iter().max().map_or(0, |last| last + 1),
         steps: layout.steps,
-        state: frame.chips(desk.view, &layout.units).into_iter().map(str::to_owned).collect(),
+        state: chips(desk, frame, &layout.units).map(str::to_owned).collect(),
         pinned: frame.pinned,
         pending: layout.units.iter().any(is_pending),
         step_list: with_steps.then(|| {
@@ -131,7 +131,7 @@ fn one(
                         source_tokens: (desk.scale)(source_weight(path, &units)),
                         messages: numbers.len(),
                         tools: tools.map(str::to_owned).collect(),
-                        state: step_chips(frame, desk.view, &units),
+                        state: step_chips(desk, frame, &units),
                     }
                 })
                 .collect()
@@ -139,9 +139,28 @@ fn one(
     }
 }
 
-fn step_chips(frame: &Frame, view: &View<'_>, units: &[Laid]) -> Vec<String> {
+/// What was done to it, and what the rules do to it.
+fn chips(desk: &Desk<'_>, frame: &Frame, units: &[Laid]) -> impl Iterator<Item = &'static str> {
+    let is_thinking = |laid: &Laid| match laid.unit {
+        Unit::Source { message, block: Some(block) } => {
+            desk.source.messages[message].blocks.get(block).is_some_and(|block| block.kind == Kind::Thinking)
+        }
+        _ => false,
+    };
+    let is_torn = |laid: &Laid| match laid.unit {
+        Unit::Made(made) => laid.covered.is_none() && !desk.view.left_out_of(made).is_empty(),
+        Unit::Source { .. } => desk.view.is_left_out(laid),
+    };
+    let (thoughts, others): (Vec<&Laid>, Vec<&Laid>) =
+        units.iter().filter(|laid| is_torn(laid)).partition(|laid| is_thinking(laid));
+    let repaired = (!others.is_empty()).then_some("repaired");
+    let dropped = (!thoughts.is_empty()).then_some("thinking-dropped");
+    frame.chips(desk.view, units).into_iter().chain(repaired).chain(dropped)
+}
+
+fn step_chips(desk: &Desk<'_>, frame: &Frame, units: &[Laid]) -> Vec<String> {
     let of_frame = ["moved", "combined", "split", "added"];
-    let chips = frame.chips(view, units).into_iter().filter(|chip| !of_frame.contains(chip));
+    let chips = chips(desk, frame, units).filter(|chip| !of_frame.contains(chip));
     chips.map(str::to_owned).collect()
 }
 
@@ -163,15 +182,17 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
     let frame = |id: &str, title: String, pieces: &[Piece], laid: &[Around]| {
         let kept =
             pieces.iter().zip(laid).filter(|(_, around)| around.covered.is_none()).map(|(piece, _)| weigh(piece));
-        let made = laid.iter().flat_map(|around| &around.by).filter_map(|made| view.made(*made)).map(made_weight);
+        let made = laid.iter().flat_map(|around| &around.by).map(|made| view.weigh_made(*made));
         let covered = laid.iter().filter(|around| around.covered.is_some()).count();
         let replaced = laid.iter().any(|around| !around.by.is_empty());
-        let state = match (covered, replaced) {
+        let mut state = match (covered, replaced) {
             (0, _) => vec![],
             (_, true) => vec!["edited"],
             (all, false) if all == pieces.len() => vec!["deleted"],
             _ => vec!["trimmed"],
         };
+        // Something of it has to stay.
+        state.extend(view.keeps(id).then_some("repaired"));
         FrameView {
             id: id.into(),
             kind: id.into(),

@@ -4,11 +4,11 @@ use super::{Refusal, rebuilt};
 use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::{Ground, Weights};
+use crate::edit::{Ground, RepairView, Weights};
 use ctx_core::edit::address::Address;
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::layout::{Group, layout};
-use ctx_core::edit::resolve::{Desk, Scope, Target, made_weight};
+use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::frames;
 use ctx_core::message::{Block, Kind, Message};
 use ctx_core::tokens;
@@ -61,6 +61,9 @@ pub struct BlockView {
     /// The commit that took it out: it is not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered: Option<String>,
+    /// Why the provider's rules take it out: it is not sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<String>,
     /// The commit that gave a tool result another content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
@@ -75,7 +78,7 @@ impl Composer {
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
         let source = ground.source();
-        let view = ground.lay(crate::edit::at_point(&conversation, at.unwrap_or("HEAD"))?);
+        let (view, repaired) = self.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
         let weights = Weights::of(&conversation);
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
@@ -95,6 +98,8 @@ impl Composer {
         for target in &targets {
             messages.extend(message_views(&conversation, &view, source.messages, target, &texts));
         }
+        let blocks = messages.iter_mut().flat_map(|message| &mut message.blocks);
+        blocks.filter(|block| block.repaired.is_some()).for_each(|block| block.explain(&repaired.repairs));
         Ok(Shown {
             conversation: conversation.id.clone(),
             id: id.to_owned(),
@@ -170,6 +175,7 @@ impl Composer {
                     tool_use_id: None,
                     is_error: false,
                     covered,
+                    repaired: None,
                     replaced,
                     raw,
                 }
@@ -177,11 +183,13 @@ impl Composer {
             let covered = around.and_then(|around| around.covered).map(|id| id.commit.to_string());
             for made in around.iter().flat_map(|around| &around.by) {
                 let Some(content) = view.made(*made) else { continue };
-                let tokens = conversation.calibration.tokens(made_weight(content));
+                let tokens = conversation.calibration.tokens(view.weigh_made(*made));
                 let commit = Some(made.effect.commit.to_string());
-                blocks.extend(
-                    content.blocks.iter().map(|text| block(raw(text.as_bytes()), tokens, None, commit.clone())),
-                );
+                let gone = view.left_out_of(*made);
+                blocks.extend((0..).zip(&content.blocks).map(|(at, text)| BlockView {
+                    repaired: gone.contains(&at).then(|| "the provider would refuse it here".to_owned()),
+                    ..block(raw(text.as_bytes()), tokens, None, commit.clone())
+                }));
             }
             let tokens = if covered.is_some() { 0 } else { scale(piece) };
             blocks.push(block(raw(&bytes[piece.at.clone()]), tokens, covered, None));
@@ -204,6 +212,26 @@ impl Composer {
             calibrated: conversation.calibration.is_calibrated(),
             messages: vec![view],
         })
+    }
+}
+
+impl BlockView {
+    pub fn is_sent(&self) -> bool {
+        self.covered.is_none() && self.repaired.is_none()
+    }
+
+    /// Says which of the repairs took it out.
+    fn explain(&mut self, repairs: &[RepairView]) {
+        let names = |repair: &&RepairView| match (&self.tool_use_id, self.kind.as_str()) {
+            (Some(id), _) => repair.what.contains(id.as_str()),
+            (None, "thinking") => matches!(repair.rule.as_str(), "A65" | "A39"),
+            (None, "text") => matches!(repair.rule.as_str(), "A26" | "A27" | "A13"),
+            (None, _) => false,
+        };
+        self.repaired = Some(match repairs.iter().find(names) {
+            Some(repair) => format!("{} ({})", repair.what, repair.rule),
+            None => "the provider would refuse it here".to_owned(),
+        });
     }
 }
 
@@ -241,7 +269,7 @@ pub fn message_views(
         let id = format!("{}#{}", frame.id, group.number);
         let blocks: Vec<BlockView> =
             units.iter().flat_map(|laid| block_views(conversation, view, path, &id, laid, texts)).collect();
-        let tokens = blocks.iter().filter(|block| block.covered.is_none()).map(|block| block.tokens).sum();
+        let tokens = blocks.iter().filter(|block| block.is_sent()).map(|block| block.tokens).sum();
         views.push(MessageView {
             role: group.role.name().into(),
             tokens,
@@ -280,13 +308,15 @@ fn block_views(
                 shown.tokens = scale(tokens::estimate(content.chars().count() as u32, 0));
                 shown.replaced = laid.result.map(|(id, _)| id.commit.to_string());
             }
-            vec![BlockView { covered, ..shown }]
+            vec![BlockView { covered, repaired: view.is_left_out(laid).then(String::new), ..shown }]
         }
         Unit::Made(made) => {
             let Some(content) = view.made(made) else { return Vec::new() };
             let message = format!("{{\"role\":\"user\",\"content\":[{}]}}", content.blocks.join(","));
             let facts = message::read(message.as_bytes()).facts;
+            let gone = if covered.is_none() { view.left_out_of(made) } else { &[] };
             let views = facts.blocks.iter().enumerate().map(|(at, facts)| BlockView {
+                repaired: gone.contains(&(at as u32)).then(String::new),
                 tokens: scale(tokens::of_block(facts)),
                 covered: covered.clone(),
                 kind: if facts.kind == Kind::Reminder { Kind::Text } else { facts.kind }.name().into(),
@@ -323,6 +353,7 @@ fn block_view(message: &str, at: usize, facts: &Block, text: &[u8], tool: Option
         tool_use_id: facts.tool_use_id.as_deref().map(str::to_owned),
         is_error: value.is_some_and(|value| value["is_error"] == true),
         covered: None,
+        repaired: None,
         replaced: None,
         raw,
     }
@@ -443,28 +474,30 @@ pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &ctx_core::edit::f
     first_words.unwrap_or_else(|| "(no words)".to_owned())
 }
 
-/// The title of a frame by its id.
-pub fn title(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, id: &str) -> Option<String> {
+/// The title of a frame by its id, and its place in the view.
+pub fn title(ground: &Ground<'_>, view: &View<'_>, id: &str, at: Option<usize>) -> Option<String> {
     match id {
         "system" => Some("System prompt".to_owned()),
         "tools" => Some("Tools".to_owned()),
-        _ => {
-            let _ = conversation;
-            let frame = view.frames.iter().find(|frame| frame.id.to_string() == id)?;
-            Some(frame_title(view, &ground.messages, frame))
-        }
+        _ => Some(frame_title(view, &ground.messages, view.frames.get(at?)?)),
     }
 }
 
 /// All that is sent of a frame, as text.
-pub fn plain(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, id: &str, texts: &Texts) -> String {
-    let Some(at) = view.frames.iter().position(|frame| frame.id.to_string() == id) else { return String::new() };
-    let units = view.units(&view.frames[at], &ground.messages);
-    let target =
-        Target { name: id.to_owned(), scope: Scope::Frame, frame: Some(at), units, covers: Vec::new(), weight: 0.0 };
+pub fn plain(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, at: usize, texts: &Texts) -> String {
+    let Some(frame) = view.frames.get(at) else { return String::new() };
+    let units = view.units(frame, &ground.messages);
+    let target = Target {
+        name: frame.id.to_string(),
+        scope: Scope::Frame,
+        frame: Some(at),
+        units,
+        covers: Vec::new(),
+        weight: 0.0,
+    };
     let mut out = String::new();
     for message in message_views(conversation, view, &ground.messages, &target, texts) {
-        let blocks: Vec<&BlockView> = message.blocks.iter().filter(|block| block.covered.is_none()).collect();
+        let blocks: Vec<&BlockView> = message.blocks.iter().filter(|block| block.is_sent()).collect();
         if !blocks.is_empty() {
             out.push_str(&format!("## {}\n", message.role));
             blocks.into_iter().for_each(|block| out.push_str(&markdown(block)));

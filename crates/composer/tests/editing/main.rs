@@ -9,6 +9,7 @@ mod check;
 mod client;
 mod corpus;
 mod editor;
+mod looking;
 mod regressions;
 #[path = "../support/mod.rs"]
 mod support;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use testkit::Random;
 
 /// One client that thinks, with messages of the plainest kind.
-fn world() -> World {
+pub fn world() -> World {
     let mut words = Words::default();
     let mut client = Client::new(&mut Random::new(1), &mut words);
     client.plain();
@@ -19,13 +19,13 @@ fn world() -> World {
     world
 }
 
-fn turns(world: &mut World, at: usize, count: usize) {
+pub fn turns(world: &mut World, at: usize, count: usize) {
     for _ in 0..count {
         world.plain_turn(at, true).unwrap_or_else(|what| panic!("{}\n{what}", world.story.join("\n")));
     }
 }
 
-fn apply(world: &World, at: usize, operation: Value) {
+pub fn apply(world: &World, at: usize, operation: Value) {
     let operation: Operation = serde_json::from_value(operation).expect("an operation");
     let wish = Wish { operations: vec![operation], author: "cli".into(), note: None, expect: None, dry_run: false };
     world.composer().apply(&check::name(world, at), wish).expect("applied");

@@ -8,6 +8,7 @@ mod arrange;
 
 use super::effect::{self, Cover, Effect, EffectId, FrameKey, Made, MadeId, MessageRef, Why};
 use super::frame_id::FrameId;
+use super::weigh::LeftOut;
 use crate::frames;
 use crate::key::Key;
 use crate::message::Message;
@@ -108,6 +109,7 @@ pub struct View<'a> {
     pub system: Vec<Around>,
     pub tools: Vec<Around>,
     status: Vec<Status>,
+    pub(super) left_out: LeftOut,
 }
 
 /// Lays `effects`, oldest first, over a path.
@@ -131,6 +133,7 @@ pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> Vi
         covered_made: HashMap::new(),
         system: vec![Around::default(); source.system.len()],
         tools: vec![Around::default(); source.tools.len()],
+        left_out: LeftOut::default(),
     };
     if !view.effects.is_empty() {
         let places: QuickMap<SlotId, usize> = source.slots.iter().enumerate().map(|(at, slot)| (*slot, at)).collect();

@@ -16,6 +16,7 @@ pub mod refusal;
 pub mod resolve;
 #[cfg(test)]
 mod testing;
+pub mod weigh;
 
 pub use effect::{Cover, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, MessageRef, PENDING, Place};
 pub use fold::{View, fold};

@@ -4,7 +4,7 @@ mod arrange;
 mod content;
 mod target;
 
-pub use content::{text_block, weight as made_weight};
+pub use content::text_block;
 pub use target::{Scope, Target};
 
 use super::effect::{Cover, Effect, EffectId, Made, Named, NewResult, Why};

@@ -57,7 +57,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let shown: Shown = understood(&answer)?;
     if arguments.raw {
         let blocks = shown.messages.iter().flat_map(|message| &message.blocks);
-        for block in blocks.filter(|block| block.covered.is_none()) {
+        for block in blocks.filter(|block| block.is_sent()) {
             if let Some(raw) = &block.raw {
                 context.output.json(raw.get().as_bytes())?;
             }

@@ -85,6 +85,10 @@ impl Page<'_> {
                 FAINT,
             );
         }
+        if let Some(why) = &block.repaired {
+            let heading = format!("{}, left out: {why}", block.kind);
+            return self.headed(&heading, block, &block.text, self.most, FAINT);
+        }
         match block.kind.as_str() {
             "text" => spoken(&text::block(&block.text), self.output),
             "system" => self.headed(&block.id, block, &block.text, usize::MAX, PLAIN),

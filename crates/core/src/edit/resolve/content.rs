@@ -6,23 +6,11 @@ use crate::edit::fold::{Laid, Unit};
 use crate::edit::operation::Select;
 use crate::edit::refusal::Refusal;
 use crate::message::{Kind, Role};
-use crate::tokens;
 use serde_json::{Value, json};
 
 /// A text as a block.
 pub fn text_block(text: &str) -> String {
     json!({ "type": "text", "text": text }).to_string()
-}
-
-/// The estimate for a message of ours.
-pub fn weight(made: &Made) -> f64 {
-    // Asked on every request: the text is counted where it stands, what is escaped in it a little too high.
-    const TEXT: &str = r#"{"type":"text","text":""#;
-    let chars = |block: &String| match block.strip_prefix(TEXT).and_then(|rest| rest.strip_suffix("\"}")) {
-        Some(text) => text.chars().count(),
-        None => block.chars().count(),
-    };
-    made.blocks.iter().map(|block| tokens::estimate(chars(block) as u32, 0)).sum()
 }
 
 impl Desk<'_> {
@@ -162,6 +150,7 @@ impl Desk<'_> {
         };
         match target.scope {
             Scope::Block if self.sends_thinking(target) => Err(thinking(&target.name)),
+            Scope::System if !is_text(raw) => Err(bad("the system prompt takes text only", "")),
             Scope::Block | Scope::System => Ok(New::Blocks(vec![Made { role: None, blocks: blocks(raw)? }])),
             Scope::Tool => match raw {
                 Value::Object(fields)
@@ -249,6 +238,14 @@ impl Desk<'_> {
             }
         }
         Ok(block.to_string())
+    }
+}
+
+/// Whether it is a text block, or a list of them.
+fn is_text(raw: &Value) -> bool {
+    match raw {
+        Value::Array(list) => list.iter().all(is_text),
+        block => block.get("type").is_some_and(|kind| kind == "text"),
     }
 }
 

@@ -9,7 +9,6 @@ use crate::edit::layout::{Layout, layout};
 use crate::edit::operation::Select;
 use crate::edit::refusal::{Refusal, nearest, suggest};
 use crate::message::{Kind, Role};
-use crate::tokens;
 use std::collections::HashSet;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -230,9 +229,9 @@ impl Desk<'_> {
 
     /// The estimate of what is sent of some blocks of the system prompt, or of some tools.
     fn around(&self, here: &[Around], weights: &[f64]) -> f64 {
-        let weigh = |(around, weight): (&Around, &f64)| match around.covered {
-            None => *weight,
-            Some(_) => around.by.iter().filter_map(|made| self.view.made(*made)).map(super::made_weight).sum(),
+        let weigh = |(around, weight): (&Around, &f64)| {
+            let made = around.by.iter().map(|made| self.view.weigh_made(*made)).sum::<f64>();
+            if around.covered.is_none() { made + weight } else { made }
         };
         here.iter().zip(weights).map(weigh).sum()
     }
@@ -330,18 +329,11 @@ impl Desk<'_> {
 
     /// The estimate of what is sent of these.
     pub fn weight(&self, units: &[Laid]) -> f64 {
-        units.iter().filter(|laid| laid.covered.is_none()).map(|laid| self.weigh(laid)).sum()
+        units.iter().map(|laid| self.weigh(laid)).sum()
     }
 
     pub(super) fn weigh(&self, laid: &Laid) -> f64 {
-        match laid.unit {
-            Unit::Made(made) => self.view.made(made).map_or(0.0, super::made_weight),
-            Unit::Source { message, block: Some(block) } => match self.view.new_result(laid) {
-                Some(text) => tokens::estimate(text.chars().count() as u32, 0),
-                None => self.source.messages[message].blocks.get(block).map_or(0.0, tokens::of_block),
-            },
-            Unit::Source { block: None, .. } => 0.0,
-        }
+        self.view.weigh(laid, self.source.messages)
     }
 
     /// Something that is no id.

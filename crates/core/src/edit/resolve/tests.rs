@@ -100,6 +100,8 @@ fn raw_json_that_cannot_be_sent_is_refused_with_the_reason() {
     }
     assert_eq!(code(&bench, raw("tools/Bash", json!({ "description": "x" }))), "bad-content");
     assert_eq!(code(&bench, edit("tools/Bash", "x")), "not-text");
+    let call = json!({ "type": "tool_use", "id": "a", "name": "Read", "input": {} });
+    assert!(bench.refused(raw("system#1", call)).message.contains("text only"));
     let mut bench = bench;
     bench.make(raw("t1", json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": "b" }])));
     assert_eq!(bench.sent()[0], "t1 'a' 'b'");

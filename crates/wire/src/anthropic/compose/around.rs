@@ -3,6 +3,7 @@
 use super::plan::{Piece, Plan, Tag, pieces, tag};
 use super::{Repair, made, spell};
 use crate::anthropic::envelope;
+use ctx_core::edit::effect::MadeId;
 use ctx_core::edit::fold;
 use ctx_core::key::{Key, KeyBuilder};
 
@@ -19,12 +20,21 @@ pub(super) struct Around {
     pub system: Option<Vec<Part>>,
     pub tools: Option<Vec<Part>>,
     pub made: Vec<String>,
+    /// Where those come from.
+    pub from: Vec<(MadeId, u32)>,
     pub digest: Key,
 }
 
 impl Default for Around {
     fn default() -> Self {
-        Around { system: None, tools: None, made: Vec::new(), digest: Key([0; 16]) }
+        Around { system: None, tools: None, made: Vec::new(), from: Vec::new(), digest: Key([0; 16]) }
+    }
+}
+
+impl Around {
+    fn add(&mut self, from: (MadeId, u32), json: &str) {
+        self.from.push(from);
+        self.made.push(json.to_owned());
     }
 }
 
@@ -33,11 +43,11 @@ pub(super) fn arrange(plan: &mut Plan<'_>) -> Around {
     let mut around = Around { digest: input.around, ..Around::default() };
     let touched = |list: &[fold::Around]| list.iter().any(|each| each.covered.is_some() || !each.by.is_empty());
     if touched(&input.view.system) {
-        let parts = system(plan, &mut around.made);
+        let parts = system(plan, &mut around);
         around.system = Some(parts);
     }
     if touched(&input.view.tools) {
-        let parts = tools(plan, &mut around.made);
+        let parts = tools(plan, &mut around);
         around.tools = Some(parts);
     }
     around.digest = digest(plan, &around);
@@ -93,7 +103,7 @@ fn is_deferred(tool: &[u8]) -> bool {
     spell::member(tool, 0, "defer_loading").is_some_and(|member| &tool[member.value] == b"true")
 }
 
-fn system(plan: &mut Plan<'_>, made: &mut Vec<String>) -> Vec<Part> {
+fn system(plan: &mut Plan<'_>, around: &mut Around) -> Vec<Part> {
     let input = plan.input;
     let mut parts = Vec::new();
     for (at, block) in input.envelope.system.iter().enumerate() {
@@ -109,15 +119,15 @@ fn system(plan: &mut Plan<'_>, made: &mut Vec<String>) -> Vec<Part> {
         if fate.covered.is_none() || stays {
             parts.push(Part::Own(at));
         }
-        for json in made_of(plan, fate) {
+        for (from, json) in made_of(plan, fate) {
             let bytes = json.as_bytes();
             let text = made::object(bytes).and_then(|span| {
                 let is_text = spell::text(bytes, span.start, "type")? == "text";
                 spell::text(bytes, span.start, "text").filter(|text| is_text && !text.trim().is_empty())
             });
             if text.is_some() {
-                made.push(json.clone());
-                parts.push(Part::Made(made.len() - 1));
+                around.add(from, json);
+                parts.push(Part::Made(around.made.len() - 1));
             } else {
                 let what = "a block of ours in the system prompt is left out: it is no text, or empty";
                 plan.repairs.push(Repair::new("A27", what));
@@ -127,11 +137,12 @@ fn system(plan: &mut Plan<'_>, made: &mut Vec<String>) -> Vec<Part> {
     parts
 }
 
-fn made_of<'a>(plan: &Plan<'a>, fate: &fold::Around) -> Vec<&'a String> {
-    fate.by.iter().filter_map(|id| plan.input.view.made(*id)).flat_map(|made| &made.blocks).collect()
+fn made_of<'a>(plan: &Plan<'a>, fate: &fold::Around) -> Vec<((MadeId, u32), &'a String)> {
+    let made = fate.by.iter().filter_map(|id| Some((*id, plan.input.view.made(*id)?)));
+    made.flat_map(|(id, made)| (0..).zip(&made.blocks).map(move |(at, block)| ((id, at), block))).collect()
 }
 
-fn tools(plan: &mut Plan<'_>, made: &mut Vec<String>) -> Vec<Part> {
+fn tools(plan: &mut Plan<'_>, around: &mut Around) -> Vec<Part> {
     let input = plan.input;
     let all = input.envelope.tools.as_deref().unwrap_or_default();
     let mut stays: Vec<bool> =
@@ -139,7 +150,7 @@ fn tools(plan: &mut Plan<'_>, made: &mut Vec<String>) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut ours: Vec<(usize, String, bool)> = Vec::new();
     for (at, fate) in input.view.tools.iter().enumerate().take(all.len()) {
-        for json in made_of(plan, fate) {
+        for (from, json) in made_of(plan, fate) {
             let bytes = json.as_bytes();
             let name = made::object(bytes).and_then(|span| spell::text(bytes, span.start, "name"));
             let taken = |name: &str| {
@@ -148,7 +159,7 @@ fn tools(plan: &mut Plan<'_>, made: &mut Vec<String>) -> Vec<Part> {
             };
             match name {
                 Some(name) if !name.is_empty() && !taken(&name) => {
-                    made.push(json.clone());
+                    around.add(from, json);
                     ours.push((at, name.into_owned(), is_deferred(bytes)));
                 }
                 _ => {
@@ -185,7 +196,7 @@ fn tools(plan: &mut Plan<'_>, made: &mut Vec<String>) -> Vec<Part> {
         stays[at] = true;
         plan.repairs.push(Repair::new(rule, format!("the tool {} stays: one has to", all[at].name)));
     }
-    let from = made.len() - ours.len();
+    let from = around.made.len() - ours.len();
     for (at, stays) in stays.iter().enumerate() {
         if *stays {
             parts.push(Part::Own(at));

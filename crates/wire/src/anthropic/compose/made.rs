@@ -3,7 +3,7 @@
 use super::plan::Tag;
 use super::{Input, Repair, spell};
 use crate::json;
-use ctx_core::edit::effect::Made;
+use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::message::Role;
 use std::borrow::Cow;
 
@@ -16,21 +16,35 @@ pub(super) struct MadeBlock<'a> {
     pub kind: String,
     /// The tools it refers to.
     pub references: Vec<String>,
+    /// The message of the view that it is from, and its place there; none when a rule wanted it.
+    pub from: Option<(MadeId, u32)>,
 }
 
 /// A text block of ours.
 pub(super) fn text(text: &str) -> MadeBlock<'static> {
     let quoted = serde_json::Value::from(text).to_string();
     let json = format!("{{\"type\":\"text\",\"text\":{quoted}}}");
-    MadeBlock { json: Cow::Owned(json), tag: Tag::Text, id: None, kind: "text".into(), references: Vec::new() }
+    MadeBlock {
+        json: Cow::Owned(json),
+        tag: Tag::Text,
+        id: None,
+        kind: "text".into(),
+        references: Vec::new(),
+        from: None,
+    }
 }
 
 /// The blocks of a message of ours that can be sent in this role.
-pub(super) fn read<'a>(made: &'a Made, role: Role, input: &Input<'_>, repairs: &mut Vec<Repair>) -> Vec<MadeBlock<'a>> {
+pub(super) fn read<'a>(
+    (id, made): (MadeId, &'a Made),
+    role: Role,
+    input: &Input<'_>,
+    repairs: &mut Vec<Repair>,
+) -> Vec<MadeBlock<'a>> {
     let mut blocks = Vec::with_capacity(made.blocks.len());
-    for block in &made.blocks {
+    for (at, block) in (0..).zip(&made.blocks) {
         match block_of(block, role, input, repairs) {
-            Ok(block) => blocks.push(block),
+            Ok(block) => blocks.push(MadeBlock { from: Some((id, at)), ..block }),
             Err(repair) => repairs.push(repair),
         }
     }
@@ -88,7 +102,7 @@ fn block_of<'a>(
         return refuse("A45", "it refers to a tool that is not defined");
     }
     let json = bare(block, span.start, repairs);
-    Ok(MadeBlock { json, tag, id, kind: kind.into_owned(), references })
+    Ok(MadeBlock { json, tag, id, kind: kind.into_owned(), references, from: None })
 }
 
 /// The object that the text is.

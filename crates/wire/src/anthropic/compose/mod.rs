@@ -6,6 +6,7 @@
 //! as a range of the client's bytes.
 
 mod around;
+mod kept;
 mod made;
 mod marks;
 mod pairs;
@@ -16,6 +17,7 @@ mod spell;
 mod splice;
 mod thinking;
 
+pub use kept::Kept;
 pub use repair::Repair;
 
 use super::envelope::Envelope;
@@ -61,6 +63,7 @@ pub struct Composed {
     pub prefix: Key,
     /// The prefixes at which this request writes the cache.
     pub marks: Vec<Key>,
+    pub kept: Kept,
 }
 
 impl Composed {
@@ -110,6 +113,7 @@ pub fn compose(input: &Input<'_>) -> Composed {
         thinking_dropped: dropped + plan.thoughts,
         prefix: thought.after.last().copied().unwrap_or(around.digest),
         marks: marks.written,
+        kept: Kept::new(plan.outs, &plan.made, around),
     }
 }
 

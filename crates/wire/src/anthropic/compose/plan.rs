@@ -28,7 +28,7 @@ pub(super) enum Tag {
 }
 
 /// An outgoing message.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Out {
     pub role: Role,
     /// The client's message in whose object it is spelled.
@@ -221,7 +221,7 @@ impl Builder<'_> {
             if role == Role::Other {
                 role = Role::User;
             }
-            let blocks = made::read(made, role, self.plan.input, &mut self.plan.repairs);
+            let blocks = made::read((id, made), role, self.plan.input, &mut self.plan.repairs);
             if blocks.is_empty() {
                 continue;
             }

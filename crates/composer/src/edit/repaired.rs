@@ -1,0 +1,68 @@
+//! What the provider's rules make of a view: so people are shown, and told in tokens, what is really sent.
+
+use super::apply::RepairView;
+use super::compare::{at_point, is_source};
+use super::ground::Ground;
+use crate::conversation::Conversation;
+use crate::{Composer, Refusal};
+use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::fold::View;
+use ctx_core::edit::weigh::LeftOut;
+
+/// What composing the newest request with some effects comes to.
+#[derive(Default)]
+pub struct Repaired {
+    pub repairs: Vec<RepairView>,
+    pub thinking_dropped: usize,
+    left_out: LeftOut,
+}
+
+impl Composer {
+    /// Composes the newest request. Nothing is repaired in one that leaves as it came, or is not stored completely.
+    pub(super) fn repaired(&self, conversation: &Conversation, effects: &[(EffectId, &Effect)]) -> Repaired {
+        if !conversation.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
+            return Repaired::default();
+        }
+        let repaired = self.with_newest(conversation, |at_hand| {
+            let (composed, _) = conversation.compose(at_hand, effects.to_vec())?;
+            let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
+            let repair = |repair: &ctx_wire::anthropic::compose::Repair| RepairView {
+                rule: repair.rule.to_owned(),
+                what: repair.what.clone(),
+            };
+            Some(Repaired {
+                repairs: composed.repairs.iter().map(repair).collect(),
+                thinking_dropped: composed.thinking_dropped,
+                left_out: composed.kept.left_out(&ground.lay(effects.to_vec()), &ground.messages),
+            })
+        });
+        repaired.ok().flatten().unwrap_or_default()
+    }
+
+    /// Lays effects over a conversation, as they are sent.
+    pub(crate) fn lay<'e>(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        effects: Vec<(EffectId, &'e Effect)>,
+    ) -> (View<'e>, Repaired) {
+        let mut repaired = self.repaired(conversation, &effects);
+        let mut view = ground.lay(effects);
+        view.repair(std::mem::take(&mut repaired.left_out));
+        (view, repaired)
+    }
+
+    /// The same at a point of the history. What the agent sends is shown as it sends it.
+    pub(crate) fn lay_at<'e>(
+        &self,
+        conversation: &'e Conversation,
+        ground: &Ground<'_>,
+        point: &str,
+    ) -> Result<(View<'e>, Repaired), Refusal> {
+        let effects = at_point(conversation, point)?;
+        Ok(match is_source(point) {
+            true => (ground.lay(effects), Repaired::default()),
+            false => self.lay(conversation, ground, effects),
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! What the rules left of a view, for whoever shows it. Nothing is worked out until it is asked for.
+
+use super::around::{Around, Part};
+use super::made::MadeBlock;
+use super::plan::{Out, Piece};
+use ctx_core::edit::effect::MadeId;
+use ctx_core::edit::fold::{self, Unit, View};
+use ctx_core::edit::weigh::LeftOut;
+use ctx_core::message::Message;
+use std::collections::HashSet;
+
+/// The messages of a composed request, by where their blocks come from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Kept {
+    outs: Vec<Out>,
+    made: Vec<Option<(MadeId, u32)>>,
+    system: Option<Vec<Part>>,
+    tools: Option<Vec<Part>>,
+    made_around: Vec<(MadeId, u32)>,
+}
+
+impl Kept {
+    pub(super) fn new(outs: Vec<Out>, made: &[MadeBlock<'_>], around: Around) -> Kept {
+        let made = made.iter().map(|block| block.from).collect();
+        Kept { outs, made, system: around.system, tools: around.tools, made_around: around.from }
+    }
+
+    /// What differs from the view that was composed.
+    pub fn left_out(&self, view: &View<'_>, messages: &[&Message]) -> LeftOut {
+        let mut whole: HashSet<usize> = HashSet::new();
+        let mut blocks: HashSet<(usize, usize)> = HashSet::new();
+        let mut made: HashSet<(MadeId, u32)> = self.made_around.iter().copied().collect();
+        for out in &self.outs {
+            match (&out.pieces, out.source) {
+                (None, Some(source)) => drop(whole.insert(source as usize)),
+                (pieces, _) => pieces.iter().flatten().for_each(|piece| match piece {
+                    Piece::Client { message, block, .. } => drop(blocks.insert((*message as usize, *block as usize))),
+                    Piece::Made(at) => made.extend(self.made.get(*at as usize).copied().flatten()),
+                }),
+            }
+        }
+        let mut left = LeftOut::default();
+        let gone = |id: MadeId| {
+            let count = view.made(id).map_or(0, |made| made.blocks.len()) as u32;
+            let gone: Vec<u32> = (0..count).filter(|at| !made.contains(&(id, *at))).collect();
+            (!gone.is_empty()).then_some((id, gone))
+        };
+        let around = view.system.iter().chain(&view.tools).flat_map(|around| &around.by);
+        left.made.extend(around.filter_map(|id| gone(*id)));
+        for laid in view.frames.iter().flat_map(|frame| view.units(frame, messages)) {
+            match laid.unit {
+                _ if laid.covered.is_some() => {}
+                Unit::Source { message, block: Some(block) } => {
+                    if !whole.contains(&message) && !blocks.contains(&(message, block)) {
+                        left.blocks.insert((message, block));
+                    }
+                }
+                Unit::Source { block: None, .. } => {}
+                Unit::Made(id) => left.made.extend(gone(id)),
+            }
+        }
+        left.system = stays(&self.system, &view.system);
+        left.tools = stays(&self.tools, &view.tools);
+        left
+    }
+}
+
+/// What is sent although an operation covers it.
+fn stays(parts: &Option<Vec<Part>>, laid: &[fold::Around]) -> Vec<usize> {
+    let covered = |at: &usize| laid.get(*at).is_some_and(|around| around.covered.is_some());
+    let own = parts.iter().flatten().filter_map(|part| match part {
+        Part::Own(at) => Some(*at),
+        Part::Made(_) => None,
+    });
+    own.filter(covered).collect()
+}
