@@ -110,6 +110,16 @@ pub struct View<'a> {
     pub tools: Vec<Around>,
     status: Vec<Status>,
     pub(super) left_out: LeftOut,
+    became: Vec<Became>,
+}
+
+/// A frame whose name is gone: it was cut, or became a part of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Became {
+    pub id: FrameId,
+    /// `None`: its parts are named after it.
+    pub into: Option<FrameId>,
+    pub by: EffectId,
 }
 
 /// Lays `effects`, oldest first, over a path.
@@ -134,6 +144,7 @@ pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> Vi
         system: vec![Around::default(); source.system.len()],
         tools: vec![Around::default(); source.tools.len()],
         left_out: LeftOut::default(),
+        became: Vec::new(),
     };
     if !view.effects.is_empty() {
         let places: QuickMap<SlotId, usize> = source.slots.iter().enumerate().map(|(at, slot)| (*slot, at)).collect();
@@ -203,6 +214,23 @@ impl<'a> View<'a> {
             return vec![at];
         }
         self.frames.iter().enumerate().filter(|(_, frame)| frame.id.is_in(id)).map(|(at, _)| at).collect()
+    }
+
+    /// What became of a frame whose name is gone, and the frames that it lies in now.
+    pub fn became(&self, id: &FrameId) -> Option<(&Became, Vec<usize>)> {
+        let of = |id: &FrameId| self.became.iter().rev().find(|became| became.id == *id);
+        let first = of(id)?;
+        let mut here = first;
+        // What took it in may have been taken in itself. Nothing becomes a part of itself.
+        for _ in 0..=self.became.len() {
+            let name = here.into.as_ref().unwrap_or(&here.id);
+            let found = self.find(name);
+            if !found.is_empty() {
+                return Some((first, found));
+            }
+            here = of(name)?;
+        }
+        None
     }
 
     /// Which message and block a number stands for.

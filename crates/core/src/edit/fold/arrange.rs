@@ -1,6 +1,6 @@
 //! Effects that cut, join, move and add frames. Blocks stay what they are.
 
-use super::{Folding, Frame, FrameId, FrameKey, Number, Segment};
+use super::{Became, Folding, Frame, FrameId, FrameKey, Number, Segment};
 use crate::edit::effect::{Effect, EffectId, FrameRef, MessageRef, Place};
 
 /// Parts that came to be because a frame went on growing are counted from here, those of a split from 1.
@@ -153,10 +153,12 @@ impl Folding<'_, '_, '_> {
         let Some((first, others)) = keys.split_first().filter(|(_, others)| !others.is_empty()) else { return false };
         let mut joined = Vec::new();
         let mut pinned = false;
+        let into = self.view.frames.iter().find(|frame| frame.key == *first).map(|frame| frame.id.clone());
         for key in others.iter().filter(|key| *key != first) {
             if let Some(at) = self.view.frames.iter().position(|frame| frame.key == *key) {
                 let frame = self.view.frames.remove(at);
                 pinned |= frame.pinned;
+                self.view.became.push(Became { id: frame.id, into: into.clone(), by: id });
                 joined.extend(frame.segments);
             }
         }
@@ -197,6 +199,7 @@ impl Folding<'_, '_, '_> {
         if parts.len() < 2 {
             return false;
         }
+        self.view.became.push(Became { id: whole.id, into: None, by: id });
         self.view.frames.splice(at..=at, parts);
         true
     }

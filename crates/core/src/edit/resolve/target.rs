@@ -279,7 +279,12 @@ impl Desk<'_> {
                 let parts: Vec<String> = many.iter().map(|&at| self.view.frames[at].id.to_string()).collect();
                 Err(Refusal::new(
                     "ambiguous-id",
-                    format!("`{id}` is cut into {}.", parts.join(", ")),
+                    match self.view.became(id).filter(|(became, _)| became.into.is_none()) {
+                        Some((cut, _)) => {
+                            format!("`{id}` is {} now: commit {} cut it.", parts.join(", "), cut.by.commit)
+                        }
+                        None => format!("`{id}` is cut into {}.", parts.join(", ")),
+                    },
                     format!("Name one of them, such as `{}`.", parts[0]),
                 ))
             }
@@ -353,6 +358,10 @@ impl Desk<'_> {
     }
 
     pub(super) fn unknown(&self, name: &str) -> Refusal {
+        let frame = name.parse::<FrameId>().ok();
+        if let Some(refusal) = frame.as_ref().and_then(|id| self.taken_in(id).or_else(|| self.beyond(id))) {
+            return refusal;
+        }
         let mut known: Vec<String> = self.view.frames.iter().map(|frame| frame.id.to_string()).collect();
         known.extend(["system".to_owned(), "tools".to_owned()]);
         known.extend(self.source.tools.iter().map(|name| format!("tools/{name}")));
@@ -362,6 +371,42 @@ impl Desk<'_> {
             format!("No `{name}` in this conversation."),
             suggest(&near, "`ctx list` shows the ids."),
         )
+    }
+
+    /// A frame that has become a part of others.
+    fn taken_in(&self, id: &FrameId) -> Option<Refusal> {
+        let (became, now) = self.view.became(id)?;
+        let now: Vec<String> = now.into_iter().map(|at| format!("`{}`", self.view.frames[at].id)).collect();
+        Some(Refusal::new(
+            "combined",
+            format!("`{id}` is a part of {} now: commit {} combined them.", now.join(", "), became.by.commit),
+            format!("Name {}, or a step or a message of it; `ctx list --steps` shows them.", now.join(" or ")),
+        ))
+    }
+
+    /// A frame that is not there yet: the last ones are meant, not those that are written alike.
+    fn beyond(&self, id: &FrameId) -> Option<Refusal> {
+        let same = self.view.frames.iter().map(|frame| &frame.id).filter(|other| other.added == id.added);
+        let mut numbers: Vec<u32> = same.map(|other| other.number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let last: Vec<String> = numbers
+            .iter()
+            .rev()
+            .take(2)
+            .rev()
+            .map(|&number| match id.added {
+                true => FrameId::added(number).to_string(),
+                false => FrameId::turn(number).to_string(),
+            })
+            .collect();
+        numbers.last().filter(|highest| id.number > **highest)?;
+        let are = if last.len() == 1 { "frame is" } else { "frames are" };
+        Some(Refusal::new(
+            "unknown-id",
+            format!("No `{id}` in this conversation."),
+            format!("The last {are} {}; `ctx list` shows the ids.", last.join(", ")),
+        ))
     }
 
     /// Who speaks first of what is sent of these.

@@ -13,7 +13,7 @@ fn unknown_ids_are_refused_with_the_nearest() {
     for id in ["t4", "a1", "t1.1", "tools/bash", "system#9", "nonsense", "t1/9", "t1#9", "t1#0.4", "t0", "t1/0"] {
         assert_eq!(code(&bench, delete(id)), "unknown-id", "{id}");
     }
-    assert!(bench.refused(delete("t4")).hint.starts_with("Did you mean t1, t2, t3?"));
+    assert_eq!(bench.refused(delete("t99")).hint, "The last frames are t2, t3; `ctx list` shows the ids.");
     assert!(bench.refused(delete("tools/bash")).hint.contains("tools/Bash"));
     assert_eq!(bench.refused(delete("t1/9")).hint, "It has 2 steps; `ctx list --steps` shows them.");
     assert_eq!(bench.refused(delete("t1#9")).hint, "It has 5 messages, counted from 0.");
@@ -23,13 +23,36 @@ fn unknown_ids_are_refused_with_the_nearest() {
 }
 
 #[test]
+fn a_frame_that_was_taken_in_is_answered_with_where_it_is() {
+    let mut bench = Bench::new(talk());
+    let first = bench.make(combine("t2,t3"));
+    let told = |bench: &Bench, id: &str| {
+        let refusal = bench.refused(delete(id));
+        assert_eq!(refusal.code, "combined");
+        refusal.message
+    };
+    assert_eq!(told(&bench, "t3"), format!("`t3` is a part of `t2` now: commit {first} combined them."));
+    assert_eq!(told(&bench, "t3/1"), told(&bench, "t3"));
+    assert_eq!(told(&bench, "t1..t3"), told(&bench, "t3"));
+    let second = bench.make(combine("t1,t2"));
+    assert_eq!(told(&bench, "t3"), format!("`t3` is a part of `t1` now: commit {first} combined them."));
+    assert_eq!(told(&bench, "t2"), format!("`t2` is a part of `t1` now: commit {second} combined them."));
+    bench.make(split("t1", &[5]));
+    assert_eq!(told(&bench, "t3"), format!("`t3` is a part of `t1.1`, `t1.2` now: commit {first} combined them."));
+    bench.make(shift("t1.2", start()));
+    assert!(bench.effects(&delete("t1.2")).is_ok(), "what was moved has its name");
+    bench.revert(first);
+    assert!(bench.effects(&delete("t3")).is_ok());
+}
+
+#[test]
 fn a_frame_that_was_cut_is_named_by_its_parts() {
     let mut bench = Bench::new(talk());
-    bench.make(split("t2", &[4]));
+    let cut = bench.make(split("t2", &[4]));
     for id in ["t2/1", "t2#0", "t2#0.0"] {
         let refusal = bench.refused(delete(id));
         assert_eq!(refusal.code, "ambiguous-id");
-        assert_eq!(refusal.message, "`t2` is cut into t2.1, t2.2.");
+        assert_eq!(refusal.message, format!("`t2` is t2.1, t2.2 now: commit {cut} cut it."));
         assert_eq!(refusal.hint, "Name one of them, such as `t2.1`.");
     }
     assert_eq!(code(&bench, edit("t2", "one text for both")), "ambiguous-id");
