@@ -47,6 +47,9 @@ pub enum Verb {
     Watch(verbs::watch::Arguments),
     Status(verbs::status::Arguments),
     Doctor(verbs::doctor::Arguments),
+    Install(verbs::install::Arguments),
+    Uninstall(verbs::uninstall::Arguments),
+    StatusLine(verbs::status_line::Arguments),
     Purge(verbs::purge::Arguments),
     Mcp(verbs::mcp::Arguments),
 }

@@ -35,6 +35,8 @@ pub const LOG: Variable = Variable(&["CTX_LOG"]);
 
 // Of the system.
 pub const USER_HOME: Variable = Variable(&["HOME", "USERPROFILE"]);
+/// Where programs are found by their name.
+pub const PATH: Variable = Variable(&["PATH"]);
 pub const XDG_DATA_HOME: Variable = Variable(&["XDG_DATA_HOME"]);
 #[cfg(windows)]
 pub const LOCAL_APP_DATA: Variable = Variable(&["LOCALAPPDATA"]);
@@ -61,6 +63,9 @@ pub const ENABLE_TOOL_SEARCH: Variable = Variable(&["ENABLE_TOOL_SEARCH"]);
 
 /// The stock client gives it to the commands that it runs: the session of which they are part.
 pub const AGENT_SESSION: Variable = Variable(&["CLAUDE_CODE_SESSION_ID"]);
+
+/// Where the stock client keeps its settings, instead of `~/.claude`.
+pub const CLAUDE_CONFIG_DIR: Variable = Variable(&["CLAUDE_CONFIG_DIR"]);
 
 /// Where values come from: the process, or a test.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod background;
+mod claude_code;
 mod client;
 mod commit;
 mod config;
@@ -50,6 +51,9 @@ fn main() -> ExitCode {
         Verb::Status(arguments) => verbs::status::run(arguments, &context),
         Verb::Doctor(arguments) => verbs::doctor::run(arguments, &context),
         Verb::Mcp(arguments) => verbs::mcp::run(arguments, &context),
+        Verb::Install(arguments) => verbs::install::run(arguments, &context),
+        Verb::Uninstall(arguments) => verbs::uninstall::run(arguments, &context),
+        Verb::StatusLine(arguments) => verbs::status_line::run(arguments, &context),
         Verb::Purge(arguments) => verbs::purge::run(arguments, &context),
     };
     outcome.unwrap_or_else(|failure: Failure| {

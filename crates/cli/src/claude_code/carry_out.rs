@@ -1,0 +1,100 @@
+//! What installing and uninstalling have in common: show, ask, do, tell.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use clap::Args;
+use serde_json::json;
+
+use super::change::{self, Change};
+use super::memory::Memory;
+use super::places::Scope;
+use super::shown;
+use crate::arguments::JsonArguments;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::terminal::{Paint, text};
+
+#[derive(Args, Debug, Clone)]
+pub struct How {
+    /// Only show what would change
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+/// What there is to do, and to say about it.
+pub struct Plan {
+    pub scope: Scope,
+    pub changes: Vec<Change>,
+    pub notes: Vec<String>,
+    /// Where the client will send its requests.
+    pub base_url: Option<String>,
+    /// When it is done; when there was nothing to do.
+    pub done: String,
+    pub nothing: String,
+}
+
+pub fn carry_out(plan: &Plan, how: &How, memory: &Memory, context: &Context) -> Result<(), Failure> {
+    let is_needed = plan.changes.iter().any(Change::is_needed);
+    let json = how.format.json;
+    if !json {
+        let shown: Vec<String> = needed(plan).map(|change| shown::difference(change, &context.output.paint)).collect();
+        context.output.print(&shown.join("\n"))?;
+    }
+    let does = !how.dry_run && is_needed;
+    if does && !how.yes && !confirmed(json)? {
+        return Err(Failure::new("not-confirmed", "nothing was changed"));
+    }
+    if !how.dry_run {
+        change::make(&plan.changes, memory, &context.home()?)?;
+    }
+    if json {
+        return context.output.json(told(plan, does).to_string().as_bytes()).map_err(Failure::from);
+    }
+    for note in &plan.notes {
+        context.note(note);
+    }
+    let words = match (is_needed, does) {
+        (false, _) => format!("{}\n", plan.nothing),
+        (true, false) => "\nNothing was changed: this was a dry run.\n".to_owned(),
+        (true, true) => format!("\n{}\n", plan.done),
+    };
+    context.output.print(&text::block(&words)).map_err(Failure::from)
+}
+
+fn needed(plan: &Plan) -> impl Iterator<Item = &Change> {
+    plan.changes.iter().filter(|change| change.is_needed())
+}
+
+fn told(plan: &Plan, written: bool) -> serde_json::Value {
+    let files: Vec<_> = plan
+        .changes
+        .iter()
+        .map(|change| json!({ "path": change.path, "change": change.kind(), "stays": change.stays }))
+        .collect();
+    let difference: Vec<String> = needed(plan).map(|change| shown::difference(change, &Paint::plain())).collect();
+    json!({
+        "scope": plan.scope.name(),
+        "written": written,
+        "base_url": plan.base_url,
+        "files": files,
+        "difference": difference.join("\n"),
+        "notes": plan.notes,
+    })
+}
+
+fn confirmed(json: bool) -> Result<bool, Failure> {
+    if json || !io::stdin().is_terminal() {
+        return Err(Failure::new("not-confirmed", "nothing was changed: there is nobody to ask")
+            .hint("say it again with --yes to make these changes, or with --dry-run only to look"));
+    }
+    eprint!("\nMake these changes? [y/N] ");
+    io::stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,65 @@
+//! The skill `/compose-context`: what the agent is told.
+
+pub const NAME: &str = "compose-context";
+
+const TEXT: &str = include_str!("skill.md");
+
+/// The verbs that the agent may use without asking. Not all: `run` starts any program, `purge` forgets for good, `stop`
+/// ends everybody's daemon, and others write files.
+const ALLOWED: [&str; 10] =
+    ["list", "show", "search", "status", "history", "diff", "preview", "batch", "undo", "revert"];
+
+/// The text for an agent that calls the program by this name.
+pub fn text(program: &str) -> String {
+    let allowed: Vec<String> = ALLOWED.iter().map(|verb| format!("Bash({program} {verb}:*)")).collect();
+    TEXT.replace("{allowed}", &allowed.join(", ")).replace("{ctx}", program)
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_core::edit::Operation;
+
+    use super::*;
+
+    #[test]
+    fn every_operation_in_it_is_one() {
+        let text = text("ctx");
+        let mut found = 0;
+        for part in text.split('`').chain(text.split('\'')) {
+            for line in part.lines().map(str::trim).filter(|line| line.starts_with("{\"op\":") && line.ends_with('}')) {
+                serde_json::from_str::<Operation>(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+                found += 1;
+            }
+        }
+        assert!(found >= 10, "{found}");
+    }
+
+    #[test]
+    fn every_command_in_it_is_one() {
+        use clap::CommandFactory;
+        let command = crate::arguments::Cli::command();
+        let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let text = text("ctx");
+        let said = text.split("`ctx ").skip(1).chain(text.split("  ctx ").skip(1));
+        let said: Vec<&str> = said.filter_map(|rest| rest.split([' ', '`']).next()).collect();
+        assert!(said.len() >= 6, "{said:?}");
+        for verb in said {
+            assert!(verbs.contains(&verb) && ALLOWED.contains(&verb), "{verb}");
+        }
+    }
+
+    #[test]
+    fn nothing_in_it_is_replaced_by_the_client_but_the_wish() {
+        let text = text("/opt/my ctx");
+        assert_eq!(text.matches('$').count(), 1, "only $ARGUMENTS");
+        assert!(!text.contains("!`"), "nothing is run when it is read");
+        assert!(!text.contains("{ctx}") && !text.contains("{allowed}"));
+        assert!(text.contains("Bash(/opt/my ctx batch:*)"), "{text}");
+    }
+
+    #[test]
+    fn it_is_short() {
+        // About four characters a token.
+        assert!(text("ctx").len() < 6_000, "{}", text("ctx").len());
+    }
+}

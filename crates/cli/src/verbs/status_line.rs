@@ -1,0 +1,165 @@
+//! `ctx status-line`: one short line for the agent's status line. The agent runs it again and again and shows whatever it
+//! says, so it is quick, and silent when it has nothing to say.
+
+use std::io::Read;
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use clap::Args;
+use serde::Deserialize;
+
+use crate::client::{Client, Whereabouts, of_conversation, understood};
+use crate::context::Context;
+use crate::env;
+use crate::failure::Failure;
+
+/// A line that comes later than this is of no use.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The agent says a few kilobytes.
+const MOST: u64 = 1024 * 1024;
+
+/// Tell context used, saved and cached in one line, for the agent's status line
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Reads on stdin what Claude Code tells its status line. Says nothing, and succeeds, without a daemon.
+
+Example, in settings.json (`ctx install claude-code --status-line` writes it):
+  \"statusLine\": { \"type\": \"command\", \"command\": \"ctx status-line\" }"
+)]
+pub struct Arguments {}
+
+/// What the agent tells, as far as we need it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Told {
+    session_id: Option<String>,
+    context_window: Window,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Window {
+    context_window_size: Option<u64>,
+    current_usage: Option<Usage>,
+}
+
+/// Of the newest request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    input_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_read_input_tokens: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Frames {
+    tokens: u64,
+    calibrated: bool,
+    frames: Vec<Frame>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Frame {
+    source_tokens: u64,
+}
+
+pub fn run(_: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let mut said = Vec::new();
+    let _ = std::io::stdin().lock().take(MOST).read_to_end(&mut said);
+    let told: Told = serde_json::from_slice(&said).unwrap_or_default();
+    let session = told.session_id.clone().or_else(|| context.environment.text(env::AGENT_SESSION));
+    let line = session.and_then(|session| frames(&session, context)).map(|frames| render(&told, &frames));
+    if let Some(line) = line {
+        // Nobody reads an error here.
+        let _ = context.output.print(&format!("{line}\n"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the daemon knows of a session, if it knows it soon.
+fn frames(session: &str, context: &Context) -> Option<Frames> {
+    let whereabouts = Whereabouts {
+        home: context.home().ok()?,
+        flag: context.place.listen,
+        environment: context.environment.clone(),
+    };
+    let question = of_conversation(session, "frames");
+    let (answer, answered) = mpsc::channel();
+    std::thread::Builder::new()
+        .spawn(move || {
+            let asked = Client::find(&whereabouts).and_then(|client| understood::<Frames>(&client.get(&question)?));
+            let _ = answer.send(asked.ok());
+        })
+        .ok()?;
+    answered.recv_timeout(PATIENCE).ok().flatten()
+}
+
+fn render(told: &Told, frames: &Frames) -> String {
+    let about = if frames.calibrated { "" } else { "≈" };
+    let mut line = format!("ctx {about}{}", short(frames.tokens));
+    if let Some(window) = told.context_window.context_window_size.filter(|window| *window > 0) {
+        line.push_str(&format!(" of {} ({}%)", short(window), frames.tokens.saturating_mul(100) / window));
+    }
+    let source: u64 = frames.frames.iter().map(|frame| frame.source_tokens).sum();
+    let saved = source.saturating_sub(frames.tokens);
+    if saved > 0 {
+        line.push_str(&format!(" · saved {}", short(saved)));
+    }
+    if let Some(usage) = &told.context_window.current_usage {
+        let all = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
+        if let Some(share) = usage.cache_read_input_tokens.saturating_mul(100).checked_div(all) {
+            line.push_str(&format!(" · cached {share}%"));
+        }
+    }
+    line
+}
+
+/// `940`, `12.8k`, `1M`.
+fn short(number: u64) -> String {
+    let (size, unit) = match number {
+        0..1_000 => return number.to_string(),
+        1_000..999_950 => (number as f64 / 1e3, "k"),
+        _ => (number as f64 / 1e6, "M"),
+    };
+    let said = format!("{size:.1}");
+    format!("{}{unit}", said.strip_suffix(".0").unwrap_or(&said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(told: &str, frames: &str) -> String {
+        let told = serde_json::from_str(told).expect("what the agent tells");
+        render(&told, &serde_json::from_str(frames).expect("frames"))
+    }
+
+    #[test]
+    fn the_line_tells_used_saved_and_cached() {
+        let told = r#"{"session_id":"s","model":{"id":"m"},"context_window":{"context_window_size":200000,
+            "current_usage":{"input_tokens":100,"output_tokens":9,"cache_creation_input_tokens":900,"cache_read_input_tokens":9000}}}"#;
+        let frames = r#"{"tokens":12822,"calibrated":true,"frames":[{"source_tokens":10000},{"source_tokens":8010}]}"#;
+        assert_eq!(line(told, frames), "ctx 12.8k of 200k (6%) · saved 5.2k · cached 90%");
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        assert_eq!(line("{}", r#"{"tokens":940,"frames":[{"source_tokens":940}]}"#), "ctx ≈940");
+        let told = r#"{"context_window":{"context_window_size":1000000,"current_usage":null}}"#;
+        assert_eq!(line(told, r#"{"tokens":0,"calibrated":true}"#), "ctx 0 of 1M (0%)");
+        let told = r#"{"context_window":{"current_usage":{"input_tokens":0}}}"#;
+        assert_eq!(line(told, r#"{"tokens":7,"calibrated":true}"#), "ctx 7");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [0, 999, 1_000, 12_822, 999_949, 999_950, 1_000_000].map(short),
+            ["0", "999", "1k", "12.8k", "999.9k", "1M", "1M"]
+        );
+    }
+}
