@@ -278,11 +278,7 @@ impl Conversation {
     }
 
     pub fn line(&mut self, line: &Line) {
-        match line {
-            Line::Branch { name, at } => self.history.branch(name, *at),
-            Line::Checkout { name } => drop(self.history.checkout(name)),
-            Line::Tag { name, at } => self.history.tag(name, *at),
-        }
+        line.apply(&mut self.history);
     }
 
     /// Takes in what the provider reported for a turn.

@@ -4,7 +4,7 @@
 //! gives the same tree. Blobs are named by their place in the record's list of uses.
 
 use ctx_core::Key;
-use ctx_core::edit::CommitId;
+use ctx_core::edit::{CommitId, History};
 use serde::{Deserialize, Serialize};
 
 pub const OPENED: &str = "opened";
@@ -12,7 +12,7 @@ pub const ARRIVED: &str = "arrived";
 pub const ANSWERED: &str = "answered";
 /// An entry of the editing history: [`ctx_core::edit::Commit`].
 pub const COMMIT: &str = "commit";
-/// A branch, a checkout or a tag.
+/// A branch, a checkout or a tag, or the end of one: [`Line`].
 pub const LINE: &str = "line";
 /// The provider refused thinking that we thought valid: from now on it is asked to drop such blocks.
 pub const RECOVERY: &str = "recovery";
@@ -176,4 +176,19 @@ pub enum Line {
     Branch { name: String, at: Option<CommitId> },
     Checkout { name: String },
     Tag { name: String, at: CommitId },
+    RemoveBranch { name: String },
+    RemoveTag { name: String },
+}
+
+impl Line {
+    /// Goes it.
+    pub fn apply(&self, history: &mut History) {
+        match self {
+            Line::Branch { name, at } => history.branch(name, *at),
+            Line::Checkout { name } => drop(history.checkout(name)),
+            Line::Tag { name, at } => history.tag(name, *at),
+            Line::RemoveBranch { name } => history.remove_branch(name),
+            Line::RemoveTag { name } => history.remove_tag(name),
+        }
+    }
 }

@@ -86,7 +86,41 @@ async fn every_way_through_the_history_can_be_gone() {
     let history = house.get("conversations/one/history?limit=2").await;
     assert_eq!((history["commits"].as_array().map(Vec::len), &history["branch"]), (Some(2), &json!("main")));
     assert_eq!(history["branches"].as_array().map(Vec::len), Some(2));
-    assert_eq!(history["tags"], json!([{"name": "early", "commit": first}]));
+    assert_eq!((&history["tags"][0]["name"], &history["tags"][0]["commit"]), (&json!("early"), &first));
+    house.post(path, &turn("rollback", &json!({"target": "source"}))).await;
+    assert!(is_sent("question 2").await && is_sent("question 3").await);
+}
+
+#[tokio::test]
+async fn branches_and_tags_are_listed_and_removed() {
+    let (_server, house) = known().await;
+    let path = "conversations/one/history";
+    let first = house.edit("one", json!([{"op": "delete", "ids": ["t2"]}])).await["commit"].clone();
+    house.post(path, &turn("tag", &json!({"name": "early"}))).await;
+    house.post(path, &turn("branch", &json!({"name": "other/one", "target": "source"}))).await;
+    let branches = house.get("conversations/one/branches").await;
+    assert_eq!(branches["branch"], "other/one");
+    assert_eq!(
+        branches["branches"],
+        json!([{"name": "main", "head": first, "current": false, "commits": 1},
+            {"name": "other/one", "head": null, "current": true, "commits": 0}])
+    );
+    let tags = house.get("conversations/one/tags").await;
+    let tag = tags["tags"][0].clone();
+    assert_eq!((&tag["name"], &tag["commit"]), (&json!("early"), &first));
+    assert!(tag["summary"].as_str().expect("words").starts_with("delete t2"), "{tag}");
+    let refused = async |action: &str, name: &str, status: u16, code: &str| {
+        house.refuses("POST", path, &turn(action, &json!({"name": name})).to_string(), status, code).await
+    };
+    refused("remove_branch", "other/one", 422, "current-branch").await;
+    refused("remove_branch", "early", 404, "unknown-branch").await;
+    refused("remove_tag", "main", 404, "unknown-tag").await;
+    refused("tag", "main", 409, "taken").await;
+    refused("branch", "early", 409, "taken").await;
+    house.post(path, &turn("remove_tag", &json!({"name": "early"}))).await;
+    house.post(path, &turn("remove_branch", &json!({"name": "main"}))).await;
+    assert_eq!(house.get("conversations/one/tags").await["tags"], json!([]));
+    assert_eq!(house.get("conversations/one/branches").await["branches"].as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test]

@@ -246,12 +246,9 @@ pub fn is_source(point: &str) -> bool {
 
 /// The effects at a point of the history.
 pub fn at_point<'a>(conversation: &'a Conversation, point: &str) -> Result<Vec<(EffectId, &'a Effect)>, Refusal> {
-    if is_source(point) {
-        return Ok(Vec::new());
-    }
     let head = match point {
         "HEAD" | "head" => conversation.history.head(),
-        other => Some(super::past::find(conversation, other)?),
+        other => super::past::point(conversation, other)?,
     };
     Ok(conversation.effects(head))
 }

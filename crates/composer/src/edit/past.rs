@@ -1,11 +1,12 @@
-//! Going back and forth: revert, undo, redo, rollback, branches, tags, and the history as people see it.
+//! Going back and forth: revert, undo, redo, rollback, and the history as people see it.
 
 use super::Ground;
 use super::apply::{Applied, expected};
+use super::compare::is_source;
+use super::lines::{BranchView, TagView, branch_views, tag_views};
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::log::Line;
-use crate::{Composer, Refusal, log, now, record};
+use crate::{Composer, Refusal, now};
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, Effect, EffectId, Operation};
@@ -22,6 +23,8 @@ pub enum Action {
     Branch,
     Checkout,
     Tag,
+    RemoveBranch,
+    RemoveTag,
 }
 
 /// A way through the history that somebody wants to go.
@@ -29,7 +32,7 @@ pub enum Action {
 #[serde(deny_unknown_fields)]
 pub struct Way {
     pub action: Action,
-    /// A commit, the beginning of its id, a tag, a branch, or `HEAD`.
+    /// A commit, the beginning of its id, a tag, a branch, `HEAD`, or `source`: before the first commit.
     #[serde(default)]
     pub target: Option<String>,
     /// Of a branch or a tag.
@@ -56,18 +59,6 @@ pub struct HistoryView {
     pub tags: Vec<TagView>,
     /// Of this branch, the newest first.
     pub commits: Vec<CommitView>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BranchView {
-    pub name: String,
-    pub head: Option<CommitId>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TagView {
-    pub name: String,
-    pub commit: CommitId,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -100,18 +91,25 @@ impl Composer {
         expected(&conversation, way.expect.as_deref())?;
         match way.action {
             Action::Revert | Action::Undo | Action::Redo | Action::Rollback => self.back(conversation, way),
-            Action::Branch | Action::Checkout | Action::Tag => self.line(conversation, way),
+            _ => self.line(conversation, way),
         }
     }
 
     fn back(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<Applied, Refusal> {
         let history = &conversation.history;
-        let target = way.target.as_deref().map(|name| find(&conversation, name)).transpose()?;
-        let named = target.map(|id| id.to_string()).unwrap_or_default();
+        let target = way.target.as_deref().map(|name| point(&conversation, name)).transpose()?;
+        let named = target.flatten().map_or_else(|| "source".to_owned(), |id| id.to_string());
         let cannot = |cannot| refused(&conversation, way.action, &named, cannot);
         let (commits, how) = match way.action {
             Action::Revert => {
-                let target = target.map_or_else(|| history.undo(), Ok).map_err(cannot)?;
+                if target == Some(None) {
+                    return Err(Refusal::new(
+                        "no-target",
+                        "`source` is no commit: there is nothing in it to take back.",
+                        "`ctx rollback source` takes back all commits.",
+                    ));
+                }
+                let target = target.flatten().map_or_else(|| history.undo(), Ok).map_err(cannot)?;
                 (history.revert(target, way.cascade).map_err(cannot)?, How::Revert)
             }
             Action::Undo => {
@@ -149,6 +147,7 @@ impl Composer {
         )?;
         applied.summary = match way.action {
             Action::Redo => format!("redo {}", undone(&conversation, &commits)),
+            Action::Rollback => format!("roll back to {named}: {}", listed(&commits)),
             _ => format!("{} {}", verb(way.action), listed(&commits)),
         };
         if way.dry_run {
@@ -159,70 +158,6 @@ impl Composer {
         self.commit(conversation, commit)?;
         applied.commit = Some(id.to_string());
         Ok(applied)
-    }
-
-    /// Branches and tags: what is looked at changes, no commit is made.
-    fn line(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<Applied, Refusal> {
-        let history = &conversation.history;
-        let name = name_of(way.name.as_deref())?;
-        let target = way.target.as_deref().map(|name| find(&conversation, name)).transpose()?;
-        let line = match way.action {
-            Action::Branch => {
-                if history.branches().contains_key(&name) {
-                    return Err(Refusal::new(
-                        "taken",
-                        format!("There is a branch `{name}` already."),
-                        format!("`ctx checkout {name}` looks at it."),
-                    ));
-                }
-                Line::Branch { name: name.clone(), at: target.or(history.head()) }
-            }
-            Action::Checkout => {
-                if !history.branches().contains_key(&name) {
-                    let near = nearest(&name, history.branches().keys().map(String::as_str));
-                    return Err(Refusal::new(
-                        "unknown-branch",
-                        format!("There is no branch `{name}`."),
-                        suggest(&near, &format!("`ctx branch {name}` makes it.")),
-                    ));
-                }
-                Line::Checkout { name: name.clone() }
-            }
-            _ => {
-                let at = target.or(history.head()).ok_or_else(|| {
-                    Refusal::new("no-target", "There is no commit to tag yet.", "Make an operation first.")
-                })?;
-                if history.tags().get(&name).is_some_and(|other| *other != at) {
-                    return Err(Refusal::new(
-                        "taken",
-                        format!("The tag `{name}` stands on another commit."),
-                        "Choose another name: a tag stays where it is.",
-                    ));
-                }
-                Line::Tag { name: name.clone(), at }
-            }
-        };
-        let mut next = history.clone();
-        apply(&mut next, &line);
-        // A new branch is looked at right away, as people expect.
-        let also = matches!(way.action, Action::Branch).then(|| Line::Checkout { name: name.clone() });
-        also.iter().for_each(|line| apply(&mut next, line));
-        let before = conversation.effects(conversation.history.head());
-        let mut applied = self.difference(&conversation, before, next.effects(next.head()))?;
-        applied.branch = next.current().to_owned();
-        applied.commit = next.head().map(|head| head.to_string());
-        applied.summary = match way.action {
-            Action::Branch => format!("branch {name}, now looked at"),
-            Action::Checkout => format!("checkout {name}"),
-            _ => format!("tag {name}"),
-        };
-        if way.dry_run {
-            return Ok(applied);
-        }
-        let at = now();
-        let lines = std::iter::once(&line).chain(&also);
-        let records = lines.map(|line| record(&conversation.id, at, log::LINE, line, Vec::new())).collect();
-        self.store_now(conversation, records, next).map(|()| applied)
     }
 
     /// The commits of the branch that is looked at.
@@ -280,12 +215,8 @@ impl Composer {
             conversation: conversation.id.clone(),
             branch: history.current().to_owned(),
             head,
-            branches: history
-                .branches()
-                .iter()
-                .map(|(name, head)| BranchView { name: name.clone(), head: *head })
-                .collect(),
-            tags: history.tags().iter().map(|(name, commit)| TagView { name: name.clone(), commit: *commit }).collect(),
+            branches: branch_views(history),
+            tags: tag_views(history),
             commits,
         })
     }
@@ -326,16 +257,18 @@ pub fn shown(commit: &Commit) -> CommitView {
     }
 }
 
-fn apply(history: &mut ctx_core::edit::History, line: &Line) {
-    match line {
-        Line::Branch { name, at } => history.branch(name, *at),
-        Line::Checkout { name } => drop(history.checkout(name)),
-        Line::Tag { name, at } => history.tag(name, *at),
+/// The point that a person means; none before the first commit.
+pub fn point(conversation: &Conversation, name: &str) -> Result<Option<CommitId>, Refusal> {
+    let history = &conversation.history;
+    let is_empty_branch = !history.tags().contains_key(name) && history.branches().get(name) == Some(&None);
+    if is_source(name) || is_empty_branch {
+        return Ok(None);
     }
+    find(conversation, name).map(Some)
 }
 
 /// The commit that a person means.
-pub fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
+fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal> {
     let history = &conversation.history;
     history.find(name).map_err(|candidates| match candidates.as_slice() {
         [] if history.is_empty() => Refusal::new(
@@ -345,7 +278,8 @@ pub fn find(conversation: &Conversation, name: &str) -> Result<CommitId, Refusal
         ),
         [] => {
             let ids: Vec<String> = history.all().map(|commit| commit.id.to_string()).collect();
-            let known = ids.iter().map(String::as_str).chain(history.tags().keys().map(String::as_str));
+            let names = history.tags().keys().chain(history.branches().keys()).map(String::as_str);
+            let known = ids.iter().map(String::as_str).chain(names);
             let near = nearest(name, known);
             Refusal::new(
                 "unknown-commit",
@@ -399,6 +333,7 @@ fn verb(action: Action) -> &'static str {
         Action::Branch => "branch",
         Action::Checkout => "check out",
         Action::Tag => "tag",
+        Action::RemoveBranch | Action::RemoveTag => "remove",
     }
 }
 
@@ -419,23 +354,4 @@ fn undone(conversation: &Conversation, undos: &[CommitId]) -> String {
             _ => None,
         });
     listed(&changes.flatten().collect::<Vec<_>>())
-}
-
-fn name_of(name: Option<&str>) -> Result<String, Refusal> {
-    let name = name.unwrap_or_default();
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
-    let is_id = name.len() >= 3 && name.chars().all(|c| c.is_ascii_hexdigit());
-    if name.is_empty()
-        || name.len() > 64
-        || !name.chars().all(plain)
-        || is_id
-        || ["HEAD", "head", "source", "none"].contains(&name)
-    {
-        return Err(Refusal::new(
-            "bad-name",
-            format!("`{name}` cannot be a name."),
-            "Use letters, digits, `-`, `_`, `.` and `/`, and nothing that looks like a commit id.",
-        ));
-    }
-    Ok(name.to_owned())
 }

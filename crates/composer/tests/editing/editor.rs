@@ -408,13 +408,16 @@ impl World {
         let number = random.below(commits.len());
         let commit = commits.get(number).cloned();
         let name = ["main", "other", "third/one", "beef", "x"][random.below(5)].to_owned();
-        let (action, target, name) = match random.below(12) {
+        let (action, target, name) = match random.below(15) {
             0..=2 => (Action::Undo, None, None),
             3 | 4 => (Action::Redo, None, None),
             5..=7 => (Action::Revert, commit, None),
             8 => (Action::Rollback, commit, None),
             9 => (Action::Branch, commit.filter(|_| random.chance(50)), Some(name)),
-            10 => (Action::Checkout, None, Some(name)),
+            10 => (Action::Checkout, None, Some(if random.chance(20) { "source".to_owned() } else { name })),
+            11 => (Action::RemoveBranch, None, Some(name)),
+            12 => (Action::RemoveTag, None, Some(name)),
+            13 => (Action::Rollback, Some("source".to_owned()), None),
             _ => (Action::Tag, commit, Some(name)),
         };
         let cascade = random.chance(50);

@@ -9,6 +9,7 @@ mod check;
 mod client;
 mod corpus;
 mod editor;
+mod lines;
 mod looking;
 mod regressions;
 #[path = "../support/mod.rs"]

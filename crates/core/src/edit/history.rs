@@ -206,6 +206,17 @@ impl History {
         self.tags.insert(name.to_owned(), at);
     }
 
+    /// A branch that is looked at stays. Its commits stay in any case.
+    pub fn remove_branch(&mut self, name: &str) {
+        if name != self.current {
+            self.branches.remove(name);
+        }
+    }
+
+    pub fn remove_tag(&mut self, name: &str) {
+        self.tags.remove(name);
+    }
+
     /// A commit by its id, the beginning of one, a tag, a branch, or `HEAD`. More than one: none of them.
     pub fn find(&self, name: &str) -> Result<CommitId, Vec<CommitId>> {
         if name.eq_ignore_ascii_case("head") {
@@ -329,18 +340,22 @@ impl History {
         Err(Cannot::Nothing)
     }
 
-    /// The commits made after `target` on this branch, newest first.
-    pub fn rollback(&self, target: CommitId) -> Result<Vec<CommitId>, Cannot> {
-        if !self.commits.contains_key(&target) {
-            return Err(Cannot::Unknown);
+    /// The commits made after `target` on this branch, newest first; without one, all of them.
+    pub fn rollback(&self, target: Option<CommitId>) -> Result<Vec<CommitId>, Cannot> {
+        if let Some(target) = target {
+            if !self.commits.contains_key(&target) {
+                return Err(Cannot::Unknown);
+            }
+            if !self.line(self.head()).any(|commit| commit.id == target) {
+                return Err(Cannot::Elsewhere);
+            }
         }
-        if !self.line(self.head()).any(|commit| commit.id == target) {
-            return Err(Cannot::Elsewhere);
+        let ids = |at: Option<CommitId>| -> Vec<EffectId> { self.effects(at).into_iter().map(|(id, _)| id).collect() };
+        if ids(target) == ids(self.head()) {
+            return Err(Cannot::Nothing);
         }
-        let after: Vec<CommitId> =
-            self.line(self.head()).map(|commit| commit.id).take_while(|id| *id != target).collect();
         // All of them, also those that are off: whatever had switched them off goes as well.
-        if after.is_empty() { Err(Cannot::Nothing) } else { Ok(after) }
+        Ok(self.line(self.head()).map(|commit| commit.id).take_while(|id| Some(*id) != target).collect())
     }
 }
 

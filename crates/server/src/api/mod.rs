@@ -98,6 +98,8 @@ pub fn router(api: Api) -> Router {
         .route("/conversations/{conversation}/explain", get(read::explain))
         .route("/conversations/{conversation}/diff", get(read::diff))
         .route("/conversations/{conversation}/history", get(read::history).post(edit::history))
+        .route("/conversations/{conversation}/branches", get(read::branches))
+        .route("/conversations/{conversation}/tags", get(read::tags))
         .route("/conversations/{conversation}/operations", post(edit::operations))
         .route("/conversations/{conversation}/heal", post(edit::heal))
         .route("/conversations/{conversation}/timeline", get(read::timeline))

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
-use ctx_composer::edit::{Diff, Explained, HistoryView};
+use ctx_composer::edit::{Branches, Diff, Explained, HistoryView, Tags};
 use ctx_composer::view::{Conversations, Frames, Shown, Timeline};
 use ctx_composer::{Refusal, now};
 use http::{StatusCode, header};
@@ -147,6 +147,14 @@ pub async fn history(
 ) -> Answer<HistoryView> {
     let LimitQuery { limit } = asked(query)?;
     api.ask(move |composer| composer.history(&name, limit)).await.map(Json)
+}
+
+pub async fn branches(State(api): State<Api>, Path(name): Path<String>) -> Answer<Branches> {
+    api.ask(move |composer| composer.branches(&name)).await.map(Json)
+}
+
+pub async fn tags(State(api): State<Api>, Path(name): Path<String>) -> Answer<Tags> {
+    api.ask(move |composer| composer.tags(&name)).await.map(Json)
 }
 
 #[derive(Deserialize)]

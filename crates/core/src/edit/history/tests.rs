@@ -60,7 +60,7 @@ impl Log {
     }
 
     fn rollback(&mut self, to: CommitId) -> CommitId {
-        let commits = self.history.rollback(to).expect("can be rolled back");
+        let commits = self.history.rollback(Some(to)).expect("can be rolled back");
         self.off(commits, How::Rollback)
     }
 
@@ -176,8 +176,8 @@ fn a_rollback_restores_what_was_active_then() {
     assert_eq!(log.edits(), set([a, b, c]));
     log.rollback(back);
     assert_eq!(log.edits(), set([a, b]));
-    assert_eq!(log.history.rollback(log.history.head().expect("a head")), Err(Cannot::Nothing));
-    assert_eq!(log.history.rollback(CommitId(1)), Err(Cannot::Unknown));
+    assert_eq!(log.history.rollback(log.history.head()), Err(Cannot::Nothing));
+    assert_eq!(log.history.rollback(Some(CommitId(1))), Err(Cannot::Unknown));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn branches_go_their_own_ways() {
     let c = log.edit();
     assert_eq!(log.edits(), set([a, c]));
     assert_eq!(log.history.revert(b, false), Err(Cannot::Elsewhere));
-    assert_eq!(log.history.rollback(b), Err(Cannot::Elsewhere));
+    assert_eq!(log.history.rollback(Some(b)), Err(Cannot::Elsewhere));
     log.revert(a);
     assert_eq!(log.edits(), set([c]));
     assert!(log.history.checkout(MAIN));
@@ -301,7 +301,7 @@ proptest! {
                 }
                 (4, Some(target)) => {
                     let then = log.edits_at(Some(target));
-                    if log.history.rollback(target).is_ok() {
+                    if log.history.rollback(Some(target)).is_ok() {
                         log.rollback(target);
                         editor.becomes(then);
                     }

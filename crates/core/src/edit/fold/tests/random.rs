@@ -356,7 +356,7 @@ fn play(first: (u32, u32), events: Vec<Event>) -> Result<(usize, usize), TestCas
             }
             28 if !commits.is_empty() => {
                 let to = commits[a as usize % commits.len()];
-                if let Ok(commits) = bench.history.rollback(to) {
+                if let Ok(commits) = bench.history.rollback(Some(to)) {
                     bench.switch_off(commits, How::Rollback);
                 }
             }
