@@ -50,6 +50,8 @@ pub fn start(home: &Home, arguments: &[std::ffi::OsString]) -> Result<Started, F
     loop {
         if let Some((client, status)) = answering(home) {
             let is_new = status.pid == daemon.id();
+            // Whoever lives on beside it must take note of its end, or the system keeps it as if it still ran.
+            std::thread::spawn(move || daemon.wait());
             return Ok(Started { client, status, is_new });
         }
         if daemon.try_wait().ok().flatten().is_some() {

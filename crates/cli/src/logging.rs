@@ -15,6 +15,11 @@ pub fn start(environment: &Environment) -> Result<(), Failure> {
         Failure::new("environment", format!("{} is not understood: {error}", env::LOG.name()))
             .hint("give a level (error, warn, info, debug, trace), or levels by module: ctx_server=debug,warn")
     })?;
+    // It tells whole messages, and those hold what people say to their agents.
+    let filter = match "rmcp=off".parse() {
+        Ok(off) => filter.add_directive(off),
+        Err(_) => filter,
+    };
     let is_coloured = io::stderr().is_terminal() && environment.get(env::NO_COLOR).is_none();
     let started = tracing_subscriber::fmt()
         .compact()

@@ -11,6 +11,7 @@ use tokio::runtime::Builder;
 
 use super::run;
 use crate::arguments::{DaemonArguments, non_empty};
+use crate::background;
 use crate::client::{Client, understood};
 use crate::config::{Flags, Settings};
 use crate::context::Context;
@@ -71,7 +72,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     });
     // Nobody waits for a question that is still under way.
     runtime.shutdown_background();
-    ended.map_err(|why| Failure::new("mcp", format!("the client did not speak MCP: {why}")))?;
+    ended.map_err(|why| {
+        Failure::new("mcp", format!("the client did not speak MCP: {why}"))
+            .hint("an agent starts this itself: `claude mcp add ctx -- ctx mcp`")
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -97,23 +101,21 @@ impl Ask for Way {
 
 impl Inside {
     fn ask(&self, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
-        let once = || -> Result<Value, Failure> { put(&self.context.client()?, path, body) };
-        match once() {
-            Err(failure) if failure.code == "no-daemon" => {
-                self.start()?;
-                once()
-            }
+        match self.context.client().and_then(|client| put(&client, path, body)) {
+            Err(failure) if failure.code == "no-daemon" => put(&self.started()?, path, body),
             outcome => outcome,
         }
     }
 
-    /// Several calls may find at once that there is none.
-    fn start(&self) -> Result<(), Failure> {
+    /// The daemon of this home, started if there is none. Several calls may find that at once.
+    fn started(&self) -> Result<Client, Failure> {
         let _one = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
-        if crate::background::running(&self.context)?.is_none() {
+        let home = self.context.home()?;
+        if background::answering(&home).is_none() {
             run::start(self.flags.clone(), &self.context)?;
         }
-        Ok(())
+        let found = background::answering(&home).map(|(client, _)| client);
+        found.ok_or_else(|| Failure::new("no-daemon", "the daemon was started, but it has gone again"))
     }
 }
 

@@ -36,7 +36,7 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.message)?;
+        write!(f, "{}.", self.message.trim_end_matches('.'))?;
         if self.hint.is_empty() { Ok(()) } else { write!(f, " {}", self.hint) }
     }
 }

@@ -14,7 +14,7 @@ const BUDGET: usize = 15_000;
 const FRAME_OF_ROW: usize = 24;
 const SHORTEST_TITLE: usize = 12;
 const LONGEST_TITLE: usize = 60;
-const MOST_ROWS: usize = 200;
+const MOST_ROWS: usize = 250;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -45,7 +45,9 @@ pub async fn list(ask: &impl Ask, own: &Own, arguments: &Arguments, copies: usiz
     let rows = rows.get(..limit).unwrap_or(&rows);
     let room = BUDGET / copies.max(1) / rows.len().max(1);
     let width = room.saturating_sub(FRAME_OF_ROW).clamp(SHORTEST_TITLE, LONGEST_TITLE);
-    let rows: Vec<Value> = rows.iter().map(|row| self::row(row, width)).collect();
+    let columns: &[&str] =
+        if steps { &["id", "tokens", "title", "state"] } else { &["id", "tokens", "steps", "title", "state"] };
+    let rows: Vec<Value> = rows.iter().map(|row| self::row(row, columns, width)).collect();
     let shown = rows.len();
     let what = if steps { "steps" } else { "frames" };
     let words = format!("{shown} of {count} {what}, {} tokens in all", list["tokens"]);
@@ -54,7 +56,7 @@ pub async fn list(ask: &impl Ask, own: &Own, arguments: &Arguments, copies: usiz
         "tokens": list["tokens"],
         "window": list["window"],
         "count": count,
-        "columns": ["id", "tokens", "title", "state"],
+        "columns": columns,
         "rows": rows,
         "next": next,
     });
@@ -66,20 +68,24 @@ pub fn head(own: &Own) -> &str {
     own.head.as_deref().unwrap_or("none")
 }
 
-fn row(row: &Value, width: usize) -> Value {
-    let mut cells = vec![row["id"].clone(), row["tokens"].clone()];
-    let mut title = line(row["title"].as_str().unwrap_or_default(), width);
-    if let Some(steps) = row["steps"].as_u64().filter(|steps| *steps > 1) {
-        title = format!("{title} ({steps} steps)");
+/// The cells in the order of the columns; the last one is left out where there is nothing to tell.
+fn row(row: &Value, columns: &[&str], width: usize) -> Value {
+    let mut cells: Vec<Value> = Vec::with_capacity(columns.len());
+    for column in columns {
+        match *column {
+            "title" => cells.push(line(row["title"].as_str().unwrap_or_default(), width).into()),
+            "state" => cells.extend(state(row).map(Value::from)),
+            other => cells.push(row[other].clone()),
+        }
     }
-    cells.push(title.into());
+    Value::Array(cells)
+}
+
+fn state(row: &Value) -> Option<String> {
     let chips = row["state"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let flags = ["pinned", "pending"].into_iter().filter(|flag| row[*flag] == true);
     let state = chips.chain(flags).collect::<Vec<_>>().join(" ");
-    if !state.is_empty() {
-        cells.push(state.into());
-    }
-    Value::Array(cells)
+    (!state.is_empty()).then_some(state)
 }
 
 fn steps_of(list: &mut Value, frame: &str) -> Result<Vec<Value>, Refusal> {

@@ -37,7 +37,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
                 "larger_than": {"type": "integer", "minimum": 0, "description": "only rows with more tokens"},
                 "steps_of": {"type": "string", "description": "list the steps of this frame instead"},
                 "from": {"type": "string", "description": "begin at this id (`next` of a list that was cut)"},
-                "limit": {"type": "integer", "minimum": 1, "maximum": 200},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 250},
             }),
         ),
         tool(

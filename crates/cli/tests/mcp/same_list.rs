@@ -1,0 +1,53 @@
+//! The command line, the API and MCP are equal clients: none can do what another cannot.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::over_http::ask;
+use crate::scene::Scene;
+use crate::speaker::Speaker;
+
+#[test]
+fn command_line_api_and_mcp_have_the_same_operations() {
+    let scene = Scene::new();
+    let names = |value: Option<&Value>| -> BTreeSet<String> {
+        let list = value.and_then(Value::as_array).expect("a list").iter();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let tools = Speaker::start(scene.place.ctx(&["mcp"])).tools();
+    let schema = |name: &str| &tools.iter().find(|tool| tool["name"] == name).expect("the tool")["inputSchema"];
+    let operation = "/properties/operations/items/properties/op/enum";
+    let operations = names(schema("ctx_preview").pointer(operation));
+    assert_eq!(operations, names(schema("ctx_apply").pointer(operation)));
+    let ways = names(schema("ctx_undo").pointer("/properties/action/enum"));
+
+    // The API says what it would have understood.
+    let expected = |path: &str, body: Value| -> BTreeSet<String> {
+        let answer =
+            ask(&scene.place, "POST", &format!("/control/v1/conversations/active/{path}"), &[], &body.to_string());
+        let message = answer.1["error"]["message"].as_str().expect("a message").to_owned();
+        message
+            .split("expected one of")
+            .nth(1)
+            .expect(&message)
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(expected("operations", json!({"author": "a", "operations": [{"op": "none"}]})), operations);
+    let mut of_api = expected("history", json!({"author": "a", "action": "none"}));
+    of_api.insert("heal".into());
+    assert_eq!(of_api, ways);
+
+    // The command line lists its verbs that change something; a batch is operations, as `ctx_apply` is.
+    let help = scene.place.run(&["preview", "--help"]).ok().out;
+    let verbs = help.split("Verbs:").nth(1).and_then(|rest| rest.split("\n\n").next()).expect(&help);
+    let indented = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
+    let mut verbs: BTreeSet<String> =
+        verbs.lines().filter(indented).filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
+    assert!(verbs.remove("batch"), "{verbs:?}");
+    assert_eq!(verbs, operations.union(&ways).cloned().collect::<BTreeSet<_>>());
+}
