@@ -5,6 +5,7 @@
 mod claude;
 mod editing;
 mod failures;
+mod installed;
 mod interactive;
 mod page;
 mod sdks;

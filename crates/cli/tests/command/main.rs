@@ -4,6 +4,7 @@
 mod asked_wrongly;
 mod doctor;
 mod editing;
+mod install;
 mod looking;
 mod place;
 mod purge;

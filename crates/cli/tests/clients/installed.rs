@@ -1,0 +1,176 @@
+//! Stock Claude Code with nothing but what `ctx install claude-code` wrote: it goes through the daemon, in both scopes, and
+//! edits its own context when it is asked to with `/compose-context`, without a permission being asked for.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::claude::Claude;
+use crate::stage::{Stage, finish};
+
+/// A client that was told nothing about the daemon, except by its settings.
+struct Installed<'a> {
+    claude: &'a Claude,
+    stage: &'a Stage,
+}
+
+impl<'a> Installed<'a> {
+    fn new(claude: &'a Claude, stage: &'a Stage, flags: &[&str]) -> Self {
+        let programs = stage.path("bin");
+        std::fs::create_dir(&programs).expect("a folder");
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ctx"), programs.join("ctx")).expect("a link");
+        let installed = Self { claude, stage };
+        let ran = installed.ctx(&[&["install", "claude-code", "--yes"], flags].concat());
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        installed
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let mut environment = self.claude.environment(self.stage);
+        environment.retain(|(name, _)| *name != "ANTHROPIC_BASE_URL");
+        for (name, value) in &mut environment {
+            if *name == "PATH" {
+                *value = format!("{}:{value}", self.stage.path("bin").display());
+            }
+        }
+        environment
+    }
+
+    fn ctx(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(self.stage.path("bin").join("ctx"));
+        command.args(arguments).env_clear().envs(self.environment()).env("CTX_HOME", self.stage.path("ctx"));
+        command.current_dir(self.stage.path("work"));
+        finish(command)
+    }
+
+    /// One headless run, without any permission beyond what the settings and the skill give.
+    fn ask(&self, prompt: &str, arguments: &[&str]) -> Value {
+        let mut command = Command::new(self.claude.program());
+        command.args(["-p", prompt, "--output-format", "json"]).args(arguments);
+        command.env_clear().envs(self.environment()).current_dir(self.stage.path("work"));
+        let output = finish(command);
+        let said = String::from_utf8_lossy(&output.stdout);
+        let result: Value = serde_json::from_str(&said)
+            .unwrap_or_else(|_| panic!("claude said: {said}\n{}", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(result["is_error"], false, "{result:#}");
+        result
+    }
+
+    /// Lets the provider do what the skill tells the agent to do: the fake one takes its script from the words it reads.
+    fn script(&self, skill: PathBuf, steps: &[&str]) {
+        let mut text = std::fs::read_to_string(&skill).expect("the skill");
+        text.push_str(&format!("\n{}\n", steps.join("\nTHEN\n")));
+        std::fs::write(skill, text).expect("written");
+    }
+
+    /// A session in which a file was read.
+    fn read_notes(&self) -> String {
+        let path = self.stage.file("notes.txt", "the pelican lives in the notes\n");
+        let result = self.ask(&format!("USE_TOOL:Read:{path} ;; THEN ;; SAY:the heron was read"), &[]);
+        assert!(self.sent().contains("the pelican lives"));
+        result["session_id"].as_str().expect("a session").to_owned()
+    }
+
+    /// The newest model call as the provider got it.
+    fn sent(&self) -> String {
+        String::from_utf8(self.stage.received_bodies().pop().expect("a request")).expect("text")
+    }
+
+    /// What the tools answered, in order, as the provider got it with the newest call.
+    fn results(&self) -> Vec<String> {
+        let sent: Value = serde_json::from_str(&self.sent()).expect("JSON");
+        let messages = sent["messages"].as_array().expect("messages").iter();
+        let blocks = messages.filter_map(|message| message["content"].as_array()).flatten();
+        let results = blocks.filter(|block| block["type"] == "tool_result");
+        results
+            .map(|block| block["content"].as_str().map_or_else(|| block["content"].to_string(), str::to_owned))
+            .collect()
+    }
+}
+
+fn bash(command: &str) -> String {
+    format!("USE_TOOL:Bash:{}", serde_json::json!({ "command": command }))
+}
+
+const DROP: &str = r#"{"op":"drop-results","ids":["t1"]}"#;
+
+fn composes(scope: &str, config: &str) {
+    let Some(claude) = Claude::find() else { return };
+    let stage = Stage::new();
+    let installed = Installed::new(&claude, &stage, &["--scope", scope]);
+    let session = installed.read_notes();
+    let conversation = stage.conversation(|conversation| conversation["session"] == *session);
+    let verdicts = stage.verdicts(&conversation);
+    assert!(
+        verdicts.iter().all(|(class, _)| class == "main"),
+        "the client says what its requests are for: {verdicts:?}"
+    );
+    // Another conversation is the active one by now.
+    installed.ask("SAY:something else", &[]);
+
+    installed.script(
+        stage.path(config).join("skills/compose-context/SKILL.md"),
+        &[
+            &bash("ctx list --json"),
+            &bash(&format!("ctx batch - --dry-run <<< '{DROP}\n{}'", r#"{"op":"pin","ids":["t1"]}"#)),
+            &bash(&format!("ctx batch - --note 'what was read first' <<< '{DROP}'")),
+            &bash("ctx run -- touch ran-away"),
+            "SAY:I dropped what was read",
+        ],
+    );
+    let wish = "/compose-context drop the results of the first turn";
+    let result = installed.ask(wish, &["--resume", &session]);
+    assert_eq!(result["result"], "I dropped what was read");
+    assert_eq!(result["permission_denials"].as_array().map(Vec::len), Some(1), "{result:#}");
+    assert!(!stage.path("work").join("ran-away").exists(), "it may edit the context, and nothing else");
+
+    let results = installed.results();
+    let [read, list, preview, applied, denied] = results.as_slice() else { panic!("{results:#?}") };
+    assert!(!read.contains("the pelican lives"), "already the next request is without it: {read}");
+    assert!(list.contains(conversation["id"].as_str().expect("an id")), "its own conversation: {list}");
+    assert!(preview.starts_with("preview") && preview.contains("t1"), "{preview}");
+    assert!(applied.contains("drop-results t1"), "{applied}");
+    assert!(denied.contains("approval"), "{denied}");
+    let history = stage.json(&["history", "--conv", &session]);
+    assert_eq!(history["commits"].as_array().map(Vec::len), Some(1), "{history:#}");
+    assert_eq!(history["commits"][0]["note"], "what was read first");
+
+    installed.ask("SAY:on we go", &["--resume", &session]);
+    assert!(!installed.sent().contains("the pelican lives") && installed.sent().contains("heron"));
+    stage.json(&["undo", "--conv", &session]);
+    installed.ask("SAY:on we go", &["--resume", &session]);
+    assert!(installed.sent().contains("the pelican lives"), "nothing was lost");
+}
+
+#[test]
+fn the_agent_drops_the_results_of_the_first_turn_on_request() {
+    composes("user", "config");
+}
+
+#[test]
+fn the_agent_of_one_project_does_so_too() {
+    composes("project", "work/.claude");
+}
+
+#[test]
+fn after_uninstalling_the_client_does_not_know_us() {
+    let Some(claude) = Claude::find() else { return };
+    let stage = Stage::new();
+    let installed = Installed::new(&claude, &stage, &["--status-line", "--mcp"]);
+    installed.ask("SAY:hello", &[]);
+    let before = stage.received_bodies().len();
+    // The client has written its own files meanwhile.
+    let ran = installed.ctx(&["uninstall", "claude-code", "--yes", "--json"]);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(!stage.path("config").join("settings.json").exists() && !stage.path("config").join("skills").exists());
+    let own = std::fs::read_to_string(stage.path("config").join(".claude.json")).expect("the client's own");
+    assert!(!own.contains("\"ctx\"") && own.contains("\"userID\""), "{own}");
+    let mut command = Command::new(claude.program());
+    command.args(["-p", "SAY:hello", "--output-format", "json"]);
+    // Where it would go without us, nobody listens.
+    command.env_clear().envs(installed.environment()).env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1");
+    command.env("CLAUDE_CODE_MAX_RETRIES", "0").current_dir(stage.path("work"));
+    assert!(!finish(command).status.success());
+    assert_eq!(stage.received_bodies().len(), before);
+}
