@@ -153,13 +153,14 @@ async fn calling(ask: &impl Ask, call: &str, session: Option<&String>) -> Result
 
 async fn makes(ask: &impl Ask, id: &str, call: &str) -> Result<bool, Refusal> {
     let id = encoded(id);
-    let list = ask.ask(format!("/conversations/{id}/frames?steps=true"), None).await?;
+    let list = ask.ask(format!("/conversations/{id}/frames"), None).await?;
     let frames = list["frames"].as_array().map(Vec::as_slice).unwrap_or_default();
     let pending = frames.iter().find(|frame| frame["pending"] == true);
     let last = pending.or_else(|| frames.iter().rfind(|frame| frame["kind"] == "turn"));
-    let step = last.and_then(|frame| frame["step_list"].as_array()?.last()?["id"].as_str());
+    // The newest step is enough: a frame may hold hundreds.
+    let step = last.and_then(|frame| Some(format!("{}/{}", frame["id"].as_str()?, frame["steps"].as_u64()?)));
     let Some(step) = step else { return Ok(false) };
-    let shown = ask.ask(format!("/conversations/{id}/frames/{}", encoded(step)), None).await?;
+    let shown = ask.ask(format!("/conversations/{id}/frames/{}", encoded(&step)), None).await?;
     let messages = shown["messages"].as_array().into_iter().flatten();
     let mut blocks = messages.filter_map(|message| message["blocks"].as_array()).flatten();
     Ok(blocks.any(|block| block["tool_use_id"] == call))

@@ -24,7 +24,8 @@ pub const OPERATIONS: [&str; 15] = [
 ];
 
 /// The ways through the history. The first two take back what an agent did itself.
-pub const WAYS: [&str; 8] = ["undo", "redo", "revert", "rollback", "branch", "checkout", "tag", "heal"];
+pub const WAYS: [&str; 10] =
+    ["undo", "redo", "revert", "rollback", "branch", "checkout", "tag", "remove_branch", "remove_tag", "heal"];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {

@@ -87,8 +87,8 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
         "Undo the newest commit, or take another step in the history of edits.",
         json!({
             "action": {"enum": settings.of(&WAYS), "description": "undo unless told"},
-            "target": {"type": "string", "description": "a commit, for revert and rollback"},
-            "name": {"type": "string", "description": "for branch, checkout and tag"},
+            "target": {"type": "string", "description": "a commit, for revert, rollback, branch and tag"},
+            "name": {"type": "string", "description": "of the branch or tag"},
             "cascade": {"type": "boolean", "description": "revert also what stands on it"},
             "dry_run": {"type": "boolean", "description": "only tell what it would do"},
             "expect": expect(),
