@@ -1,7 +1,9 @@
 //! How things look on a terminal and in a pipe: colours, tables, text that is safe to print. What is shown
 //! belongs to the verbs.
 
+pub mod bar;
 pub mod difference;
+pub mod markdown;
 pub mod paint;
 pub mod table;
 pub mod text;
@@ -42,6 +44,12 @@ impl Output {
     #[cfg(test)]
     pub fn plain() -> Self {
         Self { paint: Paint::plain(), for_errors: Paint::plain(), width: None, is_terminal: false }
+    }
+
+    /// A terminal of so many columns, without colours.
+    #[cfg(test)]
+    pub fn narrow(width: usize) -> Self {
+        Self { width: Some(width), ..Self::plain() }
     }
 
     /// Prints text that was made for people: it holds nothing of others that could drive the terminal.

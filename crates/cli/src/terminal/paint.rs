@@ -16,6 +16,10 @@ impl Paint {
         Self { is_coloured: false }
     }
 
+    pub fn is_coloured(&self) -> bool {
+        self.is_coloured
+    }
+
     pub fn apply(&self, style: Style, text: &str) -> String {
         if !self.is_coloured || text.is_empty() || style.is_plain() {
             return text.to_owned();

@@ -8,6 +8,8 @@ use super::{Output, text};
 const GAP: &str = "  ";
 /// A column is never cut below this, however narrow the terminal is.
 const NARROWEST: usize = 12;
+/// Before a flexible column is cut below this, others go.
+const COMFORTABLE: usize = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
@@ -23,23 +25,69 @@ impl Column {
             Self::Left(heading) | Self::Right(heading) | Self::Flexible(heading) => heading,
         }
     }
+
+    fn is_flexible(self) -> bool {
+        matches!(self, Self::Flexible(_))
+    }
 }
 
+/// A line of text, in pieces that may look different.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    text: String,
-    style: Style,
+    pieces: Vec<(String, Style)>,
 }
 
 impl Cell {
     /// Makes any text safe to stand in a cell.
     pub fn styled(content: &str, style: Style) -> Self {
-        Self { text: text::line(content), style }
+        Self { pieces: vec![(text::line(content), style)] }
     }
 
     /// Shifted to the right, to show that it belongs to the row above.
     pub fn indented(content: &str, style: Style) -> Self {
-        Self { text: format!("  {}", text::line(content)), style }
+        Self::styled(content, style).shifted()
+    }
+
+    pub fn shifted(mut self) -> Self {
+        self.pieces.insert(0, (GAP.to_owned(), PLAIN));
+        self
+    }
+
+    /// With this behind it.
+    pub fn then(mut self, content: &str, style: Style) -> Self {
+        self.pieces.push((text::line(content), style));
+        self
+    }
+
+    /// With a space behind it.
+    pub fn space(mut self) -> Self {
+        self.pieces.push((" ".to_owned(), PLAIN));
+        self
+    }
+
+    fn text(&self) -> String {
+        self.pieces.iter().map(|(text, _)| text.as_str()).collect()
+    }
+
+    fn width(&self) -> usize {
+        text::width(&self.text())
+    }
+
+    /// Cut to so many columns.
+    fn painted(&self, columns: usize, output: &Output) -> String {
+        let whole = self.text();
+        let cut = text::fit(&whole, columns);
+        let mut left = if cut == whole { usize::MAX } else { cut.chars().count().saturating_sub(1) };
+        let mut painted = String::new();
+        for (piece, style) in &self.pieces {
+            let shown: String = piece.chars().take(left).collect();
+            left = left.saturating_sub(piece.chars().count());
+            painted.push_str(&output.paint.apply(*style, &shown));
+        }
+        if cut != whole && !cut.is_empty() {
+            painted.push('…');
+        }
+        painted
     }
 }
 
@@ -58,11 +106,18 @@ enum Row {
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Row>,
+    /// Headings of columns that may be missing, in the order in which they go.
+    dispensable: &'static [&'static str],
 }
 
 impl Table {
     pub fn new(columns: &[Column]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new() }
+        Self { columns: columns.to_vec(), rows: Vec::new(), dispensable: &[] }
+    }
+
+    /// In a narrow terminal these columns go, the first one first, until the rest can be read.
+    pub fn dispensing(self, dispensable: &'static [&'static str]) -> Self {
+        Self { dispensable, ..self }
     }
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
@@ -80,7 +135,7 @@ impl Table {
         for row in std::iter::once(&Row::Cells(headings)).chain(&self.rows) {
             let line = match row {
                 Row::Cells(cells) => self.line(cells, &widths, output),
-                Row::Remark(remark) => format!("{GAP}{GAP}{}", output.paint.apply(remark.style, &remark.text)),
+                Row::Remark(remark) => format!("{GAP}{GAP}{}", remark.painted(usize::MAX, output)),
             };
             lines.push_str(line.trim_end());
             lines.push('\n');
@@ -88,12 +143,12 @@ impl Table {
         lines
     }
 
-    fn line(&self, cells: &[Cell], widths: &[usize], output: &Output) -> String {
+    fn line(&self, cells: &[Cell], widths: &[Option<usize>], output: &Output) -> String {
         let mut line = String::new();
         for ((column, width), cell) in self.columns.iter().zip(widths).zip(cells) {
-            let content = text::fit(&cell.text, *width);
-            let padding = " ".repeat(width.saturating_sub(text::width(&content)));
-            let painted = output.paint.apply(cell.style, &content);
+            let Some(width) = width else { continue };
+            let padding = " ".repeat(width.saturating_sub(cell.width()));
+            let painted = cell.painted(*width, output);
             match column {
                 Column::Right(_) => line.push_str(&format!("{padding}{painted}{GAP}")),
                 Column::Left(_) | Column::Flexible(_) => line.push_str(&format!("{painted}{padding}{GAP}")),
@@ -102,20 +157,32 @@ impl Table {
         line
     }
 
-    fn widths(&self, available: Option<usize>) -> Vec<usize> {
+    /// The width of each column; none for one that has gone.
+    fn widths(&self, available: Option<usize>) -> Vec<Option<usize>> {
         let mut widths: Vec<usize> = self.columns.iter().map(|column| text::width(column.heading())).collect();
         for row in &self.rows {
             let Row::Cells(cells) = row else { continue };
             for (width, cell) in widths.iter_mut().zip(cells) {
-                *width = (*width).max(text::width(&cell.text));
+                *width = (*width).max(cell.width());
             }
         }
+        let mut widths: Vec<Option<usize>> = widths.into_iter().map(Some).collect();
         let Some(available) = available else { return widths };
-        let total = widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
-        let mut excess = total.saturating_sub(available);
+        let comfortable = |(width, column): (&Option<usize>, &Column)| match column.is_flexible() {
+            true => width.map(|width| width.min(COMFORTABLE)),
+            false => *width,
+        };
+        for heading in self.dispensable {
+            if total(widths.iter().zip(&self.columns).filter_map(comfortable)) <= available {
+                break;
+            }
+            let gone = widths.iter_mut().zip(&self.columns).find(|(_, column)| column.heading() == *heading);
+            gone.into_iter().for_each(|(width, _)| *width = None);
+        }
+        let mut excess = total(widths.iter().flatten().copied()).saturating_sub(available);
         // The last flexible column gives first: it is the one people miss least.
         for (width, column) in widths.iter_mut().zip(&self.columns).rev() {
-            if matches!(column, Column::Flexible(_)) {
+            if let Some(width) = width.as_mut().filter(|_| column.is_flexible()) {
                 let given = excess.min(width.saturating_sub(NARROWEST));
                 *width -= given;
                 excess -= given;
@@ -125,10 +192,16 @@ impl Table {
     }
 }
 
+fn total(widths: impl Iterator<Item = usize>) -> usize {
+    let (number, sum) = widths.fold((0, 0), |(number, sum), width| (number + 1, sum + width));
+    sum + GAP.len() * usize::saturating_sub(number, 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::terminal::Paint;
+    use crate::terminal::paint::{BAD, ID};
 
     fn table() -> Table {
         let mut table = Table::new(&[Column::Left("ID"), Column::Right("TOKENS"), Column::Flexible("TITLE")]);
@@ -137,6 +210,14 @@ mod tests {
         table.remark("a remark".into());
         table.row([Cell::indented("t2/1", PLAIN), "≈12".into(), "\u{1b}[31mred".into()]);
         table
+    }
+
+    fn stripped(rendered: &str) -> String {
+        let piece = |piece: &str| {
+            let code = piece.split_once('m').filter(|(code, _)| code.starts_with('['));
+            code.map_or(piece, |(_, rest)| rest).to_owned()
+        };
+        rendered.split('\u{1b}').map(piece).collect()
     }
 
     #[test]
@@ -152,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_cuts_the_flexible_column_only() {
-        let output = Output { width: Some(34), ..Output::plain() };
+        let output = Output::narrow(34);
         let rendered = table().render(&output);
         assert!(rendered.lines().all(|line| text::width(line) <= 34), "{rendered}");
         assert!(rendered.contains("Read the parser a…"), "{rendered}");
@@ -160,18 +241,31 @@ mod tests {
     }
 
     #[test]
+    fn what_can_be_missed_goes_before_the_rest_becomes_unreadable() {
+        let render = |width| table().dispensing(&["TOKENS"]).render(&Output { width, ..Output::plain() });
+        for width in [None, Some(45), Some(40)] {
+            assert!(render(width).contains("TOKENS"), "{width:?}: {}", render(width));
+        }
+        insta::assert_snapshot!(render(Some(34)), @r"
+        ID      TITLE
+        t1      Read the parser and fix it
+        t2      日本語のタイトルはとても…
+            a remark
+          t2/1  \x1b[31mred
+        ");
+    }
+
+    #[test]
     fn colours_do_not_disturb_the_alignment() {
-        let mut table = Table::new(&[Column::Left("ID"), Column::Right("N")]);
-        table.row([Cell::styled("t1", super::super::paint::ID), "1".into()]);
-        let coloured = Output { paint: Paint::coloured(), ..Output::plain() };
-        let rendered = table.render(&coloured);
-        assert!(rendered.contains("\u{1b}["));
-        let stripped: String = rendered
-            .split('\u{1b}')
-            .map(|piece| {
-                piece.split_once('m').map_or(piece, |(code, rest)| if code.starts_with('[') { rest } else { piece })
-            })
-            .collect();
-        assert_eq!(stripped, table.render(&Output::plain()));
+        let mut table = Table::new(&[Column::Left("ID"), Column::Right("N"), Column::Flexible("TITLE")]);
+        let title = Cell::styled("[deleted]", BAD).space().then("a title that is long", PLAIN);
+        table.row([Cell::styled("t1", ID), "1".into(), title]);
+        for width in [None, Some(30), Some(22)] {
+            let plain = Output { width, ..Output::plain() };
+            let coloured = Output { paint: Paint::coloured(), ..plain.clone() };
+            let rendered = table.render(&coloured);
+            assert!(rendered.contains("\u{1b}["));
+            assert_eq!(stripped(&rendered), table.render(&plain));
+        }
     }
 }

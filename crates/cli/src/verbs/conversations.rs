@@ -47,15 +47,16 @@ fn render(conversations: &[ConversationView], now: u64, output: &Output) -> Stri
         Column::Left("LAST"),
         Column::Flexible("TITLE"),
         Column::Flexible("MODEL"),
-    ]);
+    ])
+    .dispensing(&["MODEL", "REQUESTS", "FRAMES", "LAST"]);
     for conversation in conversations {
         let title = format!("{}{}", kinship(conversation), conversation.title);
         table.row([
             Cell::styled(if conversation.active { "*" } else { "" }, GOOD),
             Cell::styled(&conversation.id, ID),
             words::tokens(conversation.tokens, conversation.calibrated).into(),
-            conversation.frames.to_string().into(),
-            conversation.requests.to_string().into(),
+            words::count(conversation.frames as u64).into(),
+            words::count(conversation.requests.into()).into(),
             words::ago(now, conversation.last_activity).into(),
             Cell::styled(&title, if conversation.class == "main" { PLAIN } else { FAINT }),
             Cell::styled(conversation.model.as_deref().unwrap_or_default(), FAINT),

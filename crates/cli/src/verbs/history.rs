@@ -82,7 +82,8 @@ fn table(history: &History, now: u64) -> Table {
         Column::Left("BY"),
         Column::Right("TOKENS"),
         Column::Flexible("WHAT"),
-    ]);
+    ])
+    .dispensing(&["BY", "WHEN", "TOKENS"]);
     for commit in &history.commits {
         let is_head = history.head.as_deref() == Some(&commit.id);
         let style = if commit.active { PLAIN } else { FAINT };

@@ -81,7 +81,8 @@ fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String
         Column::Right("OUTPUT"),
         Column::Right("TIME"),
         Column::Flexible("MODEL"),
-    ]);
+    ])
+    .dispensing(&["MODEL", "TIME", "KNOWN", "CHANGED", "CLASS", "STOP", "NEW", "OUTPUT"]);
     let first = requests.get(requests.len().saturating_sub(most)).map_or(0, |request| request.seq);
     let shown = |event: &&Event| event.seq >= first && (event.kind == "request" || event.aside().is_some());
     for request in timeline.events.iter().filter(shown) {

@@ -7,7 +7,7 @@ use anstyle::Style;
 use ctx_composer::view::{BlockView, MessageView, Shown};
 
 use crate::terminal::paint::{FAINT, PLAIN};
-use crate::terminal::{Output, text, words};
+use crate::terminal::{Output, markdown, text, words};
 
 const INDENT: &str = "  ";
 /// A folded line longer than this is cut: one line of JSON can be a whole file.
@@ -16,10 +16,16 @@ const FOLDED_COLUMNS: usize = 240;
 pub fn render(shown: &Shown, most: usize, output: &Output) -> String {
     let paint = &output.paint;
     let page = Page { shown, most, output };
+    let mut frames: Vec<&str> = shown.messages.iter().map(frame_of).collect();
+    frames.dedup();
+    let title = match frames.len() {
+        0 | 1 => text::line(&shown.title),
+        many => words::plural(many as u64, "frame"),
+    };
     let head = format!(
         "{}  {}  {}\n",
         paint.id(&text::line(&shown.id)),
-        paint.strong(&text::line(&shown.title)),
+        paint.strong(&title),
         paint.faint(&page.tokens(shown.tokens)),
     );
     let is_gone =
@@ -36,6 +42,11 @@ pub fn render(shown: &Shown, most: usize, output: &Output) -> String {
         None => String::new(),
     };
     head + &messages + &gone
+}
+
+/// The frame of a message, by its id.
+fn frame_of(message: &MessageView) -> &str {
+    message.id.split('#').next().unwrap_or_default()
 }
 
 struct Page<'a> {
@@ -90,7 +101,7 @@ impl Page<'_> {
             return self.headed(&heading, block, &block.text, self.most, FAINT);
         }
         match block.kind.as_str() {
-            "text" => spoken(&text::block(&block.text), self.output),
+            "text" => markdown::render(&text::block(&block.text), INDENT.len(), self.output),
             "system" => self.headed(&block.id, block, &block.text, usize::MAX, PLAIN),
             "reminder" => self.headed("reminder", block, &block.text, self.most, FAINT),
             "thinking" if block.text.is_empty() => self.headed("thinking, not readable", block, "", 0, FAINT),
@@ -122,7 +133,8 @@ impl Page<'_> {
         let heading = text::line(heading);
         let heading = if block.is_error { paint.bad(&heading) } else { paint.good(&heading) };
         let size = paint.faint(&self.tokens(block.tokens));
-        let (shown, hidden) = folded(&text::block(content), most);
+        let room = self.output.width.map_or(FOLDED_COLUMNS, |width| width.saturating_sub(2 * INDENT.len()));
+        let (shown, hidden) = folded(&text::block(content), most, room.min(FOLDED_COLUMNS));
         let mut lines = format!("{INDENT}{heading} {size}\n{}", indented(&shown, 2, style, self.output));
         if hidden > 0 {
             let unit = if hidden == 1 { "line" } else { "lines" };
@@ -133,25 +145,13 @@ impl Page<'_> {
     }
 }
 
-/// What somebody said. What the client added to it stands in reminders, which step back.
-fn spoken(content: &str, output: &Output) -> String {
-    let mut is_reminder = false;
-    let line = |line: &str| {
-        is_reminder |= line.contains("<system-reminder>");
-        let style = if is_reminder { FAINT } else { PLAIN };
-        is_reminder &= !line.contains("</system-reminder>");
-        indented(if line.is_empty() { "\n" } else { line }, 1, style, output)
-    };
-    content.lines().map(line).collect()
-}
-
 /// The first lines, and how many are left out.
-fn folded(content: &str, most: usize) -> (String, usize) {
+fn folded(content: &str, most: usize, columns: usize) -> (String, usize) {
     let content = content.trim_end_matches('\n');
     if most == usize::MAX || content.is_empty() {
         return (content.to_owned(), 0);
     }
-    let shown: Vec<String> = content.lines().take(most).map(|line| text::fit(line, FOLDED_COLUMNS)).collect();
+    let shown: Vec<String> = content.lines().take(most).map(|line| text::fit(line, columns)).collect();
     (shown.join("\n"), content.lines().count().saturating_sub(most))
 }
 

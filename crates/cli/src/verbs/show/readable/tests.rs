@@ -135,12 +135,20 @@ fn what_an_edit_took_out_or_wrote_is_marked() {
 }
 
 #[test]
-fn reminders_inside_of_a_text_step_back() {
-    let mut coloured = Output::plain();
-    coloured.paint = crate::terminal::Paint::coloured();
-    let said = spoken("before\n<system-reminder>\nhush\n</system-reminder>\n\nafter", &coloured);
-    let faint: Vec<bool> = said.lines().map(|line| line.contains("\u{1b}[2m")).collect();
-    assert_eq!(faint, [false, true, true, true, false, false], "{said:?}");
+fn several_frames_are_told_as_that() {
+    let mut shown = shown();
+    shown.id = "t1..t2".into();
+    shown.messages[2].id = "t2#0".into();
+    assert!(render(&shown, 1, &Output::plain()).starts_with("t1..t2  2 frames  ≈1,234 tokens\n"));
+}
+
+#[test]
+fn folded_lines_fit_the_terminal_and_words_are_folded_at_its_edge() {
+    let mut shown = shown();
+    shown.messages[2].blocks[0].text = "x".repeat(500);
+    shown.messages[0].blocks[1].text = "word ".repeat(60);
+    let narrow = render(&shown, 1, &Output::narrow(80));
+    assert!(narrow.lines().all(|line| text::width(line) <= 80), "{narrow}");
 }
 
 #[test]
@@ -152,7 +160,7 @@ fn full_folds_nothing_and_still_escapes() {
 
 #[test]
 fn one_endless_line_is_cut_when_folded() {
-    let (short, hidden) = folded(&"x".repeat(10_000), 8);
+    let (short, hidden) = folded(&"x".repeat(10_000), 8, FOLDED_COLUMNS);
     assert!(short.len() < 300 && short.ends_with('…'));
     assert_eq!(hidden, 0);
 }

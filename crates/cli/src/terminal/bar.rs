@@ -1,0 +1,40 @@
+//! How much something is of something else, at a glance.
+
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+const FULL: &str = "█";
+const WAS: &str = "░";
+
+/// What is there and what was there, each as a piece of a bar of so many columns.
+pub fn bar(now: u64, was: u64, most: u64, columns: usize) -> (String, String) {
+    let eighths = |part: u64| match most {
+        0 => 0,
+        _ => (u128::from(part) * columns as u128 * 8 / u128::from(most)) as usize,
+    };
+    // Whatever is there can be seen.
+    let filled = if now > 0 { eighths(now).max(1) } else { 0 };
+    let filled = filled.min(columns * 8);
+    let solid = format!("{}{}", FULL.repeat(filled / 8), EIGHTHS.get(filled % 8).unwrap_or(&""));
+    let gone = (eighths(was) / 8).min(columns).saturating_sub(filled.div_ceil(8));
+    (solid, WAS.repeat(gone))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share() {
+        let solid = |now| bar(now, now, 1_000, 4).0;
+        assert_eq!([1_000, 500, 1, 0].map(solid), ["████", "██", "▏", ""]);
+        assert_eq!(solid(625), "██▌");
+        assert_eq!(bar(5, 5, 0, 4).0, "▏", "and nothing is divided by nothing");
+        assert_eq!(bar(u64::MAX, 0, 1, 2).0, "██");
+    }
+
+    #[test]
+    fn what_has_gone_is_a_shadow() {
+        assert_eq!(bar(250, 1_000, 1_000, 4), ("█".into(), "░░░".into()));
+        assert_eq!(bar(0, 500, 1_000, 4), (String::new(), "░░".into()));
+        assert_eq!(bar(1_000, 1_000, 1_000, 4).1, "");
+    }
+}
