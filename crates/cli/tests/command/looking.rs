@@ -48,7 +48,7 @@ fn people_and_programs_see_the_same_conversation() {
     assert_eq!(ids(&frames), ["system", "tools", "t1", "t2"]);
     let table = place.run(&["list"]).ok().out;
     let heads: Vec<&str> = table.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(heads, ["ID", "system", "tools", "t1", "t2", "total"], "{table}");
+    assert_eq!(heads, ["ID", "system", "tools", "t1", "t2", "total", id], "{table}");
     assert!(table.contains("Find the needle") && table.contains(id), "{table}");
     let steps = place.run(&["list", "--steps"]).ok().out;
     assert!(steps.contains("  t1/1") && steps.contains("  t1/2"), "{steps}");
@@ -104,6 +104,23 @@ fn raw_is_exactly_what_stands_in_the_request() {
     let raw = place.run(&["show", call["id"].as_str().expect("an id"), "--raw"]).ok().out;
     let body = String::from_utf8(session.body()).expect("text");
     assert!(body.contains(raw.trim_end()) && raw.contains("hay/stack.txt"), "{raw}");
+}
+
+#[test]
+fn raw_frames_are_the_messages_of_the_request() {
+    let (place, provider) = (Place::new(), provider());
+    let (_up, session) = up_with_a_conversation(&place, &provider);
+    let raw = place.run(&["show", "t1", "t2", "--raw"]).ok().out;
+    let messages: Vec<Value> = raw.lines().map(|line| serde_json::from_str(line).expect("a message")).collect();
+    let sent = session.body_value()["messages"].as_array().expect("messages").clone();
+    assert_eq!(messages[..sent.len()], sent[..], "{raw}");
+    assert_eq!(messages.last().map(|pending| &pending["role"]), Some(&"assistant".into()), "and the pending reply");
+    let first = raw.lines().next().expect("a message");
+    let body = String::from_utf8(session.body()).expect("text");
+    assert!(body.contains(first), "also in its spelling: {first}");
+    let range = place.run(&["show", "t1..t2", "--raw"]).ok().out;
+    assert_eq!(range, raw);
+    assert_eq!(place.run(&["show", "t1", "t9", "--raw"]).refused().code, Some(1), "all or nothing");
 }
 
 #[test]

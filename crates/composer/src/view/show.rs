@@ -17,9 +17,9 @@ use ctx_wire::anthropic::dress::dress;
 use ctx_wire::anthropic::envelope::{self, Piece};
 use ctx_wire::anthropic::{message, request};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
-use std::collections::HashMap;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, HashMap};
 
 /// The exact bytes of messages of a path.
 pub type Texts = HashMap<usize, Vec<u8>>;
@@ -46,6 +46,9 @@ pub struct MessageView {
     /// It is ours, not the client's.
     #[serde(default)]
     pub made: bool,
+    /// What the client says in it beside its role and content.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub other: Map<String, Value>,
     pub blocks: Vec<BlockView>,
 }
 
@@ -201,8 +204,16 @@ impl Composer {
             _ => "Tools".to_owned(),
         };
         let id = address.to_string();
-        let view =
-            MessageView { id: id.clone(), role: kind.into(), tokens, step: 0, pending: false, made: false, blocks };
+        let view = MessageView {
+            id: id.clone(),
+            role: kind.into(),
+            tokens,
+            step: 0,
+            pending: false,
+            made: false,
+            other: Map::new(),
+            blocks,
+        };
         Ok(Shown {
             conversation: conversation.id.clone(),
             id,
@@ -276,11 +287,19 @@ pub fn message_views(
             step: group.step,
             pending: is_pending(conversation, group),
             made: group.made.is_some(),
+            other: group.source.and_then(|message| texts.get(&message)).map(|text| other(text)).unwrap_or_default(),
             blocks,
             id,
         });
     }
     views
+}
+
+/// The fields of a message that are neither its role nor its content.
+fn other(message: &[u8]) -> Map<String, Value> {
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_slice(message).unwrap_or_default();
+    let fields = fields.into_iter().filter(|(name, _)| name != "role" && name != "content");
+    fields.filter_map(|(name, raw)| Some((name, serde_json::from_str(raw.get()).ok()?))).collect()
 }
 
 fn is_pending(conversation: &Conversation, group: &Group) -> bool {

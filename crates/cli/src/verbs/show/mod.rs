@@ -1,5 +1,6 @@
-//! `ctx show ID`: one frame, step, message or block, readable or exactly as it is.
+//! `ctx show ID…`: frames, steps, messages or blocks, readable or exactly as they are.
 
+mod raw;
 pub mod readable;
 
 use std::process::ExitCode;
@@ -15,22 +16,25 @@ use crate::failure::Failure;
 /// Lines of a thinking block, a call or a result that are shown when it is folded.
 const FOLDED_LINES: usize = 8;
 
-/// Show what an id stands for
+/// Show what ids stand for
 #[derive(Args, Debug)]
 #[command(after_help = "Ids:
   system  tools  tools/Bash   the system prompt, the tools, one tool
   t3  t3/5  t3/5..9           a frame, one of its steps, several
   t3#2  t3#2.1                a message of a frame, a block of it
+  t2..t5  t3,t7               several at once
 
 Examples:
   ctx show t3
   ctx show t3/5 --full
-  ctx show 't3#2.1' --raw | jq .input")]
+  ctx show t2..t4 tools/Bash
+  ctx show t3 --raw | jq .role            its messages as they are sent
+  ctx show 't3#2.1' --raw | jq .input     one block")]
 pub struct Arguments {
     /// What to show (`ctx list --steps` shows all ids)
-    #[arg(value_name = "ID", value_parser = non_empty)]
-    id: String,
-    /// Print the blocks as they stand in the request, one JSON value after the other
+    #[arg(value_name = "ID", required = true, value_parser = non_empty)]
+    ids: Vec<String>,
+    /// Print the messages as they are sent, one JSON value a line; of a block or a tool, that alone
     #[arg(long, conflicts_with_all = ["full", "lines", "json"])]
     raw: bool,
     /// Fold nothing
@@ -48,23 +52,39 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let question = arguments.at.of(&format!("frames/{}", encoded(&arguments.id, "/")));
-    let answer = context.client()?.get(&of_conversation(&arguments.conversation.conversation, &question))?;
-    if arguments.format.json {
-        context.output.json(&answer)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let shown: Shown = understood(&answer)?;
-    if arguments.raw {
-        let blocks = shown.messages.iter().flat_map(|message| &message.blocks);
-        for block in blocks.filter(|block| block.is_sent()) {
-            if let Some(raw) = &block.raw {
-                context.output.json(raw.get().as_bytes())?;
-            }
+    let client = context.client()?;
+    let conversation = &arguments.conversation.conversation;
+    // All of them first: half an answer before a refusal helps nobody.
+    let answers = arguments.ids.iter().map(|id| {
+        let question = arguments.at.of(&format!("frames/{}", encoded(id, "/")));
+        client.get(&of_conversation(conversation, &question))
+    });
+    let answers: Vec<_> = answers.collect::<Result<_, _>>()?;
+    for (number, answer) in answers.iter().enumerate() {
+        if arguments.format.json {
+            context.output.json(answer)?;
+            continue;
         }
-    } else {
+        let shown: Shown = understood(answer)?;
+        if arguments.raw {
+            print_raw(&shown, context)?;
+            continue;
+        }
+        if number > 0 {
+            context.output.print("\n")?;
+        }
         let most = if arguments.full { usize::MAX } else { arguments.lines };
         context.output.print(&readable::render(&shown, most, &context.output))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn print_raw(shown: &Shown, context: &Context) -> Result<(), Failure> {
+    let raw = raw::of(shown);
+    raw.values.iter().try_for_each(|value| context.output.json(value.as_bytes()))?;
+    if !raw.missing.is_empty() {
+        let missing = raw.missing.join(", ");
+        context.note(&format!("{missing}: not valid JSON text; `ctx compose --dump` prints the exact bytes"));
+    }
+    Ok(())
 }

@@ -53,7 +53,8 @@ fn a_text_a_message_and_raw_messages_take_the_place_of_what_was_said() {
     assert!(sent.contains(r#"Paint the \"house\""#) && !sent.contains("Paint the barn"), "{sent}");
     assert!(sent.contains("it is red now"), "the rest of the frame stays: {sent}");
     let raw = scene.place.run(&["show", "t3#0", "--raw"]).ok().out;
-    assert_eq!(raw, "{\"type\":\"text\",\"text\":\"Paint the \\\"house\\\"\"}\n", "only what is sent");
+    let block = r#"{"type":"text","text":"Paint the \"house\""}"#;
+    assert_eq!(raw, format!("{{\"role\":\"user\",\"content\":[{block}]}}\n"), "only what is sent");
     let raw = r#"[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello yourself"}]"#;
     let (_, sent) = scene.change(&["edit", "t2", "--raw", raw]);
     assert!(sent.contains("Hello yourself") && !sent.contains("cows"), "{sent}");
