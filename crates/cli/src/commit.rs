@@ -31,7 +31,7 @@ impl Commit {
         let chips =
             [(!self.active, "off"), (self.active && self.asleep, "asleep"), (self.source_changed, "source changed")];
         let chips: String = chips.iter().filter(|(holds, _)| *holds).map(|(_, chip)| format!("[{chip}] ")).collect();
-        format!("{chips}{}", self.summary)
+        format!("{chips}{}", words::grouped(&self.summary))
     }
 
     /// The names that point at it.

@@ -11,7 +11,7 @@ use ctx_server::daemon::DaemonError;
 use ctx_server::{BindError, TokenError};
 use ctx_store::StoreError;
 
-use crate::terminal::{Output, Paint, text};
+use crate::terminal::{Output, Paint, text, words};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -67,7 +67,7 @@ impl Failure {
     }
 
     fn in_words(&self, paint: &Paint) -> String {
-        let mut words = format!("{} {}\n", paint.bad("error:"), text::block(&self.message).trim_end());
+        let mut words = format!("{} {}\n", paint.bad("error:"), text::block(&words::grouped(&self.message)).trim_end());
         if let Some(hint) = &self.hint {
             words.push_str(&format!("{} {}\n", paint.strong("hint:"), text::block(hint).trim_end()));
         }

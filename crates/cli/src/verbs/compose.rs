@@ -4,11 +4,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use ctx_composer::edit::Explained;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::change::repaired;
 use crate::arguments::{AtArguments, ConversationArguments, JsonArguments};
 use crate::client::{of_conversation, understood};
+use crate::commit::Commit;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{text, words};
@@ -37,13 +39,16 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let question = arguments.at.of(if arguments.explain { "explain" } else { "compose" });
-    let body = context.client()?.get(&of_conversation(&arguments.conversation.conversation, &question))?;
+    let client = context.client()?;
+    let body = client.get(&of_conversation(&arguments.conversation.conversation, &question))?;
     if arguments.dump {
         context.output.bytes(&body)?;
     } else if arguments.format.json {
         context.output.json(&body)?;
     } else if arguments.explain {
-        context.output.print(&explanation(&understood(&body)?))?;
+        let explained: Explained = understood(&body)?;
+        let history: History = understood(&client.get(&of_conversation(&explained.conversation, "history"))?)?;
+        context.output.print(&explanation(&explained, &history.commits))?;
     } else {
         context.output.print(&summary(&body))?;
     }
@@ -78,7 +83,13 @@ fn summary(body: &[u8]) -> String {
     lines
 }
 
-fn explanation(explained: &Explained) -> String {
+/// What the commits did. Those of another branch are known by their ids only.
+#[derive(Deserialize)]
+struct History {
+    commits: Vec<Commit>,
+}
+
+fn explanation(explained: &Explained, commits: &[Commit]) -> String {
     let tokens = words::plural(explained.tokens, "token");
     if explained.untouched {
         return format!("Untouched: {tokens}, byte for byte as the agent sends it.\n");
@@ -86,19 +97,24 @@ fn explanation(explained: &Explained) -> String {
     let mut lines = format!("Edited: {} → {tokens}.\n", words::count(explained.source_tokens));
     let mut remark = |remark: &str| lines.push_str(&format!("  {}\n", text::line(remark)));
     if !explained.commits.is_empty() {
-        remark(&format!(
-            "by {}: {}",
-            words::plural(explained.commits.len() as u64, "commit"),
-            explained.commits.join(" ")
-        ));
+        remark(&format!("by {}:", words::plural(explained.commits.len() as u64, "commit")));
     }
+    for id in &explained.commits {
+        let did = commits.iter().find(|commit| commit.id == *id).map(Commit::in_words).unwrap_or_default();
+        lines.push_str(format!("    {}  {}", text::line(id), text::line(&did)).trim_end());
+        lines.push('\n');
+    }
+    let mut remark = |remark: &str| lines.push_str(&format!("  {}\n", text::line(remark)));
     explained.repairs.iter().for_each(|repair| remark(&repaired(repair)));
     remark(&words::plural(explained.marks as u64, "cache mark"));
     lines
 }
 
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.as_u64().map_or_else(|| value.to_string(), words::count),
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +128,7 @@ mod tests {
         insta::assert_snapshot!(summary(body), @r#"
         The request would have 155 bytes: 1 message, 1 system block, 2 tools.
           model: claude-opus-5
-          max_tokens: 32000
+          max_tokens: 32,000
           stream: true
           thinking: {"type":"adaptive"}
         `ctx compose --dump` prints its exact bytes.
@@ -124,14 +140,18 @@ mod tests {
         let json = r#"{"conversation":"c1","untouched":false,"repairs":[{"rule":"A30","what":"a result without its call went"}],
             "thinking_dropped":2,"marks":4,"tokens":17822,"source_tokens":18234,"commits":["00000000a1","00000000b2"]}"#;
         let explained = serde_json::from_str(json).expect("explained");
-        insta::assert_snapshot!(explanation(&explained), @r"
+        let commits = r#"[{"id":"00000000c3","active":false},{"id":"00000000a1","summary":"deleted t3 (4120 tokens)","active":true}]"#;
+        let commits: Vec<Commit> = serde_json::from_str(commits).expect("commits");
+        insta::assert_snapshot!(explanation(&explained, &commits), @r"
         Edited: 18,234 → 17,822 tokens.
-          by 2 commits: 00000000a1 00000000b2
+          by 2 commits:
+            00000000a1  deleted t3 (4,120 tokens)
+            00000000b2
           repaired by rule A30: a result without its call went
           4 cache marks
         ");
         let untouched = Explained { untouched: true, tokens: 7, ..Explained::default() };
-        assert_eq!(explanation(&untouched), "Untouched: 7 tokens, byte for byte as the agent sends it.\n");
+        assert_eq!(explanation(&untouched, &[]), "Untouched: 7 tokens, byte for byte as the agent sends it.\n");
     }
 
     #[test]

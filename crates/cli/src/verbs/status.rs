@@ -53,8 +53,8 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
         format!(
             "{}, {} under way, {} without a whole answer",
             words::count(requests.total),
-            requests.in_flight,
-            requests.failed
+            words::count(requests.in_flight),
+            words::count(requests.failed)
         ),
     );
     line("conversations", words::count(status.conversations));

@@ -32,9 +32,9 @@ fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
         true => words::plural(applied.tokens_after, "token"),
         false => format!("{} → {} tokens", words::count(applied.tokens_before), words::count(applied.tokens_after)),
     };
-    let mut lines = format!("{head}  {}  {}\n", text::line(&applied.summary), paint.faint(&tokens));
+    let mut lines = format!("{head}  {}  {}\n", text::line(&words::grouped(&applied.summary)), paint.faint(&tokens));
     let preview = &applied.preview;
-    let mut remarks: Vec<String> = applied.problem.iter().map(|problem| text::line(problem)).collect();
+    let mut remarks: Vec<String> = applied.problem.iter().map(|problem| text::line(&words::grouped(problem))).collect();
     remarks.extend(preview.repairs.iter().map(repaired));
     if preview.tokens_reread > 0 {
         let from = preview.first_change.as_ref().map(|id| format!(", from {id} on")).unwrap_or_default();
@@ -66,12 +66,12 @@ mod tests {
     fn a_commit_tells_what_it_did_and_what_it_costs() {
         let applied = applied(
             r#"{"conversation":"c1","commit":"0123456789","branch":"main","frames":["t3"],"tokens_before":18234,
-            "tokens_after":17822,"summary":"offloaded t3 (412 tokens)","preview":{"first_change":"t3",
+            "tokens_after":17822,"summary":"offloaded t3 (4120 tokens)","preview":{"first_change":"t3",
             "tokens_reread":5120,"thinking_dropped":1,"repairs":[{"rule":"A30","what":"the call of \u001b[2J went too"}]},
             "problem":null,"files":["/home/me/offload/t3.md"]}"#,
         );
         insta::assert_snapshot!(render(&applied, false, &Output::plain()), @r"
-        0123456789  offloaded t3 (412 tokens)  18,234 → 17,822 tokens
+        0123456789  offloaded t3 (4,120 tokens)  18,234 → 17,822 tokens
           repaired by rule A30: the call of \x1b[2J went too
           the provider reads 5,120 tokens again once, from t3 on
           written to /home/me/offload/t3.md
