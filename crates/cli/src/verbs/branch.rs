@@ -1,30 +1,39 @@
-//! `ctx branch`: a line of edits of its own over the same conversation.
+//! `ctx branch`: lines of edits of their own over the same conversation.
 
 use clap::Args;
 
-use super::change::{How, Wish};
+use super::change::{How, Names, Wish};
 use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Begin another line of edits and go there
+/// Begin another line of edits and go there, or list them
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
+  ctx branch                              all of them, the one you are on marked *
   ctx branch trial
-  ctx branch trial --at 3f9a1b2c4d")]
+  ctx branch trial --at 3f9a1b2c4d
+  ctx branch --delete trial")]
 pub struct Arguments {
     /// Its name
     #[arg(value_name = "NAME", value_parser = non_empty)]
-    name: String,
+    name: Option<String>,
     /// From this commit on [default: the newest]
-    #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
+    #[arg(long, value_name = "COMMIT", requires = "name", value_parser = non_empty)]
     at: Option<String>,
+    /// Remove this branch; its commits stay
+    #[arg(long, short, value_name = "NAME", conflicts_with = "name", value_parser = non_empty)]
+    delete: Option<String>,
     #[command(flatten)]
     pub how: How,
 }
 
 impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
-        Ok(Wish::named("branch", &self.name, self.at.as_ref()))
+        Ok(match (&self.name, &self.delete) {
+            (Some(name), _) => Wish::named("branch", name, self.at.as_ref()),
+            (None, Some(name)) => Wish::named("remove_branch", name, None),
+            (None, None) => Wish::Look(Names::Branches),
+        })
     }
 }

@@ -1,30 +1,39 @@
-//! `ctx tag`: a name for a commit.
+//! `ctx tag`: names for commits.
 
 use clap::Args;
 
-use super::change::{How, Wish};
+use super::change::{How, Names, Wish};
 use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Give a commit a name
+/// Give a commit a name, or list them
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
+  ctx tag                                 all of them
   ctx tag before-the-tests
-  ctx tag good 3f9a1b2c4d")]
+  ctx tag good 3f9a1b2c4d
+  ctx tag --delete good")]
 pub struct Arguments {
     /// Its name
     #[arg(value_name = "NAME", value_parser = non_empty)]
-    name: String,
+    name: Option<String>,
     /// The commit [default: the newest]
     #[arg(value_name = "COMMIT", value_parser = non_empty)]
     commit: Option<String>,
+    /// Remove this tag; the commit stays
+    #[arg(long, short, value_name = "NAME", conflicts_with = "name", value_parser = non_empty)]
+    delete: Option<String>,
     #[command(flatten)]
     pub how: How,
 }
 
 impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
-        Ok(Wish::named("tag", &self.name, self.commit.as_ref()))
+        Ok(match (&self.name, &self.delete) {
+            (Some(name), _) => Wish::named("tag", name, self.commit.as_ref()),
+            (None, Some(name)) => Wish::named("remove_tag", name, None),
+            (None, None) => Wish::Look(Names::Tags),
+        })
     }
 }

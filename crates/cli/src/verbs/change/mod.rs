@@ -3,6 +3,7 @@
 
 mod applied;
 mod given;
+mod names;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 pub use self::applied::repaired;
 pub use self::given::{Ids, Place, Results, Selected, invalid_json, read, text, without_last_newline};
+pub use self::names::Names;
 use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
 use crate::client::of_conversation;
 use crate::context::Context;
@@ -104,6 +106,8 @@ pub enum Wish {
         cascade: bool,
     },
     Heal,
+    /// Nothing is to be changed: what there is already.
+    Look(Names),
 }
 
 impl From<Operation> for Wish {
@@ -128,6 +132,7 @@ impl Wish {
             Self::Operations { .. } => "operations",
             Self::History { .. } => "history",
             Self::Heal => "heal",
+            Self::Look(names) => names.place(),
         }
     }
 
@@ -137,7 +142,7 @@ impl Wish {
             Self::History { action, target, name, cascade } => {
                 json!({ "action": action, "target": target, "name": name, "cascade": cascade })
             }
-            Self::Heal => json!({}),
+            Self::Heal | Self::Look(_) => json!({}),
         };
         body["author"] = "cli".into();
         body["note"] = json!(how.note);
@@ -156,6 +161,10 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.client()?;
     let how = change.how();
     let path = of_conversation(&how.conversation.conversation, wish.place());
+    if let Wish::Look(names) = wish {
+        names.tell(&client.get(&path)?, how, &context.output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let answer = client.post(&path, &wish.body(how)).map_err(|failure| match wish.draft() {
         Some(draft) => {
             let hint = failure.hint.clone().map(|hint| format!("{hint}\n")).unwrap_or_default();

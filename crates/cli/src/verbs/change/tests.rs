@@ -98,7 +98,10 @@ fn moves_in_the_history_say_what_and_where() {
     history("ctx checkout main", "checkout", Value::Null, "main".into(), false);
     history("ctx tag good 3f9a", "tag", "3f9a".into(), "good".into(), false);
     history("ctx tag good", "tag", Value::Null, "good".into(), false);
+    history("ctx branch --delete trial", "remove_branch", Value::Null, "trial".into(), false);
+    history("ctx tag -d good", "remove_tag", Value::Null, "good".into(), false);
     assert_eq!(asked("ctx heal").0, "heal");
+    assert_eq!((asked("ctx branch").0, asked("ctx tag").0), ("branches", "tags"), "without a name they are listed");
 }
 
 #[test]
@@ -137,7 +140,9 @@ fn what_cannot_be_meant_is_wrong_usage() {
         ("ctx retitle t3", ErrorKind::MissingRequiredArgument),
         ("ctx import c3", ErrorKind::MissingRequiredArgument),
         ("ctx rollback", ErrorKind::MissingRequiredArgument),
-        ("ctx branch", ErrorKind::MissingRequiredArgument),
+        ("ctx branch --at 3f9a", ErrorKind::MissingRequiredArgument),
+        ("ctx branch trial --delete trial", ErrorKind::ArgumentConflict),
+        ("ctx tag good --delete good", ErrorKind::ArgumentConflict),
         ("ctx batch", ErrorKind::MissingRequiredArgument),
     ] {
         let words: Vec<&str> = line.split(' ').map(|word| word.trim_matches('\'')).collect();
