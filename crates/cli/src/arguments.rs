@@ -15,12 +15,7 @@ use crate::verbs;
 /// Shows and composes what a coding agent sends to its model.
 #[derive(Parser, Debug)]
 #[command(name = "ctx", version, propagate_version = true, disable_help_subcommand = true)]
-#[command(after_help = "Examples:
-  ctx run -- claude          your agent, through ctx
-  ctx list                   what the model is sent, frame by frame
-  ctx show t3                one frame, readable
-  ctx delete t3              not sent any more, until `ctx undo`
-  ctx ui --open              the same in a browser")]
+#[command(after_help = "`ctx VERB --help` tells all about a verb, with examples.")]
 pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,

@@ -11,6 +11,7 @@ mod context;
 mod env;
 mod event;
 mod failure;
+mod help;
 mod home;
 mod logging;
 mod terminal;
@@ -22,14 +23,17 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use crate::arguments::{Cli, Verb};
 use crate::context::Context;
+use crate::env::Environment;
 use crate::failure::Failure;
+use crate::terminal::Output;
 
 /// Copies are made on the proxy's threads and freed on the recorder's: nobody may wait for the other's lock.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let given = Cli::command().get_matches();
+    let output = Output::of_process(&Environment::Process);
+    let given = help::grouped(Cli::command(), &output).get_matches();
     let json = wants_json(&given);
     let Cli { verb, place } = Cli::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
     let context = Context::of_process(place);

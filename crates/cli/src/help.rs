@@ -1,0 +1,197 @@
+//! `ctx --help`: the verbs by what they are for, each with a line to try.
+
+use std::fmt::Write;
+
+use clap::Command;
+
+use crate::terminal::{Output, text};
+
+/// Columns of a page where nobody can tell.
+const USUAL: usize = 100;
+const INDENT: usize = 2;
+/// Where what a verb does begins.
+const ABOUT: usize = 34;
+
+type Group = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// A verb that is not here stands in the last group.
+const GROUPS: [Group; 7] = [
+    ("Start", &[("run", "-- claude"), ("ui", "--open"), ("install", "claude"), ("uninstall", "claude"), ("mcp", "")]),
+    (
+        "Reading",
+        &[
+            ("conversations", ""),
+            ("list", "--steps"),
+            ("show", "t3"),
+            ("search", "'parser'"),
+            ("compose", "--explain"),
+            ("timeline", ""),
+            ("watch", ""),
+        ],
+    ),
+    (
+        "Editing",
+        &[
+            ("preview", "delete t3"),
+            ("delete", "t2..t5"),
+            ("edit", "'t3#0'"),
+            ("compact", "t3 --text 'Fixed.'"),
+            ("offload", "t3"),
+            ("restore", "t3"),
+            ("drop-results", "--tool Read"),
+            ("summarize-results", "t3 --text 'Seven.'"),
+            ("move", "t5 --after t2"),
+            ("add", "--text 'Be brief.'"),
+            ("import", "c3f9 t2"),
+            ("combine", "t2 t3"),
+            ("split", "t3 --each-step"),
+            ("retitle", "t3 --title Fix"),
+            ("pin", "t1"),
+            ("unpin", "t1"),
+            ("batch", "tidy.jsonl"),
+            ("heal", "--dry-run"),
+        ],
+    ),
+    (
+        "History",
+        &[
+            ("history", ""),
+            ("diff", "source HEAD"),
+            ("undo", ""),
+            ("redo", ""),
+            ("revert", "3f9a"),
+            ("rollback", "3f9a"),
+            ("branch", "trial"),
+            ("checkout", "main"),
+            ("tag", "good"),
+        ],
+    ),
+    ("Planning", &[("plan", ""), ("policy", ""), ("lab", "run --on DIR")]),
+    ("Daemon", &[("up", ""), ("status", ""), ("stop", ""), ("doctor", ""), ("purge", "--older-than 30")]),
+    ("Shell", &[("completions", "bash"), ("man", "DIR")]),
+];
+
+const OTHERS: &str = "More";
+
+/// The command with a page of help that is grouped.
+pub fn grouped(command: Command, output: &Output) -> Command {
+    let width = output.width.unwrap_or(USUAL).min(USUAL);
+    let page = page(&command, width, output);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{page}{}\n{{options}}{{after-help}}",
+        output.paint.strong("Options:")
+    ))
+}
+
+fn page(command: &Command, width: usize, output: &Output) -> String {
+    let mut page = String::new();
+    let mut left: Vec<&Command> = command.get_subcommands().filter(|verb| !verb.is_hide_set()).collect();
+    for (heading, verbs) in GROUPS {
+        let mut lines = String::new();
+        for (name, example) in verbs {
+            let Some(at) = left.iter().position(|verb| verb.get_name() == *name) else { continue };
+            lines.push_str(&line(left.remove(at), example, width, output));
+        }
+        write_group(&mut page, heading, &lines, output);
+    }
+    let lines: String = left.into_iter().map(|verb| line(verb, "", width, output)).collect();
+    write_group(&mut page, OTHERS, &lines, output);
+    page
+}
+
+fn write_group(page: &mut String, heading: &str, lines: &str, output: &Output) {
+    if !lines.is_empty() {
+        let _ = write!(page, "{}\n{lines}\n", output.paint.strong(&format!("{heading}:")));
+    }
+}
+
+/// What to type, and what it does.
+fn line(verb: &Command, example: &str, width: usize, output: &Output) -> String {
+    let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+    let typed = format!("ctx {} {example}", verb.get_name());
+    let typed = typed.trim_end();
+    let painted = format!("ctx {}", output.paint.id(verb.get_name())) + &output.paint.faint(rest(typed, verb));
+    let mut words = about.split(' ').peekable();
+    let mut line = format!("{}{painted}", " ".repeat(INDENT));
+    let mut used = INDENT + text::width(typed);
+    // Beside the example where there is room, else below it.
+    if used + 2 > ABOUT || ABOUT + 30 > width {
+        line.push_str(&format!("\n{}", " ".repeat(INDENT * 3)));
+        used = INDENT * 3;
+    } else {
+        line.push_str(&" ".repeat(ABOUT - used));
+        used = ABOUT;
+    }
+    let start = used;
+    while let Some(word) = words.next() {
+        line.push_str(word);
+        used += text::width(word);
+        let Some(next) = words.peek() else { break };
+        if used + 1 + text::width(next) > width {
+            line.push_str(&format!("\n{}", " ".repeat(start)));
+            used = start;
+        } else {
+            line.push(' ');
+            used += 1;
+        }
+    }
+    line + "\n"
+}
+
+/// What is typed behind the verb.
+fn rest<'a>(typed: &'a str, verb: &Command) -> &'a str {
+    typed.strip_prefix("ctx ").and_then(|typed| typed.strip_prefix(verb.get_name())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::arguments::Cli;
+
+    fn help(width: usize) -> String {
+        let command = Cli::command().term_width(width);
+        grouped(command, &Output::narrow(width)).render_help().to_string()
+    }
+
+    #[test]
+    fn every_verb_stands_in_one_group() {
+        let help = help(100);
+        for verb in Cli::command().get_subcommands() {
+            let said = |line: &&str| line.split(' ').filter(|word| !word.is_empty()).nth(1) == Some(verb.get_name());
+            let lines: Vec<&str> = help.lines().filter(|line| line.starts_with("  ctx ")).filter(said).collect();
+            assert_eq!(lines.len(), 1, "{}: {help}", verb.get_name());
+        }
+        assert!(!help.contains(OTHERS), "every verb has its place: {help}");
+        for heading in ["Reading:", "Editing:", "History:", "Daemon:", "Options:"] {
+            assert!(help.contains(heading), "{heading} {help}");
+        }
+    }
+
+    #[test]
+    fn the_page_fits_the_terminal() {
+        for width in [60, 80, 100] {
+            let help = help(width);
+            let long: Vec<&str> = help.lines().filter(|line| text::width(line) > width).collect();
+            assert!(long.is_empty(), "{width}: {long:?}");
+        }
+    }
+
+    #[test]
+    fn every_example_can_be_typed() {
+        let known = Cli::command();
+        for (name, example) in GROUPS.iter().flat_map(|(_, verbs)| *verbs) {
+            if known.find_subcommand(name).is_none() {
+                continue;
+            }
+            // Quotes as a shell takes them, no more.
+            let words = example.split('\'').enumerate().flat_map(|(number, piece)| match number % 2 {
+                0 => piece.split_whitespace().collect(),
+                _ => vec![piece],
+            });
+            let line: Vec<&str> = ["ctx", name].into_iter().chain(words).collect();
+            Cli::try_parse_from(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"));
+        }
+    }
+}
