@@ -95,15 +95,17 @@ fn an_upstream_with_a_password_is_refused_and_not_repeated() {
 fn the_help_of_every_verb_shows_an_example() {
     let place = Place::new();
     let overview = place.run(&["--help"]).ok().out;
+    let listed = overview.lines().filter_map(|line| line.strip_prefix("  ctx ")?.split(' ').next());
+    let listed: Vec<&str> = listed.collect();
     for verb in VERBS.iter().chain(&CHANGES) {
-        assert!(overview.contains(&format!("  ctx {verb}")), "{verb} is in the overview:\n{overview}");
+        assert!(listed.contains(verb), "{verb} is in the overview:\n{overview}");
+    }
+    for verb in listed {
         let help = place.run(&[verb, "--help"]).ok().out;
         let examples = help.split("Examples:").nth(1).unwrap_or_default();
         assert!(examples.contains(&format!("ctx {verb}")), "{help}");
         assert!(help.contains("--home"), "{help}");
     }
-    let listed = overview.lines().filter(|line| line.starts_with("  ctx "));
-    assert_eq!(listed.count(), VERBS.len() + CHANGES.len(), "every verb is tested here:\n{overview}");
 }
 
 #[test]
