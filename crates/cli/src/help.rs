@@ -16,7 +16,17 @@ type Group = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// A verb that is not here stands in the last group.
 const GROUPS: [Group; 7] = [
-    ("Start", &[("run", "-- claude"), ("ui", "--open"), ("install", "claude"), ("uninstall", "claude"), ("mcp", "")]),
+    (
+        "Start",
+        &[
+            ("run", "-- claude"),
+            ("ui", "--open"),
+            ("install", "claude-code"),
+            ("uninstall", "claude-code"),
+            ("status-line", ""),
+            ("mcp", ""),
+        ],
+    ),
     (
         "Reading",
         &[

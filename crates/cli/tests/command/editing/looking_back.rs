@@ -145,3 +145,42 @@ fn a_commit_is_seen_while_it_is_made() {
         "{seen}"
     );
 }
+
+#[test]
+fn branches_and_tags_are_listed_and_removed() {
+    let scene = Scene::new();
+    assert!(scene.place.run(&["tag"]).ok().out.contains("No tag yet"));
+    let (first, _) = scene.change(&["delete", "t1"]);
+    let first = word(&first["commit"]);
+    scene.place.run(&["tag", "good"]).ok();
+    scene.place.run(&["branch", "trial"]).ok();
+    scene.change(&["delete", "t2"]);
+    let listed = scene.place.run(&["branch"]).ok().out;
+    let line = |name: &str| listed.lines().find(|line| line.contains(name)).expect("a row").to_owned();
+    assert!(line("trial").starts_with("*  trial") && line("main").contains(&first), "{listed}");
+    let tags = scene.place.run(&["tag"]).ok().out;
+    assert!(tags.contains(&format!("good  {first}")) && tags.contains("delete t1"), "{tags}");
+    assert_eq!(scene.json(&["branch"])["branches"].as_array().map(Vec::len), Some(2));
+    assert_eq!(scene.json(&["tag"])["tags"][0]["commit"], first.as_str());
+
+    scene.refused(&["branch", "--delete", "trial"]);
+    scene.refused(&["tag", "--delete", "trial"]);
+    scene.place.run(&["checkout", "main"]).ok();
+    scene.place.run(&["branch", "--delete", "trial", "--dry-run"]).ok();
+    assert!(scene.place.run(&["branch"]).ok().out.contains("trial"), "a preview removes nothing");
+    scene.place.run(&["branch", "--delete", "trial"]).ok();
+    scene.place.run(&["tag", "-d", "good"]).ok();
+    assert!(!scene.place.run(&["branch"]).ok().out.contains("trial"));
+    assert!(scene.place.run(&["tag"]).ok().out.contains("No tag yet"));
+}
+
+#[test]
+fn an_explanation_has_a_line_for_each_commit() {
+    let scene = Scene::new();
+    let ids = ["t1", "t2"].map(|id| word(&scene.change(&["delete", id]).0["commit"]));
+    let told = scene.place.run(&["compose", "--explain"]).ok().out;
+    for (id, what) in ids.iter().zip(["delete t1", "delete t2"]) {
+        let line = told.lines().find(|line| line.contains(id.as_str())).expect("a line");
+        assert!(line.contains(what), "{told}");
+    }
+}

@@ -12,7 +12,7 @@ fn unknown_and_ambiguous_ids_come_with_what_is_near() {
     let error = scene.refused(&["delete", "tools/Raed"]);
     assert!(word(&error["hint"]).contains("tools/Read"), "{error}");
     let error = scene.refused(&["delete", "t22"]);
-    assert!(word(&error["hint"]).contains("t2"), "{error}");
+    assert!(word(&error["hint"]).contains("t3, t4"), "beyond the last, the last ones: {error}");
     scene.json(&["split", "t2", "--each-step"]);
     let error = scene.refused(&["edit", "t2", "--text", "x"]);
     assert!(word(&error["message"]).contains("t2"), "{error}");
