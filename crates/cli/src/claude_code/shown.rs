@@ -10,6 +10,8 @@ use crate::terminal::{Paint, text};
 const AROUND: usize = 2;
 /// Columns beyond which a line is cut.
 const LONGEST: usize = 400;
+/// Lines of a file that comes or goes as a whole, if it has many.
+const BEGINNING: usize = 6;
 
 pub fn difference(change: &Change, paint: &Paint) -> String {
     let (before, after) = (change.before.as_deref().unwrap_or_default(), change.after.as_deref().unwrap_or_default());
@@ -22,6 +24,12 @@ pub fn difference(change: &Change, paint: &Paint) -> String {
         _ => "",
     };
     let mut shown = format!("{}{what}\n", paint.strong(&text::line(&change.path.display().to_string())));
+    let is_whole = matches!(change.kind(), "made" | "removed");
+    if let Some(more) = lines.len().checked_sub(BEGINNING).filter(|more| is_whole && *more > BEGINNING) {
+        shown.extend(lines.iter().take(BEGINNING).map(|line| told(line, paint)));
+        shown.push_str(&format!("  {}\n", paint.faint(&format!("… and {more} more lines"))));
+        return shown;
+    }
     let mut was_near = true;
     for (at, line) in lines.iter().enumerate() {
         let now_near = is_near(at);

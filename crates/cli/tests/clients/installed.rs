@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::claude::Claude;
+use crate::interactive::Terminal;
 use crate::stage::{Stage, finish};
 
 /// A client that was told nothing about the daemon, except by its settings.
@@ -18,7 +19,8 @@ struct Installed<'a> {
 impl<'a> Installed<'a> {
     fn new(claude: &'a Claude, stage: &'a Stage, flags: &[&str]) -> Self {
         let programs = stage.path("bin");
-        std::fs::create_dir(&programs).expect("a folder");
+        std::fs::create_dir_all(&programs).expect("a folder");
+        let _ = std::fs::remove_file(programs.join("ctx"));
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ctx"), programs.join("ctx")).expect("a link");
         let installed = Self { claude, stage };
         let ran = installed.ctx(&[&["install", "claude-code", "--yes"], flags].concat());
@@ -151,6 +153,42 @@ fn the_agent_drops_the_results_of_the_first_turn_on_request() {
 #[test]
 fn the_agent_of_one_project_does_so_too() {
     composes("project", "work/.claude");
+}
+
+#[test]
+fn the_status_line_tells_of_its_session() {
+    let Some(claude) = Claude::find() else { return };
+    let stage = Stage::new();
+    let installed = Installed::new(&claude, &stage, &["--status-line"]);
+    let Some(terminal) = Terminal::open_in(&stage, &claude, &installed.environment()) else { return };
+    terminal.ask("SAY:alpha-answer", "● alpha-answer");
+    terminal.wait_for("of 1M (1%)");
+    let session = stage.conversation(|conversation| conversation["class"] == "main");
+    stage.json(&["edit", "t1", "--text", "a stork", "--conv", session["id"].as_str().expect("an id")]);
+    terminal.ask("SAY:beta-answer", "● beta-answer");
+    terminal.wait_for(" · saved ");
+}
+
+#[test]
+fn the_agent_finds_our_server_and_its_own_conversation_there() {
+    let Some(claude) = Claude::find() else { return };
+    let stage = Stage::new();
+    for flags in [&["--mcp"] as &[&str], &["--mcp", "--scope", "project"]] {
+        let installed = Installed::new(&claude, &stage, flags);
+        let path = stage.file("notes.txt", "the pelican lives in the notes\n");
+        let prompt = format!("USE_TOOL:Read:{path} ;; THEN ;; USE_TOOL:mcp__ctx__ctx_list:{{}} ;; THEN ;; SAY:seen");
+        let result = installed.ask(&prompt, &["--allowedTools", "mcp__ctx"]);
+        let session = result["session_id"].as_str().expect("a session");
+        let conversation = stage.conversation(|conversation| conversation["session"] == session);
+        let results = installed.results();
+        let listed = results.last().expect("a list");
+        assert!(
+            listed.contains(conversation["id"].as_str().expect("an id")) && listed.contains("t1"),
+            "{flags:?}: {listed}"
+        );
+        let ran = installed.ctx(&[&["uninstall", "claude-code", "--yes"], flags.get(1..).unwrap_or_default()].concat());
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::claude::{Claude, KEY};
 use crate::stage::{Stage, needed, until};
 
 /// A terminal with the client in it.
-struct Terminal<'a> {
+pub struct Terminal<'a> {
     stage: &'a Stage,
     tmux: PathBuf,
     socket: PathBuf,
@@ -18,6 +18,10 @@ struct Terminal<'a> {
 
 impl<'a> Terminal<'a> {
     fn open(stage: &'a Stage, claude: &Claude) -> Option<Terminal<'a>> {
+        Terminal::open_in(stage, claude, &claude.environment(stage))
+    }
+
+    pub fn open_in(stage: &'a Stage, claude: &Claude, environment: &[(&str, String)]) -> Option<Terminal<'a>> {
         let tmux = needed("CTX_TEST_TMUX")?;
         let work = stage.path("work").display().to_string();
         let settings = json!({
@@ -29,7 +33,7 @@ impl<'a> Terminal<'a> {
         let terminal = Terminal { stage, tmux, socket: stage.path("tmux") };
         let mut new = terminal.tmux(&["new-session", "-d", "-s", "s", "-x", "160", "-y", "50"]);
         new.arg("env").arg("-i");
-        for (name, value) in claude.environment(stage) {
+        for (name, value) in environment {
             new.arg(format!("{name}={value}"));
         }
         new.arg(claude.program()).args(["--permission-mode", "acceptEdits"]).current_dir(stage.path("work"));
@@ -61,7 +65,7 @@ impl<'a> Terminal<'a> {
         self.press("Enter");
     }
 
-    fn wait_for(&self, text: &str) {
+    pub fn wait_for(&self, text: &str) {
         let deadline = std::time::Instant::now() + Duration::from_secs(60);
         while !self.screen().contains(text) {
             assert!(std::time::Instant::now() < deadline, "never saw {text:?} on the screen:\n{}", self.screen());
@@ -70,7 +74,7 @@ impl<'a> Terminal<'a> {
     }
 
     /// Types a prompt and waits for the answer that it asks the fake provider for.
-    fn ask(&self, prompt: &str, answer: &str) {
+    pub fn ask(&self, prompt: &str, answer: &str) {
         self.say(prompt);
         self.wait_for(answer);
         self.idle();
