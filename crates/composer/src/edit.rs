@@ -10,6 +10,7 @@ mod ground;
 mod heal;
 mod import;
 mod lines;
+mod nothing;
 mod offload;
 mod past;
 mod repaired;

@@ -9,6 +9,7 @@ use crate::{Composer, EDITED, Refusal, card, log, now, record};
 use ctx_core::edit::effect::{Effect, EffectId, Made};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
+use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
 use ctx_core::message::Kind;
 use ctx_store::{NewRecord, Note, Step};
@@ -86,7 +87,10 @@ impl Composer {
         let mut files = Files::default();
         let effects = self.resolve_all(&conversation, id, &wish, &mut files)?;
         few_images(&conversation, id, &effects)?;
-        let mut applied = self.outcome(&conversation, id, &effects)?;
+        let (mut applied, changes) = self.outcome(&conversation, id, &effects)?;
+        if !changes {
+            return Err(super::nothing::nothing(&wish.operations).into());
+        }
         applied.summary = summary(&wish.operations, &applied);
         applied.files.clone_from(&files.paths);
         if wish.dry_run {
@@ -123,6 +127,7 @@ impl Composer {
         let weights = Weights::of(conversation);
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let mut effects: Vec<Effect> = Vec::new();
+        let mut nothing = None;
         for (number, operation) in (1..).zip(&wish.operations) {
             let resolved = {
                 let view = ground.lay(on_top(conversation, id, &effects));
@@ -136,24 +141,36 @@ impl Composer {
                         self.offload(conversation, &desk, (ids, select), summary.as_deref(), wish.dry_run, files)
                     }
                     Operation::Import { from, ids, to } => self.import(&conversation.id, &desk, from, ids, to),
-                    other => desk.effects(other).map_err(Refusal::from),
+                    other => desk.effects(other).map_err(Refusal::from).and_then(|effects| match operation {
+                        Operation::Edit { id, .. } if self.reads_so(conversation, &desk, id, &effects)? => {
+                            Err(super::nothing::nothing(std::slice::from_ref(operation)).into())
+                        }
+                        _ => Ok(effects),
+                    }),
                 }
             };
-            effects.extend(resolved.map_err(|refusal| within(refusal, number, wish.operations.len(), operation))?);
+            match resolved.map_err(|refusal| within(refusal, number, wish.operations.len(), operation)) {
+                // Beside others that do something it may stand.
+                Err(refusal) if refusal.code == NOTHING => drop(nothing.get_or_insert(refusal)),
+                resolved => effects.extend(resolved?),
+            }
         }
-        Ok(effects)
+        match nothing {
+            Some(refusal) if effects.is_empty() => Err(refusal),
+            _ => Ok(effects),
+        }
     }
 
-    /// What a commit of these effects would change.
-    pub(super) fn outcome(
+    /// What a commit of these effects would change, and whether it would.
+    fn outcome(
         &self,
         conversation: &Conversation,
         id: CommitId,
         effects: &[Effect],
-    ) -> Result<Applied, Refusal> {
+    ) -> Result<(Applied, bool), Refusal> {
         let before = conversation.effects(conversation.history.head());
         let after = on_top(conversation, id, effects);
-        self.difference(conversation, before, after)
+        self.weigh_up(conversation, before, after)
     }
 
     /// What going from one set of effects to another changes.
@@ -163,13 +180,23 @@ impl Composer {
         before: Vec<(EffectId, &Effect)>,
         after: Vec<(EffectId, &Effect)>,
     ) -> Result<Applied, Refusal> {
+        self.weigh_up(conversation, before, after).map(|(applied, _)| applied)
+    }
+
+    fn weigh_up(
+        &self,
+        conversation: &Conversation,
+        before: Vec<(EffectId, &Effect)>,
+        after: Vec<(EffectId, &Effect)>,
+    ) -> Result<(Applied, bool), Refusal> {
         let ground = Ground::of(conversation, true);
         let ((old, was), (new, is)) = (self.lay(conversation, &ground, before), self.lay(conversation, &ground, after));
         let (old, new) = (overview(conversation, &ground, &old), overview(conversation, &ground, &new));
         let mut preview = Overview::preview(conversation, &old, &new);
         preview.thinking_dropped = is.thinking_dropped.saturating_sub(was.thinking_dropped);
         preview.repairs = is.repairs.into_iter().filter(|repair| !was.repairs.contains(repair)).collect();
-        Ok(Applied {
+        let changes = !Overview::is_same(&old, &new);
+        let applied = Applied {
             conversation: conversation.id.clone(),
             commit: None,
             branch: conversation.history.current().to_owned(),
@@ -180,7 +207,8 @@ impl Composer {
             preview,
             problem: None,
             files: Vec::new(),
-        })
+        };
+        Ok((applied, changes))
     }
 
     /// Stores a commit so that a power cut does not lose it, then makes it count.

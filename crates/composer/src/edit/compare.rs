@@ -134,6 +134,13 @@ impl Overview {
         ids
     }
 
+    /// Whether nothing that is sent or shown differs, the order included.
+    pub fn is_same(old: &Overview, new: &Overview) -> bool {
+        let ids =
+            |overview: &Overview| -> Vec<String> { overview.frames.iter().map(|frame| frame.id.clone()).collect() };
+        ids(old) == ids(new) && Overview::changed(old, new).is_empty()
+    }
+
     /// Where what is sent first differs, and how much comes behind it.
     pub fn preview(conversation: &Conversation, old: &Overview, new: &Overview) -> Preview {
         let flat = |overview: &Overview| -> Vec<(String, Key, f64)> {

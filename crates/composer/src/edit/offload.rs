@@ -4,6 +4,7 @@ use crate::conversation::Conversation;
 use crate::view::show;
 use crate::{Composer, Refusal};
 use ctx_core::edit::effect::{Effect, Made, Named, NewResult, Why};
+use ctx_core::edit::fold::Unit;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target, text_block};
 use ctx_core::message::{Kind, Role};
@@ -158,6 +159,9 @@ impl Composer {
                     "`ctx edit` shortens it, `ctx delete` removes it.",
                 ));
             }
+            if is_offloaded(desk, target) {
+                continue;
+            }
             let title = show::target_title(conversation, desk, target);
             let text = self.markdown(conversation, desk, target, &title)?;
             let tokens = (desk.scale)(target.weight);
@@ -191,6 +195,12 @@ impl Composer {
                 },
             });
         }
+        if effects.is_empty() {
+            let names: Vec<String> = targets.iter().map(|target| format!("`{}`", target.name)).collect();
+            let what =
+                format!("{} {} offloaded already.", names.join(", "), if names.len() == 1 { "is" } else { "are" });
+            return Err(ctx_core::edit::Refusal::nothing(what).into());
+        }
         Ok(effects)
     }
 
@@ -212,6 +222,18 @@ impl Composer {
         }
         Ok(out)
     }
+}
+
+/// Whether what is sent of a target is a stub.
+fn is_offloaded(desk: &Desk<'_>, target: &Target) -> bool {
+    let mut sent = target.units.iter().filter(|laid| laid.covered.is_none()).peekable();
+    sent.peek().is_some()
+        && sent.all(|laid| match laid.unit {
+            Unit::Made(made) => {
+                matches!(desk.view.effect(made.effect), Some(Effect::Replace { why: Why::Offloaded, .. }))
+            }
+            Unit::Source { .. } => desk.view.new_result(laid).is_some_and(|text| text.starts_with(OFFLOADED)),
+        })
 }
 
 /// The tool result that a target consists of, if it is just one.

@@ -157,6 +157,27 @@ fn user() -> Role {
 }
 
 impl Operation {
+    /// What it is asked to change, as it was written.
+    pub fn ids(&self) -> &[String] {
+        match self {
+            Operation::Delete { ids, .. }
+            | Operation::Compact { ids, .. }
+            | Operation::Offload { ids, .. }
+            | Operation::Restore { ids }
+            | Operation::Move { ids, .. }
+            | Operation::Combine { ids, .. }
+            | Operation::DropResults { ids, .. }
+            | Operation::SummarizeResults { ids, .. }
+            | Operation::Pin { ids }
+            | Operation::Unpin { ids }
+            | Operation::Import { ids, .. } => ids,
+            Operation::Edit { id, .. } | Operation::Split { id, .. } | Operation::Retitle { id, .. } => {
+                std::slice::from_ref(id)
+            }
+            Operation::Add { .. } => &[],
+        }
+    }
+
     pub fn name(&self) -> &'static str {
         match self {
             Operation::Delete { .. } => "delete",

@@ -8,7 +8,15 @@ pub struct Refusal {
     pub hint: String,
 }
 
+/// The code of a wish that would change nothing.
+pub const NOTHING: &str = "nothing-to-do";
+
 impl Refusal {
+    /// What was asked for is so already.
+    pub fn nothing(message: impl Into<String>) -> Refusal {
+        Refusal::new(NOTHING, message, "`ctx list` shows what is sent, `ctx history` what was done.")
+    }
+
     pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
         Refusal { code, message: message.into(), hint: hint.into() }
     }

@@ -43,7 +43,7 @@ impl Desk<'_> {
     pub fn effects(&self, operation: &Operation) -> Result<Vec<Effect>, Refusal> {
         match operation {
             Operation::Delete { ids, select, force } => {
-                let targets = self.targets(ids, select)?;
+                let targets = self.targets(&self.still_there(ids, select)?, select)?;
                 let covers = self.covers(&targets, *force)?;
                 Ok(vec![Effect::Replace { why: Why::Deleted, covers, by: Vec::new() }])
             }
@@ -83,6 +83,27 @@ impl Desk<'_> {
                 format!("`{}` cannot be resolved here.", operation.name()),
                 "This is a defect; please report it.",
             )),
+        }
+    }
+
+    /// The ids of which something is left to delete.
+    fn still_there(&self, ids: &[String], select: &Select) -> Result<Vec<String>, Refusal> {
+        let mut there = Vec::new();
+        let mut nothing = None;
+        for id in ids.iter().flat_map(|ids| ids.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
+            let id = id.to_owned();
+            match self.targets(std::slice::from_ref(&id), &Select::default()) {
+                Err(refusal) if refusal.code == "gone" && select.is_empty() => nothing = Some(refusal.message),
+                Err(refusal) if refusal.code != "gone" => return Err(refusal),
+                _ => there.push(id),
+            }
+        }
+        match nothing {
+            Some(message) if there.is_empty() => Err(Refusal {
+                hint: "`ctx history` shows what removed it; `ctx revert` brings it back.".to_owned(),
+                ..Refusal::nothing(message)
+            }),
+            _ => Ok(there),
         }
     }
 
@@ -170,6 +191,7 @@ impl Desk<'_> {
             ids => self.targets(ids, &around)?,
         };
         let mut results: Vec<NewResult> = Vec::new();
+        let mut already = false;
         for laid in targets.iter().flat_map(|target| &target.units).filter(|laid| laid.covered.is_none()) {
             let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
             let facts = self.source.messages[message];
@@ -179,10 +201,11 @@ impl Desk<'_> {
                 && facts.role == Role::User
                 && result.is_none_or(|wanted| id == Some(wanted))
                 && select.tool.as_deref().is_none_or(|tool| self.tool_of(id).is_some_and(|name| name == tool))
-                && select.larger_than.is_none_or(|most| (self.scale)(self.weigh(laid)) > most)
-                // What reads like that already need not be changed again.
-                && self.view.new_result(laid) != Some(text_or_dropped);
-            if wanted {
+                && select.larger_than.is_none_or(|most| (self.scale)(self.weigh(laid)) > most);
+            // What reads like that already need not be changed again.
+            let is_so = self.view.new_result(laid) == Some(text_or_dropped);
+            already |= wanted && is_so;
+            if wanted && !is_so {
                 results.push(NewResult {
                     of: self.message_ref(message),
                     block: Named::of(block as u32, found),
@@ -192,6 +215,10 @@ impl Desk<'_> {
         }
         if results.is_empty() {
             let asked = if ids.is_empty() { "the conversation".to_owned() } else { format!("`{}`", ids.join(", ")) };
+            if already {
+                let so = if text.is_some() { "read like that" } else { "are dropped" };
+                return Err(Refusal::nothing(format!("All such tool results in {asked} {so} already.")));
+            }
             return Err(Refusal::new(
                 "no-results",
                 format!("There is no such tool result in {asked}."),

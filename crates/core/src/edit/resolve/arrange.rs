@@ -6,7 +6,7 @@ use crate::edit::effect::{Effect, FrameKey, FrameRef, Made, MessageRef, Place};
 use crate::edit::fold::{Frame, Segment, Unit};
 use crate::edit::layout::{Group, Layout};
 use crate::edit::operation::{Select, Where};
-use crate::edit::refusal::Refusal;
+use crate::edit::refusal::{NOTHING, Refusal};
 use crate::message::{Block, Kind, Role};
 use std::collections::HashMap;
 
@@ -92,6 +92,9 @@ impl Desk<'_> {
             (place, _) => place,
         };
         let references: Vec<FrameRef> = frames.iter().map(|&at| self.reference(at)).collect();
+        if there && to.end {
+            return Err(self.is_there(&frames));
+        }
         if let Place::After(anchor) = &place
             && references.iter().any(|frame| frame.key == anchor.key)
         {
@@ -109,7 +112,23 @@ impl Desk<'_> {
                 return Err(not_first(&format!("`{}`", self.view.frames[first].id)));
             }
         }
+        let anchor = match &place {
+            Place::Start => None,
+            Place::After(anchor) => self.view.frames.iter().position(|frame| frame.key == anchor.key),
+        };
+        let mut order: Vec<usize> = (0..self.view.frames.len()).filter(|at| !frames.contains(at)).collect();
+        let at = order.iter().position(|at| Some(*at) == anchor).map_or(0, |at| at + 1);
+        order.splice(at..at, frames.iter().copied());
+        if order.is_sorted() {
+            return Err(self.is_there(&frames));
+        }
         Ok(vec![Effect::Move { frames: references, to: place }])
+    }
+
+    fn is_there(&self, frames: &[usize]) -> Refusal {
+        let names: Vec<String> = frames.iter().map(|&at| format!("`{}`", self.view.frames[at].id)).collect();
+        let stands = if names.len() == 1 { "stands" } else { "stand" };
+        Refusal::nothing(format!("{} {stands} there already.", names.join(", ")))
     }
 
     pub(super) fn combine(&self, ids: &[String], after: Option<&str>) -> Result<Vec<Effect>, Refusal> {
@@ -126,7 +145,10 @@ impl Desk<'_> {
         let mut effects = Vec::new();
         if let Some(after) = after {
             let to = Where { after: Some(after.to_owned()), ..Where::default() };
-            effects.extend(self.shift(ids, &to)?);
+            match self.shift(ids, &to) {
+                Err(refusal) if refusal.code == NOTHING => {}
+                moved => effects.extend(moved?),
+            }
         } else if frames.windows(2).any(|pair| pair[1] != pair[0] + 1) {
             // Those that lie apart come together behind the first one.
             let rest = references[1..].to_vec();

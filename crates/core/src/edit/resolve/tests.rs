@@ -1,5 +1,6 @@
 use super::*;
 use crate::edit::operation::Where;
+use crate::edit::refusal::NOTHING;
 use crate::edit::testing::*;
 use serde_json::json;
 
@@ -64,7 +65,7 @@ fn a_frame_that_was_cut_is_named_by_its_parts() {
     bench.make(delete("t2.1"));
     assert_eq!(bench.names("t2").len(), 4, "the part that is left");
     bench.make(delete("t2"));
-    assert_eq!(bench.refused(delete("t2")).code, "gone");
+    assert_eq!(bench.refused(delete("t2")).code, NOTHING);
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn ranges_run_forwards() {
     bench.make(delete("t2"));
     bench.make(delete("t1..t3"));
     assert!(bench.sent().iter().all(|line| !line.contains(' ')));
-    assert_eq!(code(&bench, delete("t1..t3")), "gone");
+    assert_eq!(code(&bench, delete("t1..t3")), NOTHING);
 }
 
 #[test]
@@ -200,7 +201,13 @@ fn places_are_said_exactly() {
     assert_eq!(code(&bench, shift("t1", Where::default())), "no-place");
     assert_eq!(code(&bench, shift("t1", Where { end: true, ..start() })), "no-place");
     assert_eq!(code(&bench, shift("t1", after("t1"))), "nowhere");
-    assert_eq!(code(&bench, shift("t3", end())), "nowhere");
+    assert_eq!(code(&bench, shift("t3", after("t3"))), "nowhere");
+    for (ids, to) in [("t3", end()), ("t2,t3", end()), ("t1", start()), ("t2", after("t1")), ("t2,t3", after("t1"))] {
+        assert_eq!(code(&bench, shift(ids, to)), NOTHING, "{ids}");
+    }
+    assert!(bench.effects(&shift("t3,t2", end())).is_ok(), "in another order");
+    let there = Operation::Combine { ids: ids("t2,t3"), after: Some("t1".into()) };
+    assert!(bench.effects(&there).is_ok_and(|effects| effects.len() == 1), "combined where they stand");
     assert_eq!(code(&bench, shift("t1/1", end())), "not-a-frame");
     assert_eq!(code(&bench, add("x", after("t1#1"))), "not-a-frame");
     for id in ["system", "tools", "tools/Bash", "system#2"] {
@@ -252,14 +259,14 @@ fn protected_blocks_stay_unless_forced() {
         |bench: &Bench| -> Vec<bool> { bench.picture().system.iter().map(|here| here.covered.is_some()).collect() };
     bench.make(delete("system"));
     assert_eq!(covered(&bench), [false, false, true, true, true]);
-    assert_eq!(code(&bench, delete("system#2")), "gone");
+    assert_eq!(code(&bench, delete("system#2")), NOTHING);
     assert_eq!(code(&bench, delete("system")), "protected");
     bench.make(forced("system#0"));
     assert_eq!(covered(&bench), [true, false, true, true, true]);
     bench.make(forced("system"));
-    assert_eq!((covered(&bench), code(&bench, forced("system"))), (vec![true; 5], "gone"));
+    assert_eq!((covered(&bench), code(&bench, forced("system"))), (vec![true; 5], NOTHING));
     bench.make(delete("tools/Bash"));
-    assert_eq!(code(&bench, delete("tools/Bash")), "gone");
+    assert_eq!(code(&bench, delete("tools/Bash")), NOTHING);
     bench.make(delete("tools"));
     assert_eq!(code(&bench, edit("tools", "x")), "gone");
 }
@@ -269,7 +276,7 @@ fn what_is_gone_is_gone_for_all() {
     let mut bench = Bench::new(talk());
     bench.make(delete("t1,t2/1,t2#4.1"));
     for id in ["t1", "t1/1", "t1#0", "t1#2.1", "t2/1", "t2#2", "t2#3.0", "t2#4.1"] {
-        assert_eq!(code(&bench, delete(id)), "gone", "{id}");
+        assert_eq!(code(&bench, delete(id)), NOTHING, "{id}");
         assert_eq!(code(&bench, edit(id, "x")), "gone", "{id}");
         assert_eq!(code(&bench, compact(id, "x")), "gone", "{id}");
     }
@@ -277,6 +284,7 @@ fn what_is_gone_is_gone_for_all() {
         assert_eq!(code(&bench, operation), "gone");
     }
     assert!(bench.refused(delete("t1")).hint.contains("ctx revert"));
+    assert!(bench.effects(&delete("t1,t3")).is_ok(), "of two that are named one is there");
     assert!(bench.desk(|desk| desk.named(&ids("t1")).is_ok()), "one can still look at it");
     assert_eq!(code(&bench, restore("t2")), "not-offloaded");
 }
@@ -326,7 +334,9 @@ fn what_was_dropped_is_small_and_not_dropped_again() {
     bench.make(large());
     assert_eq!(code(&bench, large()), "no-results", "a rule that runs again finds nothing");
     bench.make(drop_results("t2", Select::default()));
-    assert_eq!(code(&bench, drop_results("t2", Select::default())), "no-results");
+    let again = bench.refused(drop_results("t2", Select::default()));
+    assert_eq!((again.code, again.message.as_str()), (NOTHING, "All such tool results in `t2` are dropped already."));
+    assert_eq!(code(&bench, drop_results("t3", Select::default())), "no-results");
 }
 
 #[test]

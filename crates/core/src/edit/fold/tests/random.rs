@@ -239,7 +239,8 @@ fn blocks_of(source: &Source<'_>) -> Vec<(usize, Option<usize>)> {
 
 /// What may be refused although it names something that is there.
 fn is_fair(refusal: &Refusal) -> bool {
-    const FAIR: [&str; 15] = [
+    const FAIR: [&str; 16] = [
+        "nothing-to-do",
         "gone",
         "cuts-a-pair",
         "bad-cut",

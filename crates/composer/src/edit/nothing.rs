@@ -1,0 +1,87 @@
+//! Wishes that would change nothing. They are refused: a commit that does nothing only hides those that do.
+
+use crate::conversation::Conversation;
+use crate::view::show::{self, BlockView};
+use crate::{Composer, Refusal};
+use ctx_core::edit::effect::Effect;
+use ctx_core::edit::resolve::{Desk, Scope};
+use ctx_core::edit::{Operation, Refusal as Refused};
+use ctx_core::message::Role;
+use serde_json::Value;
+
+/// What was asked for is so already.
+pub fn nothing(operations: &[Operation]) -> Refused {
+    Refused::nothing(match operations {
+        [one] => {
+            let ids: Vec<String> = one.ids().iter().map(|id| format!("`{id}`")).collect();
+            let names = if ids.is_empty() { "everything".to_owned() } else { ids.join(", ") };
+            format!(
+                "`{}` changes nothing: {names} {} so already.",
+                one.name(),
+                if ids.len() > 1 { "are" } else { "is" }
+            )
+        }
+        _ => "The operations change nothing: taken together, they leave everything as it is.".to_owned(),
+    })
+}
+
+impl Composer {
+    /// Whether what an edit writes stands there already.
+    pub(super) fn reads_so(
+        &self,
+        conversation: &Conversation,
+        desk: &Desk<'_>,
+        id: &str,
+        effects: &[Effect],
+    ) -> Result<bool, Refusal> {
+        let [effect] = effects else { return Ok(false) };
+        let targets = desk.named(&[id.to_owned()])?;
+        let [target] = targets.as_slice() else { return Ok(false) };
+        let texts = self.texts(conversation, show::messages_of(&target.units))?;
+        let shown = show::message_views(conversation, desk.view, desk.source.messages, target, &texts);
+        let blocks = || shown.iter().flat_map(|message| &message.blocks).filter(|block| block.covered.is_none());
+        match effect {
+            Effect::Results { results, .. } => {
+                let old: Vec<&str> =
+                    blocks().filter(|block| block.kind == "tool_result").map(|block| block.text.as_str()).collect();
+                Ok(old.iter().copied().eq(results.iter().map(|result| result.text.as_str())))
+            }
+            // What a result was given stands beside its JSON, not in it.
+            Effect::Replace { .. } if blocks().any(|block| block.replaced.is_some()) => Ok(false),
+            Effect::Replace { by, .. } => {
+                // Blocks that have no role of their own stand in the message whose blocks they replace.
+                let own = shown.first().map(|message| message.role.as_str());
+                let new: Vec<_> = by
+                    .iter()
+                    .map(|made| {
+                        (made.role.map(Role::name).or(own), made.blocks.iter().map(|block| value(block)).collect())
+                    })
+                    .collect();
+                let is_named = |block: &&BlockView| {
+                    block.covered.is_none() && !(target.scope == Scope::Message && block.kind == "thinking")
+                };
+                let raw = |block: &BlockView| value(block.raw.as_ref().map_or("", |raw| raw.get()));
+                let old: Vec<(Option<&str>, Vec<Value>)> = shown
+                    .iter()
+                    .map(|message| {
+                        (Some(message.role.as_str()), message.blocks.iter().filter(is_named).map(raw).collect())
+                    })
+                    .filter(|(_, blocks): &(_, Vec<Value>)| !blocks.is_empty())
+                    .collect();
+                Ok(!new.is_empty() && old == new)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// A block as it is compared: a plain text is a block too, and cache marks do not count.
+fn value(block: &str) -> Value {
+    match serde_json::from_str(block).unwrap_or_default() {
+        Value::String(text) => serde_json::json!({ "type": "text", "text": text }),
+        mut block => {
+            block.as_object_mut().map(|fields| fields.remove("cache_control"));
+            block
+        }
+    }
+}
