@@ -45,9 +45,10 @@ fn a_list_of_two_hundred_frames_costs_less_than_six_thousand_tokens() {
         for (tool, arguments) in [
             ("ctx_status", json!({})),
             ("ctx_search", json!({"text": "parser"})),
-            ("ctx_preview", json!({"operations": [{"op": "drop-results"}]})),
+            ("ctx_preview", json!({"operations": [{"op": "drop-results", "select": {"tool": "Read"}}]})),
         ] {
             let result = agent.result(tool, arguments);
+            assert_eq!(result["isError"], false, "{tool}: {result}");
             let cost = tokens(&result["structuredContent"].to_string());
             assert!(cost < 1_500.0, "{tool}: {cost:.0} tokens, {result}");
         }

@@ -15,6 +15,8 @@ const LONGEST: usize = 40_000;
 const FOLD: usize = 1_500;
 const HITS: usize = 10;
 const MOST_HITS: usize = 50;
+/// Frames that are read at once: each reading lays out the whole conversation.
+const AT_ONCE: usize = 100;
 /// Characters on each side of what was found.
 const AROUND: usize = 60;
 
@@ -112,8 +114,9 @@ pub async fn search(ask: &impl Ask, own: &Own, arguments: &SearchArguments) -> R
     let list = ask.ask(format!("/conversations/{}/frames", encoded(&own.id)), None).await?;
     let frames = list["frames"].as_array().map(Vec::as_slice).unwrap_or_default();
     let (mut rows, mut count) = (Vec::new(), 0);
-    for frame in frames.iter().filter(|frame| frame["kind"] == "turn") {
-        let shown = fetch(ask, &own.id, word(frame, "id")).await?;
+    let ids: Vec<&str> = frames.iter().filter(|frame| frame["kind"] == "turn").map(|frame| word(frame, "id")).collect();
+    for some in ids.chunks(AT_ONCE) {
+        let shown = fetch(ask, &own.id, &some.join(",")).await?;
         for (message, block) in blocks(&shown) {
             let Some(excerpt) = around(word(block, "text"), &wanted) else { continue };
             count += 1;

@@ -135,10 +135,10 @@ fn operations(names: &[&str]) -> Value {
     json!({
         "type": "array",
         "minItems": 1,
-        "description": "delete {ids, select?}; edit {id, text|raw}; compact {ids, text: the summary}; \
-            offload {ids, summary?} to a file, restore {ids}; move {ids, to}; add {text, role?, to}; combine {ids}; \
-            split {id, at|at_step|each_step}; drop-results {ids?, select?, result?}; \
-            summarize-results {ids?, select?, result?, text}; retitle {id, title}; pin {ids}; unpin {ids}; \
+        "description": "delete {ids|select}; edit {id, text|raw}; compact {ids|select, text: the summary}; \
+            offload {ids|select, summary?} to a file, restore {ids}; move {ids, to}; add {text, role?, to}; combine {ids}; \
+            split {id, at|at_step|each_step}; drop-results {ids|select|result}; \
+            summarize-results {ids|select|result, text}; retitle {id, title}; pin {ids}; unpin {ids}; \
             import {from: conversation, ids, to}",
         "items": {
             "type": "object",
@@ -150,7 +150,7 @@ fn operations(names: &[&str]) -> Value {
                 "text": {"type": "string"},
                 "select": {
                     "type": "object",
-                    "description": "narrows the ids; without ids, all of the conversation",
+                    "description": "narrows the ids; alone, it looks through all of the conversation",
                     "properties": {
                         "tool": {"type": "string"},
                         "larger_than": {"type": "integer", "description": "tokens"},
