@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Also show context used, saved and cached in the agent's status line
     #[arg(long)]
     status_line: bool,
-    /// Replace a base URL that leads elsewhere, and a skill that was changed by hand
+    /// Also if a base URL leads elsewhere now, and if the skill was changed by hand
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
     let settings = SettingsFile::read(&places.settings, &memory)?;
     notes.extend(settings.note.clone());
-    settings.check_base_url(&daemon, arguments.force, &mut notes)?;
+    settings.check_base_url(&daemon, &context.environment, arguments.force, &mut notes)?;
     let with_status_line = arguments.status_line || settings.has_our_status_line;
     let wanted = settings.wanted(&daemon, context, &program, with_status_line, &mut notes)?;
 
@@ -180,25 +180,35 @@ impl SettingsFile {
         Document::read(&self.text).ok()?.get(&in_env(name))
     }
 
-    /// Somebody's own base URL is where their requests should go on going: that is the daemon's upstream now.
-    fn check_base_url(&self, daemon: &Daemon, force: bool, notes: &mut Vec<String>) -> Result<(), Failure> {
+    /// Somebody's own base URL is where their requests should go on going: that is the daemon's upstream now. The
+    /// client's settings win over its environment, so one that is only there would be gone as well.
+    fn check_base_url(
+        &self,
+        daemon: &Daemon,
+        environment: &Environment,
+        force: bool,
+        notes: &mut Vec<String>,
+    ) -> Result<(), Failure> {
         let name = env::ANTHROPIC_BASE_URL.name();
-        let Some(given) = self.variable(name).filter(|given| *given != json!(daemon.url())) else { return Ok(()) };
-        let given = given.as_str().unwrap_or_default().parse::<UpstreamUrl>();
+        let set = self
+            .variable(name)
+            .map(|set| (set.as_str().unwrap_or_default().to_owned(), self.path.display().to_string()));
+        let exported = || environment.text(env::ANTHROPIC_BASE_URL).map(|set| (set, "the environment".to_owned()));
+        let Some((given, place)) = set.or_else(exported) else { return Ok(()) };
+        let given = given.parse::<UpstreamUrl>();
         if given.as_ref().is_ok_and(|given| given.to_string() == daemon.upstream || given.to_string() == daemon.url()) {
             return Ok(());
         }
         // It may hold a password; only what is sure to be an address is repeated.
         let named = given.map_or_else(|_| "another address".to_owned(), |url| url.to_string());
-        let what =
-            format!("{name} in {} is {named}, but the daemon forwards to {}", self.path.display(), daemon.upstream);
+        let what = format!("{name} in {place} is {named}, but the daemon forwards to {}", daemon.upstream);
         if force {
-            notes.push(format!("{what}; it is replaced now, and `ctx uninstall claude-code` puts it back"));
+            notes.push(format!("{what}; from now on requests go there. `ctx uninstall claude-code` undoes this"));
             return Ok(());
         }
         Err(Failure::new("other-base-url", format!("{what}; nothing was changed")).hint(
             "let the daemon forward there (`ctx stop`, then `ctx up --upstream URL`, or `[upstream] url` in ctx.toml) and run \
-             this again; --force replaces it without",
+             this again; --force installs it all the same",
         ))
     }
 

@@ -30,10 +30,12 @@ impl<'a> Installed<'a> {
 
     fn environment(&self) -> Vec<(&'static str, String)> {
         let mut environment = self.claude.environment(self.stage);
-        environment.retain(|(name, _)| *name != "ANTHROPIC_BASE_URL");
         for (name, value) in &mut environment {
-            if *name == "PATH" {
-                *value = format!("{}:{value}", self.stage.path("bin").display());
+            match *name {
+                "PATH" => *value = format!("{}:{value}", self.stage.path("bin").display()),
+                // Where it would go without us, nobody listens.
+                "ANTHROPIC_BASE_URL" => *value = "http://127.0.0.1:1".to_owned(),
+                _ => {}
             }
         }
         environment
@@ -42,7 +44,7 @@ impl<'a> Installed<'a> {
     fn ctx(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(self.stage.path("bin").join("ctx"));
         command.args(arguments).env_clear().envs(self.environment()).env("CTX_HOME", self.stage.path("ctx"));
-        command.current_dir(self.stage.path("work"));
+        command.env_remove("ANTHROPIC_BASE_URL").current_dir(self.stage.path("work"));
         finish(command)
     }
 
@@ -206,8 +208,7 @@ fn after_uninstalling_the_client_does_not_know_us() {
     assert!(!own.contains("\"ctx\"") && own.contains("\"userID\""), "{own}");
     let mut command = Command::new(claude.program());
     command.args(["-p", "SAY:hello", "--output-format", "json"]);
-    // Where it would go without us, nobody listens.
-    command.env_clear().envs(installed.environment()).env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1");
+    command.env_clear().envs(installed.environment());
     command.env("CLAUDE_CODE_MAX_RETRIES", "0").current_dir(stage.path("work"));
     assert!(!finish(command).status.success());
     assert_eq!(stage.received_bodies().len(), before);

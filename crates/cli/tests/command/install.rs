@@ -325,9 +325,21 @@ fn a_base_url_that_leads_elsewhere_is_refused_unless_the_daemon_goes_there() {
     assert_eq!(desk.text(), text);
 
     let ran = desk.install(&["--force"]).ok();
-    assert!(ran.err.contains("puts it back"), "{ran:?}");
+    assert!(ran.err.contains("from now on requests go there"), "{ran:?}");
     desk.uninstall(&[]).ok();
     assert_eq!(desk.text(), text);
+
+    let exported = |arguments: &[&str]| {
+        let mut command = desk.command(arguments);
+        fs::write(desk.settings(), "{}").expect("written");
+        finish({
+            command.env("ANTHROPIC_BASE_URL", "https://gateway.example");
+            command
+        })
+    };
+    let ran = exported(&["install", "claude-code", "--yes"]).refused();
+    assert!(ran.err.contains("in the environment is https://gateway.example"), "{ran:?}");
+    exported(&["install", "claude-code", "--yes", "--force"]).ok();
 
     let desk = Desk::with_settings("{\"env\": {\"ANTHROPIC_BASE_URL\": \"https://me:hush@gateway.example\"}}");
     let (refused, shown) = (desk.install(&[]), desk.run(&["install", "claude-code", "--force", "--dry-run"]));
