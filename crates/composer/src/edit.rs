@@ -22,6 +22,7 @@ pub use ground::Chain;
 pub(crate) use ground::{Ground, Weights};
 pub use lines::{BranchView, Branches, TagView, Tags};
 pub use offload::Folder;
+pub(crate) use offload::lacks_its_file;
 pub use past::shown;
 pub use past::{Action, CommitView, HistoryView, Way};
 pub(crate) use sent::{AtHand, digest};

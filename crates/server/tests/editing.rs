@@ -148,6 +148,7 @@ async fn a_refused_request_names_its_problem_and_is_healed() {
     assert!(problem.contains("cannot be read") && problem.contains("t2"), "{problem}");
     let healed = house.post("conversations/one/heal", &serde_json::from_str(&heal).expect("JSON")).await;
     assert_eq!(healed["problem"], json!(problem));
+    assert_eq!(house.get("conversations/one/history").await["commits"][0]["note"], json!(problem));
     assert!(!house.composed("one").await.contains("question 2"));
 }
 

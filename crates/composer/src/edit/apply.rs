@@ -335,17 +335,36 @@ fn within(refusal: Refusal, number: usize, all: usize, operation: &Operation) ->
     if all == 1 {
         return refusal;
     }
-    Refusal { message: format!("Operation {number} (`{}`): {}", operation.name(), refusal.message), ..refusal }
+    let message = format!("Operation {number} (`{}`): {}", operation.name(), refusal.message);
+    Refusal { message, hint: in_json(&refusal.hint), ..refusal }
+}
+
+/// A hint for somebody who wrote JSON: `--larger-than` is `larger_than` there.
+fn in_json(hint: &str) -> String {
+    let mut parts = hint.split("`--");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(['`', ' ']).unwrap_or(part.len());
+        let (flag, rest) = part.split_at(end);
+        // What the flag takes is not said there.
+        let rest = rest.find('`').map_or(rest, |at| &rest[at..]);
+        out.extend(["`", &flag.replace('-', "_"), rest]);
+    }
+    out
 }
 
 /// What was done, in a line.
 fn summary(operations: &[Operation], applied: &Applied) -> String {
+    if let [Operation::Split { id, .. }] = operations {
+        // The parts stand in the order of the new view, behind them the frame that is no more.
+        let parts: Vec<String> = applied.frames.iter().filter(|frame| *frame != id).cloned().collect();
+        return format!("split {id} into {}", several(&parts));
+    }
     let mut names: Vec<&str> = operations.iter().map(Operation::name).collect();
     names.dedup();
     let frames = match applied.frames.as_slice() {
         [] => String::new(),
-        frames if frames.len() <= 4 => format!(" {}", frames.join(", ")),
-        frames => format!(" {} … {} ({} frames)", frames[0], frames[frames.len() - 1], frames.len()),
+        frames => format!(" {}", several(frames)),
     };
     let tokens = match applied.tokens_before.cmp(&applied.tokens_after) {
         std::cmp::Ordering::Equal => String::new(),
@@ -353,4 +372,27 @@ fn summary(operations: &[Operation], applied: &Applied) -> String {
         std::cmp::Ordering::Less => format!(", {} tokens more", applied.tokens_after - applied.tokens_before),
     };
     format!("{}{frames}{tokens}", names.join(", "))
+}
+
+fn several(frames: &[String]) -> String {
+    match frames {
+        [first, .., last] if frames.len() > 4 => format!("{first} … {last} ({} frames)", frames.len()),
+        frames => frames.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_for_a_batch_speak_of_what_stands_in_it() {
+        assert_eq!(
+            in_json("Say one of `--after ID`, `--start` and `--end`."),
+            "Say one of `after`, `start` and `end`."
+        );
+        let hint = "Name a frame (`t3`), or choose with `--tool`, `--larger-than`.";
+        assert_eq!(in_json(hint), "Name a frame (`t3`), or choose with `tool`, `larger_than`.");
+        assert_eq!(in_json("`ctx list --steps` shows them."), "`ctx list --steps` shows them.");
+    }
 }

@@ -24,7 +24,12 @@ impl Composer {
     /// Does what heals the conversation, as an ordinary commit.
     pub fn heal(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
         let illness = self.illness(name)?;
-        let mut applied = self.apply(name, Wish { operations: vec![illness.operation], ..wish })?;
+        // Who looks at the history later wants to know why.
+        let note = match wish.note {
+            Some(note) => format!("{note} ({})", illness.problem),
+            None => illness.problem.clone(),
+        };
+        let mut applied = self.apply(name, Wish { operations: vec![illness.operation], note: Some(note), ..wish })?;
         applied.problem = Some(illness.problem);
         Ok(applied)
     }

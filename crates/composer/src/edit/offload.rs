@@ -4,11 +4,12 @@ use crate::conversation::Conversation;
 use crate::view::show;
 use crate::{Composer, Refusal};
 use ctx_core::edit::effect::{Effect, Made, Named, NewResult, Why};
-use ctx_core::edit::fold::Unit;
+use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target, text_block};
 use ctx_core::message::{Kind, Role};
 use ctx_store::Hash;
+use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -246,10 +247,33 @@ fn lone_result(desk: &Desk<'_>, target: &Target) -> Option<(usize, usize)> {
 
 fn stub(title: &str, tokens: u64, summary: Option<&str>, path: &Path) -> String {
     let summary = summary.map(|summary| format!("Summary: {summary}\n")).unwrap_or_default();
-    format!(
-        "{OFFLOADED} {title} ({tokens} tokens)]\n{summary}The full content is in {}; read that file if you need it.",
-        path.display()
-    )
+    format!("{OFFLOADED} {title} ({tokens} tokens)]\n{summary}{IS_IN}{}{READ_IT}", path.display())
+}
+
+const IS_IN: &str = "The full content is in ";
+const READ_IT: &str = "; read that file if you need it.";
+
+/// The file that a stub tells the agent to read.
+fn file_of(stub: &str) -> Option<&Path> {
+    let stub = stub.strip_prefix(OFFLOADED)?.strip_suffix(READ_IT)?;
+    Some(Path::new(stub.rsplit_once(IS_IN)?.1))
+}
+
+/// Whether something that is sent names a file that is not there any more.
+pub fn lacks_its_file(view: &View<'_>, laid: &Laid) -> bool {
+    if laid.covered.is_some() {
+        return false;
+    }
+    let lacks = |stub: &str| file_of(stub).is_some_and(|file| !file.is_file());
+    match laid.unit {
+        Unit::Source { .. } => view.new_result(laid).is_some_and(lacks),
+        Unit::Made(made) => {
+            let is_stub = matches!(view.effect(made.effect), Some(Effect::Replace { why: Why::Offloaded, .. }));
+            let blocks = view.made(made).filter(|_| is_stub).map(|made| made.blocks.as_slice()).unwrap_or_default();
+            let text = |block: &String| Some(serde_json::from_str::<Value>(block).ok()?["text"].as_str()?.to_owned());
+            blocks.iter().filter_map(text).any(|text| lacks(&text))
+        }
+    }
 }
 
 fn file_name(id: &str, title: &str, text: &str) -> String {

@@ -4,7 +4,7 @@ use super::{Refusal, show};
 use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::{Ground, Weights};
+use crate::edit::{Ground, Weights, lacks_its_file};
 use ctx_core::edit::fold::{Around, Frame, Laid, Unit, View};
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::Desk;
@@ -140,7 +140,7 @@ fn one(
 }
 
 /// What was done to it, and what the rules do to it.
-fn chips(desk: &Desk<'_>, frame: &Frame, units: &[Laid]) -> impl Iterator<Item = &'static str> {
+pub(super) fn chips(desk: &Desk<'_>, frame: &Frame, units: &[Laid]) -> impl Iterator<Item = &'static str> {
     let is_thinking = |laid: &Laid| match laid.unit {
         Unit::Source { message, block: Some(block) } => {
             desk.source.messages[message].blocks.get(block).is_some_and(|block| block.kind == Kind::Thinking)
@@ -155,10 +155,12 @@ fn chips(desk: &Desk<'_>, frame: &Frame, units: &[Laid]) -> impl Iterator<Item =
         units.iter().filter(|laid| is_torn(laid)).partition(|laid| is_thinking(laid));
     let repaired = (!others.is_empty()).then_some("repaired");
     let dropped = (!thoughts.is_empty()).then_some("thinking-dropped");
-    frame.chips(desk.view, units).into_iter().chain(repaired).chain(dropped)
+    let lacks = units.iter().any(|laid| lacks_its_file(desk.view, laid)).then_some("file-missing");
+    frame.chips(desk.view, units).into_iter().chain(lacks).chain(repaired).chain(dropped)
 }
 
-fn step_chips(desk: &Desk<'_>, frame: &Frame, units: &[Laid]) -> Vec<String> {
+/// Without what is told of the whole frame.
+pub(super) fn step_chips(desk: &Desk<'_>, frame: &Frame, units: &[Laid]) -> Vec<String> {
     let of_frame = ["moved", "combined", "split", "added"];
     let chips = chips(desk, frame, units).filter(|chip| !of_frame.contains(chip));
     chips.map(str::to_owned).collect()

@@ -32,6 +32,9 @@ pub struct Shown {
     pub title: String,
     pub tokens: u64,
     pub calibrated: bool,
+    /// As in a list.
+    #[serde(default)]
+    pub state: Vec<String>,
     pub messages: Vec<MessageView>,
 }
 
@@ -110,6 +113,7 @@ impl Composer {
             title: target_title(&conversation, &desk, first),
             tokens: scale(targets.iter().map(|target| target.weight).sum()),
             calibrated: conversation.calibration.is_calibrated(),
+            state: states(&desk, &targets),
             messages,
         })
     }
@@ -221,9 +225,27 @@ impl Composer {
             title,
             tokens,
             calibrated: conversation.calibration.is_calibrated(),
+            state: Vec::new(),
             messages: vec![view],
         })
     }
+}
+
+fn states(desk: &Desk<'_>, targets: &[Target]) -> Vec<String> {
+    let mut states: Vec<String> = Vec::new();
+    for target in targets {
+        let Some(frame) = target.frame.and_then(|at| desk.view.frames.get(at)) else { continue };
+        let chips = match target.scope {
+            Scope::Frame => super::frames::chips(desk, frame, &target.units).map(str::to_owned).collect(),
+            _ => super::frames::step_chips(desk, frame, &target.units),
+        };
+        for chip in chips {
+            if !states.contains(&chip) {
+                states.push(chip);
+            }
+        }
+    }
+    states
 }
 
 impl BlockView {

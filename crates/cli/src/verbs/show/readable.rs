@@ -22,9 +22,11 @@ pub fn render(shown: &Shown, most: usize, output: &Output) -> String {
         0 | 1 => text::line(&shown.title),
         many => words::plural(many as u64, "frame"),
     };
+    let chips: String = shown.state.iter().map(|chip| format!("[{}] ", text::line(chip))).collect();
     let head = format!(
-        "{}  {}  {}\n",
+        "{}  {}{}  {}\n",
         paint.id(&text::line(&shown.id)),
+        chips,
         paint.strong(&title),
         paint.faint(&page.tokens(shown.tokens)),
     );

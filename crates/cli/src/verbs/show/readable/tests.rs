@@ -29,6 +29,7 @@ fn shown() -> Shown {
         title: "Fix the parser".into(),
         tokens: 1_234,
         calibrated: false,
+        state: Vec::new(),
         messages: vec![
             message(
                 "t1#0",
@@ -112,18 +113,22 @@ fn what_an_edit_took_out_or_wrote_is_marked() {
         blocks: vec![
             BlockView { covered: Some("00000000a1".into()), ..block("text", "old words") },
             block("text", "new words"),
+            BlockView { repaired: Some("its result is not sent (A30)".into()), ..block("tool_use", "{}") },
         ],
         ..shown.messages[0].clone()
     };
     shown.messages[1].blocks.truncate(1);
     shown.messages[1].blocks[0].replaced = Some("00000000b2".into());
+    shown.state = vec!["trimmed".into(), "repaired".into()];
     insta::assert_snapshot!(render(&shown, 1, &Output::plain()), @r"
-    t1  Fix the parser  ≈1,234 tokens
+    t1  [trimmed] [repaired] Fix the parser  ≈1,234 tokens
 
     assistant t1#1 ≈40 tokens · step 1 · written by an edit
       text, not sent since 00000000a1 ≈12 tokens
         old words
       new words
+      tool_use, left out: its result is not sent (A30) ≈12 tokens
+        {}
 
     user t1#2 ≈40 tokens · step 1 · pending: the agent has not sent it back yet
       result of a tool, written by 00000000b2 ≈12 tokens
