@@ -239,6 +239,12 @@ impl<'a> View<'a> {
         (message, (number - self.starts[message]) as usize)
     }
 
+    /// Shows a block as sent.
+    pub(super) fn uncover(&mut self, message: usize, block: usize) {
+        let number = self.starts.get(message).map_or(usize::MAX, |start| *start as usize + block);
+        self.fates.get_mut(number).into_iter().for_each(|fate| fate.covered = 0);
+    }
+
     /// The number of a block of a message on the path.
     pub fn number(&self, message: usize, block: usize) -> Number {
         self.starts[message] + block as Number

@@ -11,6 +11,8 @@ use std::collections::{HashMap, HashSet};
 pub struct LeftOut {
     /// Blocks of the client's that are not sent though nothing covers them: message and block.
     pub blocks: HashSet<(usize, usize)>,
+    /// Those that are sent though something covers them.
+    pub stay: HashSet<(usize, usize)>,
     /// Blocks of ours.
     pub made: HashMap<MadeId, Vec<u32>>,
     /// Blocks of the system prompt, and tools, that are sent though something covers them.
@@ -32,6 +34,9 @@ impl View<'_> {
             for &at in kept {
                 around.get_mut(at).into_iter().for_each(|around| around.covered = None);
             }
+        }
+        for &(message, block) in &left_out.stay {
+            self.uncover(message, block);
         }
         self.left_out = left_out;
     }

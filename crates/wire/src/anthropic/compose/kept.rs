@@ -49,12 +49,14 @@ impl Kept {
         left.made.extend(around.filter_map(|id| gone(*id)));
         for laid in view.frames.iter().flat_map(|frame| view.units(frame, messages)) {
             match laid.unit {
-                _ if laid.covered.is_some() => {}
                 Unit::Source { message, block: Some(block) } => {
-                    if !whole.contains(&message) && !blocks.contains(&(message, block)) {
-                        left.blocks.insert((message, block));
+                    match (laid.covered.is_some(), whole.contains(&message) || blocks.contains(&(message, block))) {
+                        (false, false) => drop(left.blocks.insert((message, block))),
+                        (true, true) => drop(left.stay.insert((message, block))),
+                        _ => {}
                     }
                 }
+                _ if laid.covered.is_some() => {}
                 Unit::Source { block: None, .. } => {}
                 Unit::Made(id) => left.made.extend(gone(id)),
             }

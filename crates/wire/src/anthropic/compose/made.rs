@@ -73,6 +73,9 @@ fn block_of<'a>(
             }
             (Tag::Text, None)
         }
+        "tool_addition" | "tool_removal" | "mcp_tool_listing" | "fallback" | "compaction" => {
+            return refuse("A50", "only the client and the provider write it");
+        }
         _ if role == Role::System => return refuse("A18", "a system message takes text only"),
         "tool_use" | "server_tool_use" | "mcp_tool_use" => {
             let is_object = spell::member(bytes, span.start, "input").is_some_and(|m| bytes[m.value.start] == b'{');

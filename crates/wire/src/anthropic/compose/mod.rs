@@ -1,21 +1,24 @@
 //! From a view to the bytes that are sent.
 //!
-//! The pipeline, top to bottom: [`plan`] lays the view out as messages of blocks, [`pairs`] and [`roles`] repair
-//! what the provider would refuse, [`thinking`] leaves out what is no longer bound, [`around`] does the same for
-//! system and tools, [`marks`] sees to the cache, [`splice`] writes. What nobody touched is never read: it leaves
-//! as a range of the client's bytes.
+//! The pipeline, top to bottom: [`plan`] lays the view out as messages of blocks, [`stays`] keeps what cannot go,
+//! [`pairs`] and [`roles`] repair what the provider would refuse, [`thinking`] leaves out what is no longer bound,
+//! [`around`] does the same for system and tools, [`marks`] sees to the cache, [`splice`] writes. What nobody
+//! touched is never read: it leaves as a range of the client's bytes.
 
 mod around;
 mod kept;
 mod made;
 mod marks;
+mod open_loop;
 mod pairs;
 mod plan;
 mod repair;
 mod roles;
 mod spell;
 mod splice;
+mod stays;
 mod thinking;
+mod waits;
 
 pub use kept::Kept;
 pub use repair::Repair;
@@ -89,6 +92,7 @@ pub fn compose(input: &Input<'_>) -> Composed {
     let (around, thought) = loop {
         pairs::repair(&mut plan);
         roles::repair(&mut plan);
+        open_loop::repair(&mut plan);
         plan.settle();
         let reported = plan.repairs.len();
         let around = around::arrange(&mut plan);

@@ -2,7 +2,7 @@
 
 use super::made::MadeBlock;
 use super::plan::{Out, Piece, Plan, Tag, id, is_directive, opened, pieces, tag};
-use super::{Input, Repair, spell};
+use super::{Input, Repair, spell, waits};
 use crate::json::Span;
 use ctx_core::message::{Kind, Role};
 use std::collections::HashMap;
@@ -16,11 +16,15 @@ pub(super) fn repair(plan: &mut Plan<'_>) {
         return;
     }
     plan.unfinished.clear();
-    let Plan { input, outs, made, repairs, unfinished, .. } = plan;
-    let mut pairing = Pairing { input, made, repairs, unfinished };
+    plan.waiting.clear();
+    let Plan { input, outs, made, repairs, unfinished, waiting, .. } = plan;
+    let mut pairing = Pairing { input, made, repairs, unfinished, waiting };
     let gone = pairing.without_partner(outs, &loose);
     let mut loose = remove(input, outs, gone, loose);
     pairing.join(outs, &mut loose);
+    if !plan.waiting.is_empty() {
+        waits::only_results(plan);
+    }
 }
 
 /// Which messages have to be looked at closely. The usual case is told without a map: each call is answered right
@@ -87,6 +91,7 @@ struct Pairing<'p, 'a> {
     made: &'p [MadeBlock<'a>],
     repairs: &'p mut Vec<Repair>,
     unfinished: &'p mut Vec<String>,
+    waiting: &'p mut Vec<String>,
 }
 
 impl<'p> Pairing<'p, '_> {
@@ -162,10 +167,15 @@ impl<'p> Pairing<'p, '_> {
                     gone.push(result);
                     self.report("A41", format!("the second result of {id} is left out: the provider ran it"));
                 }
-                if turns[call.0] != turns[server.0] || call > server {
-                    gone.extend([call, server]);
-                    self.report("A40", format!("{id} and its result go: they no longer stand in one turn"));
+                if turns[call.0] == turns[server.0] && call < server {
+                    return;
                 }
+                // The client's tools of that turn come first; the result opens the next one.
+                if turns.get(server.0) == next_turn(outs, turns, call.0).as_ref() {
+                    return self.waiting.push(id.to_owned());
+                }
+                gone.extend([call, server]);
+                self.report("A40", format!("{id} and its result go: they no longer stand in one turn"));
             }
             (false, Some(_), _) => {
                 if let Some(server) = pair.server {
@@ -174,9 +184,10 @@ impl<'p> Pairing<'p, '_> {
                 }
             }
             _ => {
-                let lonely = pair.result.is_none() && pair.server.is_none();
+                let lonely = pair.result.is_none() && pair.server.is_none() && next_turn(outs, turns, call.0).is_none();
                 if let Some(name) = self.unfinished(id, call, outs).filter(|_| lonely) {
                     self.unfinished.push(name);
+                    self.waiting.push(id.to_owned());
                     return;
                 }
                 gone.push(call);
@@ -328,6 +339,12 @@ impl<'p> Pairing<'p, '_> {
             outs.push(answer(waiting));
         }
     }
+}
+
+/// The turn of the assistant behind that of a message.
+fn next_turn(outs: &[Out], turns: &[usize], message: usize) -> Option<usize> {
+    let later = outs.iter().zip(turns).skip(message);
+    later.filter(|(out, _)| out.role == Role::Assistant).map(|(_, turn)| *turn).find(|turn| *turn != turns[message])
 }
 
 /// A message of results, in the object of the first one.

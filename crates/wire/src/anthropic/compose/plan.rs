@@ -1,7 +1,7 @@
 //! The view as a list of outgoing messages. A message that nothing touched is one entry without blocks.
 
 use super::made::{self, MadeBlock};
-use super::{Input, Repair};
+use super::{Input, Repair, stays};
 use ctx_core::edit::effect::{Effect, MadeId};
 use ctx_core::edit::fold::{Laid, Unit};
 use ctx_core::message::{Block, Kind, Role};
@@ -24,6 +24,8 @@ pub(super) enum Tag {
     Call,
     Result,
     ServerResult,
+    /// Where another model took over; nobody reads it.
+    Fallback,
     Other,
 }
 
@@ -50,8 +52,12 @@ pub(super) struct Plan<'a> {
     pub repairs: Vec<Repair>,
     /// Names of the provider's tools that have not finished: they must stay defined.
     pub unfinished: Vec<String>,
+    /// Calls of the provider's tools that run only when the client's beside them have their results.
+    pub waiting: Vec<String>,
     /// Thinking that went with messages of nothing else.
     pub thoughts: usize,
+    /// What is laid out although an operation covers it: whether it has to stay is for [`stays`] to say.
+    pub covered: Vec<Piece>,
 }
 
 impl Out {
@@ -68,6 +74,11 @@ impl Out {
 /// The facts of a client's block.
 pub(super) fn facts<'a>(input: &Input<'a>, message: u32, block: u32) -> Option<&'a Block> {
     input.messages.get(message as usize)?.blocks.get(block as usize)
+}
+
+/// The type of a block that has no kind of its own.
+pub(super) fn label<'a>(input: &Input<'a>, message: u32, block: u32) -> Option<&'a str> {
+    facts(input, message, block).filter(|block| block.kind == Kind::Other)?.label.as_deref()
 }
 
 pub(super) fn block_count(input: &Input<'_>, message: u32) -> u32 {
@@ -101,6 +112,7 @@ pub(super) fn tag(input: &Input<'_>, made: &[MadeBlock<'_>], piece: Piece) -> Ta
                 Some(Kind::ToolUse) => Tag::Call,
                 Some(Kind::ToolResult) if is_assistant() => Tag::ServerResult,
                 Some(Kind::ToolResult) => Tag::Result,
+                Some(Kind::Other) if label(input, message, block) == Some("fallback") => Tag::Fallback,
                 _ => Tag::Other,
             }
         }
@@ -148,7 +160,9 @@ pub(super) fn lay_out<'a>(input: &'a Input<'a>) -> Plan<'a> {
         texts: Vec::new(),
         repairs: Vec::new(),
         unfinished: Vec::new(),
+        waiting: Vec::new(),
         thoughts: 0,
+        covered: Vec::new(),
     };
     let has_system = input.messages.iter().any(|message| message.role == Role::System);
     let mut builder = Builder { plan, run: 0, waiting: Vec::new(), has_system, last: 0 };
@@ -159,6 +173,7 @@ pub(super) fn lay_out<'a>(input: &'a Input<'a>) -> Plan<'a> {
         builder.flush(None);
     }
     builder.close();
+    stays::settle(&mut builder.plan);
     builder.plan
 }
 
@@ -180,8 +195,12 @@ impl Builder<'_> {
                 let message = message as u32;
                 self.last = message;
                 self.flush(Some(message));
+                let block = block.map(|block| block as u32);
                 if laid.covered.is_none() {
-                    self.source(message, block.map(|block| block as u32), laid);
+                    self.source(message, block, laid);
+                } else if let Some(block) = block.filter(|block| stays::may(self.plan.input, message, *block)) {
+                    self.plan.covered.push(Piece::Client { message, block, text: 0 });
+                    self.source(message, Some(block), laid);
                 }
             }
             Unit::Made(id) => {

@@ -1,12 +1,12 @@
 //! Who may speak where: nothing empty, a user first and last, system messages between a user and the assistant.
 
-use super::plan::{Out, Piece, Plan, Tag, facts, is_directive, pieces, tag};
-use super::{Input, Repair, made, spell};
+use super::plan::{Out, Piece, Plan, Tag, facts, is_directive, label, pieces, tag};
+use super::{Input, Repair, made, spell, waits};
 use crate::json;
 use ctx_core::message::Role;
 
 const OPENING: &str = "[What was said before is not part of this conversation any more.]";
-const CLOSING: &str = "[Please go on.]";
+pub(super) const CLOSING: &str = "[Please go on.]";
 
 pub(super) fn repair(plan: &mut Plan<'_>) {
     empties(plan);
@@ -20,17 +20,21 @@ fn empties(plan: &mut Plan<'_>) {
     outs.retain(|out| {
         let Some(pieces) = &out.pieces else { return true };
         let tags = || pieces.iter().map(|piece| (tag(input, made, *piece), *piece));
-        if tags().any(|(tag, _)| !matches!(tag, Tag::Text | Tag::Thinking)) {
+        if tags().any(|(tag, _)| !matches!(tag, Tag::Text | Tag::Thinking | Tag::Fallback)) {
             return true;
         }
         if tags().any(|(tag, piece)| tag == Tag::Text && !is_blank(input, piece)) {
             return true;
         }
-        *thoughts += tags().filter(|(tag, _)| *tag == Tag::Thinking).count();
+        let thought = tags().filter(|(tag, _)| *tag == Tag::Thinking).count();
+        *thoughts += thought;
         if tags().any(|(tag, _)| tag == Tag::Text) {
             repairs.push(Repair::new("A26", "a message of nothing but white space is left out"));
-        } else if !pieces.is_empty() {
+        } else if thought > 0 {
             repairs.push(Repair::new("A39", "a message of nothing but thinking is left out"));
+        } else if !pieces.is_empty() {
+            let what = "a message of nothing but the mark where another model took over is left out";
+            repairs.push(Repair::new("A48", what));
         }
         false
     });
@@ -56,8 +60,13 @@ pub(super) fn is_blank(input: &Input<'_>, piece: Piece) -> bool {
 }
 
 fn ours(plan: &mut Plan<'_>, text: &str) -> Out {
+    said(plan, Role::User, text)
+}
+
+/// A few words of ours that a rule wants.
+pub(super) fn said(plan: &mut Plan<'_>, role: Role, text: &str) -> Out {
     plan.made.push(made::text(text));
-    Out::ours(Role::User, vec![Piece::Made(plan.made.len() as u32 - 1)], None)
+    Out::ours(role, vec![Piece::Made(plan.made.len() as u32 - 1)], None)
 }
 
 fn first_and_last(plan: &mut Plan<'_>) {
@@ -106,7 +115,7 @@ fn systems(plan: &mut Plan<'_>) {
     // Messages that wait for a place, and how many others have gone by since.
     let mut held: Vec<Out> = Vec::new();
     let mut passed = false;
-    let mut before: Option<bool> = None;
+    let mut before = Before { role: Role::Other, source: None, fits: false, waits: false };
     let mut moved = 0;
     for out in old {
         if out.role == Role::System {
@@ -117,16 +126,23 @@ fn systems(plan: &mut Plan<'_>) {
             }
             continue;
         }
-        if !held.is_empty() && before == Some(true) && out.role == Role::Assistant {
-            moved += if passed { held.len() } else { 0 };
-            new.append(&mut held);
+        if !held.is_empty() && out.role == Role::Assistant {
+            if !before.takes(input, &held) && held.iter().any(|held| brings_tools(input, held)) && !before.waits {
+                new.push(ours(plan, CLOSING));
+                let what = "a short user message comes before a change of tools, which follows one only";
+                plan.repairs.push(Repair::new("A23", what));
+                new.append(&mut held);
+            } else if before.takes(input, &held) {
+                moved += if passed { held.len() } else { 0 };
+                new.append(&mut held);
+            }
         }
         passed = !held.is_empty();
-        before = Some(may_precede(plan, &out));
+        before = before.then(plan, &out);
         new.push(out);
     }
     if !held.is_empty() {
-        if before == Some(true) {
+        if before.takes(input, &held) {
             moved += if passed { held.len() } else { 0 };
             new.append(&mut held);
         } else {
@@ -142,6 +158,41 @@ fn systems(plan: &mut Plan<'_>) {
         plan.repairs.push(Repair::new("A14", format!("{moved} system messages are moved to where they may stand")));
     }
     plan.outs = new;
+}
+
+/// What was said last, for a system message that would follow.
+struct Before {
+    role: Role,
+    source: Option<u32>,
+    fits: bool,
+    /// The turn before it waits for the provider's tools: nothing but results may follow.
+    waits: bool,
+}
+
+impl Before {
+    fn then(&self, plan: &Plan<'_>, out: &Out) -> Before {
+        let goes_on = self.role == Role::Assistant || out.role == Role::User;
+        let waits = (goes_on && self.waits) || (out.role == Role::Assistant && waits::waits(plan, out));
+        Before { role: out.role, source: out.source, fits: may_precede(plan, out), waits }
+    }
+
+    /// Whether these may follow. Where the client has them is its own business.
+    fn takes(&self, input: &Input<'_>, held: &[Out]) -> bool {
+        let own = |held: &Out| held.is_whole() && held.source == self.source.map(|source| source + 1);
+        let after_user = self.role == Role::User || !held.iter().any(|held| brings_tools(input, held));
+        self.fits && (!self.waits || held.first().is_some_and(own)) && after_user
+    }
+}
+
+/// Whether a system message changes the tools.
+fn brings_tools(input: &Input<'_>, out: &Out) -> bool {
+    let is_change = |piece: Piece| match piece {
+        Piece::Client { message, block, .. } => {
+            matches!(label(input, message, block), Some("tool_addition" | "tool_removal"))
+        }
+        Piece::Made(_) => false,
+    };
+    pieces(input, out).any(is_change)
 }
 
 /// Whether a system message may follow.

@@ -1,7 +1,8 @@
-//! Thinking is sent if and only if the prefix before it is the one it was produced after.
+//! Thinking is sent if and only if the prefix before it is the one it was produced after, and all that one answer
+//! thought is there.
 
 use super::plan::{Out, Piece, Plan, Tag, facts, opened, pieces, tag};
-use super::spell;
+use super::{Input, spell};
 use crate::anthropic::request::Body;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
@@ -17,21 +18,23 @@ pub(super) struct Thought {
 
 /// Goes through the messages with the digest of what stands before them.
 pub(super) fn sift(plan: &mut Plan<'_>, around: Key) -> Thought {
-    let keeps_all = is_manual(plan.input.body);
+    let manual = is_manual(plan.input.body);
     let mut thought = Thought { after: Vec::with_capacity(plan.outs.len()), ..Thought::default() };
     let mut prefix = around;
     let mut outs = std::mem::take(&mut plan.outs);
     let mut bytes = Vec::new();
     for out in &mut outs {
-        if out.role == Role::Assistant && !keeps_all {
-            let bad = unbound(plan, out, &prefix);
+        if out.role == Role::Assistant {
+            let bad = unfit(plan, out, (!manual).then_some(&prefix));
             if !bad.is_empty() {
                 let left = opened(plan.input, out);
                 for &at in bad.iter().rev() {
                     left.remove(at);
                 }
                 thought.dropped += bad.len();
-                thought.emptied |= left.iter().all(|piece| tag(plan.input, &plan.made, *piece) == Tag::Thinking);
+                let is_left =
+                    |piece: &Piece| !matches!(tag(plan.input, &plan.made, *piece), Tag::Thinking | Tag::Fallback);
+                thought.emptied |= !left.iter().any(is_left);
             }
         }
         prefix = step(plan, out, prefix, &mut bytes);
@@ -42,31 +45,43 @@ pub(super) fn sift(plan: &mut Plan<'_>, around: Key) -> Thought {
 }
 
 /// In manual mode nothing is bound, and an open tool loop needs its thinking.
-fn is_manual(body: &Body) -> bool {
+pub(super) fn is_manual(body: &Body) -> bool {
     let thinking = body.request().member(body.bytes(), "thinking");
     thinking
         .is_some_and(|(span, _)| spell::text(body.bytes(), span.start, "type").is_some_and(|kind| kind == "enabled"))
 }
 
 /// The places of the thinking that has to go. What was said before a thinking block, in the same message too, must
-/// be unchanged.
+/// be unchanged; without a prefix it need not.
 ///
 /// One that is left out takes along all that were produced after it: it is missing in the prefix from there on.
-/// What was produced without it stays.
-fn unbound(plan: &Plan<'_>, out: &Out, prefix: &Key) -> Vec<usize> {
+/// What was produced without it stays. And the provider takes either all that one answer thought or none of it:
+/// which is the latest answer changes from request to request, so that holds for each.
+fn unfit(plan: &Plan<'_>, out: &Out, prefix: Option<&Key>) -> Vec<usize> {
+    if prefix.is_none() && out.is_whole() {
+        return Vec::new();
+    }
     let input = plan.input;
-    let mut bad = Vec::new();
+    let mut all = Vec::new();
+    let mut bound = true;
     let mut same = out.first && out.source.is_some();
     for (at, piece) in pieces(input, out).enumerate() {
         same &= piece == Piece::Client { message: out.source.unwrap_or(0), block: at as u32, text: 0 };
         let Piece::Client { message, block, .. } = piece else { continue };
         let Some(block) = facts(input, message, block).filter(|block| block.kind == Kind::Thinking) else { continue };
-        if !same || block.signature.and_then(|signature| (input.bound)(&signature)) != Some(*prefix) {
-            same = false;
-            bad.push(at);
+        all.push(at);
+        if let Some(prefix) = prefix {
+            bound &= same && block.signature.and_then(|signature| (input.bound)(&signature)) == Some(*prefix);
         }
     }
-    bad
+    if bound && (out.is_whole() || has_all(input, out, all.len())) { Vec::new() } else { all }
+}
+
+/// Whether `count` is all that its answer thought.
+pub(super) fn has_all(input: &Input<'_>, out: &Out, count: usize) -> bool {
+    let source = out.source.and_then(|source| input.messages.get(source as usize));
+    let thought = source.map(|source| source.blocks.iter().filter(|block| block.kind == Kind::Thinking).count());
+    thought.unwrap_or(0) == count
 }
 
 /// The digest after a message. One that is as the client sent it counts by its own digest, so that the prefix is

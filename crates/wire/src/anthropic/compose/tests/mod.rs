@@ -2,8 +2,11 @@
 
 mod bytes;
 mod cache;
+mod open_loop;
 mod rules;
+mod stays;
 mod thinking;
+mod waits;
 
 use super::*;
 use crate::anthropic::{dress, envelope, message};

@@ -90,7 +90,7 @@ fn tool_blocks_of_ours_need_a_partner_and_a_new_id() {
 
 #[test]
 fn blocks_of_ours_that_nobody_takes_are_left_out() {
-    let bad: [&str; 8] = [
+    let bad: [&str; 9] = [
         "7",
         "{",
         r#"{"text":"x"}"#,
@@ -98,11 +98,12 @@ fn blocks_of_ours_that_nobody_takes_are_left_out() {
         r#"{"type":"thinking","thinking":"x","signature":"s"}"#,
         r#"{"type":"tool_use","id":"x","name":"Read","input":{}}"#,
         r#"{"type":"web_search_tool_result","tool_use_id":"x","content":[]}"#,
+        r#"{"type":"fallback","from":{"model":"x"},"to":{"model":"y"}}"#,
         r#"{"type":"text","text":"ok","cache_control":{"type":"ephemeral"}}"#,
     ];
     let done = Case::of(&[&user("a")]).replace(&[(0, 0)], &[(None, &bad)]).compose();
     assert_eq!(done.messages(), [list("user", &[text("ok")])]);
-    assert_eq!(done.rules(), ["A2", "A2", "A2", "A27", "A54", "A30", "A40", "A76"]);
+    assert_eq!(done.rules(), ["A2", "A2", "A2", "A27", "A54", "A30", "A40", "A50", "A76"]);
 }
 
 #[test]
