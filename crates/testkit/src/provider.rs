@@ -1,7 +1,9 @@
 //! The strict provider as a function, for tests that send many thousand requests: no sockets, no events, no clock.
 //!
 //! It checks what the fake provider checks, and beside it what only matters to somebody who edits: the pairs of the
-//! provider's own tools, tools that are used but not loaded, system messages on models without them.
+//! provider's own tools, tools that are used but not loaded, system messages on models without them, and more.
+
+mod rules;
 
 use crate::fake_provider::binding::{self, Prefix};
 use crate::fake_provider::cache::PromptCache;
@@ -42,6 +44,7 @@ pub struct Reply {
 pub struct Provider {
     cache: PromptCache,
     thoughts: u64,
+    memory: rules::Memory,
 }
 
 impl Provider {
@@ -54,7 +57,8 @@ impl Provider {
     pub fn answer(&mut self, body: &[u8], betas: &str, script: Vec<Value>) -> Result<Reply, String> {
         let value = read(body)?;
         let fields = value.as_object().ok_or("the body is no object")?;
-        let (request, mut prefix) = checked(fields, betas)?;
+        let (request, mut prefix) = checked(fields, betas, &self.memory)?;
+        self.memory.asked(&request);
         let account = self.cache.account(&request, VOLATILE_SYSTEM);
         let mut blocks = script;
         for block in blocks.iter_mut().filter_map(Value::as_object_mut) {
@@ -64,6 +68,7 @@ impl Provider {
             }
             prefix.feed(Some("assistant"), block);
         }
+        self.memory.answered(&blocks);
         let output = tokens(&compact(&blocks));
         let usage = Usage { fresh: account.fresh, read: account.read, written: account.written, output };
         Ok(Reply { blocks, usage })
@@ -74,7 +79,7 @@ impl Provider {
         let mut value = read(body)?;
         let fields = value.as_object_mut().ok_or("the body is no object")?;
         fields.entry("max_tokens").or_insert(100_000.into());
-        let (request, _) = checked(fields, betas)?;
+        let (request, _) = checked(fields, betas, &self.memory)?;
         Ok(PromptCache::default().account(&request, VOLATILE_SYSTEM).fresh)
     }
 }
@@ -83,12 +88,12 @@ fn read(body: &[u8]) -> Result<Value, String> {
     serde_json::from_slice(body).map_err(|error| format!("the body is no JSON: {error}"))
 }
 
-fn checked<'a>(body: &'a Fields, betas: &str) -> Result<(Request<'a>, Prefix), String> {
+fn checked<'a>(body: &'a Fields, betas: &str, memory: &rules::Memory) -> Result<(Request<'a>, Prefix), String> {
     let refuse = |refusal: crate::fake_provider::refusal::Refusal| refusal.to_string();
     validate::required(body).map_err(refuse)?;
     let request = Request::read(body).map_err(refuse)?;
     validate::validate(&request).map_err(refuse)?;
-    server_pairs(&request)?;
+    rules::check(&request, memory)?;
     tools(&request)?;
     let model = text(body, "model").unwrap_or_default();
     if model.contains("-4-5") && request.messages.iter().any(|message| message.is_system()) {
@@ -101,7 +106,7 @@ fn checked<'a>(body: &'a Fields, betas: &str) -> Result<(Request<'a>, Prefix), S
     }
     let drops = wish.and_then(|wish| wish["prefix_mismatch_behavior"].as_str()) == Some("drop_block");
     // Models that are told how much to think do not bind what they thought.
-    let binds = thinking.and_then(|thinking| text(thinking, "type")) != Some("enabled");
+    let binds = !model.contains("-4-5") && thinking.and_then(|thinking| text(thinking, "type")) != Some("enabled");
     let (prefix, unbound) = binding::unbound(&request, VOLATILE_SYSTEM);
     match unbound.first() {
         Some((message, block)) if binds && !drops => {
@@ -109,35 +114,6 @@ fn checked<'a>(body: &'a Fields, betas: &str) -> Result<(Request<'a>, Prefix), S
         }
         _ => Ok((request, prefix)),
     }
-}
-
-/// Each call of a provider's tool is followed by its result, in the answer of the assistant (A40).
-fn server_pairs(request: &Request<'_>) -> Result<(), String> {
-    let mut open: Vec<&str> = Vec::new();
-    let mut seen: Vec<&str> = Vec::new();
-    for (at, message) in request.messages.iter().enumerate() {
-        if message.role == Some("user") && !open.is_empty() {
-            return Err(format!("messages.{at}: {open:?} without a corresponding result"));
-        }
-        for block in &message.blocks {
-            let kind = kind_of(block).unwrap_or_default();
-            if kind == "server_tool_use" {
-                let id = text(block, "id").unwrap_or_default();
-                if seen.contains(&id) {
-                    return Err(format!("messages.{at}: `server_tool_use` ids must be unique: {id}"));
-                }
-                open.push(id);
-                seen.push(id);
-            } else if kind.ends_with("_tool_result") && kind != "tool_result" {
-                let id = text(block, "tool_use_id").unwrap_or_default();
-                let Some(call) = open.iter().position(|other| *other == id) else {
-                    return Err(format!("messages.{at}: unexpected `tool_use_id` in `{kind}`: {id}"));
-                };
-                open.remove(call);
-            }
-        }
-    }
-    if open.is_empty() { Ok(()) } else { Err(format!("{open:?} without a corresponding result")) }
 }
 
 /// A tool has to be loaded where tools are given, and given where they are used (A9, A45).
@@ -193,5 +169,82 @@ mod tests {
         assert!(ask(json!([call, result])).is_ok());
         assert!(ask(json!([call])).is_err());
         assert!(ask(json!([result])).is_err());
+    }
+
+    #[test]
+    fn tools_that_wait_let_only_results_through() {
+        let mut provider = Provider::new();
+        let search = json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}});
+        let read = json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {}});
+        let result = json!({"type": "tool_result", "tool_use_id": "t1", "content": "x"});
+        let found = json!({"type": "web_search_tool_result", "tool_use_id": "s1", "content": []});
+        let hm = json!({"type": "text", "text": "hm"});
+        let mut ask = |said: Value, next: Option<Value>| {
+            let mut messages = vec![
+                json!({"role": "user", "content": "hi"}),
+                json!({"role": "assistant", "content": [read, search]}),
+                json!({"role": "user", "content": said}),
+            ];
+            messages.extend(next.map(|blocks| json!({"role": "assistant", "content": blocks})));
+            if messages.len() == 4 {
+                messages.push(json!({"role": "user", "content": "on"}));
+            }
+            provider.answer(&body(messages.into()), "", vec![])
+        };
+        assert!(ask(json!([result]), None).is_ok());
+        assert!(ask(json!([result]), Some(json!([found, hm]))).is_ok());
+        assert!(ask(json!([result, hm]), None).is_err());
+        assert!(ask(json!([result, hm]), Some(json!([found, hm]))).is_err());
+        assert!(ask(json!([result]), Some(json!([hm]))).is_err());
+    }
+
+    #[test]
+    fn an_open_loop_begins_with_thinking_where_it_is_asked_for() {
+        let mut provider = Provider::new();
+        let script = || vec![json!({"type": "thinking", "thinking": ""}), json!({"type": "thinking", "thinking": "x"})];
+        let thoughts = provider.answer(&body(json!([{"role": "user", "content": "hi"}])), "", script());
+        let thoughts = thoughts.expect("accepted").blocks;
+        let mut ask = |thoughts: &[Value], closed: bool| {
+            let call = json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {}});
+            let blocks = [thoughts, &[call]].concat();
+            let mut messages = vec![
+                json!({"role": "user", "content": "hi"}),
+                json!({"role": "assistant", "content": blocks}),
+                json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x"}]}),
+            ];
+            if closed {
+                messages.push(json!({"role": "assistant", "content": "so"}));
+                messages.push(json!({"role": "user", "content": "on"}));
+            }
+            let mut body: Value = serde_json::from_slice(&body(messages.into())).expect("JSON");
+            body["thinking"] = json!({"type": "enabled", "budget_tokens": 1024});
+            body["max_tokens"] = 2000.into();
+            provider.answer(body.to_string().as_bytes(), "", vec![])
+        };
+        assert!(ask(&thoughts, false).is_ok());
+        assert!(ask(&[], false).is_err());
+        assert!(ask(&[], true).is_ok());
+        // All that it thought.
+        assert!(ask(&thoughts[..1], false).is_err());
+        assert!(ask(&thoughts[..1], true).is_ok());
+    }
+
+    #[test]
+    fn a_tool_that_comes_later_comes_before_it_is_used() {
+        let mut provider = Provider::new();
+        let brings = json!({"role": "system", "content": [{"type": "tool_addition", "tool":
+            {"type": "tool_definition", "definition": {"name": "New"}}}]});
+        let mut ask = |messages: &[&Value], script: Vec<Value>| {
+            let call =
+                json!({"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "New", "input": {}}]});
+            let result =
+                json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x"}]});
+            let first = json!({"role": "user", "content": "hi"});
+            let all: Vec<Value> = [&[&first], messages, &[&call, &result]].concat().into_iter().cloned().collect();
+            provider.answer(&body(all.into()), "", script)
+        };
+        let call = json!({"type": "tool_use", "id": "t1", "name": "New", "input": {}});
+        assert!(ask(&[&brings], vec![call]).is_ok());
+        assert!(ask(&[], vec![]).is_err_and(|sentence| sentence.contains("New")));
     }
 }

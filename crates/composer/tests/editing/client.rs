@@ -37,6 +37,8 @@ pub struct Client {
     pub messages: Vec<Message>,
     /// Calls of the last answer without a result.
     pub pending: Vec<(String, bool)>,
+    /// Calls of the provider's tools that wait for those.
+    pub waiting: Vec<String>,
     system: Vec<Value>,
     tools: Vec<Value>,
     /// Where it sets cache marks: nowhere, on its last message, on the system prompt too.
@@ -78,6 +80,7 @@ impl Client {
             family: if random.chance(65) { Family::A } else { Family::B },
             messages: Vec::new(),
             pending: Vec::new(),
+            waiting: Vec::new(),
             system,
             tools,
             marks: if random.chance(85) { random.between(1, 3) } else { 0 },
@@ -217,6 +220,11 @@ impl Client {
         }
         for _ in 0..random.between(1, 3) {
             let mut message = Message { role: "system", blocks: Vec::new(), more: Map::new() };
+            if self.family == Family::A && random.chance(15) {
+                message.blocks.push(self.change_of_tools(random, words));
+                self.messages.push(message);
+                continue;
+            }
             match random.below(6) {
                 0 => drop(message.more.insert("output_config".into(), json!({"effort": "low"}))),
                 1 => {
@@ -231,6 +239,39 @@ impl Client {
             }
             self.messages.push(message);
         }
+    }
+
+    /// A tool comes, or one that came goes.
+    fn change_of_tools(&self, random: &mut Random, words: &mut Words) -> Value {
+        let late = self.late_tools();
+        match random.pick(&late).filter(|_| random.chance(30)) {
+            Some(tool) => json!({"type": "tool_removal", "tool": {"type": "tool_reference", "name": tool["name"]}}),
+            None => {
+                let name = format!("New{}", words.number());
+                let definition = json!({"name": name, "description": words.around(), "input_schema": {}});
+                json!({"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}})
+            }
+        }
+    }
+
+    /// The tools that came in the middle.
+    fn came(&self) -> Vec<Value> {
+        let blocks = self.messages.iter().flat_map(|message| &message.blocks);
+        let came = blocks.filter(|block| block["type"] == "tool_addition");
+        came.map(|block| block["tool"]["definition"].clone()).collect()
+    }
+
+    /// Those that have not gone again.
+    fn late_tools(&self) -> Vec<Value> {
+        let mut tools: Vec<Value> = Vec::new();
+        for block in self.messages.iter().flat_map(|message| &message.blocks) {
+            match block["type"].as_str() {
+                Some("tool_addition") => tools.push(block["tool"]["definition"].clone()),
+                Some("tool_removal") => tools.retain(|tool| tool["name"] != block["tool"]["name"]),
+                _ => {}
+            }
+        }
+        tools
     }
 
     /// The results of the pending calls, with what was typed meanwhile.
@@ -257,6 +298,9 @@ impl Client {
         if random.chance(8) {
             blocks.reverse();
         }
+        if !self.waiting.is_empty() {
+            return self.push("user", blocks);
+        }
         match random.below(20) {
             // Typed while the tool ran.
             0..=2 => blocks.push(json!({"type": "text", "text": format!("{PAD} {}", words.said(None))})),
@@ -277,29 +321,49 @@ impl Client {
     pub fn script(&self, random: &mut Random, words: &mut Words) -> Vec<Value> {
         let thought = || json!({"type": "thinking", "thinking": ""});
         let mut blocks = Vec::new();
-        if random.chance(75) {
+        let found = |id: &str, words: &mut Words| {
+            let word = words.said(Some(id));
+            json!({"type": "web_search_tool_result", "tool_use_id": id, "content": [{"type": "web_search_result", "title": word}]})
+        };
+        blocks.extend(self.waiting.iter().map(|id| found(id, words)));
+        let thinks = match self.family {
+            Family::A => random.chance(75),
+            Family::B => self.is_manual(),
+        };
+        if self.family == Family::A && blocks.is_empty() && random.chance(6) {
+            blocks.push(json!({"type": "text", "text": format!("{PAD} {}", words.said(None))}));
+            blocks.push(json!({"type": "fallback", "from": {"model": "one"}, "to": {"model": "other"}}));
+        }
+        if thinks {
             blocks.push(thought());
         }
-        if self.tools.iter().any(|tool| tool["name"] == "web_search") && random.chance(20) {
+        let searches = self.tools.iter().any(|tool| tool["name"] == "web_search");
+        if searches && random.chance(20) {
             let id = format!("srvtoolu_{}", words.number());
             let word = words.said(Some(&id));
             blocks.push(json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "how", "note": word}}));
-            let word = words.said(Some(&id));
-            blocks.push(json!({"type": "web_search_tool_result", "tool_use_id": id, "content": [{"type": "web_search_result", "title": word}]}));
+            blocks.push(found(&id, words));
         }
         if random.chance(60) {
             blocks.push(json!({"type": "text", "text": format!("{PAD} {}", words.said(None))}));
         }
-        if random.chance(10) {
+        if random.chance(10) && (thinks || self.family == Family::A) {
             blocks.push(thought());
         }
-        let has_words = blocks.iter().any(|block| block["type"] != "thinking");
+        let has_words = blocks.iter().any(|block| block["type"] != "thinking" && block["type"] != "fallback");
         if random.chance(60) || !has_words {
             for _ in 0..if random.chance(35) { random.between(2, 5) } else { 1 } {
                 let id = format!("toolu_{}", words.number());
-                let name = ["Read", "Read", "Bash", "Edit"][random.below(4)];
+                let late = self.late_tools();
+                let late = random.pick(&late).filter(|_| random.chance(50)).map(|tool| tool["name"].clone());
+                let name = late.unwrap_or_else(|| ["Read", "Read", "Bash", "Edit"][random.below(4)].into());
                 let input = json!({"file_path": "/src/lib.rs", "command": "true", "note": words.said(Some(&id))});
                 blocks.push(json!({"type": "tool_use", "id": id, "name": name, "input": input}));
+            }
+            if searches && random.chance(25) {
+                let id = format!("srvtoolu_{}", words.number());
+                let input = json!({"query": "how", "note": words.said(Some(&id))});
+                blocks.push(json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": input}));
             }
         }
         blocks
@@ -309,6 +373,9 @@ impl Client {
     pub fn answer(&mut self, blocks: Vec<Value>) {
         let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
         self.pending = calls.map(|call| (call["id"].as_str().unwrap_or_default().to_owned(), true)).collect();
+        let has_result = |id: &Value| blocks.iter().any(|block| block["tool_use_id"] == *id);
+        let waiting = blocks.iter().filter(|block| block["type"] == "server_tool_use" && !has_result(&block["id"]));
+        self.waiting = waiting.map(|call| call["id"].as_str().unwrap_or_default().to_owned()).collect();
         self.push("assistant", blocks);
     }
 
@@ -318,6 +385,7 @@ impl Client {
         let Some(&at) = random.pick(&starts) else { return false };
         self.messages.truncate(at);
         self.pending.clear();
+        self.waiting.clear();
         true
     }
 
@@ -336,6 +404,8 @@ impl Client {
             _ => return false,
         };
         let tail = self.messages.split_off(from);
+        // A tool that came in what is gone is one from the start.
+        self.tools.extend(self.came());
         self.messages.clear();
         let text = format!(
             "This session is being continued from a previous conversation that ran out of context.\n{PAD} {}",
@@ -384,6 +454,22 @@ impl Client {
         self.messages.iter().rfind(|message| message.role != "system").is_some_and(|message| message.role == "user")
     }
 
+    /// Whether the older models may be told to think: not in a tool loop that began without.
+    fn is_manual(&self) -> bool {
+        let spoken: Vec<&Message> = self.messages.iter().filter(|message| message.role != "system").collect();
+        let is_result = |block: &Value| block["type"] == "tool_result";
+        let open = spoken.last().is_some_and(|last| last.role == "user" && last.blocks.iter().any(is_result));
+        let step = |(at, message): &(usize, &&Message)| {
+            message.role == "assistant" || *at == 0 || message.blocks.iter().all(is_result)
+        };
+        let answers =
+            spoken.iter().rev().enumerate().take_while(step).filter(|(_, message)| message.role == "assistant");
+        let first =
+            |message: &Message| message.blocks.iter().find(|block| block["type"] != "web_search_tool_result").cloned();
+        let thinks = |message: &Message| first(message).is_some_and(|block| block["type"] == "thinking");
+        !open || answers.into_iter().all(|(_, message)| thinks(message))
+    }
+
     pub fn body(&self) -> Value {
         self.request(None)
     }
@@ -427,13 +513,18 @@ impl Client {
             system[last]["cache_control"] = mark;
         }
         let user = json!({"device_id": "d", "account_uuid": "", "session_id": self.session}).to_string();
+        let mut tools = self.tools.clone();
+        if self.family == Family::B {
+            tools.extend(self.came());
+        }
         let mut body = json!({
             "model": if self.family == Family::A { "claude-opus-5-5" } else { "claude-sonnet-4-5-20250929" },
-            "messages": rendered, "system": system, "tools": self.tools, "metadata": {"user_id": user}, "max_tokens": 32_000,
+            "messages": rendered, "system": system, "tools": tools, "metadata": {"user_id": user}, "max_tokens": 32_000,
         });
         body["thinking"] = match self.family {
             Family::A => json!({"type": "adaptive", "display": "omitted"}),
-            Family::B => json!({"type": "enabled", "budget_tokens": 31_999}),
+            Family::B if self.is_manual() => json!({"type": "enabled", "budget_tokens": 31_999}),
+            Family::B => json!({"type": "disabled"}),
         };
         body["stream"] = true.into();
         if self.nameless {
@@ -456,7 +547,7 @@ fn told_as_reminders(messages: &[Message]) -> Vec<Message> {
             continue;
         }
         let Some(before) = out.last_mut() else { continue };
-        for block in &message.blocks {
+        for block in message.blocks.iter().filter(|block| block["type"] == "text") {
             let text =
                 format!("<system-reminder>\n{}\n</system-reminder>\n", block["text"].as_str().unwrap_or_default());
             before.blocks.push(json!({"type": "text", "text": text}));

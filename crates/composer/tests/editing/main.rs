@@ -11,7 +11,6 @@ mod corpus;
 mod editor;
 mod lines;
 mod looking;
-mod nothing;
 mod regressions;
 #[path = "../support/mod.rs"]
 mod support;

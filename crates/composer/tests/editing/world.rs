@@ -372,7 +372,8 @@ impl World {
 
     fn side(&mut self, at: usize, random: &mut Random) -> Outcome {
         let client = &self.talks[at].client;
-        let ends_well = client.messages.last().is_some_and(|last| last.role != "system") && client.pending.is_empty();
+        let idle = client.pending.is_empty() && client.waiting.is_empty();
+        let ends_well = idle && client.messages.last().is_some_and(|last| last.role != "system");
         if self.talks[at].conversation.is_none() || !ends_well || client.nameless {
             return Ok(());
         }
