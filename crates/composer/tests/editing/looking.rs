@@ -99,3 +99,33 @@ fn what_the_agent_sends_is_shown_as_it_sends_it() {
     let shown = composer.show(&name, "t2", Some("source")).expect("shown");
     assert!(shown.messages.iter().flat_map(|message| &message.blocks).all(BlockView::is_sent));
 }
+
+#[test]
+fn an_offloaded_file_that_is_gone_is_told() {
+    let world = called();
+    apply(&world, 0, json!({"op": "offload", "ids": ["t1", "t2#2.0"]}));
+    let states = || ["t1", "t2"].map(|id| frame(&world, id).state);
+    assert_eq!(states(), [vec!["offloaded"], vec!["results-summarized", "thinking-dropped"]]);
+    let shown = || world.composer().show(&check::name(&world, 0), "t1", None).expect("shown");
+    let text = shown().messages[0].blocks[0].text.clone();
+    let path = text.rsplit_once("is in ").and_then(|(_, path)| path.split_once(';')).expect("a path").0;
+    let folder = std::path::Path::new(path).parent().expect("a folder");
+    for file in std::fs::read_dir(folder).expect("a folder") {
+        std::fs::remove_file(file.expect("a file").path()).expect("removed");
+    }
+    let missing = |state: &str| vec![state.to_owned(), "file-missing".to_owned()];
+    assert_eq!(states()[0], missing("offloaded"));
+    assert!(states()[1].contains(&"file-missing".to_owned()), "{:?}", states()[1]);
+    assert_eq!(shown().state, missing("offloaded"));
+    // What returns comes from the store.
+    apply(&world, 0, json!({"op": "restore", "ids": ["t1", "t2#2.0"]}));
+    assert_eq!(states(), [Vec::<String>::new(), Vec::new()]);
+}
+
+#[test]
+fn a_split_says_what_became_of_the_frame() {
+    let world = called();
+    apply(&world, 0, json!({"op": "split", "id": "t2", "each_step": true}));
+    let history = world.composer().history(&check::name(&world, 0), 1).expect("a history");
+    assert_eq!(history.commits[0].summary, "split t2 into t2.1, t2.2, t2.3");
+}

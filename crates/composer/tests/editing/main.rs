@@ -11,6 +11,7 @@ mod corpus;
 mod editor;
 mod lines;
 mod looking;
+mod nothing;
 mod regressions;
 #[path = "../support/mod.rs"]
 mod support;
