@@ -64,12 +64,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     })?;
     let place = Context::of_process(context.place.clone());
     let way = Arc::new(Way(Arc::new(Inside { context: place, flags, starting: Mutex::new(()) })));
-    let ended = runtime.block_on(async {
-        // The agent will speak through the daemon in a moment: it shall be up by then.
-        let first = way.clone();
-        tokio::spawn(async move { first.ask("/status".to_owned(), None).await });
-        Server::new(way, settings, origin).serve_stdio().await
-    });
+    let ended = runtime.block_on(Server::new(way, settings, origin).serve_stdio());
     // Nobody waits for a question that is still under way.
     runtime.shutdown_background();
     ended.map_err(|why| {

@@ -10,6 +10,7 @@ fn the_daemon_is_started_when_none_is_up() {
     let (place, provider) = (Place::new(), provider());
     let url = provider.url();
     let mut agent = Speaker::start(place.ctx(&["mcp", "--listen", "127.0.0.1:0", "--upstream", &url]));
+    until("the daemon is up before anything is asked", || place.notice());
     agent.refuses("ctx_list", json!({}), "no-conversation");
     let status = place.run(&["status", "--json"]).ok().json();
     assert_eq!(status["upstream"].as_str().map(|given| given.trim_end_matches('/')), Some(url.trim_end_matches('/')));
@@ -38,7 +39,9 @@ fn when_it_cannot_be_started_every_call_says_why() {
 
 #[test]
 fn nobody_who_speaks_is_told_who_should() {
-    let ran = Place::new().run(&["mcp"]);
+    let place = Place::new();
+    let ran = place.run(&["mcp"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{ran:?}");
     assert!(ran.err.contains("claude mcp add ctx -- ctx mcp"), "{ran:?}");
+    assert!(!place.home().exists(), "and nothing was started for them");
 }

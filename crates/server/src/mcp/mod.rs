@@ -58,7 +58,10 @@ impl<A: Ask> Server<A> {
     /// Serves one client on stdin and stdout until it leaves.
     pub async fn serve_stdio(self) -> Result<(), String> {
         let pipes = (tokio::io::stdin(), tokio::io::stdout());
+        let ask = self.ask.clone();
         let running = self.serve(pipes).await.map_err(|error| error.to_string())?;
+        // The agent will speak through the daemon in a moment: it shall be up by then.
+        tokio::spawn(async move { ask.ask("/status".to_owned(), None).await });
         running.waiting().await.map(|_| ()).map_err(|error| error.to_string())
     }
 
