@@ -89,7 +89,7 @@ impl Composer {
         few_images(&conversation, id, &effects)?;
         let (mut applied, changes) = self.outcome(&conversation, id, &effects)?;
         if !changes {
-            return Err(super::nothing::nothing(&wish.operations).into());
+            return Err(super::nothing::nothing(&wish.operations, &applied.preview.repairs).into());
         }
         applied.summary = summary(&wish.operations, &applied);
         applied.files.clone_from(&files.paths);
@@ -143,7 +143,7 @@ impl Composer {
                     Operation::Import { from, ids, to } => self.import(&conversation.id, &desk, from, ids, to),
                     other => desk.effects(other).map_err(Refusal::from).and_then(|effects| match operation {
                         Operation::Edit { id, .. } if self.reads_so(conversation, &desk, id, &effects)? => {
-                            Err(super::nothing::nothing(std::slice::from_ref(operation)).into())
+                            Err(super::nothing::nothing(std::slice::from_ref(operation), &[]).into())
                         }
                         _ => Ok(effects),
                     }),

@@ -1,5 +1,6 @@
 //! Wishes that would change nothing. They are refused: a commit that does nothing only hides those that do.
 
+use super::apply::RepairView;
 use crate::conversation::Conversation;
 use crate::view::show::{self, BlockView};
 use crate::{Composer, Refusal};
@@ -9,10 +10,11 @@ use ctx_core::edit::{Operation, Refusal as Refused};
 use ctx_core::message::Role;
 use serde_json::Value;
 
-/// What was asked for is so already.
-pub fn nothing(operations: &[Operation]) -> Refused {
-    Refused::nothing(match operations {
-        [one] => {
+/// What was asked for is so already, or a rule of the provider's keeps it so.
+pub fn nothing(operations: &[Operation], repairs: &[RepairView]) -> Refused {
+    Refused::nothing(match (operations, repairs) {
+        ([one], [first, ..]) => format!("`{}` changes nothing: {} ({}).", one.name(), first.what, first.rule),
+        ([one], []) => {
             let ids: Vec<String> = one.ids().iter().map(|id| format!("`{id}`")).collect();
             let names = if ids.is_empty() { "everything".to_owned() } else { ids.join(", ") };
             format!(

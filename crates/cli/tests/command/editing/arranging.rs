@@ -15,8 +15,9 @@ fn frames_move() {
     assert_eq!(scene.ids(), ["t1", "t3", "t2", "t4"]);
     let (_, sent) = scene.change(&["move", "t2", "--start"]);
     assert!(place(&sent, "cows") < place(&sent, "needle"), "{sent}");
-    let (_, sent) = scene.change(&["move", "t1,t3", "--after", "t2"]);
-    assert!(place(&sent, "needle") < place(&sent, "barn"), "{sent}");
+    let (_, sent) = scene.change(&["move", "t3,t1", "--after", "t2"]);
+    assert!(place(&sent, "barn") < place(&sent, "needle"), "{sent}");
+    assert_eq!(scene.refused(&["move", "t3,t1", "--after", "t2"])["code"], "nothing-to-do");
     scene.change(&["move", "t2", "--end"]);
 }
 

@@ -43,7 +43,9 @@ fn what_is_protected_takes_force() {
     let error = scene.refused(&["delete", "system#0"]);
     assert_eq!(error["code"], "protected");
     assert!(word(&error["hint"]).contains("--force"), "{error}");
-    scene.change(&["delete", "system#0", "--force"]);
+    let error = scene.refused(&["delete", "system#0", "--force"]);
+    assert_eq!(error["code"], "nothing-to-do", "{error}");
+    assert!(word(&error["message"]).contains("attribution stays"), "a rule keeps it: {error}");
 }
 
 #[test]
