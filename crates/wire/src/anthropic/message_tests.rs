@@ -71,6 +71,16 @@ fn a_prompt_wins_over_the_command_output_glued_to_it() {
 }
 
 #[test]
+fn a_skill_is_called_by_its_command_and_no_human_speaks_when_the_model_calls_it() {
+    let skill = r##"{"type":"text","text":"Base directory for this skill: /s/tidy\n\n# Tidy"}"##;
+    let command = r#"{"type":"text","text":"<command-message>tidy</command-message>\n<command-name>/tidy</command-name>\n<command-args>all of it</command-args>\n"}"#;
+    let named = facts(&format!(r#"{{"role":"user","content":[{command},{skill}]}}"#));
+    assert_eq!((named.title.as_deref(), named.speaks), (Some("/tidy all of it"), Some(0)));
+    let result = r#"{"type":"tool_result","tool_use_id":"t","content":"Launching skill: tidy"}"#;
+    assert_eq!(facts(&format!(r#"{{"role":"user","content":[{result},{skill}]}}"#)).speaks, None);
+}
+
+#[test]
 fn weights_count_characters_not_escapes_and_not_signatures() {
     let block = |text: &str| facts(text).blocks[0].clone();
     assert_eq!(block(r#"{"role":"user","content":"a\n\u00e9é\"b"}"#).chars, 6);

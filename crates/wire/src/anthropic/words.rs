@@ -37,7 +37,7 @@ pub enum Speech {
 
 /// Judges a text whose reminders are already taken out.
 pub fn judge(text: &str) -> Speech {
-    const NOTICES: [&str; 9] = [
+    const NOTICES: [&str; 10] = [
         "[Request interrupted by user",
         "<local-command-stdout>",
         "<local-command-stderr>",
@@ -47,6 +47,8 @@ pub fn judge(text: &str) -> Speech {
         "<bash-stderr>",
         "<task-notification>",
         "<info-msg>",
+        // The text of a skill, which the human named with a command, or the model with a call.
+        "Base directory for this skill: ",
     ];
     let text = text.trim();
     if text.is_empty() || NOTICES.iter().any(|notice| text.starts_with(notice)) {
@@ -119,6 +121,7 @@ mod tests {
             ),
             Speech::Command("/compact now".into())
         );
+        assert_eq!(judge("Base directory for this skill: /home/me/.claude/skills/tidy\n\n# Tidy"), Speech::Injected);
         assert_eq!(judge("<bash-input>ls -la</bash-input>"), Speech::Human("! ls -la".into()));
     }
 
