@@ -32,6 +32,7 @@ pub enum Verb {
     Conversations(verbs::conversations::Arguments),
     List(verbs::list::Arguments),
     Show(verbs::show::Arguments),
+    Search(verbs::search::Arguments),
     Compose(verbs::compose::Arguments),
     #[command(flatten)]
     Change(verbs::change::Change),
@@ -46,6 +47,8 @@ pub enum Verb {
     Uninstall(verbs::uninstall::Arguments),
     StatusLine(verbs::status_line::Arguments),
     Purge(verbs::purge::Arguments),
+    Completions(verbs::completions::Arguments),
+    Man(verbs::man::Arguments),
     Mcp(verbs::mcp::Arguments),
 }
 
@@ -71,7 +74,7 @@ pub struct JsonArguments {
 /// For verbs that look at one conversation.
 #[derive(Args, Debug, Clone)]
 pub struct ConversationArguments {
-    /// The conversation: an id, the beginning of one, or `active` [env: CTX_CONV] [default: the agent's own, if an
+    /// The conversation: an id, the beginning of one, words of its title, or `active` [env: CTX_CONV] [default: the agent's own, if an
     /// agent runs this, else `active`]
     #[arg(long = "conv", value_name = "ID", default_value_t = conversation_meant(&Environment::Process))]
     #[arg(hide_default_value = true, value_parser = non_empty)]

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Verb::Conversations(arguments) => verbs::conversations::run(arguments, &context),
         Verb::List(arguments) => verbs::list::run(arguments, &context),
         Verb::Show(arguments) => verbs::show::run(arguments, &context),
+        Verb::Search(arguments) => verbs::search::run(arguments, &context),
         Verb::Compose(arguments) => verbs::compose::run(arguments, &context),
         Verb::Change(change) => verbs::change::run(change, &context),
         Verb::Preview(arguments) => verbs::preview::run(arguments, &context),
@@ -59,6 +60,8 @@ fn main() -> ExitCode {
         Verb::Uninstall(arguments) => verbs::uninstall::run(arguments, &context),
         Verb::StatusLine(arguments) => verbs::status_line::run(arguments, &context),
         Verb::Purge(arguments) => verbs::purge::run(arguments, &context),
+        Verb::Completions(arguments) => verbs::completions::run(arguments, &context),
+        Verb::Man(arguments) => verbs::man::run(arguments, &context),
     };
     outcome.unwrap_or_else(|failure: Failure| {
         arguments::of_own_session(failure, &context.environment).report(json, &context.output)

@@ -19,6 +19,7 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use self::find::{Whereabouts, is_running};
 use crate::failure::Failure;
+use crate::terminal::busy::Busy;
 
 /// The daemon answers from memory or disk; nothing that takes longer is still at work.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -63,6 +64,7 @@ impl Client {
     }
 
     fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, Failure> {
+        let _busy = Busy::start("waiting for the daemon");
         let path = api(path);
         let asked = http::ask(self.address, self.token.expose(), method, &path, body);
         self.runtime.block_on(http::within(PATIENCE, asked)).map_err(|trouble| self.found.explain(trouble))

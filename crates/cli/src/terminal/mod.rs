@@ -2,6 +2,7 @@
 //! belongs to the verbs.
 
 pub mod bar;
+pub mod busy;
 pub mod difference;
 pub mod markdown;
 pub mod paint;
@@ -44,6 +45,12 @@ impl Output {
     #[cfg(test)]
     pub fn plain() -> Self {
         Self { paint: Paint::plain(), for_errors: Paint::plain(), width: None, is_terminal: false }
+    }
+
+    /// A terminal with colours.
+    #[cfg(test)]
+    pub fn coloured() -> Self {
+        Self { paint: Paint::coloured(), ..Self::plain() }
     }
 
     /// A terminal of so many columns, without colours.

@@ -54,15 +54,19 @@ impl Cell {
     }
 
     /// With this behind it.
-    pub fn then(mut self, content: &str, style: Style) -> Self {
-        self.pieces.push((text::line(content), style));
+    pub fn then(self, content: &str, style: Style) -> Self {
+        self.then_safe(&text::line(content), style)
+    }
+
+    /// With a piece of a safe line behind it, spaces at its ends included.
+    pub fn then_safe(mut self, piece: &str, style: Style) -> Self {
+        self.pieces.push((piece.to_owned(), style));
         self
     }
 
     /// With a space behind it.
-    pub fn space(mut self) -> Self {
-        self.pieces.push((" ".to_owned(), PLAIN));
-        self
+    pub fn space(self) -> Self {
+        self.then_safe(" ", PLAIN)
     }
 
     fn text(&self) -> String {
@@ -130,9 +134,10 @@ impl Table {
 
     pub fn render(&self, output: &Output) -> String {
         let widths = self.widths(output.width);
-        let headings = self.columns.iter().map(|column| Cell::styled(column.heading(), FAINT)).collect();
+        let headings = Row::Cells(self.columns.iter().map(|column| Cell::styled(column.heading(), FAINT)).collect());
+        let is_headed = self.columns.iter().any(|column| !column.heading().is_empty());
         let mut lines = String::new();
-        for row in std::iter::once(&Row::Cells(headings)).chain(&self.rows) {
+        for row in is_headed.then_some(&headings).into_iter().chain(&self.rows) {
             let line = match row {
                 Row::Cells(cells) => self.line(cells, &widths, output),
                 Row::Remark(remark) => format!("{GAP}{GAP}{}", remark.painted(usize::MAX, output)),

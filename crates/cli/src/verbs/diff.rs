@@ -17,6 +17,9 @@ const AROUND: usize = 3;
 /// Lines that are shown of a run that only one side has.
 const MOST: usize = 8;
 
+/// Columns of a title.
+const TITLE: usize = 60;
+
 /// Show what differs between two commits
 #[derive(Args, Debug)]
 #[command(
@@ -72,9 +75,10 @@ fn render(diff: &Diff, most: usize, output: &Output) -> String {
             "moved" => paint.warning(">"),
             _ => paint.warning("~"),
         };
-        let title = text::fit(&text::line(&frame.title), 60);
-        let size = paint.faint(&tokens(frame.tokens_before, frame.tokens_after));
-        lines.push_str(&format!("{sign} {}  {title}  {size}\n", paint.id(&text::line(&frame.id))));
+        let (id, size) = (text::line(&frame.id), tokens(frame.tokens_before, frame.tokens_after));
+        let room = output.width.map_or(TITLE, |width| width.saturating_sub(text::width(&id) + text::width(&size) + 6));
+        let title = text::fit(&text::line(&frame.title), room.clamp(12, TITLE));
+        lines.push_str(&format!("{sign} {}  {title}  {}\n", paint.id(&id), paint.faint(&size)));
     }
     for frame in changed.iter().filter(|frame| frame.before != frame.after) {
         lines.push_str(&format!(

@@ -2,7 +2,7 @@
 
 use crate::place::Place;
 
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 17] = [
     "up",
     "run",
     "stop",
@@ -10,6 +10,7 @@ const VERBS: [&str; 16] = [
     "conversations",
     "list",
     "show",
+    "search",
     "compose",
     "preview",
     "history",

@@ -181,6 +181,31 @@ fn failures_of_the_provider_stand_in_the_timeline() {
 }
 
 #[test]
+fn shells_and_man_get_their_pages() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(place.run(&["completions", shell]).ok().out.contains("drop-results"), "{shell}");
+    }
+    assert_eq!(place.run(&["completions", "csh"]).code, Some(2));
+    let told = place.run(&["man", "pages/man1"]).ok().out;
+    assert!(told.contains("pages/man1"), "{told}");
+    let page = std::fs::read_to_string(place.path("work/pages/man1/ctx-list.1")).expect("a page");
+    assert!(page.contains(".SH"), "{page}");
+    let pages = place.run(&["man", "pages/man1", "--json"]).ok().json();
+    assert!(pages["pages"].as_array().is_some_and(|pages| pages.len() > 40), "{pages}");
+}
+
+#[test]
+fn a_compact_list_is_small() {
+    let (place, provider) = (Place::new(), provider());
+    let (_up, _) = up_with_a_conversation(&place, &provider);
+    let list = place.run(&["list", "--json", "--compact"]).ok().json();
+    assert_eq!(ids(&list), ["system", "tools", "t1", "t2"]);
+    assert_eq!(list["frames"][2]["title"], "Find the needle");
+    assert_eq!(place.run(&["list", "--compact"]).code, Some(2), "for programs only");
+}
+
+#[test]
 fn watching_shows_what_happens_while_it_happens() {
     let (place, provider) = (Place::new(), provider());
     let (up, _) = up_with_a_conversation(&place, &provider);

@@ -8,6 +8,8 @@ mod install;
 mod looking;
 mod place;
 mod purge;
+mod quick;
 mod run;
+mod searching;
 mod starting;
 mod without_daemon;

@@ -13,10 +13,11 @@ use testkit::{Client, FakeProvider, Options, Session};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The verbs that only look, with what they need.
-pub const LOOKING: [&[&str]; 9] = [
+pub const LOOKING: [&[&str]; 10] = [
     &["conversations"],
     &["list"],
     &["show", "t1"],
+    &["search", "needle"],
     &["compose"],
     &["history"],
     &["diff"],

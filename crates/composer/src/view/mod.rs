@@ -2,11 +2,13 @@
 
 mod conversations;
 mod frames;
+mod search;
 pub(crate) mod show;
 mod timeline;
 
 pub use conversations::{ConversationView, Conversations};
 pub use frames::{FrameView, Frames, StepView};
+pub use search::{Found, FoundIn, Hit};
 pub use show::{BlockView, MessageView, Shown};
 pub use timeline::{Timeline, event};
 
@@ -87,8 +89,39 @@ impl Composer {
         }
     }
 
+    /// Like [`Composer::resolve`], but words of a title do as well if no other has them. Not for what cannot be
+    /// taken back.
+    pub fn meant(&self, name: &str) -> Result<String, Refusal> {
+        let refusal = match self.resolve(if name == "@latest" { "active" } else { name }) {
+            Err(refusal) if refusal.code == "unknown-conversation" => refusal,
+            outcome => return outcome,
+        };
+        let words = name.trim().to_lowercase();
+        let directory = lock(&self.directory);
+        let has_words = |card: &&crate::directory::Card| card.title.to_lowercase().contains(&words);
+        let found: Vec<&crate::directory::Card> = directory.cards().filter(has_words).collect();
+        match found.as_slice() {
+            [one] => Ok(one.id.clone()),
+            many if many.len() > 1 && !words.is_empty() => {
+                let some: Vec<String> =
+                    many.iter().take(5).map(|card| format!("{} ({})", card.id, card.title)).collect();
+                let more = if many.len() > some.len() {
+                    format!(" and {} more", many.len() - some.len())
+                } else {
+                    String::new()
+                };
+                Err(Refusal::new(
+                    "ambiguous-conversation",
+                    format!("`{name}` is in several titles: {}{more}.", some.join(", ")),
+                    "Give more of the title, or an id.",
+                ))
+            }
+            _ => Err(refusal),
+        }
+    }
+
     pub(crate) fn conversation(&self, name: &str) -> Result<Shared, Refusal> {
-        let id = self.resolve(name)?;
+        let id = self.meant(name)?;
         let found = self.get(&id)?;
         found.ok_or_else(|| {
             Refusal::new(

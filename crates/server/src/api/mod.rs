@@ -3,6 +3,7 @@
 mod edit;
 mod live;
 mod read;
+mod search;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -103,6 +104,7 @@ pub fn router(api: Api) -> Router {
         .route("/conversations/{conversation}/operations", post(edit::operations))
         .route("/conversations/{conversation}/heal", post(edit::heal))
         .route("/conversations/{conversation}/timeline", get(read::timeline))
+        .route("/search", get(search::search))
         .route("/events", get(live::events))
         .route("/purge", post(read::purge))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))

@@ -209,7 +209,7 @@ pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejecti
     .await
 }
 
-fn asked<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ControlError> {
+pub fn asked<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ControlError> {
     query.map(|Query(query)| query).map_err(|why| bad_request(why.body_text()))
 }
 

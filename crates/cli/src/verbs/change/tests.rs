@@ -114,6 +114,19 @@ fn every_change_is_signed_and_may_carry_a_note_and_an_expectation() {
 }
 
 #[test]
+fn every_verb_that_writes_can_be_tried_noted_and_read_by_programs() {
+    let preview = Cli::command().find_subcommand("preview").expect("a verb").clone();
+    assert!(preview.get_subcommands().count() > 20);
+    for verb in preview.get_subcommands() {
+        let flags: Vec<&str> = verb.get_arguments().filter_map(|flag| flag.get_long()).collect();
+        for flag in ["json", "dry-run", "note", "expect", "conv"] {
+            assert!(flags.contains(&flag), "{}: --{flag}", verb.get_name());
+        }
+        assert!(Cli::command().find_subcommand(verb.get_name()).is_some(), "{}", verb.get_name());
+    }
+}
+
+#[test]
 fn a_preview_is_the_change_without_making_it() {
     let line = ["ctx", "preview", "delete", "t3", "--conv", "c3"];
     let Verb::Preview(_) = Cli::try_parse_from(line).expect("parsed").verb else { panic!("a preview") };

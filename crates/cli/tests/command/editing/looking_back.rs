@@ -184,3 +184,26 @@ fn an_explanation_has_a_line_for_each_commit() {
         assert!(line.contains(what), "{told}");
     }
 }
+
+#[test]
+fn a_dry_run_answers_what_a_preview_does_and_changes_nothing() {
+    let scene = Scene::new();
+    scene.change(&["delete", "t1"]);
+    let before = scene.dump();
+    for change in [
+        &["delete", "t2"][..],
+        &["compact", "t2/1..2", "--text", "short"],
+        &["drop-results", "--tool", "Bash"],
+        &["move", "t3", "--start"],
+        &["undo"],
+        &["branch", "trial"],
+        &["tag", "good"],
+    ] {
+        let tried = scene.json(&[change, &["--dry-run", "--note", "why"]].concat());
+        let previewed = scene.json(&[&["preview"], change].concat());
+        assert_eq!(tried, previewed, "{change:?}");
+        assert!(tried["tokens_after"].is_u64(), "{tried}");
+    }
+    assert_eq!(scene.dump(), before);
+    assert_eq!(commits(&scene).len(), 1);
+}

@@ -3,5 +3,5 @@
 mod arranging;
 mod looking_back;
 mod refusals;
-mod scene;
+pub mod scene;
 mod writing;

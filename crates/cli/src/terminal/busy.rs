@@ -1,0 +1,52 @@
+//! A sign of life on stderr while something takes long. In a pipe there is none.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What is quicker needs no sign.
+const LONG: Duration = Duration::from_millis(500);
+const TICK: Duration = Duration::from_millis(120);
+const FRAMES: [char; 8] = ['⣾', '⣽', '⣻', '⢿', '⡿', '⣟', '⣯', '⣷'];
+
+/// Turns until it is dropped, and leaves nothing behind.
+pub struct Busy {
+    running: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Busy {
+    pub fn start(with: &'static str) -> Self {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
+        if is_dumb || !io::stderr().is_terminal() {
+            return Self { running: None };
+        }
+        let (stop, stopped) = mpsc::channel();
+        let begun = Instant::now();
+        let turn = move || {
+            let mut wait = LONG;
+            for frame in FRAMES.iter().cycle() {
+                if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
+                wait = TICK;
+                // The cursor stays at the start: whatever is printed next covers it.
+                let _ = write!(io::stderr(), "\r{frame} {with}, {} s\x1b[K\r", begun.elapsed().as_secs());
+            }
+            if wait == TICK {
+                let _ = write!(io::stderr(), "\r\x1b[K");
+            }
+        };
+        let thread = std::thread::Builder::new().name("busy".to_owned()).spawn(turn);
+        Self { running: thread.ok().map(|thread| (stop, thread)) }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.running.take() {
+            drop(stop);
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Words found again: in all conversations, or in one.
+
+use std::collections::HashMap;
+
+use ctx_core::edit::fold::Unit;
+use ctx_core::edit::resolve::{Scope, Target};
+use ctx_store::{Blob, Hash};
+use ctx_wire::anthropic::dress::dress;
+use serde::{Deserialize, Serialize};
+
+use super::show::{self, Texts};
+use super::{BlockView, MessageView, Refusal};
+use crate::Composer;
+use crate::conversation::{Conversation, Worn};
+use crate::directory::lock;
+use crate::edit::Ground;
+
+/// Hits of one conversation that are shown where all are searched: one that is full of a word hides no other.
+const OF_EACH: usize = 5;
+/// Messages that are read at a time.
+const AT_A_TIME: usize = 64;
+/// Characters around a hit.
+const AROUND: usize = 60;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    pub query: String,
+    /// Conversations that were looked at.
+    pub searched: usize,
+    /// There may be more: the search ended when it had as many as were wanted.
+    pub more: bool,
+    /// The newest activity first.
+    pub conversations: Vec<FoundIn>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundIn {
+    pub id: String,
+    pub title: String,
+    pub last_activity: u64,
+    /// Blocks that hold the words; `hits` may be fewer.
+    pub matches: usize,
+    pub hits: Vec<Hit>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hit {
+    /// The block.
+    pub id: String,
+    pub frame: String,
+    pub role: String,
+    pub kind: String,
+    pub tool: Option<String>,
+    /// Not taken out by an edit.
+    pub sent: bool,
+    pub snippet: String,
+}
+
+impl Composer {
+    /// Finds words, whatever their case, in what was said, called and answered. The system prompt and the tools are
+    /// left out: they are the same everywhere.
+    pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
+        let needle = query.trim().to_lowercase();
+        if needle.is_empty() {
+            return Err(Refusal::new("bad-query", "It is not said what to search for.", "Give a word or a few."));
+        }
+        self.settle(crate::PATIENCE);
+        let wanted = name.map(|name| self.meant(name)).transpose()?;
+        let mut found = Found { query: query.trim().to_owned(), searched: 0, more: false, conversations: Vec::new() };
+        let mut left = most;
+        for card in self.conversations().conversations {
+            if wanted.as_ref().is_some_and(|id| *id != card.id) {
+                continue;
+            }
+            if left == 0 {
+                found.more = true;
+                break;
+            }
+            found.searched += 1;
+            let mut hits = self.search_in(&card.id, &needle)?;
+            let matches = hits.len();
+            hits.truncate(if wanted.is_some() { left } else { left.min(OF_EACH) });
+            found.more |= hits.len() < matches;
+            left -= hits.len();
+            if matches > 0 {
+                let (id, title, last_activity) = (card.id, card.title, card.last_activity);
+                found.conversations.push(FoundIn { id, title, last_activity, matches, hits });
+            }
+        }
+        Ok(found)
+    }
+
+    fn search_in(&self, id: &str, needle: &str) -> Result<Vec<Hit>, Refusal> {
+        let shared = lock(&self.directory).touch(id);
+        let Some(shared) = shared else {
+            // Read for this once: a search must not drive out of memory what agents work on.
+            let Some(conversation) = Conversation::load(id, &*self.store)? else { return Ok(Vec::new()) };
+            let texts = self.texts_with(worn(&conversation), needle)?;
+            return Ok(hits(&conversation, texts, needle));
+        };
+        // The store is read while nobody is kept waiting for the conversation.
+        let worn = worn(&lock(&shared));
+        let texts = self.texts_with(worn, needle)?;
+        Ok(hits(&lock(&shared), texts, needle))
+    }
+
+    /// The messages that may hold the words.
+    fn texts_with(&self, worn: Vec<(usize, Worn)>, needle: &str) -> Result<Texts, Refusal> {
+        let mut texts = HashMap::new();
+        for some in worn.chunks(AT_A_TIME) {
+            let hashes: Vec<Hash> = some.iter().map(|(_, worn)| worn.blob).collect();
+            for ((at, worn), blob) in some.iter().zip(self.store.blobs(&hashes)?) {
+                if let Blob::Present(bare) = blob
+                    && may_hold(&bare, needle)
+                {
+                    texts.insert(*at, dress(&bare, &worn.dress).unwrap_or(bare));
+                }
+            }
+        }
+        Ok(texts)
+    }
+}
+
+fn worn(conversation: &Conversation) -> Vec<(usize, Worn)> {
+    let slots = conversation.tree.path().map(|slot| slot.id).enumerate();
+    slots.filter_map(|(at, slot)| Some((at, conversation.versions.get(&slot)?.clone()))).collect()
+}
+
+/// Letters and digits are spelt as they are in JSON; of anything else one has to look closer.
+fn may_hold(message: &[u8], needle: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | ',' | ':');
+    if !needle.chars().all(is_plain) {
+        return true;
+    }
+    std::str::from_utf8(&message.to_ascii_lowercase()).map_or(true, |text| text.contains(needle))
+}
+
+/// The blocks that hold the words, in the order of the conversation. The path may have grown meanwhile.
+fn hits(conversation: &Conversation, mut texts: Texts, needle: &str) -> Vec<Hit> {
+    let ground = Ground::of(conversation, true);
+    if let Some(pending) = &conversation.pending {
+        texts.insert(ground.messages.len().saturating_sub(1), pending.bytes.clone());
+    }
+    let view = ground.lay(conversation.effects(conversation.history.head()));
+    let mut hits = Vec::new();
+    for (at, frame) in view.frames.iter().enumerate() {
+        let mut units = view.units(frame, &ground.messages);
+        units.retain(|laid| match laid.unit {
+            Unit::Source { message, .. } => texts.contains_key(&message) || laid.result.is_some(),
+            Unit::Made(_) => true,
+        });
+        if units.is_empty() {
+            continue;
+        }
+        let name = frame.id.to_string();
+        let target =
+            Target { name: name.clone(), scope: Scope::Frame, frame: Some(at), units, covers: Vec::new(), weight: 0.0 };
+        for message in show::message_views(conversation, &view, &ground.messages, &target, &texts) {
+            hits.extend(message.blocks.iter().filter_map(|block| hit(&name, &message, block, needle)));
+        }
+    }
+    hits
+}
+
+fn hit(frame: &str, message: &MessageView, block: &BlockView, needle: &str) -> Option<Hit> {
+    Some(Hit {
+        id: block.id.clone(),
+        frame: frame.to_owned(),
+        role: message.role.clone(),
+        kind: block.kind.clone(),
+        tool: block.tool.clone(),
+        sent: block.is_sent(),
+        snippet: snippet(&block.text, needle)?,
+    })
+}
+
+/// The words with what stands around them, on one line.
+fn snippet(text: &str, needle: &str) -> Option<String> {
+    let lower = text.to_lowercase();
+    let at = lower.find(needle)?;
+    // Small letters are as many as large ones, but for a handful in the world; those shift the view a little.
+    let before = lower.get(..at)?.chars().count();
+    let start = before.saturating_sub(AROUND);
+    let length = before - start + needle.chars().count() + AROUND;
+    let shown: String = text.chars().skip(start).take(length).collect();
+    let mut line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    if start > 0 {
+        line.insert(0, '…');
+    }
+    if text.chars().nth(start + length).is_some() {
+        line.push('…');
+    }
+    Some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snippet_is_one_line_around_the_words() {
+        assert_eq!(snippet("a\n  Needle\tb", "needle").as_deref(), Some("a Needle b"));
+        let long = format!("{}NEEDLE{}", "x ".repeat(100), " y".repeat(100));
+        let found = snippet(&long, "needle").expect("found");
+        assert!(found.starts_with("…x x") && found.ends_with("y y…") && found.contains(" NEEDLE "), "{found}");
+        assert_eq!(snippet("İİİİ needle", "needle").as_deref(), Some("İİİİ needle"));
+        assert_eq!(snippet("hay", "needle"), None);
+    }
+
+    #[test]
+    fn a_message_is_only_left_out_when_it_cannot_hold_the_words() {
+        assert!(may_hold(br#"{"content":"The NEEDLE"}"#, "needle"));
+        assert!(!may_hold(br#"{"content":"hay"}"#, "needle"));
+        assert!(may_hold(br#"{"content":"a\"b"}"#, "a\"b"), "it may be spelt otherwise");
+        assert!(may_hold("{\"content\":\"\\u00e9\"}".as_bytes(), "é"));
+        assert!(may_hold(b"\xff", "needle"));
+    }
+}
