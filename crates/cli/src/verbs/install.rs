@@ -58,7 +58,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let places = Places::find(arguments.scope, &context.environment, &folder)?;
     let memory = Memory::load(&context.home()?)?;
     let daemon = Daemon::find(context, &folder)?;
-    let mut notes = daemon.notes.clone();
+    let with_server = arguments.mcp || memory.files.contains_key(&places.servers);
+    let mut notes: Vec<String> = (!daemon.is_up).then(|| not_up(with_server)).into_iter().collect();
     let program = program(arguments.scope, &context.environment, &mut notes);
 
     let settings = SettingsFile::read(&places.settings, &memory)?;
@@ -72,7 +73,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         install(&places.settings, Wanted::Entries(wanted))?,
         install(&places.skill, Wanted::Whole(skill::text(&program)))?,
     ];
-    if arguments.mcp || memory.files.contains_key(&places.servers) {
+    if with_server {
         let server = json!({ "type": "stdio", "command": program, "args": ["mcp"] });
         let entry = (vec!["mcpServers".to_owned(), "ctx".to_owned()], server);
         changes.push(install(&places.servers, Wanted::Entries(vec![entry]))?);
@@ -106,17 +107,26 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
+/// What to say without a daemon; the MCP server starts one.
+fn not_up(with_server: bool) -> String {
+    let way = match with_server {
+        true => "Claude Code starts it with `ctx mcp`, which is named now",
+        false => "`ctx up` starts it, and so does `ctx run -- claude`; with --mcp Claude Code starts it itself",
+    };
+    format!("no daemon is running, and without one Claude Code reaches nobody: {way}")
+}
+
 /// The daemon that is meant, whether it runs or not.
 struct Daemon {
     address: SocketAddr,
     upstream: String,
-    notes: Vec<String>,
+    is_up: bool,
 }
 
 impl Daemon {
     fn find(context: &Context, folder: &Path) -> Result<Self, Failure> {
         if let Some((client, status)) = background::running(context)? {
-            return Ok(Self { address: client.address(), upstream: status.upstream, notes: Vec::new() });
+            return Ok(Self { address: client.address(), upstream: status.upstream, is_up: true });
         }
         let flags = Flags { listen: context.place.listen, ..Flags::default() };
         let settings = Settings::load(&flags, &context.environment, &context.home()?, folder)?;
@@ -127,13 +137,7 @@ impl Daemon {
             )
             .hint("give it one: --listen 127.0.0.1:8788"));
         }
-        let note = "no daemon is running, and without one Claude Code reaches nobody: `ctx up` starts it, and so does \
-                    `ctx run -- claude`";
-        Ok(Self {
-            address: callable(settings.listen),
-            upstream: settings.upstream.url.to_string(),
-            notes: vec![note.to_owned()],
-        })
+        Ok(Self { address: callable(settings.listen), upstream: settings.upstream.url.to_string(), is_up: false })
     }
 
     fn url(&self) -> String {

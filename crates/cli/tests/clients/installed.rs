@@ -116,7 +116,7 @@ fn composes(scope: &str, config: &str) {
     installed.script(
         stage.path(config).join("skills/compose-context/SKILL.md"),
         &[
-            &bash("ctx list --json"),
+            &bash("ctx list --json --compact"),
             &bash(&format!("ctx batch - --dry-run <<< '{DROP}\n{}'", r#"{"op":"pin","ids":["t1"]}"#)),
             &bash(&format!("ctx batch - --note 'what was read first' <<< '{DROP}'")),
             &bash("ctx run -- touch ran-away"),
@@ -136,6 +136,8 @@ fn composes(scope: &str, config: &str) {
     assert!(preview.starts_with("preview") && preview.contains("t1"), "{preview}");
     assert!(applied.contains("drop-results t1"), "{applied}");
     assert!(denied.contains("approval"), "{denied}");
+    let turns = stage.turns(&conversation);
+    assert_eq!(turns.last().map(|turn| turn["title"].clone()), Some(wish.into()), "it is called what it was asked for");
     let history = stage.json(&["history", "--conv", &session]);
     assert_eq!(history["commits"].as_array().map(Vec::len), Some(1), "{history:#}");
     assert_eq!(history["commits"][0]["note"], "what was read first");
@@ -155,6 +157,24 @@ fn the_agent_drops_the_results_of_the_first_turn_on_request() {
 #[test]
 fn the_agent_of_one_project_does_so_too() {
     composes("project", "work/.claude");
+}
+
+#[test]
+fn the_agent_may_take_the_skill_itself_and_stays_in_the_frame_of_the_wish() {
+    let Some(claude) = Claude::find() else { return };
+    let stage = Stage::new();
+    let installed = Installed::new(&claude, &stage, &[]);
+    let session = installed.read_notes();
+    let skill = stage.path("config").join("skills/compose-context/SKILL.md");
+    installed.script(skill, &[&bash(&format!("ctx batch - <<< '{DROP}'")), "SAY:dropped"]);
+    let prompt =
+        r#"please forget what you read ;; USE_TOOL:Skill:{"skill":"compose-context","args":"forget what was read"}"#;
+    // That the agent takes it is what a person is asked about; what it then does with it is not.
+    let result = installed.ask(prompt, &["--resume", &session, "--allowedTools", "Skill"]);
+    assert_eq!(result["permission_denials"], serde_json::json!([]), "{result:#}");
+    assert!(!installed.sent().contains("the pelican lives"), "{:#?}", installed.results());
+    let conversation = stage.conversation(|conversation| conversation["session"] == *session);
+    assert_eq!(stage.turns(&conversation).len(), 2);
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn all_is_written_for_a_client_that_was_never_there_and_all_of_it_goes_again() {
             && ran.out.contains("\"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:8788\""),
         "{ran:?}"
     );
-    assert!(ran.err.contains("no daemon is running") && ran.err.contains("ctx up"), "{ran:?}");
+    assert!(ran.err.contains("no daemon is running") && ran.err.contains("starts it with `ctx mcp`"), "{ran:?}");
     let settings = desk.json();
     assert_eq!(settings["env"]["ANTHROPIC_BASE_URL"], "http://127.0.0.1:8788");
     assert_eq!(settings["env"]["CLAUDE_CODE_GATEWAY_HINT_HEADERS"], "1");
@@ -116,7 +116,7 @@ fn doing_it_twice_is_doing_it_once() {
     desk.install(&["--status-line"]).ok();
     let installed = desk.everything();
     let ran = desk.install(&[]).ok();
-    assert!(ran.out.contains("Nothing to do"), "{ran:?}");
+    assert!(ran.out.contains("Nothing to do") && ran.err.contains("`ctx up` starts it"), "{ran:?}");
     assert_eq!(desk.everything(), installed, "also the status line, which was not asked for again");
     desk.uninstall(&[]).ok();
     assert_eq!(desk.everything(), before);
