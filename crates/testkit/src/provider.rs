@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn the_providers_own_tools_come_in_pairs() {
         let mut provider = Provider::new();
-        let call = json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}});
-        let result = json!({"type": "web_search_tool_result", "tool_use_id": "s1", "content": []});
+        let call = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}});
+        let result = json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []});
         let mut ask = |blocks: Value| {
             let messages = json!([{"role": "user", "content": "hi"}, {"role": "assistant", "content": blocks}, {"role": "user", "content": "on"}]);
             provider.answer(&body(messages), "", vec![])
@@ -174,10 +174,10 @@ mod tests {
     #[test]
     fn tools_that_wait_let_only_results_through() {
         let mut provider = Provider::new();
-        let search = json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}});
+        let search = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}});
         let read = json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {}});
         let result = json!({"type": "tool_result", "tool_use_id": "t1", "content": "x"});
-        let found = json!({"type": "web_search_tool_result", "tool_use_id": "s1", "content": []});
+        let found = json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []});
         let hm = json!({"type": "text", "text": "hm"});
         let mut ask = |said: Value, next: Option<Value>| {
             let mut messages = vec![

@@ -100,7 +100,9 @@ fn renamed(block: &str, salt: &str) -> String {
         for name in ["id", "tool_use_id"] {
             if let Some(Value::String(id)) = fields.get_mut(name) {
                 let key = Key::of([salt.as_bytes(), id.as_bytes()]).to_string();
-                *id = format!("toolu_{}", key.get(..24).unwrap_or(&key));
+                // The provider knows its own tools by their ids.
+                let whose = if id.starts_with("srvtoolu_") { "srvtoolu" } else { "toolu" };
+                *id = format!("{whose}_{}", key.get(..24).unwrap_or(&key));
             }
         }
     }

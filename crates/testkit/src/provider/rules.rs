@@ -85,6 +85,9 @@ fn server_pairs(request: &Request<'_>) -> Result<(), String> {
         for block in &message.blocks {
             if kind_of(block) == Some("server_tool_use") {
                 let id = text(block, "id").unwrap_or_default();
+                if !id.starts_with("srvtoolu_") {
+                    return Err(format!("messages.{at}: server_tool_use.id: `{id}` should match '^srvtoolu_'"));
+                }
                 if seen.contains(&id) {
                     return Err(format!("messages.{at}: `server_tool_use` ids must be unique: {id}"));
                 }
@@ -92,6 +95,11 @@ fn server_pairs(request: &Request<'_>) -> Result<(), String> {
                 seen.push(id);
             } else if is_server_result(block) {
                 let id = text(block, "tool_use_id").unwrap_or_default();
+                if block.get("content").is_some_and(Value::is_string) {
+                    return Err(format!(
+                        "messages.{at}: the content of what a tool of the provider found is no text: {id}"
+                    ));
+                }
                 let Some(call) = open.iter().position(|(other, _)| *other == id) else {
                     return Err(format!("messages.{at}: unexpected `tool_use_id` in a result: {id}"));
                 };

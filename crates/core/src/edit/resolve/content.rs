@@ -101,7 +101,10 @@ impl Desk<'_> {
             Scope::Block => match target.units.iter().find(|laid| laid.covered.is_none()) {
                 None => return Err(gone(&target.name)),
                 Some(laid) => match self.kind(laid) {
-                    Some(Kind::ToolResult) => self.new_content(laid, text)?,
+                    // What a tool of the provider's found is never changed: the text stands in its place (A42).
+                    Some(Kind::ToolResult) if self.first_role(&target.units) == Some(Role::User) => {
+                        self.new_content(laid, text)?
+                    }
                     Some(Kind::Thinking) => return Err(thinking(&target.name)),
                     Some(Kind::ToolUse) => {
                         return Err(Refusal::new(

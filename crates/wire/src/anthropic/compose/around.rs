@@ -126,7 +126,7 @@ fn system(plan: &mut Plan<'_>, around: &mut Around) -> Vec<Part> {
                 spell::text(bytes, span.start, "text").filter(|text| is_text && !text.trim().is_empty())
             });
             if text.is_some() {
-                around.add(from, json);
+                around.add(from, &made::bare(json, 0, &mut plan.repairs));
                 parts.push(Part::Made(around.made.len() - 1));
             } else {
                 let what = "a block of ours in the system prompt is left out: it is no text, or empty";
@@ -158,12 +158,12 @@ fn tools(plan: &mut Plan<'_>, around: &mut Around) -> Vec<Part> {
                     || all.iter().zip(&stays).any(|(tool, stays)| *stays && *tool.name == *name)
             };
             match name {
-                Some(name) if !name.is_empty() && !taken(&name) => {
-                    around.add(from, json);
+                Some(name) if made::is_name(&name) && !taken(&name) => {
+                    around.add(from, &made::bare(json, 0, &mut plan.repairs));
                     ours.push((at, name.into_owned(), is_deferred(bytes)));
                 }
                 _ => {
-                    let what = "a tool of ours is left out: it has no name, or one that is taken";
+                    let what = "a tool of ours is left out: it has no name that can be, or one that is taken";
                     plan.repairs.push(Repair::new("A10", what));
                 }
             }
@@ -207,7 +207,7 @@ fn tools(plan: &mut Plan<'_>, around: &mut Around) -> Vec<Part> {
     parts
 }
 
-/// The tools that must be defined: referred to, unfinished, or chosen.
+/// The tools that must be defined: referred to, unfinished, chosen, or what a container is for.
 fn needed(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     let input = plan.input;
     let bytes = input.body.bytes();
@@ -242,6 +242,13 @@ fn needed(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         }
     }
     names.extend(plan.unfinished.iter().map(|name| ("A41", name.clone())));
+    if input.body.request().member(bytes, "container").is_some_and(|(_, value)| value != b"null") {
+        let runs = |tool: &&envelope::Piece| {
+            spell::text(bytes, tool.at.start, "type").is_some_and(|kind| kind.starts_with("code_execution"))
+        };
+        let tools = input.envelope.tools.iter().flatten().filter(runs);
+        names.extend(tools.map(|tool| ("A47", tool.name.to_string())));
+    }
     if let Some((span, _)) = input.body.request().member(bytes, "tool_choice")
         && let Some(name) = spell::text(bytes, span.start, "name")
     {

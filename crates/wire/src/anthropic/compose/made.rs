@@ -79,9 +79,14 @@ fn block_of<'a>(
         _ if role == Role::System => return refuse("A18", "a system message takes text only"),
         "tool_use" | "server_tool_use" | "mcp_tool_use" => {
             let is_object = spell::member(bytes, span.start, "input").is_some_and(|m| bytes[m.value.start] == b'{');
+            let is_named = spell::text(bytes, span.start, "name").is_some_and(|name| is_name(&name));
             match (id("id"), role) {
-                (Some(id), Role::Assistant) if is_object => (Tag::Call, Some(id)),
-                (_, Role::Assistant) => return refuse("A10", "a call needs an id and an object as input"),
+                (Some(id), Role::Assistant)
+                    if is_object && is_named && (kind != "server_tool_use" || is_server_id(&id)) =>
+                {
+                    (Tag::Call, Some(id))
+                }
+                (_, Role::Assistant) => return refuse("A10", "a call needs an id, a name and an object as input"),
                 _ => return refuse("A30", "only the assistant calls tools"),
             }
         }
@@ -94,6 +99,9 @@ fn block_of<'a>(
             (Some(id), Role::Assistant) => (Tag::ServerResult, Some(id)),
             _ => return refuse("A40", "results of the provider's tools stand behind their call"),
         },
+        "image" | "document" | "search_result" | "container_upload" if role == Role::Assistant => {
+            return refuse("A11", "the assistant shows no images and documents");
+        }
         _ => (Tag::Other, None),
     };
     if id.is_some() && input.envelope.tools.is_none() {
@@ -120,16 +128,43 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
+/// A name that a tool may have.
+pub(super) fn is_name(name: &str) -> bool {
+    is_id(name) && name.len() <= 128
+}
+
+fn is_server_id(id: &str) -> bool {
+    id.strip_prefix("srvtoolu_").is_some_and(|rest| is_id(rest) && !rest.contains('-'))
+}
+
 /// Where cache marks go is not for a block to say.
-fn bare<'a>(block: &'a str, at: usize, repairs: &mut Vec<Repair>) -> Cow<'a, str> {
+pub(super) fn bare<'a>(block: &'a str, at: usize, repairs: &mut Vec<Repair>) -> Cow<'a, str> {
+    const MARK: &str = "cache_control";
+    if memchr::memmem::find(block.as_bytes(), MARK.as_bytes()).is_none() {
+        return Cow::Borrowed(block);
+    }
     let bytes = block.as_bytes();
     let members: Vec<json::Member> = json::members(bytes, at).into_iter().flatten().flatten().collect();
-    let is_mark = |member: &json::Member| json::key_is(&bytes[member.key.clone()], "cache_control");
-    let Some(mark) = members.iter().position(is_mark) else { return Cow::Borrowed(block) };
-    repairs.push(Repair::new("A76", "the cache mark of a block of ours is left out"));
+    let is_mark = |member: &json::Member| json::key_is(&bytes[member.key.clone()], MARK);
     let spans: Vec<json::Span> = members.iter().map(json::Member::whole).collect();
-    let cut = spell::cut(&spans, mark);
-    Cow::Owned([&block[..cut.start], &block[cut.end..]].concat())
+    let mut out = match members.iter().position(is_mark).map(|mark| spell::cut(&spans, mark)) {
+        Some(cut) => Cow::Owned([&block[..cut.start], &block[cut.end..]].concat()),
+        None => Cow::Borrowed(block),
+    };
+    // A result of ours may have some inside.
+    let inside = |part: &serde_json::Value| part.get(MARK).is_some();
+    if let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&out)
+        && value["content"].as_array().is_some_and(|parts| parts.iter().any(inside))
+    {
+        for part in value["content"].as_array_mut().into_iter().flatten().filter_map(serde_json::Value::as_object_mut) {
+            part.remove(MARK);
+        }
+        out = Cow::Owned(value.to_string());
+    }
+    if out != block {
+        repairs.push(Repair::new("A76", "the cache mark of a block of ours is left out"));
+    }
+    out
 }
 
 /// The names in all `tool_reference` objects in a value.

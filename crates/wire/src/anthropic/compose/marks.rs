@@ -82,6 +82,9 @@ pub(super) fn place(plan: &mut Plan<'_>, around: &Around, after: &[Key]) -> Mark
             set.push(spot);
         }
     }
+    if automatic {
+        like_the_automatic(plan, &mut placed, &mut set);
+    }
     in_order(plan, &mut placed, &mut set);
     for placed in &placed {
         if set.contains(&placed.spot) {
@@ -255,6 +258,21 @@ fn lifetime(plan: &Plan<'_>, placed: &[Placed], at: usize) -> Option<Span> {
     let in_messages = |placed: &&Placed| matches!(placed.spot, Spot::Block(..));
     let like = behind.iter().find(in_messages).or(before.iter().rfind(in_messages)).or(placed.last())?;
     Some(like.value.clone())
+}
+
+/// A mark at the very end lives as long as the one that the provider sets there.
+fn like_the_automatic(plan: &mut Plan<'_>, placed: &mut [Placed], set: &mut Vec<Spot>) {
+    let body = plan.input.body;
+    let end = plan.outs.iter().enumerate().next_back().map(|(o, out)| Spot::Block(o, pieces(plan.input, out).count()));
+    let Some((automatic, _)) = body.request().member(body.bytes(), "cache_control") else { return };
+    let Some(last) = placed.last_mut() else { return };
+    let is_end =
+        matches!((last.spot, end), (Spot::Block(o, p), Some(Spot::Block(out, count))) if o == out && p + 1 == count);
+    if is_end && is_long(plan, &last.value) != is_long(plan, &automatic) {
+        last.value = automatic;
+        set.push(last.spot);
+        plan.repairs.push(Repair::new("A79", "the last cache mark lives as long as the automatic one"));
+    }
 }
 
 /// No long-lived mark behind a short-lived one.

@@ -295,6 +295,13 @@ impl Builder<'_> {
             self.start(message, None);
             return;
         };
+        let is_servers = self.plan.input.messages.get(message as usize).is_some_and(|m| m.role == Role::Assistant);
+        if is_servers && laid.result.is_some() {
+            let what =
+                "a result of the provider's tool whose text was changed goes: it is sent as it is, or not at all";
+            self.plan.repairs.push(Repair::new("A42", what));
+            return;
+        }
         let text = self.plan.input.view.new_result(laid).map_or(0, |text| {
             self.plan.texts.push(text);
             self.plan.texts.len() as u32

@@ -95,3 +95,18 @@ fn a_mark_of_the_system_prompt_or_a_tool_moves_to_the_one_before() {
         format!(r#"{{"system":[{}],"messages":[{}],"tools":[{{"name":"A",{MARK}}}]}}"#, marked("s1", MARK), user("a"));
     assert_eq!(done.text, expected);
 }
+
+#[test]
+fn at_the_end_a_mark_lives_as_long_as_the_automatic_one() {
+    let long = r#"{"type":"text","text":"b","cache_control":{"type":"ephemeral","ttl":"1h"}}"#.to_owned();
+    let body = format!(
+        r#"{{"cache_control":{{"type":"ephemeral"}},"messages":[{},{},{}]}}"#,
+        user("a"),
+        list("user", &[long]),
+        user("c")
+    );
+    assert_eq!(Case::body(&body).replace(&[(0, 0)], &[(None, &[&text("n")])]).compose().rules(), [""; 0]);
+    let done = Case::body(&body).delete_messages(&[2]).compose();
+    assert_eq!(done.rules(), ["A79"]);
+    assert!(!done.text.contains("1h"));
+}

@@ -219,3 +219,53 @@ fn tools_that_are_needed_stay() {
     assert_eq!(done.composed.prefix, done.prefixes[1]);
     assert!(!done.text.contains("Later"));
 }
+
+#[test]
+fn what_the_assistant_cannot_have_said_is_left_out() {
+    let bad: [&str; 6] = [
+        r#"{"type":"tool_use","id":"x","input":{}}"#,
+        r#"{"type":"tool_use","id":"x","name":"a name","input":{}}"#,
+        r#"{"type":"server_tool_use","id":"toolu_1","name":"web_search","input":{}}"#,
+        r#"{"type":"image","source":{"type":"url","url":"http://host/"}}"#,
+        r#"{"type":"document","source":{"type":"text","data":"x"}}"#,
+        r#"{"type":"text","text":"ok"}"#,
+    ];
+    let done = Case::of(&[&user("a"), &says("b"), &user("c")]).replace(&[(1, 0)], &[(None, &bad)]).compose();
+    assert_eq!(done.messages()[1], says("ok"));
+    assert_eq!(done.rules(), ["A10", "A10", "A10", "A11", "A11"]);
+}
+
+#[test]
+fn what_the_provider_found_is_sent_as_it_is_or_not_at_all() {
+    let search = r#"{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}"#.to_owned();
+    let found = r#"{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}"#.to_owned();
+    let messages = [user("a"), list("assistant", &[search, found, text("so")]), user("b")];
+    let done = Case::of(&strs(&messages)).result((1, 1), "new").compose();
+    assert_eq!(done.messages()[1], says("so"));
+    assert_eq!(done.rules(), ["A42", "A30"]);
+}
+
+#[test]
+fn the_tool_that_a_container_is_for_stays() {
+    let body = format!(
+        r#"{{"messages":[{}],"container":"c1","tools":[{{"name":"Read"}},{{"type":"code_execution_20250825","name":"run"}}]}}"#,
+        user("a")
+    );
+    let covers = vec![Cover::Tool { name: "run".into() }];
+    let done = Case::body(&body).effect(Effect::Replace { why: Why::Deleted, covers, by: vec![] }).compose();
+    assert_eq!((done.rules(), done.text), (vec!["A47"], body));
+}
+
+#[test]
+fn nothing_of_ours_brings_cache_marks() {
+    let result = r#"{"type":"tool_result","tool_use_id":"n1","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]}"#;
+    let by: [(Option<Role>, &[&str]); 2] = [(Some(Role::Assistant), &[&call("n1")]), (Some(Role::User), &[result])];
+    let tool = r#"{"name":"Read","input_schema":{},"cache_control":{"type":"ephemeral"}}"#;
+    let covers = vec![Cover::Tool { name: "Read".into() }];
+    let done = Case::of(&strs(&tools()))
+        .replace(&[(3, 0)], &by)
+        .effect(Effect::Replace { why: Why::Edited, covers, by: made(&[(None, &[tool])]) })
+        .compose();
+    assert!(!done.text.contains("cache_control") && done.text.contains(r#""text":"x""#), "{}", done.text);
+    assert_eq!(done.rules(), ["A76", "A76"]);
+}
