@@ -175,14 +175,14 @@ fn written(value: &Value, choose: &mut dyn FnMut() -> u8) -> String {
     match value {
         Value::Array(items) => {
             let parts = items.iter().map(|item| format!("{}{}{}", gap(), written(item, choose), gap())).collect();
-            format!("[{}{}]", many(parts, &mut gap, choose() % 3 == 0), gap())
+            format!("[{}{}]", many(parts, &mut gap, choose().is_multiple_of(3)), gap())
         }
         Value::Object(members) => {
             let member = |(key, value): (&String, &Value)| {
                 format!("{}{}{}:{}{}{}", gap(), json!(key), gap(), gap(), written(value, choose), gap())
             };
             let parts = members.iter().map(member).collect();
-            format!("{{{}{}}}", many(parts, &mut gap, choose() % 3 == 0), gap())
+            format!("{{{}{}}}", many(parts, &mut gap, choose().is_multiple_of(3)), gap())
         }
         other => other.to_string(),
     }
