@@ -121,31 +121,13 @@ fn line(verb: &Command, example: &str, width: usize, output: &Output) -> String 
     let typed = format!("ctx {} {example}", verb.get_name());
     let typed = typed.trim_end();
     let painted = format!("ctx {}", output.paint.id(verb.get_name())) + &output.paint.faint(rest(typed, verb));
-    let mut words = about.split(' ').peekable();
-    let mut line = format!("{}{painted}", " ".repeat(INDENT));
-    let mut used = INDENT + text::width(typed);
+    let used = INDENT + text::width(typed);
     // Beside the example where there is room, else below it.
-    if used + 2 > ABOUT || ABOUT + 30 > width {
-        line.push_str(&format!("\n{}", " ".repeat(INDENT * 3)));
-        used = INDENT * 3;
-    } else {
-        line.push_str(&" ".repeat(ABOUT - used));
-        used = ABOUT;
-    }
-    let start = used;
-    while let Some(word) = words.next() {
-        line.push_str(word);
-        used += text::width(word);
-        let Some(next) = words.peek() else { break };
-        if used + 1 + text::width(next) > width {
-            line.push_str(&format!("\n{}", " ".repeat(start)));
-            used = start;
-        } else {
-            line.push(' ');
-            used += 1;
-        }
-    }
-    line + "\n"
+    let is_beside = used + 2 <= ABOUT && ABOUT + 30 <= width;
+    let start = if is_beside { ABOUT } else { INDENT * 3 };
+    let joint = if is_beside { " ".repeat(ABOUT - used) } else { format!("\n{}", " ".repeat(start)) };
+    let about = text::wrap(&about, width.saturating_sub(start)).join(&format!("\n{}", " ".repeat(start)));
+    format!("{}{painted}{joint}{about}\n", " ".repeat(INDENT))
 }
 
 /// What is typed behind the verb.

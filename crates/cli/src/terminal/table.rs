@@ -9,7 +9,7 @@ const GAP: &str = "  ";
 /// A column is never cut below this, however narrow the terminal is.
 const NARROWEST: usize = 12;
 /// Before a flexible column is cut below this, others go.
-const COMFORTABLE: usize = 24;
+const COMFORTABLE: usize = 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn what_can_be_missed_goes_before_the_rest_becomes_unreadable() {
         let render = |width| table().dispensing(&["TOKENS"]).render(&Output { width, ..Output::plain() });
-        for width in [None, Some(45), Some(40)] {
+        for width in [None, Some(60), Some(44)] {
             assert!(render(width).contains("TOKENS"), "{width:?}: {}", render(width));
         }
         insta::assert_snapshot!(render(Some(34)), @r"

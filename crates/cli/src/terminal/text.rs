@@ -96,6 +96,21 @@ pub fn fit(text: &str, columns: usize) -> String {
     cut
 }
 
+/// Words on lines of so many columns; a longer word has a line of its own.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if width(line) + 1 + width(word) <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +140,13 @@ mod tests {
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("json");
         assert_eq!(value(&safe), value(given));
         assert!(matches!(json("{\"a\":\n1}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn words_are_wrapped_and_none_is_lost() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("one two three", usize::MAX), ["one two three"]);
+        assert_eq!(wrap("extraordinary one", 5), ["extraordinary", "one"]);
     }
 
     #[test]

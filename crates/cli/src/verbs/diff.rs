@@ -102,6 +102,8 @@ fn body(frame: &FrameDiff, most: usize, output: &Output) -> String {
         differs.get(next).is_some_and(|other| *other <= at + AROUND)
     };
     let paint = &output.paint;
+    // Whoever wants everything wants long lines whole.
+    let room = output.width.filter(|_| most != usize::MAX).map_or(usize::MAX, |width| width.saturating_sub(2));
     let (mut lines, mut folded, mut in_run) = (String::new(), 0, 0);
     let mut before = None;
     for (at, line) in all.iter().enumerate() {
@@ -109,9 +111,9 @@ fn body(frame: &FrameDiff, most: usize, output: &Output) -> String {
         in_run = if before == Some(side) { in_run + 1 } else { 0 };
         before = Some(side);
         let shown = match line {
-            Line::Both(text) if most == usize::MAX || is_near(at) => format!("  {text}"),
-            Line::Old(text) if in_run < most => paint.bad(&format!("- {text}")),
-            Line::New(text) if in_run < most => paint.good(&format!("+ {text}")),
+            Line::Both(line) if most == usize::MAX || is_near(at) => format!("  {}", text::fit(line, room)),
+            Line::Old(line) if in_run < most => paint.bad(&format!("- {}", text::fit(line, room))),
+            Line::New(line) if in_run < most => paint.good(&format!("+ {}", text::fit(line, room))),
             _ => {
                 folded += 1;
                 continue;
@@ -201,6 +203,14 @@ mod tests {
     fn full_folds_nothing() {
         let whole = render(&diff(), usize::MAX, &Output::plain());
         assert!(whole.contains("+ and more") && whole.contains("  11\n") && !whole.contains('…'), "{whole}");
+    }
+
+    #[test]
+    fn lines_fit_the_terminal() {
+        let mut diff = diff();
+        diff.frames[4].after = "word ".repeat(100);
+        let shown = render(&diff, 2, &Output::narrow(60));
+        assert!(shown.lines().all(|line| text::width(line) <= 60), "{shown}");
     }
 
     #[test]

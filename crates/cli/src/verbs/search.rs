@@ -45,12 +45,17 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if arguments.format.json {
         context.output.json(&answer)?;
     } else {
-        context.output.print(&render(&understood(&answer)?, ctx_composer::now(), &context.output))?;
+        context.output.print(&render(
+            &understood(&answer)?,
+            arguments.conversation.is_some(),
+            ctx_composer::now(),
+            &context.output,
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(found: &Found, now: u64, output: &Output) -> String {
+fn render(found: &Found, is_one: bool, now: u64, output: &Output) -> String {
     let query = text::line(&found.query);
     if found.conversations.is_empty() {
         return format!("`{query}` is in none of {}.\n", words::plural(found.searched as u64, "conversation"));
@@ -70,12 +75,16 @@ fn render(found: &Found, now: u64, output: &Output) -> String {
         lines.push_str(&table.render(output));
         let hidden = conversation.matches.saturating_sub(conversation.hits.len());
         if hidden > 0 {
-            let hidden = format!("  … {} more: --conv {}", words::count(hidden as u64), conversation.id);
+            let way = if is_one { "--limit N".to_owned() } else { format!("--conv {}", text::line(&conversation.id)) };
+            let hidden = format!("  … {} more: {way}", words::count(hidden as u64));
             lines.push_str(&format!("{}\n", output.paint.faint(&hidden)));
         }
     }
     if found.more {
-        lines.push_str(&format!("{}\n", output.paint.faint("There may be more: --limit N shows more.")));
+        lines.push_str(&format!(
+            "{}\n",
+            output.paint.faint("Not all conversations were searched: --limit N finds more.")
+        ));
     }
     lines
 }
@@ -141,22 +150,22 @@ mod tests {
 
     #[test]
     fn hits_stand_under_their_conversation() {
-        insta::assert_snapshot!(render(&found(), 62_000, &Output::plain()), @r#"
+        insta::assert_snapshot!(render(&found(), false, 62_000, &Output::plain()), @r#"
         c3f9a1  Find the needle  1,234 hits · 1 min ago
           t1#0.1  user                      Find the needle
           t1#2.0  result of Read, not sent  …straw \x1b[31mNeedle straw…
           … 1,232 more: --conv c3f9a1
         c77  Sew  1 hit · 1 min ago
           t9#1.0  calls Bash  {"command":"thread needle"}
-        There may be more: --limit N shows more.
+        Not all conversations were searched: --limit N finds more.
         "#);
     }
 
     #[test]
     fn the_words_stand_out_and_lines_fit() {
-        assert!(render(&found(), 0, &Output::coloured()).contains("\u{1b}[33mNeedle\u{1b}[0m"));
+        assert!(render(&found(), true, 0, &Output::coloured()).contains("\u{1b}[33mNeedle\u{1b}[0m"));
         for width in [60, 80] {
-            let shown = render(&found(), 0, &Output::narrow(width));
+            let shown = render(&found(), true, 0, &Output::narrow(width));
             assert!(shown.lines().all(|line| text::width(line) <= width), "{shown}");
         }
     }
@@ -164,6 +173,6 @@ mod tests {
     #[test]
     fn nothing_found_is_said() {
         let none = Found { conversations: Vec::new(), ..found() };
-        assert_eq!(render(&none, 0, &Output::plain()), "`needle` is in none of 12 conversations.\n");
+        assert_eq!(render(&none, false, 0, &Output::plain()), "`needle` is in none of 12 conversations.\n");
     }
 }

@@ -27,7 +27,7 @@ pub struct Found {
     pub query: String,
     /// Conversations that were looked at.
     pub searched: usize,
-    /// There may be more: the search ended when it had as many as were wanted.
+    /// Not all were looked at: the search ended when it had as many hits as were wanted.
     pub more: bool,
     /// The newest activity first.
     pub conversations: Vec<FoundIn>,
@@ -80,7 +80,6 @@ impl Composer {
             let mut hits = self.search_in(&card.id, &needle)?;
             let matches = hits.len();
             hits.truncate(if wanted.is_some() { left } else { left.min(OF_EACH) });
-            found.more |= hits.len() < matches;
             left -= hits.len();
             if matches > 0 {
                 let (id, title, last_activity) = (card.id, card.title, card.last_activity);

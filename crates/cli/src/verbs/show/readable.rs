@@ -23,13 +23,12 @@ pub fn render(shown: &Shown, most: usize, output: &Output) -> String {
         many => words::plural(many as u64, "frame"),
     };
     let chips: String = shown.state.iter().map(|chip| format!("[{}] ", text::line(chip))).collect();
-    let head = format!(
-        "{}  {}{}  {}\n",
-        paint.id(&text::line(&shown.id)),
-        chips,
-        paint.strong(&title),
-        paint.faint(&page.tokens(shown.tokens)),
-    );
+    let (id, tokens) = (text::line(&shown.id), page.tokens(shown.tokens));
+    let used = text::width(&id) + text::width(&chips) + text::width(&tokens) + 4;
+    let room = output.width.map_or(usize::MAX, |width| width.saturating_sub(used));
+    let title = text::fit(&title, room.max(12));
+    let chips = paint.warning(&chips);
+    let head = format!("{}  {chips}{}  {}\n", paint.id(&id), paint.strong(&title), paint.faint(&tokens));
     let is_gone =
         |message: &&MessageView| most != usize::MAX && message.blocks.iter().all(|block| block.covered.is_some());
     let (gone, there): (Vec<&MessageView>, _) = shown.messages.iter().partition(is_gone);
@@ -39,7 +38,8 @@ pub fn render(shown: &Shown, most: usize, output: &Output) -> String {
             let number = words::plural(gone.len() as u64, "message");
             let is = if gone.len() == 1 { "is" } else { "are" };
             let gone = format!("{number} {is} not sent since {commit}; --full or --at source shows all");
-            format!("\n{}\n", paint.faint(&text::line(&gone)))
+            let lines = text::wrap(&text::line(&gone), output.width.unwrap_or(usize::MAX));
+            format!("\n{}\n", lines.iter().map(|line| paint.faint(line)).collect::<Vec<_>>().join("\n"))
         }
         None => String::new(),
     };
