@@ -124,6 +124,13 @@ fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
         let branch = (!known).then(|| Line::Branch { name: name.clone(), at: None });
         return Ok(branch.into_iter().chain([Line::Checkout { name }]).collect());
     }
+    if way.action == Action::Checkout && !history.branches().contains_key(given) && point(conversation, given).is_ok() {
+        return Err(Refusal::new(
+            "unknown-branch",
+            format!("`{given}` is a point of the history, and not a branch."),
+            format!("`ctx branch NAME --at {given}` begins one there; `ctx list --at {given}` only looks."),
+        ));
+    }
     if let Action::RemoveBranch | Action::RemoveTag = way.action {
         return removed(history, way.action, given).map(|line| vec![line]);
     }

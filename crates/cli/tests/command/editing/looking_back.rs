@@ -134,6 +134,7 @@ fn a_preview_tells_and_changes_nothing() {
 #[test]
 fn a_commit_is_seen_while_it_is_made() {
     let scene = Scene::new();
+    scene.settle();
     let events = scene.json(&["timeline"]);
     let now = events["events"].as_array().and_then(|all| all.last()?["seq"].as_u64()).expect("a number").to_string();
     let command = scene.place.ctx(&["watch", "--limit", "1", "--after", &now]);
@@ -163,6 +164,11 @@ fn branches_and_tags_are_listed_and_removed() {
     assert_eq!(scene.json(&["branch"])["branches"].as_array().map(Vec::len), Some(2));
     assert_eq!(scene.json(&["tag"])["tags"][0]["commit"], first.as_str());
 
+    for point in ["good", &first, &first[..6]] {
+        let error = scene.refused(&["checkout", point]);
+        assert!(word(&error["message"]).contains("not a branch"), "{error}");
+        assert!(word(&error["hint"]).contains(&format!("ctx branch NAME --at {point}")), "{error}");
+    }
     scene.refused(&["branch", "--delete", "trial"]);
     scene.refused(&["tag", "--delete", "trial"]);
     scene.place.run(&["checkout", "main"]).ok();
