@@ -28,9 +28,7 @@ pub struct Output {
 impl Output {
     pub fn of_process(environment: &Environment) -> Self {
         let (out, err) = (io::stdout(), io::stderr());
-        let dull = environment.get(env::NO_COLOR).is_some()
-            || environment.text(env::TERM).is_some_and(|terminal| terminal == "dumb");
-        let paint = |is_terminal: bool| if is_terminal && !dull { Paint::coloured() } else { Paint::plain() };
+        let paint = |is_terminal| paint_for(environment, is_terminal);
         let is_terminal = out.is_terminal();
         let width = terminal_size::terminal_size_of(&out).map(|(terminal_size::Width(columns), _)| columns.into());
         Self {
@@ -82,5 +80,27 @@ impl Output {
         let mut out = io::stdout().lock();
         out.write_all(bytes)?;
         out.flush()
+    }
+}
+
+/// Colours are for terminals that have them, and for people who want them.
+fn paint_for(environment: &Environment, is_terminal: bool) -> Paint {
+    let is_dull = environment.get(env::NO_COLOR).is_some()
+        || environment.text(env::TERM).is_some_and(|terminal| terminal == "dumb");
+    if is_terminal && !is_dull { Paint::coloured() } else { Paint::plain() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_for_terminals_and_for_those_who_want_them() {
+        let coloured =
+            |is_terminal, variables: &[(&str, &str)]| paint_for(&Environment::of(variables), is_terminal).is_coloured();
+        assert!(coloured(true, &[("TERM", "xterm-256color")]) && coloured(true, &[]));
+        assert!(coloured(true, &[("NO_COLOR", "")]), "an empty one says nothing");
+        assert!(!coloured(true, &[("NO_COLOR", "1")]) && !coloured(true, &[("TERM", "dumb")]));
+        assert!(!coloured(false, &[]), "a pipe gets none");
     }
 }

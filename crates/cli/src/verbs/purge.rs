@@ -26,7 +26,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx purge --conv c3f9a1 c77b02
-  ctx purge --older-than 30
+  ctx purge --older-than 30 --dry-run
   ctx purge --all --yes")]
 pub struct Arguments {
     #[command(flatten)]
@@ -34,6 +34,9 @@ pub struct Arguments {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
+    /// Only tell what would go
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     pub format: JsonArguments,
 }
@@ -69,6 +72,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let aside = if all { SqliteStore::moved_aside(context.home()?.path()) } else { Vec::new() };
     // `--all` also takes what no listing shows, so it is done even if there seems to be nothing.
     let has_work = !chosen.is_empty() || !aside.is_empty() || (all && keeper.is_some());
+    if arguments.dry_run {
+        return tell(&chosen, &aside, arguments.format.json, context);
+    }
     if has_work && !arguments.yes && !confirmed(&chosen, all)? {
         return Err(Failure::new("not-confirmed", "nothing was purged"));
     }
@@ -97,6 +103,28 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         said.push_str(&format!("Removed {number} of a damaged store that lay aside ({bytes}).\n"));
     }
     context.output.print(if said.is_empty() { "There was nothing to purge.\n" } else { &said })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What would go.
+fn tell(chosen: &[Kept], aside: &[PathBuf], json: bool, context: &Context) -> Result<ExitCode, Failure> {
+    if json {
+        let ids: Vec<&str> = chosen.iter().map(|kept| kept.id.as_str()).collect();
+        let answer = json!({ "conversations": ids.len(), "ids": ids, "damaged_files": aside.len(), "dry_run": true });
+        context.output.json(answer.to_string().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut said = match chosen.len() {
+        0 => "No conversation would be purged.\n".to_owned(),
+        number => format!("Would purge {}:\n", words::plural(number as u64, "conversation")),
+    };
+    for kept in chosen {
+        said.push_str(&format!("  {}  {}\n", text::line(&kept.id), text::fit(&text::line(&kept.title), 60)));
+    }
+    for file in aside {
+        said.push_str(&format!("Would remove {}\n", text::line(&file.display().to_string())));
+    }
+    context.output.print(&said)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -144,17 +172,25 @@ impl Keeper {
         if let Self::Store(composer) = self {
             for row in composer.store().conversations()? {
                 if !kept.iter().any(|known| known.id == row.id) {
-                    kept.push(Kept { id: row.id, title: String::new(), last_activity: row.last_at });
+                    let (title, session) = (String::new(), String::new());
+                    kept.push(Kept { id: row.id, title, session, last_activity: row.last_at });
                 }
             }
         }
         Ok(kept)
     }
 
-    fn resolve(&self, name: &str) -> Result<String, Failure> {
-        match self {
-            Self::Daemon(client) => client.resolve(name),
-            Self::Store(composer) => Ok(composer.resolve(name)?),
+    /// By ids only: a title is no name for what cannot be taken back.
+    fn resolve(&self, name: &str, all: &[Kept]) -> Result<String, Failure> {
+        let id = match self {
+            Self::Daemon(client) => client.resolve(name)?,
+            Self::Store(composer) => composer.resolve(name)?,
+        };
+        let is_named = |kept: &Kept| kept.id.starts_with(name) || kept.session.starts_with(name);
+        match name == "active" || all.iter().any(|kept| kept.id == id && is_named(kept)) {
+            true => Ok(id),
+            false => Err(Failure::new("unknown-conversation", format!("no conversation has the id `{name}`"))
+                .hint(format!("its title is that of {id}; purging goes by ids"))),
         }
     }
 
@@ -165,7 +201,7 @@ impl Keeper {
             found.retain(|conversation| conversation.last_activity < oldest);
         } else if !which.all {
             let ids: Vec<String> =
-                which.conversations.iter().map(|name| self.resolve(name)).collect::<Result<_, _>>()?;
+                which.conversations.iter().map(|name| self.resolve(name, &found)).collect::<Result<_, _>>()?;
             found.retain(|conversation| ids.contains(&conversation.id));
         }
         Ok(found)
@@ -191,12 +227,14 @@ impl Keeper {
 struct Kept {
     id: String,
     title: String,
+    session: String,
     last_activity: u64,
 }
 
 impl From<ConversationView> for Kept {
     fn from(view: ConversationView) -> Self {
-        Self { id: view.id, title: view.title, last_activity: view.last_activity }
+        let session = view.session.unwrap_or_default();
+        Self { id: view.id, title: view.title, session, last_activity: view.last_activity }
     }
 }
 

@@ -114,7 +114,7 @@ impl Place {
             }
             self.notice().filter(|notice| notice["pid"] == daemon.id())?["listen"].as_str()?.parse().ok()
         });
-        Up { daemon, listen, greeting, log }
+        Up { daemon, listen, greeting, log, token: self.home().join("token") }
     }
 
     pub fn notice(&self) -> Option<Value> {
@@ -128,6 +128,7 @@ pub struct Up {
     pub listen: SocketAddr,
     greeting: PathBuf,
     log: PathBuf,
+    token: PathBuf,
 }
 
 impl Up {
@@ -150,13 +151,25 @@ impl Up {
         fs::read_to_string(&self.log).expect("a log")
     }
 
-    /// Sends the conversation's current request through the daemon.
+    /// Sends the conversation's current request through the daemon, and waits until it is known: on a busy machine
+    /// the daemon answers readers before that.
     pub fn send(&self, session: &Session) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let mut client = Client::connect(&self.url()).await.expect("connected");
             let target = "/v1/messages?beta=true";
             client.send("POST", target, &session.headers(), &session.body()).await.expect("an answer");
+            let token = fs::read_to_string(&self.token).expect("a token");
+            let headers = [("authorization".to_owned(), format!("Bearer {}", token.trim()))];
+            let deadline = Instant::now() + PATIENCE;
+            while Instant::now() < deadline {
+                let status = client.send("GET", "/control/v1/status", &headers, b"").await.expect("a status");
+                let status: Value = serde_json::from_slice(&status.body).expect("json");
+                if status["recorder"]["queued"] == 0 {
+                    return;
+                }
+            }
+            panic!("the recorder does not come to rest");
         });
     }
 

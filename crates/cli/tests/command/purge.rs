@@ -1,6 +1,6 @@
 //! `ctx purge`: through the daemon and without one.
 
-use crate::place::{Place, Up, asking, closed_port, provider};
+use crate::place::{Place, Up, asking, closed_port, provider, until};
 
 /// Two conversations; the ids, the newest first.
 fn two_conversations(place: &Place, up: &Up) -> Vec<String> {
@@ -69,6 +69,21 @@ fn purging_all_also_removes_what_was_moved_aside_as_damaged() {
         assert!(!file("ctx.db.damaged-1").exists() && !file("ctx.db.damaged-1-wal").exists());
         assert!(file("ctx.db").exists() && file("token").exists());
     }
+}
+
+#[test]
+fn a_dry_run_tells_and_purges_nothing() {
+    let (place, provider) = (Place::new(), provider());
+    let up = place.up(&provider.url());
+    up.send(&asking(1, "SAY:first"));
+    let known = || place.run(&["conversations", "--json"]).ok().json()["conversations"].as_array().map(Vec::len);
+    until("it is known", || (known() == Some(1)).then_some(()));
+    let told = place.run(&["purge", "--all", "--dry-run"]).ok().out;
+    assert!(told.contains("Would purge 1 conversation") && told.contains("first"), "{told}");
+    let told = place.run(&["purge", "--all", "--dry-run", "--json"]).ok().json();
+    assert_eq!((&told["conversations"], told["ids"].as_array().map(Vec::len)), (&1.into(), Some(1)));
+    assert_eq!(place.run(&["purge", "--older-than", "1", "--dry-run", "--json"]).ok().json()["conversations"], 0);
+    assert_eq!(known(), Some(1));
 }
 
 #[test]

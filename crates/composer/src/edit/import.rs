@@ -21,7 +21,7 @@ impl Composer {
         ids: &[String],
         to: &Where,
     ) -> Result<Vec<Effect>, Refusal> {
-        let other = self.resolve(from)?;
+        let other = self.meant(from)?;
         if other == into {
             return Err(Refusal::new(
                 "same-conversation",

@@ -55,7 +55,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let client = context.client()?;
     let conversation = &arguments.conversation.conversation;
     // All of them first: half an answer before a refusal helps nobody.
-    let answers = arguments.ids.iter().map(|id| {
+    let ids = arguments.ids.iter().flat_map(|ids| ids.split(',')).map(str::trim).filter(|id| !id.is_empty());
+    let answers = ids.map(|id| {
         let question = arguments.at.of(&format!("frames/{}", encoded(id, "/")));
         client.get(&of_conversation(conversation, &question))
     });
