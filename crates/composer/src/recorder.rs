@@ -93,7 +93,7 @@ struct Gauges {
 }
 
 /// How busy the recorder is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Load {
     pub queued: u64,
     pub queued_bytes: u64,

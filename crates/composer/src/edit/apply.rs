@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::MutexGuard;
 
 /// Operations that somebody wants as one commit.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wish {
     pub operations: Vec<Operation>,
@@ -34,7 +34,7 @@ pub struct Wish {
 }
 
 /// What was done, or would be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Applied {
     pub conversation: String,
     /// `None` when nothing was done.
@@ -53,7 +53,7 @@ pub struct Applied {
     pub files: Vec<PathBuf>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Preview {
     /// The first frame that differs from what was sent last.
     pub first_change: Option<String>,
@@ -63,7 +63,7 @@ pub struct Preview {
     pub repairs: Vec<RepairView>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RepairView {
     pub rule: String,
     pub what: String,

@@ -161,7 +161,7 @@ impl Overview {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Diff {
     pub conversation: String,
     pub from: String,
@@ -171,7 +171,7 @@ pub struct Diff {
     pub frames: Vec<FrameDiff>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FrameDiff {
     pub id: String,
     pub title: String,

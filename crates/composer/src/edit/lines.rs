@@ -12,7 +12,7 @@ use ctx_core::edit::{CommitId, History};
 use serde::Serialize;
 use std::sync::MutexGuard;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct BranchView {
     pub name: String,
     pub head: Option<CommitId>,
@@ -21,7 +21,7 @@ pub struct BranchView {
     pub commits: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Branches {
     pub conversation: String,
     /// The one that is looked at.
@@ -29,7 +29,7 @@ pub struct Branches {
     pub branches: Vec<BranchView>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct TagView {
     pub name: String,
     pub commit: CommitId,
@@ -38,7 +38,7 @@ pub struct TagView {
     pub summary: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Tags {
     pub conversation: String,
     pub tags: Vec<TagView>,

@@ -13,7 +13,7 @@ use ctx_core::edit::{Commit, CommitId, Effect, EffectId, Operation};
 use serde::{Deserialize, Serialize};
 use std::sync::MutexGuard;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     Revert,
@@ -28,7 +28,7 @@ pub enum Action {
 }
 
 /// A way through the history that somebody wants to go.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Way {
     pub action: Action,
@@ -50,7 +50,7 @@ pub struct Way {
     pub dry_run: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HistoryView {
     pub conversation: String,
     pub branch: String,
@@ -61,7 +61,7 @@ pub struct HistoryView {
     pub commits: Vec<CommitView>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CommitView {
     pub id: CommitId,
     pub parent: Option<CommitId>,

@@ -44,7 +44,7 @@ pub struct Outgoing {
     pub beta: Option<&'static str>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Explained {
     pub conversation: String,
     /// Nothing differs from what the client sent.

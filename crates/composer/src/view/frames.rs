@@ -13,7 +13,7 @@ use ctx_core::tokens;
 use ctx_wire::anthropic::envelope::Piece;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Frames {
     pub conversation: String,
     pub model: Option<String>,
@@ -28,7 +28,7 @@ pub struct Frames {
     pub frames: Vec<FrameView>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FrameView {
     pub id: String,
     pub kind: String,
@@ -48,7 +48,7 @@ pub struct FrameView {
     pub step_list: Option<Vec<StepView>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StepView {
     pub id: String,
     pub title: String,

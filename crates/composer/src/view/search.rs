@@ -22,7 +22,7 @@ const AT_A_TIME: usize = 64;
 /// Characters around a hit.
 const AROUND: usize = 60;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Found {
     pub query: String,
     /// Conversations that were looked at.
@@ -33,7 +33,7 @@ pub struct Found {
     pub conversations: Vec<FoundIn>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FoundIn {
     pub id: String,
     pub title: String,
@@ -43,7 +43,7 @@ pub struct FoundIn {
     pub hits: Vec<Hit>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hit {
     /// The block.
     pub id: String,

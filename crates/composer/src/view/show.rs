@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 /// The exact bytes of messages of a path.
 pub type Texts = HashMap<usize, Vec<u8>>;
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Shown {
     pub conversation: String,
     pub id: String,
@@ -38,7 +38,7 @@ pub struct Shown {
     pub messages: Vec<MessageView>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MessageView {
     pub id: String,
     pub role: String,
@@ -55,7 +55,7 @@ pub struct MessageView {
     pub blocks: Vec<BlockView>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BlockView {
     pub id: String,
     pub kind: String,
@@ -74,6 +74,7 @@ pub struct BlockView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
     /// The block as it stands in the request; absent where it is not valid JSON text.
+    #[schemars(with = "Option<Value>")]
     pub raw: Option<Box<RawValue>>,
 }
 

@@ -26,6 +26,17 @@ impl CommitId {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for CommitId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CommitId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^[0-9a-f]{10}$" })
+    }
+}
+
 impl fmt::Display for CommitId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:010x}", self.0)

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Narrows what the ids name; without ids, all of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Select {
     /// Only calls and results of this tool.
@@ -26,6 +27,7 @@ impl Select {
 
 /// Where something should go; exactly one of the three.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Where {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,6 +48,7 @@ pub struct RawMessage {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Operation {
     Delete {
