@@ -13,6 +13,7 @@ use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::tokens::{self, Calibration};
 use ctx_core::{Key, NodeIx, SlotId, Tree};
 use ctx_store::{Blob, Hash, Reader, Record, StoreError};
+use ctx_wire::anthropic::compose::Memo;
 use ctx_wire::anthropic::dress::{Dress, dress};
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::message;
@@ -88,6 +89,8 @@ pub struct Conversation {
     pub ends: VecDeque<NodeIx>,
     /// The digests of the current path, see [`crate::edit::ground`].
     pub chain: Chain,
+    /// What composing knows of the leading messages of the path.
+    pub memo: Memo,
     /// The estimate of the newest composed request, while the operations are those it was composed with.
     pub composed_weight: Option<f64>,
     /// Requests under way that were composed, by number.
@@ -134,6 +137,7 @@ impl Conversation {
             written: VecDeque::new(),
             ends: VecDeque::new(),
             chain: Chain::default(),
+            memo: Memo::default(),
             composed_weight: None,
             sent: HashMap::new(),
             drops_thinking: false,

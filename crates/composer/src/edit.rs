@@ -26,4 +26,4 @@ pub(crate) use offload::lacks_its_file;
 pub use past::shown;
 pub use past::{Action, CommitView, HistoryView, Way};
 pub(crate) use sent::{AtHand, digest};
-pub use sent::{Explained, Outgoing, Part, Sent};
+pub use sent::{Explained, Outgoing, Part, Ready, Sent};

@@ -5,7 +5,7 @@
 
 use crate::conversation::{Conversation, Worn};
 use crate::directory::lock;
-use crate::edit::{AtHand, Ground, Outgoing, Sent, digest};
+use crate::edit::{AtHand, Ground, Ready, Sent, digest};
 use crate::log::{self, Arrived, Turn, Version};
 use crate::recorder::give_way;
 use crate::whose::{Found, Received};
@@ -31,8 +31,6 @@ pub struct Seen {
     pub at: u64,
     /// It only asks how many tokens it would be: it leaves no trace.
     pub counting: bool,
-    /// Somebody waits to know how it should leave.
-    pub held: bool,
 }
 
 /// Which request an answer belongs to.
@@ -47,23 +45,24 @@ pub struct Ticket {
 impl Composer {
     /// Takes note of a request. `None` when it belongs to no conversation.
     pub fn observe(&self, seen: Seen) -> Result<Option<Ticket>, Problem> {
-        Ok(self.look(seen)?.map(|(ticket, _)| ticket))
+        self.look(seen, None)
     }
 
-    /// Takes note of a request that is held, and says how it should leave; `None`: as it came.
-    pub fn hold(&self, seen: Seen) -> Result<Option<(Ticket, Option<Outgoing>)>, Problem> {
-        self.look(Seen { held: true, ..seen })
+    /// Takes note of a request that is held. How it leaves is said before the rest is done; if nothing is said, it
+    /// leaves as it came.
+    pub fn hold(&self, seen: Seen, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
+        self.look(seen, Some(ready))
     }
 
-    fn look(&self, seen: Seen) -> Result<Option<(Ticket, Option<Outgoing>)>, Problem> {
+    fn look(&self, seen: Seen, ready: Option<Ready<'_>>) -> Result<Option<Ticket>, Problem> {
         let _one_at_a_time = lock(&self.observing);
         let Some(Found { shared, received, class, detail }) = self.whose(&seen)? else { return Ok(None) };
         let mut conversation = lock(&shared);
         let mut step = Step::default();
         if seen.counting {
-            let outgoing = side(&mut conversation, Class::Auxiliary, &seen, received, &mut step);
+            side(&mut conversation, Class::Auxiliary, &seen, received, &mut step, ready);
             let (conversation, request) = (conversation.id.clone(), conversation.requests);
-            return Ok(Some((Ticket { conversation, request, turn: false }, outgoing)));
+            return Ok(Some(Ticket { conversation, request, turn: false }));
         }
         if !conversation.introduced {
             step.records.push(record(&conversation.id, seen.at, log::OPENED, &conversation.opened, Vec::new()));
@@ -71,20 +70,18 @@ impl Composer {
         }
         conversation.requests += 1;
         let mut ticket = Ticket { conversation: conversation.id.clone(), request: conversation.requests, turn: false };
-        let outgoing = if class.is_turn() {
-            let (turn, outgoing) = self.turn(&mut conversation, class, &seen, received, detail, &mut step);
-            ticket.turn = turn;
-            outgoing
+        if class.is_turn() {
+            ticket.turn = self.turn(&mut conversation, class, &seen, received, detail, &mut step, ready);
         } else {
-            side(&mut conversation, class, &seen, received, &mut step)
-        };
+            side(&mut conversation, class, &seen, received, &mut step, ready);
+        }
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         self.newest.put(&seen.hints, &conversation);
         // Sent before anybody can see the new state: a reader that settles then finds all of it stored.
         self.write(step);
         drop(conversation);
         lock(&self.directory).weigh(&id, weight);
-        Ok(Some((ticket, outgoing)))
+        Ok(Some(ticket))
     }
 
     /// A turn of the conversation: place it, store what is new, make it the path to look at.
@@ -97,10 +94,12 @@ impl Composer {
         received: Received,
         mut detail: Option<String>,
         step: &mut Step,
-    ) -> (bool, Option<Outgoing>) {
+        ready: Option<Ready<'_>>,
+    ) -> bool {
         let Received { body, same, envelope, packed, spare } = received;
         // With a gap in the log everything is said again, and nothing is built on what was lost.
         let same = if conversation.broken { 0 } else { same.min(conversation.tree.current().len()) };
+        conversation.memo.keep(same);
         let count = body.request().messages.len();
         let (facts, cuts): (Vec<Message>, Vec<_>) =
             (same..count).map(|at| message::read(body.message(at))).map(|read| (read.facts, read.cuts)).unzip();
@@ -202,12 +201,11 @@ impl Composer {
         if let Some(from) = forked_from.filter(|_| trusted) {
             self.inherit(conversation, &from, seen.at, step);
         }
-        let outgoing = match seen.held {
-            true if trusted => leave(conversation, &body, &envelope),
-            true => beside(conversation, &body, &envelope, same),
-            false => None,
+        arrived.composed = match ready {
+            Some(ready) if trusted => leave(conversation, &body, &envelope, ready),
+            Some(ready) => beside(conversation, &body, &envelope, same, ready),
+            None => false,
         };
-        arrived.composed = outgoing.is_some();
         conversation.strayed |= arrived.composed;
         step.records.insert(arrival, record(&conversation.id, seen.at, log::ARRIVED, &arrived, uses));
         match spare {
@@ -232,7 +230,7 @@ impl Composer {
         step.notes.push(card::note(&card));
         self.held.meet(&card);
         lock(&self.directory).put(card);
-        (trusted, outgoing)
+        trusted
     }
 
     /// What the thinking is bound to that a fork takes along, where that is not simply what its client sends.
@@ -279,8 +277,8 @@ impl Composer {
     }
 }
 
-/// How a turn of the path leaves.
-fn leave(conversation: &mut Conversation, body: &Body, envelope: &Envelope) -> Option<Outgoing> {
+/// How a turn of the path leaves. False: as it came.
+fn leave(conversation: &mut Conversation, body: &Body, envelope: &Envelope, ready: Ready<'_>) -> bool {
     conversation.own_prefixes();
     let at_hand = AtHand {
         body,
@@ -288,11 +286,12 @@ fn leave(conversation: &mut Conversation, body: &Body, envelope: &Envelope) -> O
         slots: conversation.tree.path().map(|slot| slot.id).collect(),
         messages: conversation.tree.path().map(|slot| &slot.message).collect(),
         digests: conversation.chain.digests().to_vec(),
+        memo: Some(&conversation.memo),
     };
-    let (outgoing, sent) = conversation.outgoing(&at_hand)?;
+    let Some(sent) = conversation.outgoing(&at_hand, ready) else { return false };
     conversation.composed_weight = sent.as_ref().map(|sent| sent.weight);
     remember(conversation, sent);
-    Some(outgoing)
+    true
 }
 
 /// Keeps what a composed request was, until its answer comes.
@@ -302,14 +301,16 @@ fn remember(conversation: &mut Conversation, sent: Option<Sent>) {
 }
 
 /// How a request leaves that carries the history but adds nothing to it: with the same operations.
-fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, same: usize) -> Option<Outgoing> {
+fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, same: usize, ready: Ready<'_>) -> bool {
     if !conversation.is_edited() {
-        return None;
+        return false;
     }
     let same = same.min(conversation.tree.current().len());
     let count = body.request().messages.len();
     let rest: Vec<Message> = (same..count).map(|at| message::read(body.message(at)).facts).collect();
     let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
+    let mut memo = std::mem::take(&mut conversation.memo);
+    memo.keep(same);
     let known: Vec<&Slot> = conversation.tree.path().take(same).collect();
     let at_hand = AtHand {
         body,
@@ -322,10 +323,15 @@ fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, sam
             .take(same)
             .chain((same..count).map(|at| digest(body.message(at))))
             .collect(),
+        memo: Some(&memo),
     };
-    let (outgoing, sent) = conversation.outgoing(&at_hand)?;
-    remember(conversation, sent);
-    Some(outgoing)
+    let sent = conversation.outgoing(&at_hand, ready);
+    // Behind what both have, it is another message.
+    memo.keep(same);
+    conversation.memo = memo;
+    let composed = sent.is_some();
+    remember(conversation, sent.flatten());
+    composed
 }
 
 /// Side traffic leaves a line in the timeline and nothing else.
@@ -335,7 +341,9 @@ fn side(
     seen: &Seen,
     received: Received,
     step: &mut Step,
-) -> Option<Outgoing> {
+    ready: Option<Ready<'_>>,
+) {
+    conversation.memo.keep(received.same);
     let count = received.body.request().messages.len() as u32;
     let arrived = Arrived {
         request: conversation.requests,
@@ -351,7 +359,9 @@ fn side(
         turn: None,
     };
     step.records.push(record(&conversation.id, seen.at, log::ARRIVED, &arrived, Vec::new()));
-    let outgoing = seen.held.then(|| beside(conversation, &received.body, &received.envelope, received.same)).flatten();
+    if let Some(ready) = ready {
+        beside(conversation, &received.body, &received.envelope, received.same, ready);
+    }
     match received.spare {
         Some(kept) => conversation.body = Some(kept),
         None => {
@@ -361,7 +371,6 @@ fn side(
             conversation.body = Some(received.body);
         }
     }
-    outgoing
 }
 
 /// Whether a turn is surely one of this conversation. Clients other than Claude Code send titles and

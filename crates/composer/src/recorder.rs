@@ -425,31 +425,32 @@ impl Work {
         match event {
             Event::Request { exchange, hints, encoding, body, at, counting, reply, .. } => {
                 self.open.entry(exchange).or_default().asked = Asked::Nothing;
-                let ticket = decoded(encoding.as_deref(), body.clone()).and_then(|body| {
-                    let seen = Seen { hints: *hints, pieces: body.clone(), at, counting, held: false };
-                    match reply.is_some() {
-                        false => Ok((self.composer.observe(seen)?, None, body)),
-                        true => Ok(match self.composer.hold(seen)? {
-                            Some((ticket, outgoing)) => (Some(ticket), outgoing, body),
-                            None => (None, None, body),
-                        }),
+                let is_held = reply.is_some();
+                let mut reply = reply;
+                let mut answer = |outgoing, source: &Pieces| {
+                    if let Some(reply) = reply.take() {
+                        reply(Some(Composition { outgoing, source: source.clone() }));
                     }
+                };
+                let looked = decoded(encoding.as_deref(), body.clone()).and_then(|body| {
+                    let seen = Seen { hints: *hints, pieces: body.clone(), at, counting };
+                    if !is_held {
+                        return self.composer.observe(seen);
+                    }
+                    let ticket = self.composer.hold(seen, &mut |outgoing| answer(outgoing, &body))?;
+                    answer(None, &body);
+                    Ok(ticket)
                 });
-                let composition = match ticket {
-                    Ok((ticket, outgoing, source)) => {
-                        if let Some(ticket) = ticket.filter(|_| !counting) {
-                            self.open.entry(exchange).or_default().asked = Asked::Turn(ticket);
-                        }
-                        Composition { outgoing, source }
+                match looked {
+                    Ok(Some(ticket)) if !counting => {
+                        self.open.entry(exchange).or_default().asked = Asked::Turn(ticket);
                     }
+                    Ok(_) => {}
                     Err(problem) => {
                         self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
                         tracing::debug!(%problem, "a request was forwarded but not understood");
-                        Composition { outgoing: None, source: body }
+                        answer(None, &body);
                     }
-                };
-                if let Some(reply) = reply {
-                    reply(Some(composition));
                 }
                 self.close(exchange);
             }

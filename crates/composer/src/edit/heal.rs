@@ -71,7 +71,7 @@ impl Composer {
         let effects = conversation.effects(conversation.history.head());
         let found = self.with_newest(conversation, |at_hand| match conversation.compose(at_hand, effects) {
             None => Some(sent),
-            Some((composed, _)) => came_from(&composed, at_hand.body, sent),
+            Some(written) => came_from(&written.composed, at_hand.body, sent),
         });
         found.ok().flatten()
     }

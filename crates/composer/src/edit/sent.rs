@@ -9,11 +9,12 @@ use crate::observe::Ticket;
 use crate::view::rebuilt;
 use crate::{Composer, EDITED, Refusal, card, log, now, record};
 use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::fold::View;
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::{Key, SlotId};
 use ctx_store::{Note, Step};
-use ctx_wire::anthropic::compose::{self, Composed, Input, Segment};
+use ctx_wire::anthropic::compose::{self, Composed, Input, Memo, Segment};
 use ctx_wire::anthropic::envelope::{self, Envelope};
 use ctx_wire::anthropic::recover;
 use ctx_wire::anthropic::request::Body;
@@ -66,11 +67,27 @@ pub struct AtHand<'a> {
     pub slots: Vec<SlotId>,
     pub messages: Vec<&'a Message>,
     pub digests: Vec<Key>,
+    /// What is known of the bytes of its leading messages.
+    pub memo: Option<&'a Memo>,
+}
+
+/// Takes how a held request leaves, as soon as that is known; `None`: as it came.
+pub type Ready<'r> = &'r mut dyn FnMut(Option<Outgoing>);
+
+/// A request that was composed.
+pub(crate) struct Written<'a> {
+    pub composed: Composed,
+    ground: Ground<'a>,
+    view: View<'a>,
 }
 
 impl Conversation {
     /// Composes a request; `None` when it leaves as it came.
-    pub(crate) fn compose(&self, at_hand: &AtHand<'_>, effects: Vec<(EffectId, &Effect)>) -> Option<(Composed, f64)> {
+    pub(crate) fn compose<'a>(
+        &self,
+        at_hand: &AtHand<'a>,
+        effects: Vec<(EffectId, &'a Effect)>,
+    ) -> Option<Written<'a>> {
         if !self.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
             return None;
         }
@@ -101,6 +118,7 @@ impl Conversation {
                 prefixes.insert(prefix);
             }
         }
+        let unknown = Memo::default();
         let composed = compose::compose(&Input {
             body: at_hand.body,
             envelope: at_hand.envelope,
@@ -110,10 +128,10 @@ impl Conversation {
             view: &view,
             bound: &|signature| self.bound.get(signature).or_else(|| own.get(signature)).copied(),
             written: &|prefix| prefixes.contains(prefix),
+            memo: at_hand.memo.unwrap_or(&unknown),
         });
         // Only what was thought under operations that are gone has to stay behind.
-        let weight = ground.weigh(&view, at_hand.envelope);
-        (!untouched || composed.thinking_dropped > 0).then_some((composed, weight))
+        (!untouched || composed.thinking_dropped > 0).then_some(Written { composed, ground, view })
     }
 
     /// The newest request of the path, if its body is at hand.
@@ -124,28 +142,27 @@ impl Conversation {
             slots: self.tree.path().map(|slot| slot.id).collect(),
             messages: self.tree.path().map(|slot| &slot.message).collect(),
             digests: self.digests(),
+            memo: None,
         }
     }
 
-    /// Composes a request that is on its way. `None` when it leaves as it came.
-    pub(crate) fn outgoing(&self, at_hand: &AtHand<'_>) -> Option<(Outgoing, Option<Sent>)> {
-        let composed = self.compose(at_hand, self.effects(self.history.head()));
-        let (mut outgoing, sent) = match composed {
-            Some((composed, weight)) => {
-                let repairs =
-                    composed.repairs.iter().map(|repair| (repair.rule.to_owned(), repair.what.clone())).collect();
-                let sent = Sent { prefix: composed.prefix, marks: composed.marks, repairs, weight };
-                (Outgoing { parts: composed.segments.into_iter().map(Part::from).collect(), beta: None }, Some(sent))
-            }
-            None if self.drops_thinking => {
-                (Outgoing { parts: vec![Part::Source(0..at_hand.body.bytes().len())], beta: None }, None)
-            }
-            None => return None,
+    /// Composes a request that is on its way. Tells what is remembered of one that does not leave as it came.
+    pub(crate) fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<Sent>> {
+        let Some(Written { composed, ground, view }) = self.compose(at_hand, self.effects(self.history.head())) else {
+            let whole = Part::Source(0..at_hand.body.bytes().len());
+            let mut outgoing = self.drops_thinking.then(|| Outgoing { parts: vec![whole], beta: None });
+            outgoing.iter_mut().for_each(|outgoing| outgoing.ask_to_drop(at_hand.body));
+            ready(outgoing);
+            return self.drops_thinking.then_some(None);
         };
+        let mut outgoing = Outgoing { parts: composed.segments.into_iter().map(Part::from).collect(), beta: None };
         if self.drops_thinking {
             outgoing.ask_to_drop(at_hand.body);
         }
-        Some((outgoing, sent))
+        ready(Some(outgoing));
+        let repairs = composed.repairs.into_iter().map(|repair| (repair.rule.to_owned(), repair.what)).collect();
+        let weight = ground.weigh(&view, at_hand.envelope);
+        Some(Some(Sent { prefix: composed.prefix, marks: composed.marks, repairs, weight }))
     }
 }
 
@@ -245,7 +262,7 @@ impl Composer {
         let envelope = envelope::read(body.bytes(), body.request());
         let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
         let mut outgoing = match composed {
-            Some((composed, _)) => {
+            Some(Written { composed, .. }) => {
                 Outgoing { parts: composed.segments.into_iter().map(Part::from).collect(), beta: None }
             }
             None => Outgoing { parts: vec![Part::Source(0..body.bytes().len())], beta: None },
@@ -262,12 +279,11 @@ impl Composer {
         conversation: &Conversation,
         effects: Vec<(EffectId, &Effect)>,
     ) -> Result<Option<Explained>, Refusal> {
-        let Ok(composed) = self.with_newest(conversation, |at_hand| conversation.compose(at_hand, effects)) else {
-            return Ok(None);
-        };
+        let compose = |at_hand: &AtHand<'_>| conversation.compose(at_hand, effects).map(|written| written.composed);
+        let Ok(composed) = self.with_newest(conversation, compose) else { return Ok(None) };
         Ok(Some(match composed {
             None => Explained { untouched: true, ..Explained::default() },
-            Some((composed, _)) => Explained {
+            Some(composed) => Explained {
                 repairs: composed
                     .repairs
                     .iter()

@@ -46,11 +46,13 @@ impl Line {
         let mut arriving = self.composer.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
         arriving.push(&body);
         self.clock += 1000;
-        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting: false, held };
-        let (ticket, outgoing) = match held {
-            true => self.composer.hold(seen).expect("readable").expect("a turn"),
-            false => (self.composer.observe(seen).expect("readable").expect("a turn"), None),
+        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting: false };
+        let mut outgoing = None;
+        let ticket = match held {
+            true => self.composer.hold(seen, &mut |ready| outgoing = ready),
+            false => self.composer.observe(seen),
         };
+        let ticket = ticket.expect("readable").expect("a turn");
         let mut sent = outgoing.map_or(body.clone(), |outgoing| outgoing.bytes(&body));
         if self.strips {
             sent = crate::check::bare(&sent).into_bytes();

@@ -183,7 +183,7 @@ impl World {
             arriving.push(chunk);
         });
         self.clock += 10;
-        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting, held };
+        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting };
         let mut betas =
             headers.iter().find(|(name, _)| name == "anthropic-beta").map_or(String::new(), |(_, value)| value.clone());
         self.tally.requests += 1;
@@ -191,15 +191,14 @@ impl World {
             let ticket = composer.observe(seen).map_err(|problem| problem.to_string())?;
             return Ok((ticket, body.to_vec(), betas));
         }
-        let Some((ticket, outgoing)) = composer.hold(seen).map_err(|problem| problem.to_string())? else {
-            return Ok((None, body.to_vec(), betas));
-        };
+        let mut outgoing = None;
+        let ticket = composer.hold(seen, &mut |ready| outgoing = ready).map_err(|problem| problem.to_string())?;
         Ok(match outgoing {
-            None => (Some(ticket), body.to_vec(), betas),
+            None => (ticket, body.to_vec(), betas),
             Some(outgoing) => {
                 self.tally.composed += 1;
                 betas.extend(outgoing.beta.iter().flat_map(|beta| [",", beta]));
-                (Some(ticket), outgoing.bytes(body), betas)
+                (ticket, outgoing.bytes(body), betas)
             }
         })
     }

@@ -66,7 +66,7 @@ impl House {
         });
         let body = arriving.finish();
         self.composer.newest().passed(&hints, &body);
-        self.composer.observe(Seen { hints, pieces: body, at: self.now(), counting: false, held: false })
+        self.composer.observe(Seen { hints, pieces: body, at: self.now(), counting: false })
     }
 
     /// A request that must be understood.
@@ -84,8 +84,10 @@ impl House {
         let mut arriving = Arriving::alone();
         arriving.push(&session.body());
         let (hints, pieces) = (hints(&session.headers()), arriving.finish());
-        let seen = Seen { hints, pieces, at: self.now(), counting: false, held: true };
-        self.composer.hold(seen).expect("readable").expect("belongs to a conversation")
+        let seen = Seen { hints, pieces, at: self.now(), counting: false };
+        let mut leaves = None;
+        let ticket = self.composer.hold(seen, &mut |outgoing| leaves = outgoing).expect("readable");
+        (ticket.expect("belongs to a conversation"), leaves)
     }
 
     pub fn send_value(&self, headers: &Headers, body: &Value) -> Ticket {

@@ -14,7 +14,6 @@ use crate::key::Key;
 use crate::message::Message;
 use crate::quick::QuickMap;
 use crate::tree::SlotId;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// What effects are laid over.
@@ -98,13 +97,13 @@ pub struct Around {
 
 pub struct View<'a> {
     effects: Vec<(EffectId, &'a Effect)>,
-    by_id: HashMap<EffectId, usize>,
+    by_id: QuickMap<EffectId, usize>,
     starts: Vec<Number>,
     fates: Vec<Fate>,
     /// What stands before a block, in order.
-    before: HashMap<Number, Vec<MadeId>>,
-    before_made: HashMap<MadeId, Vec<MadeId>>,
-    covered_made: HashMap<MadeId, EffectId>,
+    before: QuickMap<Number, Vec<MadeId>>,
+    before_made: QuickMap<MadeId, Vec<MadeId>>,
+    covered_made: QuickMap<MadeId, EffectId>,
     pub frames: Vec<Frame>,
     pub system: Vec<Around>,
     pub tools: Vec<Around>,
@@ -138,9 +137,9 @@ pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> Vi
         frames: base_frames(source, &starts),
         starts,
         fates: vec![Fate::default(); next as usize],
-        before: HashMap::new(),
-        before_made: HashMap::new(),
-        covered_made: HashMap::new(),
+        before: QuickMap::default(),
+        before_made: QuickMap::default(),
+        covered_made: QuickMap::default(),
         system: vec![Around::default(); source.system.len()],
         tools: vec![Around::default(); source.tools.len()],
         left_out: LeftOut::default(),
@@ -252,7 +251,11 @@ impl<'a> View<'a> {
 
     /// All that lies in a frame, what is covered too.
     pub fn units(&self, frame: &Frame, messages: &[&Message]) -> Vec<Laid> {
-        let mut units = Vec::new();
+        let length = |segment: &Segment| match segment {
+            Segment::Source(range) => range.len(),
+            Segment::Made(_) => 1,
+        };
+        let mut units = Vec::with_capacity(frame.segments.iter().map(length).sum());
         for segment in &frame.segments {
             match segment {
                 Segment::Source(range) => self.source_units(range.clone(), messages, &mut units),

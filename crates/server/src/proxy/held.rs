@@ -21,7 +21,7 @@ use super::headers;
 use crate::watch::RequestEye;
 
 /// Less than this is copied together: a frame of its own would cost more.
-const SMALL: usize = 4 * 1024;
+const SMALL: usize = 512;
 
 /// A request whose last byte is here.
 pub(super) struct Held {

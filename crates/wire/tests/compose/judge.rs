@@ -6,7 +6,7 @@ use ctx_core::edit::fold::{Source, Unit, View, fold};
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Message};
 use ctx_core::tree::SlotId;
-use ctx_wire::anthropic::compose::{Composed, Input, compose, untouched_prefix};
+use ctx_wire::anthropic::compose::{Composed, Input, Memo, compose, untouched_prefix};
 use ctx_wire::anthropic::request::Body;
 use ctx_wire::anthropic::{dress, envelope, message};
 use serde_json::Value;
@@ -58,6 +58,7 @@ impl Case {
         let source = Source { slots: &slots, messages: &messages, system: &system, tools: &tools };
         let effects = self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect();
         let view = fold(&source, effects);
+        let memo = Memo::default();
         let input = Input {
             body: &self.body,
             envelope: &envelope,
@@ -67,6 +68,7 @@ impl Case {
             view: &view,
             bound: &|signature| self.bound.get(signature).copied(),
             written: &|prefix| self.written.contains(prefix),
+            memo: &memo,
         };
         let composed = compose(&input);
         assert_eq!(composed, compose(&input), "{name}: not the same twice");

@@ -122,17 +122,16 @@ fn find(plan: &Plan<'_>) -> Vec<Found> {
     for (at, block) in input.envelope.system.iter().enumerate() {
         mark_of(bytes, &block.at).into_iter().for_each(|value| add(Origin::System(at), value, false));
     }
-    let request = input.body.request();
-    let mut from = request.array.start;
-    while let Some(hit) = memchr::memmem::find(&bytes[from..request.array.end], NAME) {
-        let hit = from + hit;
-        let at = request.messages.partition_point(|span| span.end <= hit);
-        let Some(span) = request.messages.get(at) else { break };
-        from = span.end;
-        let spell::Content::List(list) = spell::content(bytes, span.start, usize::MAX) else { continue };
+    for (at, whole) in input.body.request().messages.iter().enumerate() {
+        let message = &bytes[whole.clone()];
+        if !input.memo.has_mark(at, || memchr::memmem::find(message, NAME).is_some()) {
+            continue;
+        }
+        let content = input.memo.content(at, message);
+        let spell::Content::List(list) = &*content else { continue };
         for (block, span) in list.blocks.iter().enumerate() {
-            let origin = Origin::Block(at as u32, block as u32);
-            if let Some(value) = mark_of(bytes, span) {
+            let (origin, span) = (Origin::Block(at as u32, block as u32), spell::behind(whole.start, span));
+            if let Some(value) = mark_of(bytes, &span) {
                 add(origin, value, false);
             } else if memchr::memmem::find(&bytes[span.clone()], NAME).is_some() {
                 let inner = spell::member(bytes, span.start, "content");

@@ -10,6 +10,7 @@ mod kept;
 mod made;
 mod marks;
 mod open_loop;
+mod memo;
 mod pairs;
 mod plan;
 mod repair;
@@ -21,6 +22,7 @@ mod thinking;
 mod waits;
 
 pub use kept::Kept;
+pub use memo::Memo;
 pub use repair::Repair;
 
 use super::envelope::Envelope;
@@ -46,6 +48,7 @@ pub struct Input<'a> {
     pub bound: &'a dyn Fn(&Key) -> Option<Key>,
     /// Whether an earlier request wrote the cache at this prefix.
     pub written: &'a dyn Fn(&Key) -> bool,
+    pub memo: &'a Memo,
 }
 
 /// A piece of the body to send.

@@ -15,13 +15,9 @@ pub(super) enum Content {
 #[derive(Debug, Clone)]
 pub(super) struct List {
     pub blocks: Vec<Span>,
-    /// The members of blocks that were opened, by their number.
-    pub members: Vec<(usize, Vec<Member>)>,
-    /// Where the first block that was not read begins, if there is one.
-    pub rest: Option<usize>,
     /// Where the first block begins; in an empty list, its bracket.
     pub first: usize,
-    /// The bracket that closes the list, if it was read to its end.
+    /// Where reading ended: at the bracket that closes the list, or at a block that nobody asked for.
     pub close: usize,
 }
 
@@ -32,14 +28,13 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The content of the message that begins at `at`, with its first `count` blocks, and the members of those that
-/// somebody `wants` to open. What follows them is not read.
-pub(super) fn opened(bytes: &[u8], at: usize, count: usize, wants: &dyn Fn(usize) -> bool) -> Content {
+/// The content of the message that begins at `at`, with its first `count` blocks. What follows them is not read.
+pub(super) fn content(bytes: &[u8], at: usize, count: usize) -> Content {
     let Some(mut walk) = json::members(bytes, at) else { return Content::Nothing };
     while let Some(Ok((key, value))) = walk.next_key() {
         if bytes.get(key).is_some_and(|key| json::key_is(key, "content")) {
             return match bytes.get(value) {
-                Some(b'[') => list(bytes, value, count, wants).map_or(Content::Nothing, Content::List),
+                Some(b'[') => list(bytes, value, count).map_or(Content::Nothing, Content::List),
                 Some(b'"') => json::value(bytes, value).map_or(Content::Nothing, Content::Text),
                 _ => Content::Nothing,
             };
@@ -50,27 +45,12 @@ pub(super) fn opened(bytes: &[u8], at: usize, count: usize, wants: &dyn Fn(usize
     Content::Nothing
 }
 
-pub(super) fn content(bytes: &[u8], at: usize, count: usize) -> Content {
-    opened(bytes, at, count, &|_| false)
-}
-
-fn list(bytes: &[u8], open: usize, count: usize, wants: &dyn Fn(usize) -> bool) -> Option<List> {
+fn list(bytes: &[u8], open: usize, count: usize) -> Option<List> {
     let first = skip_space(bytes, open + 1);
-    let mut list = List { blocks: Vec::new(), members: Vec::new(), rest: None, first, close: first };
+    let mut list = List { blocks: Vec::new(), first, close: first };
     let mut at = first;
-    while bytes.get(at) != Some(&b']') {
-        if list.blocks.len() == count {
-            list.rest = Some(at);
-            break;
-        }
-        let end = match json::members(bytes, at).filter(|_| wants(list.blocks.len())) {
-            Some(mut members) => {
-                let found = members.by_ref().collect::<Result<Vec<Member>, _>>().ok()?;
-                list.members.push((list.blocks.len(), found));
-                members.position()
-            }
-            None => json::value(bytes, at).ok()?.end,
-        };
+    while bytes.get(at) != Some(&b']') && list.blocks.len() < count {
+        let end = json::value(bytes, at).ok()?.end;
         list.blocks.push(at..end);
         at = skip_space(bytes, end);
         if bytes.get(at) == Some(&b',') {
@@ -96,6 +76,11 @@ pub(super) fn text<'b>(bytes: &'b [u8], at: usize, name: &str) -> Option<std::bo
 pub(super) fn end_of_members(bytes: &[u8], object: &Span) -> (usize, bool) {
     let last = json::members(bytes, object.start).and_then(|members| members.flatten().last());
     last.map_or((object.start + 1, false), |last| (last.value.end, true))
+}
+
+/// A place that is counted from `base`.
+pub(super) fn behind(base: usize, span: &Span) -> Span {
+    base + span.start..base + span.end
 }
 
 /// The element `at` of a list with the comma that goes with it.

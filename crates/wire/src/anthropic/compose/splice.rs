@@ -2,13 +2,13 @@
 
 use super::around::{Around, Part};
 use super::marks::{Marks, Spot};
-use super::plan::{Out, Piece, Plan, block_count, pieces};
-use super::spell::{self, Content, List};
+use super::plan::{Out, Piece, Plan, pieces};
+use super::spell::{self, Content, List, behind};
 use super::{Segment, made};
 use crate::anthropic::envelope;
 use crate::json::{self, Member, Span};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Gathers segments; ranges that meet become one.
 #[derive(Default)]
@@ -64,7 +64,7 @@ pub(super) fn write(plan: &Plan<'_>, around: &Around, marks: &Marks) -> Vec<Segm
     }
     regions.sort_by_key(|(span, _)| span.start);
 
-    let mut splicer = Splicer { plan, body, marks, writer: Writer::default(), read: HashMap::new() };
+    let mut splicer = Splicer { plan, body, marks, writer: Writer::default() };
     let mut at = 0;
     let envelope = plan.input.envelope;
     for (span, region) in regions {
@@ -89,8 +89,6 @@ struct Splicer<'p, 'a> {
     body: &'p [u8],
     marks: &'p Marks,
     writer: Writer,
-    /// Messages that were read to their end, for blocks that left them.
-    read: HashMap<u32, Content>,
 }
 
 impl<'p> Splicer<'p, '_> {
@@ -144,27 +142,12 @@ impl<'p> Splicer<'p, '_> {
             Some(pieces) => Cow::Borrowed(pieces),
             None => pieces(self.plan.input, out).collect(),
         };
-        let count = block_count(self.plan.input, source);
-        // What the message ends with and nothing changed is not read.
-        let (mut tail, mut head) = (count, pieces.len());
-        while let (Some(block), Some(piece)) = (tail.checked_sub(1), head.checked_sub(1))
-            && pieces[piece] == (Piece::Client { message: source, block, text: 0 })
-            && self.mark(Spot::Block(at, piece)).is_none()
-        {
-            (tail, head) = (block, piece);
-        }
-        let is_replaced = |at: usize| {
-            let block = |piece: &Piece| match *piece {
-                Piece::Client { message, block, text } => message == source && text > 0 && block as usize == at,
-                Piece::Made(_) => false,
-            };
-            pieces[..head].iter().any(block)
-        };
-        let replaces = pieces[..head].iter().any(|piece| matches!(piece, Piece::Client { text, .. } if *text > 0));
-        let wants = |at: usize| replaces && is_replaced(at);
-        match spell::opened(self.body, span.start, tail as usize, &wants) {
+        let base = span.start;
+        let content = self.plan.input.memo.content(source as usize, self.body.get(span.clone()).unwrap_or_default());
+        match &*content {
             Content::Nothing => self.anew(at, out),
             Content::Text(text) => {
+                let text = behind(base, text);
                 self.writer.source(span.start..text.start);
                 self.writer.made(b"[");
                 for (n, &piece) in pieces.iter().enumerate() {
@@ -181,49 +164,30 @@ impl<'p> Splicer<'p, '_> {
                 self.writer.source(text.end..span.end);
             }
             Content::List(list) => {
-                self.writer.source(span.start..list.first);
-                for (n, piece) in pieces.iter().take(head).enumerate() {
-                    let own = match *piece {
-                        Piece::Client { message, block, text } if message == source => Some((block as usize, text)),
-                        _ => None,
-                    };
+                self.writer.source(base..base + list.first);
+                for (n, piece) in pieces.iter().enumerate() {
                     if n > 0 {
-                        self.between(&list, own.map(|(block, _)| block));
+                        let own = match *piece {
+                            Piece::Client { message, block, .. } if message == source => Some(block as usize),
+                            _ => None,
+                        };
+                        self.between(base, list, own);
                     }
-                    let mark = self.mark(Spot::Block(at, n));
-                    match own.and_then(|(block, text)| Some((list.blocks.get(block)?.clone(), text))) {
-                        Some((span, text)) => {
-                            let members = own.and_then(|(block, _)| {
-                                let at = list.members.binary_search_by_key(&block, |(at, _)| *at).ok()?;
-                                Some(list.members[at].1.as_slice())
-                            });
-                            self.block(span, text, mark, members);
-                        }
-                        None => self.piece(*piece, mark),
-                    }
+                    self.piece(*piece, self.mark(Spot::Block(at, n)));
                 }
-                match list.rest.filter(|_| tail < count) {
-                    Some(rest) => {
-                        if head > 0 {
-                            self.between(&list, Some(tail as usize));
-                        }
-                        self.writer.source(rest..span.end);
-                    }
-                    None => self.writer.source(list.blocks.last().map_or(list.close, |last| last.end)..span.end),
-                }
+                self.writer.source(base + list.blocks.last().map_or(list.close, |last| last.end)..span.end);
             }
         }
     }
 
     /// What stands before a block that another one precedes: as the client has it, comma and all.
-    fn between(&mut self, list: &List, block: Option<usize>) {
+    fn between(&mut self, base: usize, list: &List, block: Option<usize>) {
         let gap = block.and_then(|block| {
             let before = list.blocks.get(block.checked_sub(1)?)?.end;
-            let start = list.blocks.get(block).map_or(list.rest, |span| Some(span.start))?;
-            Some(before..start)
+            Some(before..list.blocks.get(block)?.start)
         });
         match gap {
-            Some(gap) => self.writer.source(gap),
+            Some(gap) => self.writer.source(behind(base, &gap)),
             None => self.writer.made(b","),
         }
     }
@@ -236,18 +200,15 @@ impl<'p> Splicer<'p, '_> {
                 self.made_object(json, mark);
             }
             Piece::Client { message, block, text } => {
-                let body = self.body;
-                let start = self.plan.input.body.request().messages.get(message as usize).map_or(0, |span| span.start);
-                let read = self.read.entry(message).or_insert_with(|| spell::content(body, start, usize::MAX));
-                match read {
-                    Content::Text(span) => {
-                        let span = span.clone();
-                        self.text(span, mark);
-                    }
+                let (at, block, memo) = (message as usize, block as usize, self.plan.input.memo);
+                let Some(whole) = self.plan.input.body.request().messages.get(at) else { return };
+                let bytes = self.body.get(whole.clone()).unwrap_or_default();
+                match &*memo.content(at, bytes) {
+                    Content::Text(span) => self.text(behind(whole.start, span), mark),
                     Content::List(list) => {
-                        if let Some(span) = list.blocks.get(block as usize).cloned() {
-                            self.block(span, text, mark, None);
-                        }
+                        let Some(span) = list.blocks.get(block) else { return };
+                        let members = || memo.members(at, block, bytes, span.start);
+                        self.block(whole.start, span, text, mark, members);
                     }
                     Content::Nothing => {}
                 }
@@ -280,43 +241,41 @@ impl<'p> Splicer<'p, '_> {
         }
     }
 
-    /// A block of the client's; `text`, counted from 1, replaces its content. Its members, if they were read.
-    fn block(&mut self, span: Span, text: u32, mark: Option<&[u8]>, members: Option<&[Member]>) {
+    /// A block of the client's, counted from `base`; `text`, counted from 1, replaces its content.
+    fn block(
+        &mut self,
+        base: usize,
+        span: &Span,
+        text: u32,
+        mark: Option<&[u8]>,
+        members: impl FnOnce() -> Arc<[Member]>,
+    ) {
         let text = text.checked_sub(1).and_then(|text| self.plan.texts.get(text as usize));
         if text.is_none() && mark.is_none() {
-            return self.writer.source(span);
+            return self.writer.source(behind(base, span));
         }
         let text = text.map(|text| serde_json::Value::from(*text).to_string());
         let mut new = [("content", text.as_deref().map(str::as_bytes)), ("cache_control", mark)];
-        let mut changes: Vec<(Span, Vec<u8>)> = Vec::new();
-        let (mut end, mut comma) = (span.start + 1, "");
-        let read: Vec<Member>;
-        let members = match members {
-            Some(members) => members,
-            None => {
-                read = json::members(self.body, span.start).into_iter().flatten().flatten().collect();
-                &read
-            }
-        };
-        for member in members {
-            let key = &self.body[member.key.clone()];
+        let (mut at, mut end, mut comma) = (span.start, span.start + 1, "");
+        for member in members().iter() {
+            let key = &self.body[behind(base, &member.key)];
             let replaced = new.iter_mut().find(|(name, _)| json::key_is(key, name)).and_then(|(_, value)| value.take());
             (end, comma) = (member.value.end, ",");
-            changes.extend(replaced.map(|value| (member.value.clone(), value.to_vec())));
+            if let Some(value) = replaced {
+                self.writer.source(behind(base, &(at..member.value.start)));
+                self.writer.made(value);
+                at = end;
+            }
         }
         for (name, value) in new {
             if let Some(value) = value {
-                changes.push((end..end, [format!("{comma}\"{name}\":").as_bytes(), value].concat()));
-                comma = ",";
+                self.writer.source(behind(base, &(at..end)));
+                self.writer.made(format!("{comma}\"{name}\":").as_bytes());
+                self.writer.made(value);
+                (at, comma) = (end, ",");
             }
         }
-        let mut at = span.start;
-        for (range, bytes) in changes {
-            self.writer.source(at..range.start);
-            self.writer.made(&bytes);
-            at = range.end;
-        }
-        self.writer.source(at..span.end);
+        self.writer.source(behind(base, &(at..span.end)));
     }
 
     /// `system` or `tools`.
@@ -358,7 +317,11 @@ impl<'p> Splicer<'p, '_> {
             }
             let mark = self.mark(spot(n));
             match part {
-                Part::Own(at) if is_list => self.block(own[*at].at.clone(), 0, mark, None),
+                Part::Own(at) if is_list => {
+                    let (body, span) = (self.body, &own[*at].at);
+                    let members = || json::members(body, span.start).into_iter().flatten().flatten().collect();
+                    self.block(0, span, 0, mark, members);
+                }
                 Part::Own(at) => self.text(own[*at].at.clone(), mark),
                 Part::Made(at) => self.made_object(made.get(*at).map_or("{}", String::as_str), mark),
             }

@@ -1,6 +1,7 @@
 //! Thinking is sent if and only if the prefix before it is the one it was produced after, and all that one answer
 //! thought is there.
 
+use super::memo::Chain;
 use super::plan::{Out, Piece, Plan, Tag, facts, opened, pieces, tag};
 use super::{Input, spell};
 use crate::anthropic::request::Body;
@@ -23,6 +24,8 @@ pub(super) fn sift(plan: &mut Plan<'_>, around: Key) -> Thought {
     let mut prefix = around;
     let mut outs = std::mem::take(&mut plan.outs);
     let mut bytes = Vec::new();
+    let mut chain = plan.input.memo.chain();
+    chain.begin(around);
     for out in &mut outs {
         if out.role == Role::Assistant {
             let bad = unfit(plan, out, (!manual).then_some(&prefix));
@@ -37,7 +40,7 @@ pub(super) fn sift(plan: &mut Plan<'_>, around: Key) -> Thought {
                 thought.emptied |= !left.iter().any(is_left);
             }
         }
-        prefix = step(plan, out, prefix, &mut bytes);
+        prefix = step(plan, out, prefix, &mut chain, &mut bytes);
         thought.after.push(prefix);
     }
     plan.outs = outs;
@@ -86,10 +89,11 @@ pub(super) fn has_all(input: &Input<'_>, out: &Out, count: usize) -> bool {
 
 /// The digest after a message. One that is as the client sent it counts by its own digest, so that the prefix is
 /// that of the untouched request; another by what was made of it.
-fn step(plan: &Plan<'_>, out: &Out, prefix: Key, bytes: &mut Vec<u8>) -> Key {
+fn step(plan: &Plan<'_>, out: &Out, prefix: Key, chain: &mut Chain, bytes: &mut Vec<u8>) -> Key {
     let digest = |message: u32| plan.input.digests.get(message as usize).copied().unwrap_or(Key([0; 16]));
     if let (Some(source), true) = (out.source, out.is_whole()) {
-        return prefix.then(digest(source));
+        let digest = digest(source);
+        return chain.then(&digest.0, || prefix.then(digest));
     }
     bytes.clear();
     bytes.extend_from_slice(&prefix.0);
@@ -120,5 +124,5 @@ fn step(plan: &Plan<'_>, out: &Out, prefix: Key, bytes: &mut Vec<u8>) -> Key {
             }
         }
     }
-    Key::of([bytes.as_slice()])
+    chain.then(bytes, || Key::of([bytes.as_slice()]))
 }

@@ -121,6 +121,7 @@ impl Case {
         let id = |index: usize| EffectId { commit: CommitId(1), index: index as u32 };
         let effects = self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect();
         let view = fold(&source, effects);
+        let memo = Memo::default();
         let input = Input {
             body: &self.body,
             envelope: &envelope,
@@ -130,6 +131,7 @@ impl Case {
             view: &view,
             bound: &|signature| self.bound.get(signature).copied(),
             written: &|prefix| self.written.contains(prefix),
+            memo: &memo,
         };
         let composed = compose(&input);
         assert_eq!(composed, compose(&input));

@@ -1,0 +1,129 @@
+//! What composing remembers from one request to the next. It saves reading; what is written is the same without it.
+
+use super::spell::{self, Content};
+use crate::json::{self, Member};
+use ctx_core::key::Key;
+use ctx_core::quick::QuickMap;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// One for each conversation.
+#[derive(Debug, Default)]
+pub struct Memo {
+    readings: RefCell<Vec<Reading>>,
+    chain: RefCell<Chain>,
+}
+
+/// What is known of a message of the client's. Places are counted from its first byte.
+#[derive(Debug, Default)]
+struct Reading {
+    has_mark: Option<bool>,
+    content: Option<Arc<Content>>,
+    /// The members of blocks that were opened.
+    members: QuickMap<usize, Arc<[Member]>>,
+}
+
+impl Memo {
+    /// Only the first messages of the next request have the bytes of the last one.
+    pub fn keep(&mut self, messages: usize) {
+        self.readings.get_mut().truncate(messages);
+    }
+
+    /// Where the blocks of a message stand in it.
+    pub(super) fn content(&self, at: usize, message: &[u8]) -> Arc<Content> {
+        let read = || Arc::new(spell::content(message, 0, usize::MAX));
+        self.with(at, |reading| reading.content.get_or_insert_with(read).clone())
+    }
+
+    /// The members of its block `number`, which begins at `start`.
+    pub(super) fn members(&self, at: usize, number: usize, message: &[u8], start: usize) -> Arc<[Member]> {
+        let read = || json::members(message, start).into_iter().flatten().flatten().collect();
+        self.with(at, |reading| reading.members.entry(number).or_insert_with(read).clone())
+    }
+
+    /// Whether a message may have a cache mark.
+    pub(super) fn has_mark(&self, at: usize, look: impl FnOnce() -> bool) -> bool {
+        self.with(at, |reading| *reading.has_mark.get_or_insert_with(look))
+    }
+
+    fn with<T>(&self, at: usize, get: impl FnOnce(&mut Reading) -> T) -> T {
+        let mut readings = self.readings.borrow_mut();
+        if readings.len() <= at {
+            readings.resize_with(at + 1, Reading::default);
+        }
+        get(&mut readings[at])
+    }
+
+    pub(super) fn chain(&self) -> std::cell::RefMut<'_, Chain> {
+        self.chain.borrow_mut()
+    }
+}
+
+/// The prefix digests of what was sent last: most of the next request is the same.
+#[derive(Debug, Default)]
+pub(super) struct Chain {
+    around: Key,
+    /// Of each message what its digest is made of, one behind the other, and where it ends.
+    bytes: Vec<u8>,
+    links: Vec<(usize, Key)>,
+    /// So many of them stand again before the next one.
+    same: usize,
+}
+
+impl Chain {
+    /// Begins again with what stands around the messages.
+    pub fn begin(&mut self, around: Key) {
+        if self.around != around {
+            *self = Chain { around, ..Chain::default() };
+        }
+        self.same = 0;
+    }
+
+    /// The digest after one more message, which `bytes` tells apart.
+    pub fn then(&mut self, bytes: &[u8], digest: impl FnOnce() -> Key) -> Key {
+        let start = self.same.checked_sub(1).map_or(0, |before| self.links[before].0);
+        if let Some((end, key)) = self.links.get(self.same)
+            && self.bytes[start..*end] == *bytes
+        {
+            self.same += 1;
+            return *key;
+        }
+        self.links.truncate(self.same);
+        self.bytes.truncate(start);
+        let key = digest();
+        self.bytes.extend_from_slice(bytes);
+        self.links.push((self.bytes.len(), key));
+        self.same += 1;
+        key
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_differs_is_digested_again() {
+        let mut chain = Chain::default();
+        let mut walk = |around: u8, messages: &[&str]| {
+            let mut made = 0;
+            chain.begin(Key([around; 16]));
+            let mut prefix = Key([around; 16]);
+            for message in messages {
+                prefix = chain.then(message.as_bytes(), || {
+                    made += 1;
+                    Key::of([&prefix.0, message.as_bytes()])
+                });
+            }
+            (prefix, made)
+        };
+        let (first, made) = walk(1, &["a", "b", "c"]);
+        assert_eq!(made, 3);
+        assert_eq!(walk(1, &["a", "b", "c"]), (first, 0));
+        assert_eq!(walk(1, &["a", "bc"]).1, 1);
+        assert_eq!(walk(1, &["a", "b", "c"]), (first, 2));
+        let other = walk(2, &["a", "b", "c"]);
+        assert_eq!(other.1, 3);
+        assert_ne!(other.0, first);
+    }
+}
