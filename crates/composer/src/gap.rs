@@ -75,6 +75,7 @@ impl Gaps {
     }
 }
 
+#[derive(Debug)]
 pub struct Hurry(Arc<Gaps>);
 
 impl Drop for Hurry {

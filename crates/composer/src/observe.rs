@@ -100,6 +100,7 @@ impl Composer {
         // With a gap in the log everything is said again, and nothing is built on what was lost.
         let same = if conversation.broken { 0 } else { same.min(conversation.tree.current().len()) };
         conversation.memo.keep(same);
+        conversation.chain.keep(same);
         let count = body.request().messages.len();
         let (facts, cuts): (Vec<Message>, Vec<_>) =
             (same..count).map(|at| message::read(body.message(at))).map(|read| (read.facts, read.cuts)).unzip();

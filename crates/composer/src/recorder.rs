@@ -6,6 +6,7 @@
 //! long left.
 
 use crate::edit::Outgoing;
+use crate::gap::Hurry;
 use crate::observe::{Seen, Ticket};
 use crate::{Composer, Timing, now};
 use ctx_wire::anthropic::identify::Hints;
@@ -127,7 +128,8 @@ impl Recorder {
         let started = Instant::now();
         // An encoded body has nothing in common with the one before.
         let before = if encoding.is_none() { self.composer.newest().get(&hints) } else { None };
-        let held = self.composer.holds(&hints);
+        // The client will wait: what came before is looked at while the request arrives.
+        let held = self.composer.holds(&hints).then(|| self.composer.gaps.hurry());
         let request = RequestCopy {
             recorder: self.clone(),
             exchange,
@@ -209,7 +211,8 @@ impl Gauges {
 pub struct RequestCopy {
     recorder: Recorder,
     exchange: u64,
-    held: bool,
+    /// Nothing is put off while a request is held.
+    held: Option<Hurry>,
     counting: bool,
     hints: Option<Box<Hints>>,
     encoding: Option<Box<str>>,
@@ -222,7 +225,7 @@ pub struct RequestCopy {
 impl RequestCopy {
     /// Whether the request must be composed before it leaves.
     pub fn is_held(&self) -> bool {
-        self.held
+        self.held.is_some()
     }
 
     /// The last byte has come: `reply` is told how the request should leave. Returns all that came.
@@ -238,8 +241,7 @@ impl RequestCopy {
             self.recorder.composer.newest().passed(&hints, &body);
         }
         let came = body.clone();
-        // The client waits: no gap is waited for.
-        let hurry = self.recorder.composer.gaps.hurry();
+        let hurry = self.held.take();
         let reply: Reply = Box::new(move |composition| {
             drop(hurry);
             reply(composition);
@@ -256,7 +258,7 @@ impl RequestCopy {
         self.recorder.composer.gaps.passing();
         let copied = self.arriving.push(chunk) as u64;
         // What is held has to be looked at, however much waits already.
-        if self.held {
+        if self.held.is_some() {
             self.recorder.gauges.queued_bytes.fetch_add(copied, Ordering::Relaxed);
             self.room += copied;
         } else if self.recorder.gauges.make_room(copied) {

@@ -6,6 +6,7 @@ use ctx_core::edit::effect::{Effect, EffectId, PENDING};
 use ctx_core::edit::fold::{Around, Source, View, fold};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::message::Message;
+use ctx_core::tree::Slot;
 use ctx_core::{Key, SlotId, tokens};
 use ctx_wire::anthropic::envelope::{Envelope, Piece};
 
@@ -152,11 +153,9 @@ impl Conversation {
         if chain.around != self.envelope.digest {
             chain = Chain { around: self.envelope.digest, ..Chain::default() };
         }
-        let digests: Vec<Key> = self.digests();
-        let same = chain.digests.iter().zip(&digests).take_while(|(old, new)| old == new).count();
-        chain.digests.truncate(same);
-        chain.prefixes.truncate(same);
-        for digest in digests.into_iter().skip(same) {
+        let new = chain.digests.len();
+        let slots: Vec<_> = self.tree.path().skip(new).collect();
+        for digest in slots.into_iter().map(|slot| self.digest(slot)) {
             let before = chain.prefixes.last().copied().unwrap_or(chain.around);
             chain.prefixes.push(before.then(digest));
             chain.digests.push(digest);
@@ -167,10 +166,11 @@ impl Conversation {
 
     /// What identifies each message of the current path.
     pub fn digests(&self) -> Vec<Key> {
-        let digest = |slot: &ctx_core::tree::Slot| {
-            self.versions.get(&slot.id).map_or(slot.message.key, |worn| short(&worn.blob))
-        };
-        self.tree.path().map(digest).collect()
+        self.tree.path().map(|slot| self.digest(slot)).collect()
+    }
+
+    fn digest(&self, slot: &Slot) -> Key {
+        self.versions.get(&slot.id).map_or(slot.message.key, |worn| short(&worn.blob))
     }
 }
 
@@ -183,6 +183,12 @@ pub struct Chain {
 }
 
 impl Chain {
+    /// Only the first messages of the path are what they were.
+    pub fn keep(&mut self, messages: usize) {
+        self.digests.truncate(messages);
+        self.prefixes.truncate(messages);
+    }
+
     /// Of the path that it was made for last.
     pub fn digests(&self) -> &[Key] {
         &self.digests
