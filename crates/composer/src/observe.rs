@@ -96,6 +96,13 @@ impl Composer {
         step: &mut Step,
         ready: Option<Ready<'_>>,
     ) -> bool {
+        let is_held = ready.is_some();
+        // Nobody is given way while a client waits.
+        let give_way = || {
+            if !is_held {
+                give_way()
+            }
+        };
         let Received { body, same, envelope, packed, spare } = received;
         // With a gap in the log everything is said again, and nothing is built on what was lost.
         let same = if conversation.broken { 0 } else { same.min(conversation.tree.current().len()) };

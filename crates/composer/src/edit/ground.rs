@@ -194,13 +194,21 @@ impl Chain {
         &self.digests
     }
 
-    /// The prefixes of a path, as far as they are known.
-    pub fn known(&self, around: Key, digests: &[Key]) -> &[Key] {
+    /// The prefixes of a path before its first message, and after each.
+    pub fn after(&self, around: Key, digests: &[Key]) -> Vec<Key> {
         let same = match self.around == around {
             true => self.digests.iter().zip(digests).take_while(|(old, new)| old == new).count(),
             false => 0,
         };
-        self.prefixes.get(..same).unwrap_or_default()
+        let mut prefixes = Vec::with_capacity(digests.len() + 1);
+        prefixes.push(around);
+        prefixes.extend_from_slice(self.prefixes.get(..same).unwrap_or_default());
+        let mut prefix = prefixes.last().copied().unwrap_or(around);
+        for digest in digests.iter().skip(same) {
+            prefix = prefix.then(*digest);
+            prefixes.push(prefix);
+        }
+        prefixes
     }
 }
 

@@ -19,6 +19,7 @@ use ctx_wire::anthropic::envelope::{self, Envelope};
 use ctx_wire::anthropic::recover;
 use ctx_wire::anthropic::request::Body;
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 use std::ops::Range;
 
 /// What is remembered of a composed request until its answer comes.
@@ -97,27 +98,9 @@ impl Conversation {
         if untouched && !self.strayed {
             return None;
         }
-        // Thinking that did not pass through us is bound to what the client itself sent before it.
-        let mut own: QuickMap<Key, Key> = QuickMap::default();
-        let mut prefixes: QuickSet<Key> = self.written.iter().copied().collect();
-        let mut prefix = at_hand.envelope.digest;
-        let ends: QuickSet<SlotId> = self.ends.iter().map(|&node| self.tree.slot_at(node).id).collect();
-        let known = self.chain.known(prefix, &at_hand.digests);
-        for (at, ((message, digest), slot)) in
-            at_hand.messages.iter().zip(&at_hand.digests).zip(&at_hand.slots).enumerate()
-        {
-            for signature in message.blocks.iter().filter_map(|block| block.signature) {
-                // Once requests have left otherwise than they came, one that nobody told of may be bound to anything.
-                let is_own = self.own.contains(&signature) || !(self.strayed || self.lost.contains(&signature));
-                if is_own && !self.bound.contains_key(&signature) {
-                    own.insert(signature, prefix);
-                }
-            }
-            prefix = known.get(at).copied().unwrap_or_else(|| prefix.then(*digest));
-            if ends.contains(slot) {
-                prefixes.insert(prefix);
-            }
-        }
+        let prefixes = self.chain.after(at_hand.envelope.digest, &at_hand.digests);
+        let own = OnceCell::new();
+        let written = OnceCell::new();
         let unknown = Memo::default();
         let composed = compose::compose(&Input {
             body: at_hand.body,
@@ -126,12 +109,38 @@ impl Conversation {
             digests: &at_hand.digests,
             around: at_hand.envelope.digest,
             view: &view,
-            bound: &|signature| self.bound.get(signature).or_else(|| own.get(signature)).copied(),
-            written: &|prefix| prefixes.contains(prefix),
+            bound: &|signature| {
+                let own = || own.get_or_init(|| self.bound_to_own(at_hand, &prefixes));
+                self.bound.get(signature).or_else(|| own().get(signature)).copied()
+            },
+            written: &|prefix| written.get_or_init(|| self.all_written(at_hand, &prefixes)).contains(prefix),
             memo: at_hand.memo.unwrap_or(&unknown),
         });
         // Only what was thought under operations that are gone has to stay behind.
         (!untouched || composed.thinking_dropped > 0).then_some(Written { composed, ground, view })
+    }
+
+    /// Thinking that did not pass through us is bound to what the client itself sent before it.
+    fn bound_to_own(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> QuickMap<Key, Key> {
+        let mut own = QuickMap::default();
+        for (message, prefix) in at_hand.messages.iter().zip(prefixes) {
+            for signature in message.blocks.iter().filter_map(|block| block.signature) {
+                // Once requests have left otherwise than they came, one that nobody told of may be bound to anything.
+                let is_own = self.own.contains(&signature) || !(self.strayed || self.lost.contains(&signature));
+                if is_own && !self.bound.contains_key(&signature) {
+                    own.insert(signature, *prefix);
+                }
+            }
+        }
+        own
+    }
+
+    /// Where the provider's cache was written.
+    fn all_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> QuickSet<Key> {
+        let ends: QuickSet<SlotId> = self.ends.iter().map(|&node| self.tree.slot_at(node).id).collect();
+        let after = at_hand.slots.iter().zip(prefixes.iter().skip(1));
+        let at_ends = after.filter(|(slot, _)| ends.contains(slot)).map(|(_, prefix)| *prefix);
+        self.written.iter().copied().chain(at_ends).collect()
     }
 
     /// The newest request of the path, if its body is at hand.

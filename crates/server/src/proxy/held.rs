@@ -21,7 +21,9 @@ use super::headers;
 use crate::watch::RequestEye;
 
 /// Less than this is copied together: a frame of its own would cost more.
-const SMALL: usize = 512;
+const SMALL: usize = 4 * 1024;
+/// So much is copied together at most.
+const TOGETHER: usize = 64 * 1024;
 
 /// A request whose last byte is here.
 pub(super) struct Held {
@@ -149,7 +151,14 @@ struct Chunks {
 
 impl Chunks {
     fn push<C: AsRef<[u8]>>(&mut self, bytes: &C, keep: impl FnOnce(&C) -> Bytes) {
-        if bytes.as_ref().len() < SMALL {
+        let length = bytes.as_ref().len();
+        if length < SMALL {
+            if self.small.len() + length > TOGETHER {
+                self.flush();
+            }
+            if self.small.is_empty() {
+                self.small.reserve_exact(TOGETHER);
+            }
             self.small.extend_from_slice(bytes.as_ref());
         } else {
             self.flush();
