@@ -39,6 +39,20 @@ pub enum Part {
     Made(Vec<u8>),
 }
 
+impl Part {
+    /// In bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Part::Source(range) => range.len(),
+            Part::Made(bytes) => bytes.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
     pub parts: Vec<Part>,

@@ -1,7 +1,9 @@
 //! A request that may not leave before it is composed: it is read completely, and then sent in one go.
 
 use std::future::poll_fn;
+use std::ops::Range;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -64,25 +66,27 @@ impl Held {
 
     /// Byte for byte what the client sent.
     pub(super) fn untouched(&self, head: Parts) -> Request<RequestBody> {
-        let chunks = self.came.iter().map(|piece| Bytes::from_owner(piece.clone())).collect();
-        self.request(head, chunks)
+        let length = self.came.iter().map(|piece| piece.as_ref().len()).sum();
+        let all = Outgoing { parts: vec![Part::Source(0..length)], beta: None };
+        self.request(head, Chunks::new(all.into(), &self.came), length)
     }
 
-    pub(super) fn composed(&self, mut head: Parts, outgoing: &Outgoing) -> Request<RequestBody> {
-        let chunks = chunks(outgoing, &self.source);
-        let length = chunks.iter().map(Bytes::len).sum();
+    pub(super) fn composed(&self, mut head: Parts, outgoing: &Arc<Outgoing>) -> Request<RequestBody> {
+        let length = outgoing.parts.iter().map(Part::len).sum();
         head.headers = headers::composed(head.headers, length, outgoing.beta);
-        self.request(head, chunks)
+        self.request(head, Chunks::new(outgoing.clone(), &self.source), length)
     }
 
-    fn request(&self, head: Parts, chunks: Vec<Bytes>) -> Request<RequestBody> {
-        Request::from_parts(head, RequestBody::whole(Whole::new(chunks, self.trailers.clone(), self.is_sized)))
+    fn request(&self, head: Parts, chunks: Chunks, length: usize) -> Request<RequestBody> {
+        let length = self.is_sized.then_some(length as u64);
+        let trailers = self.trailers.clone().map(Box::new);
+        Request::from_parts(head, RequestBody::whole(Whole { chunks, trailers, length }))
     }
 }
 
 /// Here to its last byte before the first one leaves.
 pub(super) struct Whole {
-    chunks: std::vec::IntoIter<Bytes>,
+    chunks: Chunks,
     /// Boxed, because hardly any request has some.
     trailers: Option<Box<HeaderMap>>,
     /// What is left of it, if its length is announced.
@@ -90,13 +94,8 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    fn new(chunks: Vec<Bytes>, trailers: Option<HeaderMap>, is_sized: bool) -> Self {
-        let length = is_sized.then(|| chunks.iter().map(|chunk| chunk.len() as u64).sum());
-        Self { chunks: chunks.into_iter(), trailers: trailers.map(Box::new), length }
-    }
-
     pub(super) fn is_over(&self) -> bool {
-        self.chunks.len() == 0 && self.trailers.is_none()
+        self.chunks.is_over() && self.trailers.is_none()
     }
 
     pub(super) fn next(&mut self) -> Option<Frame<Bytes>> {
@@ -114,74 +113,90 @@ impl Whole {
     }
 }
 
-/// The bytes of a composed request. What is the client's is not copied, unless it is small.
-fn chunks(outgoing: &Outgoing, source: &Pieces) -> Vec<Bytes> {
-    let mut end = 0;
-    let pieces: Vec<(usize, Bytes)> = source
-        .iter()
-        .map(|piece| {
-            let piece = Bytes::from_owner(piece.clone());
-            let start = end;
-            end += piece.len();
-            (start, piece)
-        })
-        .collect();
-    let mut chunks = Chunks::default();
-    for part in &outgoing.parts {
-        match part {
-            Part::Made(bytes) => chunks.push(bytes, |bytes| Bytes::copy_from_slice(bytes)),
-            Part::Source(range) => {
-                let first = pieces.partition_point(|(start, piece)| start + piece.len() <= range.start);
-                for (start, piece) in pieces.iter().skip(first).take_while(|(start, _)| *start < range.end) {
-                    let from = range.start.saturating_sub(*start);
-                    let to = piece.len().min(range.end - start);
-                    chunks.push(&piece.slice(from..to), Bytes::clone);
-                }
-            }
-        }
-    }
-    chunks.finish()
-}
-
-#[derive(Default)]
+/// The bytes of a request, made while it leaves. What is the client's is not copied, unless it is small.
 struct Chunks {
-    done: Vec<Bytes>,
-    small: Vec<u8>,
+    outgoing: Arc<Outgoing>,
+    /// The part that is sent next.
+    next: usize,
+    pieces: Pieces,
+    /// Where each piece begins.
+    starts: Vec<usize>,
+    /// What is left of the part that is being sent.
+    rest: Range<usize>,
+    /// It comes next, behind what was copied.
+    large: Option<Bytes>,
 }
 
 impl Chunks {
-    fn push<C: AsRef<[u8]>>(&mut self, bytes: &C, keep: impl FnOnce(&C) -> Bytes) {
-        let length = bytes.as_ref().len();
-        if length < SMALL {
-            if self.small.len() + length > TOGETHER {
-                self.flush();
-            }
-            if self.small.is_empty() {
-                self.small.reserve_exact(TOGETHER);
-            }
-            self.small.extend_from_slice(bytes.as_ref());
-        } else {
-            self.flush();
-            self.done.push(keep(bytes));
-        }
+    fn new(outgoing: Arc<Outgoing>, pieces: &Pieces) -> Self {
+        let starts = pieces.iter().scan(0, |end, piece| {
+            let start = *end;
+            *end += piece.as_ref().len();
+            Some(start)
+        });
+        let starts = starts.collect();
+        Self { outgoing, next: 0, starts, pieces: pieces.clone(), rest: 0..0, large: None }
     }
 
-    fn flush(&mut self) {
-        if !self.small.is_empty() {
-            self.done.push(std::mem::take(&mut self.small).into());
-        }
+    fn is_over(&self) -> bool {
+        self.large.is_none()
+            && self.rest.is_empty()
+            && self.outgoing.parts.get(self.next..).is_none_or(|rest| rest.iter().all(Part::is_empty))
     }
 
-    fn finish(mut self) -> Vec<Bytes> {
-        self.flush();
-        self.done
+    /// As much of the client's bytes as stand in one piece. False when they are not there.
+    fn source(&mut self, small: &mut Vec<u8>) -> bool {
+        let at = self.starts.partition_point(|start| *start <= self.rest.start).saturating_sub(1);
+        let (Some(start), Some(piece)) = (self.starts.get(at), self.pieces.get(at)) else { return false };
+        let range = self.rest.start - start..piece.as_ref().len().min(self.rest.end - start);
+        let Some(bytes) = piece.as_ref().get(range.clone()).filter(|bytes| !bytes.is_empty()) else { return false };
+        self.rest.start = start + range.end;
+        self.large = keep(small, bytes, || Bytes::from_owner(piece.clone()).slice(range));
+        true
     }
+}
+
+impl Iterator for Chunks {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        if let Some(large) = self.large.take() {
+            return Some(large);
+        }
+        let mut small = Vec::new();
+        let outgoing = self.outgoing.clone();
+        while small.len() + SMALL <= TOGETHER && self.large.is_none() {
+            if !self.rest.is_empty() {
+                if self.source(&mut small) {
+                    continue;
+                }
+                break;
+            }
+            let Some(part) = outgoing.parts.get(self.next) else { break };
+            self.next += 1;
+            match part {
+                Part::Made(bytes) => self.large = keep(&mut small, bytes, || Bytes::copy_from_slice(bytes)),
+                Part::Source(range) => self.rest = range.clone(),
+            }
+        }
+        if small.is_empty() { self.large.take() } else { Some(small.into()) }
+    }
+}
+
+/// Small bytes go to the others; large ones are handed back, to be sent by themselves.
+fn keep(small: &mut Vec<u8>, bytes: &[u8], large: impl FnOnce() -> Bytes) -> Option<Bytes> {
+    if bytes.len() >= SMALL {
+        return Some(large());
+    }
+    if small.is_empty() {
+        small.reserve_exact(TOGETHER);
+    }
+    small.extend_from_slice(bytes);
+    None
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[test]
@@ -198,10 +213,11 @@ mod tests {
                 Part::Source(1..39_999),
                 Part::Source(50_000..50_000),
             ];
-            let outgoing = Outgoing { parts, beta: None };
-            let chunks = chunks(&outgoing, &source);
-            assert!(chunks.iter().all(|chunk| !chunk.is_empty()));
-            assert_eq!(chunks.concat(), outgoing.bytes(&whole), "pieces of {cut}");
+            let outgoing = Arc::new(Outgoing { parts, beta: None });
+            let mut chunks = Chunks::new(outgoing.clone(), &source);
+            let all: Vec<Bytes> = chunks.by_ref().collect();
+            assert!(chunks.is_over() && all.iter().all(|chunk| !chunk.is_empty()));
+            assert_eq!(all.concat(), outgoing.bytes(&whole), "pieces of {cut}");
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The life of a held request, and of the one answer that is not simply handed back: a refusal of thinking that
 //! only our composing can have caused (rulebook A63, A68, A71).
 
+use std::sync::Arc;
+
 use ctx_composer::edit::Outgoing;
 use ctx_wire::anthropic::recover::is_unbound;
 use ctx_wire::anthropic::request::Body;
@@ -47,14 +49,16 @@ impl Proxy {
     ) -> Result<Response<Answer>, Failure> {
         let mut held = Held::read(incoming, request_eye, self.body_idle_timeout).await?;
         let Some(outgoing) = held.outgoing.take() else { return self.try_send(held.untouched(head)).await };
+        let outgoing = Arc::new(outgoing);
         let mut response = self.try_send(held.composed(head.clone(), &outgoing)).await?;
         if response.status() != StatusCode::BAD_REQUEST || !refuses_thinking(&mut response).await {
             return Ok(response);
         }
+        let outgoing = Arc::unwrap_or_clone(outgoing);
         let Some(outgoing) = asking_to_drop(outgoing, held.source.clone()).await else { return Ok(response) };
         response_eye.unbound();
         // Once: whatever comes now is the client's.
-        self.try_send(held.composed(head, &outgoing)).await
+        self.try_send(held.composed(head, &outgoing.into())).await
     }
 
     async fn try_send(&self, request: Request<RequestBody>) -> Result<Response<Answer>, Failure> {
