@@ -24,7 +24,7 @@ impl Composer {
             return Repaired::default();
         }
         let repaired = self.with_newest(conversation, |at_hand| {
-            let (composed, _) = conversation.compose(at_hand, effects.to_vec())?;
+            let composed = conversation.compose(at_hand, effects.to_vec())?.composed;
             let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
             let repair = |repair: &ctx_wire::anthropic::compose::Repair| RepairView {
                 rule: repair.rule.to_owned(),
