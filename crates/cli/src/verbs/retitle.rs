@@ -12,14 +12,18 @@ use crate::failure::Failure;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx retitle t3 --title 'Fix the parser'
+  ctx retitle t3 --auto
   ctx retitle t3 --title 'Fix the parser' --summary 'Two bugs, one of them old'")]
 pub struct Arguments {
     /// The frame
     #[arg(value_name = "ID", value_parser = non_empty)]
     id: String,
     /// The title
-    #[arg(long, value_name = "TEXT", required_unless_present = "summary")]
+    #[arg(long, value_name = "TEXT", required_unless_present_any = ["summary", "auto"], conflicts_with = "auto")]
     title: Option<String>,
+    /// Find a title: the helper's, or else the words and deeds that tell most
+    #[arg(long)]
+    auto: bool,
     /// What it is about, in a sentence
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
@@ -30,6 +34,6 @@ pub struct Arguments {
 impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
         let (id, title, summary) = (self.id.clone(), self.title.clone(), self.summary.clone());
-        Ok(Operation::Retitle { id, title, summary }.into())
+        Ok(Operation::Retitle { id, title, summary, auto: self.auto }.into())
     }
 }

@@ -10,14 +10,16 @@ use crate::failure::Failure;
 /// Replace tool results by a summary; the calls stay
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
+  ctx summarize-results t3
   ctx summarize-results t3/5 --text 'The file defines three traits.'
   ctx summarize-results --result toolu_01A --text 'All 312 tests pass.'")]
 pub struct Arguments {
     #[command(flatten)]
     what: Results,
-    /// The summary; `-` reads it from stdin
+    /// The summary; `-` reads it from stdin. Without it the helper writes one (`ctx helper status`), or else ctx
+    /// itself takes the telling lines
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    text: String,
+    text: Option<String>,
     #[command(flatten)]
     pub how: How,
 }
@@ -26,6 +28,6 @@ impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
         let Results { ids, select, result } = &self.what;
         let (ids, select, result) = (ids.clone(), select.select(), result.clone());
-        Ok(Operation::SummarizeResults { ids, select, result, text: text(&self.text)? }.into())
+        Ok(Operation::SummarizeResults { ids, select, result, text: self.text.as_deref().map(text).transpose()? }.into())
     }
 }

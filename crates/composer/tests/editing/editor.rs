@@ -158,7 +158,7 @@ impl World {
             9..=11 => {
                 Operation::Edit { raw: Some(self.raw(at, &id, random)), id, text: None, force: random.chance(30) }
             }
-            12 | 13 => Operation::Compact { ids, select, text: self.word(at) },
+            12 | 13 => Operation::Compact { ids, select, text: Some(self.word(at)) },
             14 | 15 => Operation::Offload { ids, select, summary: random.chance(50).then(|| self.word(at)) },
             16 => Operation::Restore { ids: random.pick(&names.offloaded).map_or(ids, |id| vec![id.clone()]) },
             17..=19 => Operation::Move { ids: Self::frames(random, names), to: Self::place(random, names) },
@@ -181,11 +181,12 @@ impl World {
                 Operation::Split { id, at: cuts, at_step: steps, each_step }
             }
             26 => Operation::DropResults { ids, select, result: None },
-            27 => Operation::SummarizeResults { ids, select, result: None, text: self.word(at) },
+            27 => Operation::SummarizeResults { ids, select, result: None, text: Some(self.word(at)) },
             28 if random.chance(50) => Operation::Retitle {
                 id,
                 title: Some("a title".into()),
                 summary: random.chance(50).then(|| "short".into()),
+                auto: false,
             },
             28 if random.chance(50) => Operation::Pin { ids },
             28 => Operation::Unpin { ids },

@@ -76,7 +76,9 @@ pub enum Operation {
         ids: Vec<String>,
         #[serde(default, skip_serializing_if = "Select::is_empty")]
         select: Select,
-        text: String,
+        /// Without one it is found out before the commit is made, and stands here from then on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
     },
     Offload {
         #[serde(default)]
@@ -132,7 +134,9 @@ pub enum Operation {
         select: Select,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
-        text: String,
+        /// As for `compact`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
     },
     Retitle {
         id: String,
@@ -140,6 +144,9 @@ pub enum Operation {
         title: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
+        /// The title is not somebody's: without one it is found out before the commit is made.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        auto: bool,
     },
     Pin {
         ids: Vec<String>,
@@ -179,6 +186,25 @@ impl Operation {
             }
             Operation::Add { .. } => &[],
         }
+    }
+
+    /// Whether words are missing that somebody has to find before it can be done.
+    pub fn is_open(&self) -> bool {
+        match self {
+            Operation::Compact { text, .. } | Operation::SummarizeResults { text, .. } => text.is_none(),
+            Operation::Retitle { title, auto, .. } => *auto && title.is_none(),
+            _ => false,
+        }
+    }
+
+    /// The same with the words that were missing.
+    pub fn filled(mut self, words: String) -> Operation {
+        match &mut self {
+            Operation::Compact { text, .. } | Operation::SummarizeResults { text, .. } => *text = Some(words),
+            Operation::Retitle { title, .. } => *title = Some(words),
+            _ => {}
+        }
+        self
     }
 
     pub fn name(&self) -> &'static str {

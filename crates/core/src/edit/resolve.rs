@@ -50,13 +50,13 @@ impl Desk<'_> {
             Operation::Edit { id, text, raw, force } => self.edit(id, text.as_deref(), raw.as_ref(), *force),
             Operation::Compact { ids, select, text } => {
                 let targets = self.targets(ids, select)?;
-                let text = not_empty(text)?;
+                let text = not_empty(text.as_deref().unwrap_or_default())?;
                 self.compact(&targets, Why::Compacted, &format!("{SUMMARY}\n{text}"))
             }
             Operation::Restore { ids } => self.restore(ids),
             Operation::DropResults { ids, select, result } => self.results(ids, select, result.as_deref(), None),
             Operation::SummarizeResults { ids, select, result, text } => {
-                self.results(ids, select, result.as_deref(), Some(not_empty(text)?))
+                self.results(ids, select, result.as_deref(), Some(not_empty(text.as_deref().unwrap_or_default())?))
             }
             Operation::Move { ids, to } => self.shift(ids, to),
             Operation::Add { text, role, to, title } => {
@@ -75,7 +75,7 @@ impl Desk<'_> {
             }
             Operation::Combine { ids, after } => self.combine(ids, after.as_deref()),
             Operation::Split { id, at, at_step, each_step } => self.split(id, at, at_step, *each_step),
-            Operation::Retitle { id, title, summary } => self.retitle(id, title, summary),
+            Operation::Retitle { id, title, summary, .. } => self.retitle(id, title, summary),
             Operation::Pin { ids } => self.pin(ids, true),
             Operation::Unpin { ids } => self.pin(ids, false),
             Operation::Offload { .. } | Operation::Import { .. } => Err(Refusal::new(

@@ -231,6 +231,7 @@ impl Bench {
             at: self.commits,
             author: "cli".into(),
             note: None,
+            reasons: Vec::new(),
             change,
             summary: String::new(),
             tokens_before: 0,
@@ -382,7 +383,7 @@ pub fn raw(id: &str, raw: serde_json::Value) -> Operation {
 }
 
 pub fn compact(text: &str, by: &str) -> Operation {
-    Operation::Compact { ids: ids(text), select: Select::default(), text: by.into() }
+    Operation::Compact { ids: ids(text), select: Select::default(), text: Some(by.into()) }
 }
 
 pub fn offload(text: &str) -> Operation {
@@ -431,5 +432,5 @@ pub fn pin(text: &str) -> Operation {
 }
 
 pub fn retitle(id: &str, title: &str) -> Operation {
-    Operation::Retitle { id: id.into(), title: Some(title.into()), summary: None }
+    Operation::Retitle { id: id.into(), title: Some(title.into()), summary: None, auto: false }
 }

@@ -92,7 +92,7 @@ fn nothing_named_and_nothing_written() {
         assert_eq!(code(&bench, compact("t1", text)), "empty");
         assert_eq!(code(&bench, add(text, end())), "empty");
         let summarize =
-            Operation::SummarizeResults { ids: ids("t1"), select: Select::default(), result: None, text: text.into() };
+            Operation::SummarizeResults { ids: ids("t1"), select: Select::default(), result: None, text: Some(text.into()) };
         assert_eq!(code(&bench, summarize), "empty");
         assert_eq!(code(&bench, raw("t1", json!({ "role": "user", "content": text }))), "empty");
         assert_eq!(code(&bench, raw("t1#1.0", json!({ "type": "text", "text": text }))), "empty");
@@ -100,7 +100,7 @@ fn nothing_named_and_nothing_written() {
     let both = Operation::Edit { id: "t1".into(), text: Some("x".into()), raw: Some(json!({})), force: false };
     let none = Operation::Edit { id: "t1".into(), text: None, raw: None, force: false };
     assert_eq!((code(&bench, both), code(&bench, none)), ("no-content", "no-content"));
-    let untitled = Operation::Retitle { id: "t1".into(), title: None, summary: None };
+    let untitled = Operation::Retitle { id: "t1".into(), title: None, summary: None, auto: false };
     assert_eq!(code(&bench, untitled), "no-content");
     assert_eq!(code(&bench, edit("t1,t2", "x")), "ambiguous-id");
 }

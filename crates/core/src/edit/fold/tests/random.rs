@@ -95,7 +95,7 @@ fn operation(bench: &Bench, (kind, a, b, c): Event) -> Option<Operation> {
                 Operation::Split { id: name(one), at, at_step: vec![], each_step }
             }
             13 => drop_results(if b.is_multiple_of(2) && !select.is_empty() { "" } else { &part }, select),
-            14 => Operation::SummarizeResults { ids: ids(&part), select, result: None, text },
+            14 => Operation::SummarizeResults { ids: ids(&part), select, result: None, text: Some(text) },
             15 => Operation::Delete {
                 ids: if b.is_multiple_of(2) { vec![] } else { ids(&part) },
                 select: Select { larger_than: Some(u64::from(c % 900)), ..select },
