@@ -16,6 +16,7 @@ pub mod log;
 mod newest;
 pub mod observe;
 pub mod recorder;
+mod transfer;
 pub mod view;
 mod whose;
 mod writer;
@@ -23,6 +24,7 @@ mod writer;
 pub use answer::Timing;
 pub use observe::{Seen, Ticket};
 pub use recorder::Recorder;
+pub use transfer::Imported;
 pub use view::Refusal;
 
 use conversation::Conversation;

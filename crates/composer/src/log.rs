@@ -16,6 +16,7 @@ pub const COMMIT: &str = "commit";
 pub const LINE: &str = "line";
 /// The provider refused thinking that we thought valid: from now on it is asked to drop such blocks.
 pub const RECOVERY: &str = "recovery";
+pub const KINDS: [&str; 6] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY];
 /// The version that this program writes.
 pub const VERSION: u16 = 1;
 

@@ -273,6 +273,7 @@ impl Composer {
             at,
             author: "fork".into(),
             note: None,
+            reasons: Vec::new(),
             summary: format!("inherited from {from}"),
             change: Change::Inherit { from: from.to_owned(), effects },
             tokens_before: 0,

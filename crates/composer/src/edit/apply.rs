@@ -72,6 +72,11 @@ pub struct RepairView {
 impl Composer {
     /// Makes operations, all or none.
     pub fn apply(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
+        self.apply_for(name, wish, Vec::new())
+    }
+
+    /// The same with why each of them is made.
+    pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
         let _one_at_a_time = lock(&self.editing);
         // Only an import looks at two conversations at once.
         let imports = wish.operations.iter().any(|operation| matches!(operation, Operation::Import { .. }));
@@ -102,6 +107,7 @@ impl Composer {
             at,
             author: wish.author,
             note: wish.note,
+            reasons,
             change: Change::Edit { operations: wish.operations, effects },
             summary: applied.summary.clone(),
             tokens_before: applied.tokens_before,
@@ -123,32 +129,10 @@ impl Composer {
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
         let ground = Ground::of(conversation, true);
-        let source = ground.source();
-        let weights = Weights::of(conversation);
-        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let mut effects: Vec<Effect> = Vec::new();
         let mut nothing = None;
         for (number, operation) in (1..).zip(&wish.operations) {
-            let resolved = {
-                let view = ground.lay(on_top(conversation, id, &effects));
-                let added = effects.iter().filter_map(|effect| match effect {
-                    Effect::Insert { number, .. } => Some(*number),
-                    _ => None,
-                });
-                let desk = conversation.desk(&view, &source, &weights, &scale, added.max().unwrap_or(0));
-                match operation {
-                    Operation::Offload { ids, select, summary } => {
-                        self.offload(conversation, &desk, (ids, select), summary.as_deref(), wish.dry_run, files)
-                    }
-                    Operation::Import { from, ids, to } => self.import(&conversation.id, &desk, from, ids, to),
-                    other => desk.effects(other).map_err(Refusal::from).and_then(|effects| match operation {
-                        Operation::Edit { id, .. } if self.reads_so(conversation, &desk, id, &effects)? => {
-                            Err(super::nothing::nothing(std::slice::from_ref(operation), &[]).into())
-                        }
-                        _ => Ok(effects),
-                    }),
-                }
-            };
+            let resolved = self.resolved(conversation, &ground, (id, &effects), operation, wish.dry_run, files);
             match resolved.map_err(|refusal| within(refusal, number, wish.operations.len(), operation)) {
                 // Beside others that do something it may stand.
                 Err(refusal) if refusal.code == NOTHING => drop(nothing.get_or_insert(refusal)),
@@ -158,6 +142,41 @@ impl Composer {
         match nothing {
             Some(refusal) if effects.is_empty() => Err(refusal),
             _ => Ok(effects),
+        }
+    }
+
+    /// What one operation comes down to on top of others. A dry run writes no files.
+    pub(super) fn resolved(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        (id, before): (CommitId, &[Effect]),
+        operation: &Operation,
+        dry_run: bool,
+        files: &mut Files,
+    ) -> Result<Vec<Effect>, Refusal> {
+        let source = ground.source();
+        let weights = Weights::of(conversation);
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let view = ground.lay(on_top(conversation, id, before));
+        let added = before.iter().filter_map(|effect| match effect {
+            Effect::Insert { number, .. } => Some(*number),
+            _ => None,
+        });
+        let desk = conversation.desk(&view, &source, &weights, &scale, added.max().unwrap_or(0));
+        match operation {
+            Operation::Offload { ids, select, summary } => {
+                self.offload(conversation, &desk, (ids, select), summary.as_deref(), dry_run, files)
+            }
+            Operation::Import { from, ids, to } => self.import(&conversation.id, &desk, from, ids, to),
+            Operation::Edit { id, .. } => {
+                let effects = desk.effects(operation)?;
+                match self.reads_so(conversation, &desk, id, &effects)? {
+                    true => Err(super::nothing::nothing(std::slice::from_ref(operation), &[]).into()),
+                    false => Ok(effects),
+                }
+            }
+            other => Ok(desk.effects(other)?),
         }
     }
 
@@ -265,7 +284,7 @@ impl Composer {
 
 /// With more than twenty images or documents in a request the provider takes only small ones (A82), the old ones
 /// included: an edit must not bring a conversation there.
-fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect]) -> Result<(), Refusal> {
+pub(super) fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect]) -> Result<(), Refusal> {
     const MANY: usize = 20;
     let pictured = |made: &Made| {
         let is = |block: &&String| block.contains(r#""type":"image""#) || block.contains(r#""type":"document""#);
@@ -306,14 +325,18 @@ pub(super) fn is_sent(history: &History) -> bool {
 }
 
 /// The active effects with those of a commit to be on top.
-fn on_top<'a>(conversation: &'a Conversation, id: CommitId, effects: &'a [Effect]) -> Vec<(EffectId, &'a Effect)> {
+pub(crate) fn on_top<'a>(
+    conversation: &'a Conversation,
+    id: CommitId,
+    effects: &'a [Effect],
+) -> Vec<(EffectId, &'a Effect)> {
     let mut all = conversation.effects(conversation.history.head());
     all.extend((0..).zip(effects).map(|(index, effect)| (EffectId { commit: id, index }, effect)));
     all
 }
 
 /// Somebody else may have made a commit since.
-pub(super) fn expected(conversation: &Conversation, expect: Option<&str>) -> Result<(), Refusal> {
+pub(crate) fn expected(conversation: &Conversation, expect: Option<&str>) -> Result<(), Refusal> {
     let Some(expect) = expect else { return Ok(()) };
     let head = conversation.history.head();
     let is_head = match head {
@@ -331,7 +354,7 @@ pub(super) fn expected(conversation: &Conversation, expect: Option<&str>) -> Res
     ))
 }
 
-fn within(refusal: Refusal, number: usize, all: usize, operation: &Operation) -> Refusal {
+pub(super) fn within(refusal: Refusal, number: usize, all: usize, operation: &Operation) -> Refusal {
     if all == 1 {
         return refusal;
     }
@@ -354,7 +377,7 @@ fn in_json(hint: &str) -> String {
 }
 
 /// What was done, in a line.
-fn summary(operations: &[Operation], applied: &Applied) -> String {
+pub(super) fn summary(operations: &[Operation], applied: &Applied) -> String {
     if let [Operation::Split { id, .. }] = operations {
         // The parts stand in the order of the new view, behind them the frame that is no more.
         let parts: Vec<String> = applied.frames.iter().filter(|frame| *frame != id).cloned().collect();

@@ -87,6 +87,9 @@ pub struct Commit {
     pub author: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Why each of its operations was made, in their order; nothing where nobody said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Option<String>>,
     #[serde(flatten)]
     pub change: Change,
     /// What it did, in a line.

@@ -20,6 +20,7 @@ impl Log {
             at: self.made,
             author: "cli".into(),
             note: None,
+            reasons: Vec::new(),
             change,
             summary: String::new(),
             tokens_before: 0,
