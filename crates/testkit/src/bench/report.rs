@@ -61,10 +61,12 @@ impl Rounds {
         Row { series, what, unit, direct: Some(direct), nginx: Some(nginx), ctx, figure, figure_name: "× nginx", goal }
     }
 
-    /// A row of medians whose figure is `ctx - direct`.
+    /// A row of medians whose figure is what `ctx` adds to `direct`: in each round, for what disturbs the one mostly
+    /// disturbs the other too.
     pub fn added(&self, series: &'static str, what: String, unit: &'static str, goal: Goal) -> Row {
         let (direct, nginx, ctx) = (stats::median(&self.direct), stats::median(&self.nginx), stats::median(&self.ctx));
-        let figure = ctx - direct;
+        let added: Vec<f64> = self.ctx.iter().zip(&self.direct).map(|(ctx, direct)| ctx - direct).collect();
+        let figure = stats::median(&added);
         Row { series, what, unit, direct: Some(direct), nginx: Some(nginx), ctx, figure, figure_name: "added", goal }
     }
 }

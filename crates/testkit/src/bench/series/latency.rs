@@ -3,10 +3,10 @@
 use crate::bench::load::Connection;
 use crate::bench::report::{Goal, Report, Rounds};
 use crate::bench::script::{SIZES, Script};
-use crate::bench::stage::Stage;
+use crate::bench::stage::{Daemon, Stage};
 use crate::bench::{Pace, Plan, Rival, stats};
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Timed requests for each size in a round: enough that the 99th percentile is not the slowest one.
 const REQUESTS: [usize; 4] = [1000, 600, 400, 200];
@@ -40,7 +40,35 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
         report.add(typical.ratio("latency", format!("{} p50", size.name), "µs", GOAL));
         report.add(worst.ratio("latency", format!("{} p99", size.name), "µs", GOAL));
     }
+    sustained(stage, &daemon, plan, report)?;
     daemon.stop()
+}
+
+/// A load without a pause: nothing can be put off until it is over.
+fn sustained(stage: &Stage, daemon: &Daemon, plan: &Plan, report: &mut Report) -> io::Result<()> {
+    let (rounds, time) = if plan.quick { (1, 3) } else { (3, 6) };
+    let base = Script::near(SIZES[0], 200, REQUESTS[0]);
+    let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
+    for round in 0..rounds {
+        for rival in Rival::in_round(round) {
+            let mut connection = Connection::open(rival.address(stage, daemon))?;
+            let (until, mut samples) = (Instant::now() + Duration::from_secs(time), Vec::new());
+            for session in 0.. {
+                let script = base.variant(10_000 + 1_000 * round + session);
+                samples.extend(measure(&mut connection, &[script])?);
+                if Instant::now() > until {
+                    break;
+                }
+            }
+            typical.push(rival, stats::micros(stats::percentile(&mut samples, 0.5)));
+            worst.push(rival, stats::micros(stats::percentile(&mut samples, 0.99)));
+            daemon.settle()?;
+        }
+    }
+    let name = format!("{}, {time} s without a pause", SIZES[0].name);
+    report.add(typical.ratio("latency", format!("{name}, p50"), "µs", GOAL));
+    report.add(worst.ratio("latency", format!("{name}, p99"), "µs", Goal::None));
+    Ok(())
 }
 
 /// The first request of a session is sent but not timed: at these sizes there is no such thing, a

@@ -14,7 +14,7 @@ use std::time::Duration;
 const ADDED: Goal = Goal::AtMost(100.0);
 const MANY_WORST: Goal = Goal::AtMost(1.5);
 /// Streams at once, events of each, and microseconds between two of them.
-const CASES: [(usize, usize, u64); 2] = [(1, 1000, 1000), (50, 60, 20_000)];
+const CASES: [(usize, usize, u64); 2] = [(1, 400, 1000), (50, 60, 20_000)];
 
 const MANY: usize = 1000;
 const MANY_MEMORY: Goal = Goal::AtMost(150.0);
@@ -23,7 +23,7 @@ const STACK: usize = 128 * 1024;
 
 pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let daemon = stage.daemon(&stage.home("streaming")?)?;
-    let (rounds, time) = if plan.quick { (3, 8) } else { (11, 30) };
+    let (rounds, time) = if plan.quick { (5, 8) } else { (31, 45) };
     for (streams, events, gap) in CASES {
         let base = Script::near(SIZES[0], 300, 1).slow(events, gap);
         let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
