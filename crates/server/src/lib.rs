@@ -9,6 +9,7 @@
 //! ```
 
 mod api;
+mod codes;
 mod config;
 mod connection;
 pub mod daemon;

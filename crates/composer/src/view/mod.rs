@@ -10,7 +10,7 @@ pub use conversations::{ConversationView, Conversations};
 pub use frames::{FrameView, Frames, StepView};
 pub use search::{Found, FoundIn, Hit};
 pub use show::{BlockView, MessageView, Shown};
-pub use timeline::{Timeline, event};
+pub use timeline::{Event, Timeline, What, event};
 
 use crate::Composer;
 use crate::conversation::Conversation;

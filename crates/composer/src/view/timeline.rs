@@ -2,24 +2,97 @@
 
 use super::Refusal;
 use crate::Composer;
-use crate::log::{self, Answered, Arrived, Opened};
-use ctx_core::edit::Commit;
+use crate::log::{self, Answered, Arrived, ErrorSaid, Line, Opened, Usage};
+use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_store::Record;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Timeline {
     pub conversation: String,
-    pub events: Vec<Value>,
+    pub events: Vec<Event>,
     /// Records that could not be read.
     pub skipped: u64,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Event {
+    #[serde(flatten)]
+    pub what: What,
+    /// Counts all that happens, over all conversations.
+    pub seq: u64,
+    pub at: u64,
+    pub conversation: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum What {
+    /// A conversation began.
+    Opened {
+        class: String,
+        session: Option<String>,
+        agent: Option<String>,
+        client: Option<String>,
+        parent: Option<String>,
+        forked_from: Option<String>,
+    },
+    Request {
+        /// Counts the requests of the conversation from 1.
+        request: u32,
+        class: String,
+        verdict: String,
+        /// Messages that were there before, that are new, and that came back otherwise.
+        known: u32,
+        new: u32,
+        changed: u32,
+        detail: Option<String>,
+        model: Option<String>,
+        bytes: u64,
+    },
+    Answer {
+        request: u32,
+        /// 0 when there was no answer.
+        status: u16,
+        ending: String,
+        stop_reason: Option<String>,
+        usage: Option<Usage>,
+        error: Option<ErrorSaid>,
+        applied_edits: Vec<Value>,
+        transformations: Vec<Value>,
+        /// Rule and what.
+        repairs: Vec<(String, String)>,
+        cache_miss_reason: Option<String>,
+        first_byte_ms: Option<u64>,
+        total_ms: u64,
+        undecodable: Option<String>,
+    },
+    Commit {
+        id: CommitId,
+        parent: Option<CommitId>,
+        author: String,
+        note: Option<String>,
+        /// `edit`, `revert`, `undo`, `redo`, `rollback` or `inherit`.
+        change: &'static str,
+        operations: Vec<Operation>,
+        reverts: Vec<CommitId>,
+        summary: String,
+        tokens_before: u64,
+        tokens_after: u64,
+    },
+    /// A branch or a tag was made or removed, or another branch is looked at.
+    Line { line: Line },
+    /// The provider refused thinking; it is asked to drop such blocks from now on.
+    Recovery,
 }
 
 impl Composer {
     /// The newest `most` events, oldest first.
     pub fn timeline(&self, name: &str, most: usize) -> Result<Timeline, Refusal> {
-        let id = self.meant(name)?;
+        let id = self.resolve(name)?;
         let found = self.store.records(&id, 0)?;
         let mut skipped = found.skipped.len() as u64;
         let mut events = Vec::new();
@@ -35,36 +108,58 @@ impl Composer {
 }
 
 /// A record as people see it; `None` when it cannot be read.
-pub fn event(record: &Record) -> Option<Value> {
+pub fn event(record: &Record) -> Option<Event> {
     if record.version != log::VERSION {
         return None;
     }
-    let mut event = match record.kind.as_str() {
+    let what = match record.kind.as_str() {
         log::OPENED => {
-            let opened: Opened = serde_json::from_slice(&record.body).ok()?;
-            json!({"kind": "opened", "class": opened.class, "session": opened.session, "agent": opened.agent, "client": opened.client, "parent": opened.parent, "forked_from": opened.forked_from})
+            let Opened { class, session, agent, client, parent, forked_from } =
+                serde_json::from_slice(&record.body).ok()?;
+            What::Opened { class, session, agent, client, parent, forked_from }
         }
         log::ARRIVED => {
-            let arrived: Arrived = serde_json::from_slice(&record.body).ok()?;
-            json!({"kind": "request", "request": arrived.request, "class": arrived.class, "verdict": arrived.verdict, "known": arrived.known, "new": arrived.new, "changed": arrived.changed, "detail": arrived.detail, "model": arrived.model, "bytes": arrived.bytes})
+            let Arrived { request, class, verdict, known, new, changed, detail, model, bytes, .. } =
+                serde_json::from_slice(&record.body).ok()?;
+            What::Request { request, class, verdict, known, new, changed, detail, model, bytes }
         }
         log::ANSWERED => {
             let answered: Answered = serde_json::from_slice(&record.body).ok()?;
-            json!({"kind": "answer", "request": answered.request, "status": answered.status, "ending": answered.ending, "stop_reason": answered.stop_reason, "usage": answered.usage, "error": answered.error, "applied_edits": answered.applied_edits, "transformations": answered.transformations, "repairs": answered.repairs, "cache_miss_reason": answered.cache_miss_reason, "first_byte_ms": answered.first_byte_ms, "total_ms": answered.total_ms, "undecodable": answered.undecodable})
+            What::Answer {
+                request: answered.request,
+                status: answered.status,
+                ending: answered.ending,
+                stop_reason: answered.stop_reason,
+                usage: answered.usage,
+                error: answered.error,
+                applied_edits: answered.applied_edits,
+                transformations: answered.transformations,
+                repairs: answered.repairs,
+                cache_miss_reason: answered.cache_miss_reason,
+                first_byte_ms: answered.first_byte_ms,
+                total_ms: answered.total_ms,
+                undecodable: answered.undecodable,
+            }
         }
         log::COMMIT => {
             let commit: Commit = serde_json::from_slice(&record.body).ok()?;
-            let mut event = serde_json::to_value(crate::edit::shown(&commit)).ok()?;
-            event["change"] = event["kind"].take();
-            event["kind"] = "commit".into();
-            event
+            let shown = crate::edit::shown(&commit);
+            What::Commit {
+                id: shown.id,
+                parent: shown.parent,
+                author: shown.author,
+                note: shown.note,
+                change: shown.kind,
+                operations: shown.operations,
+                reverts: shown.reverts,
+                summary: shown.summary,
+                tokens_before: shown.tokens_before,
+                tokens_after: shown.tokens_after,
+            }
         }
-        log::LINE => json!({"kind": "line", "line": serde_json::from_slice::<Value>(&record.body).ok()?}),
-        log::RECOVERY => json!({"kind": "recovery"}),
+        log::LINE => What::Line { line: serde_json::from_slice(&record.body).ok()? },
+        log::RECOVERY => What::Recovery,
         _ => return None,
     };
-    event["seq"] = record.seq.into();
-    event["at"] = record.at.into();
-    event["conversation"] = record.conversation.clone().into();
-    Some(event)
+    Some(Event { what, seq: record.seq, at: record.at, conversation: record.conversation.clone() })
 }

@@ -115,7 +115,9 @@ impl House {
 
     pub fn events(&self, conversation: &str) -> Vec<Value> {
         self.composer.settle(LONG);
-        self.composer.timeline(conversation, usize::MAX).expect("a timeline").events
+        let timeline = self.composer.timeline(conversation, usize::MAX).expect("a timeline");
+        let Value::Array(events) = serde_json::to_value(timeline.events).expect("JSON") else { return Vec::new() };
+        events
     }
 
     /// What the newest request of a conversation was found to be.

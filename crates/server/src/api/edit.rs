@@ -28,13 +28,16 @@ pub async fn history(
 }
 
 /// A wish whose operation the daemon finds itself.
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Heal {
+    /// Who wants it.
     author: String,
     note: Option<String>,
+    /// The head that it was asked for at; another one is refused.
     expect: Option<String>,
     #[serde(default)]
+    /// Tell what it would do, and do nothing.
     dry_run: bool,
 }
 

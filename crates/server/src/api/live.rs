@@ -1,60 +1,177 @@
-//! What happens, as it happens: server-sent events, resumed by sequence number.
+//! What happens, as it happens: server-sent events, resumed by number.
+//!
+//! Nothing is kept here for a reader. Each has its place in the log and reads on from there when something new is
+//! stored, a page at a time and only as fast as it takes it: a slow one waits behind and misses nothing.
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::IntoResponse;
 use bytes::Bytes;
-use ctx_composer::view::event;
-use ctx_composer::{Composer, Refusal};
-use http::{HeaderMap, StatusCode, header};
+use ctx_composer::view::{Event, event};
+use ctx_composer::{Composer, Refusal, now};
+use http::{HeaderMap, header};
 use http_body::Frame;
-use serde::Deserialize;
-use tokio::sync::mpsc::{self, Receiver};
-use tokio::time::{Interval, MissedTickBehavior, interval};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::Api;
+use super::read::{asked, bad_request};
 use crate::rooms::ControlError;
 
-/// Events that wait for a slow reader; one that falls further behind must connect again.
-const WAITING: usize = 1024;
-/// Records that are read at once while a reader catches up, and how often at most.
-const PAGE: usize = 10_000;
-const PAGES: usize = 20;
+/// Records that are read at a time: all that a reader holds.
+const PAGE: usize = 64;
+/// One that is further behind is quicker when it reads everything again.
+const MOST: u64 = 100_000;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-#[derive(Deserialize)]
+pub const DESCRIPTION: &str = "Events, each with an `id` of the form `EPOCH-SEQ`; `x-events` is the schema of their \
+    data. The first lines carry an id alone, that of the newest event. Without `after` and `Last-Event-ID` the stream \
+    begins with what happens next. Where it cannot go on from the given id it begins with an event named `reset`: read \
+    again what you show, and listen on. The epoch is another one after a restart of the daemon. A line with a colon in \
+    front is a sign of life.";
+
+#[derive(Deserialize, JsonSchema)]
 pub struct After {
-    after: Option<u64>,
+    /// Begin with what happened after this event: its `seq`, or its `id` in the stream.
+    #[schemars(regex(pattern = r"^([0-9a-f]{1,16}-)?[0-9]{1,19}$"))]
+    after: Option<String>,
+}
+
+/// What a stream tells.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum LiveEvent {
+    Happened(Event),
+    Reset(Reset),
+}
+
+/// The stream cannot go on from the given id. What is shown has to be read again.
+#[derive(Serialize, JsonSchema)]
+pub struct Reset {
+    #[schemars(extend("const" = "reset"))]
+    kind: &'static str,
+    reason: Reason,
+    /// The stream goes on behind this one.
+    seq: u64,
+    at: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The daemon was started again since then: what it had not stored yet may have got other numbers.
+    Restarted,
+    /// More has happened since then than is told again.
+    TooFarBehind,
+    /// No event has had this id.
+    UnknownId,
+}
+
+/// The name of an event in a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Id {
+    /// The number alone is good for every epoch.
+    epoch: Option<u64>,
+    seq: u64,
+}
+
+fn parse(text: &str) -> Option<Id> {
+    let (epoch, seq) = match text.split_once('-') {
+        Some((epoch, seq)) => (Some(u64::from_str_radix(epoch, 16).ok()?), seq),
+        None => (None, text),
+    };
+    let seq = seq.bytes().all(|byte| byte.is_ascii_digit()).then(|| seq.parse().ok())??;
+    Some(Id { epoch, seq })
+}
+
+/// Where a stream begins.
+#[derive(Debug, PartialEq, Eq)]
+enum Start {
+    After(u64),
+    Reset(Reason),
+}
+
+/// `last` is the newest event. `Some(None)`: an id was given and cannot be read.
+fn start(wanted: Option<Option<Id>>, epoch: u64, last: u64) -> Start {
+    match wanted {
+        None => Start::After(last),
+        Some(None) => Start::Reset(Reason::UnknownId),
+        Some(Some(id)) if id.epoch.is_some_and(|other| other != epoch) => Start::Reset(Reason::Restarted),
+        Some(Some(id)) if id.seq > last => Start::Reset(Reason::UnknownId),
+        Some(Some(id)) if last - id.seq > MOST => Start::Reset(Reason::TooFarBehind),
+        Some(Some(id)) => Start::After(id.seq),
+    }
 }
 
 pub async fn events(
     State(api): State<Api>,
-    Query(query): Query<After>,
+    query: Result<Query<After>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, ControlError> {
-    let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let after = resumed.or(query.after);
-    let (send, receive) = mpsc::channel(WAITING);
-    api.0.composer.listen(move |record| match event(record) {
-        Some(event) => send.try_send((record.seq, line(record.seq, &event))).is_ok(),
-        None => !send.is_closed(),
+    let after = asked(query)?.after.map(|after| {
+        parse(&after).ok_or_else(|| bad_request(format!("`after` is the number or the id of an event, not `{after}`")))
     });
-    // Listening began first, so nothing falls between what is read here and what comes.
-    let (sent, missed) = match after {
-        Some(after) => {
-            api.ask(move |composer| catch_up(after, |after| page(composer, after))).await?.ok_or_else(too_far_behind)?
+    let after = after.transpose()?;
+    // A browser that comes back asks as it did first, and says in the header where it has got to.
+    let resumed = headers.get("last-event-id").map(|id| id.to_str().ok().and_then(parse));
+    let composer = api.0.composer.clone();
+    let (told, newest) = watch::channel(0);
+    composer.listen(move |record| told.send(record.seq).is_ok());
+    let last = api.ask(|composer| Ok(composer.store().last_seq()?)).await?;
+    let epoch = api.0.started_at;
+    let (at, first) = match start(resumed.or(after.map(Some)), epoch, last) {
+        Start::After(at) => (at, format!(": ok\nid: {epoch:x}-{at}\n\n")),
+        Start::Reset(reason) => {
+            let reset = LiveEvent::Reset(Reset { kind: "reset", reason, seq: last, at: now() });
+            (last, format!("event: reset\n{}", line(epoch, last, &reset)))
         }
-        None => (0, Vec::new()),
     };
+    let (send, receive) = mpsc::channel(1);
+    let _ = send.try_send(first.into());
+    tokio::spawn(tell(composer, epoch, at, newest, send));
+    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    Ok((head, Body::new(Stream(receive))))
+}
+
+/// Tells all that is stored after a number, and then what comes, until the reader is gone.
+async fn tell(
+    composer: Arc<Composer>,
+    epoch: u64,
+    mut at: u64,
+    mut newest: watch::Receiver<u64>,
+    send: mpsc::Sender<Bytes>,
+) {
     let mut beats = interval(KEEP_ALIVE);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let stream = Stream { first: Some([b": ok\n\n".to_vec(), missed].concat().into()), sent, receive, beats };
-    Ok(([(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")], Body::new(stream)))
+    beats.reset();
+    loop {
+        let composer = composer.clone();
+        let read = tokio::task::spawn_blocking(move || page(&composer, epoch, at)).await;
+        // The reader comes back and is told then why nothing can be read.
+        let Ok(Ok(page)) = read else { return };
+        at = page.last.unwrap_or(at);
+        if !page.lines.is_empty() && send.send(page.lines.into()).await.is_err() {
+            return;
+        }
+        if page.count == PAGE {
+            continue;
+        }
+        tokio::select! {
+            more = newest.changed() => if more.is_err() { return },
+            () = send.closed() => return,
+            // A quiet line would look dead.
+            _ = beats.tick() => if send.send(Bytes::from_static(b": still here\n\n")).await.is_err() { return },
+        }
+    }
 }
 
 /// A stretch of the log.
@@ -66,51 +183,22 @@ struct Page {
     lines: Vec<u8>,
 }
 
-fn page(composer: &Composer, after: u64) -> Result<Page, Refusal> {
+fn page(composer: &Composer, epoch: u64, after: u64) -> Result<Page, Refusal> {
     let found = composer.store().log(after, PAGE)?;
     let sound = found.records.last().map(|record| record.seq);
     let last = sound.max(found.skipped.last().map(|skipped| skipped.seq));
-    let lines = found.records.iter().filter_map(|record| Some(line(record.seq, &event(record)?))).flatten().collect();
+    let lines =
+        found.records.iter().filter_map(|record| Some(line(epoch, record.seq, &LiveEvent::Happened(event(record)?))));
+    let lines = lines.collect::<String>().into_bytes();
     Ok(Page { count: found.records.len() + found.skipped.len(), last, lines })
 }
 
-/// The lines of everything after this number, and the last number that was read. `None`: it is too much.
-fn catch_up(
-    mut after: u64,
-    mut read: impl FnMut(u64) -> Result<Page, Refusal>,
-) -> Result<Option<(u64, Vec<u8>)>, Refusal> {
-    let mut lines = Vec::new();
-    for _ in 0..PAGES {
-        let page = read(after)?;
-        after = page.last.unwrap_or(after);
-        lines.extend(page.lines);
-        if page.count < PAGE {
-            return Ok(Some((after, lines)));
-        }
-    }
-    Ok(None)
+fn line(epoch: u64, seq: u64, event: &LiveEvent) -> String {
+    let data = serde_json::to_string(event).unwrap_or_default();
+    format!("id: {epoch:x}-{seq}\ndata: {data}\n\n")
 }
 
-fn too_far_behind() -> ControlError {
-    ControlError::new(
-        StatusCode::GONE,
-        "too-far-behind",
-        format!("More than {} records have come since then, too many to send as events.", PAGE * PAGES - 1),
-        "Read what happened with `ctx timeline`, and watch from now on.",
-    )
-}
-
-fn line(seq: u64, event: &serde_json::Value) -> Vec<u8> {
-    format!("id: {seq}\ndata: {event}\n\n").into_bytes()
-}
-
-struct Stream {
-    first: Option<Bytes>,
-    /// The highest number that was sent while catching up.
-    sent: u64,
-    receive: Receiver<(u64, Vec<u8>)>,
-    beats: Interval,
-}
+struct Stream(mpsc::Receiver<Bytes>);
 
 impl http_body::Body for Stream {
     type Data = Bytes;
@@ -120,54 +208,9 @@ impl http_body::Body for Stream {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(Ok(Frame::data(first))));
-        }
-        loop {
-            match self.receive.poll_recv(context) {
-                Poll::Ready(Some((seq, line))) if seq > self.sent => {
-                    return Poll::Ready(Some(Ok(Frame::data(line.into()))));
-                }
-                Poll::Ready(Some(_)) => {}
-                Poll::Ready(None) => return Poll::Ready(None),
-                Poll::Pending => break,
-            }
-        }
-        // A quiet line would look dead, and a reader that left would never be noticed.
-        self.beats.poll_tick(context).map(|_| Some(Ok(Frame::data(Bytes::from_static(b": still here\n\n")))))
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A log of so many records, each with a line of one byte.
-    fn log_of(records: u64) -> impl FnMut(u64) -> Result<Page, Refusal> {
-        move |after| {
-            let count = records.saturating_sub(after).min(PAGE as u64);
-            let last = (count > 0).then_some(after + count);
-            Ok(Page { count: count as usize, last, lines: vec![b'.'; count as usize] })
-        }
-    }
-
-    fn caught_up(records: u64, after: u64) -> Option<(u64, usize)> {
-        let outcome = catch_up(after, log_of(records)).unwrap_or_default();
-        outcome.map(|(last, lines)| (last, lines.len()))
-    }
-
-    #[test]
-    fn a_reader_catches_up_on_everything_however_many_pages_it_takes() {
-        assert_eq!(caught_up(0, 0), Some((0, 0)));
-        assert_eq!(caught_up(7, 7), Some((7, 0)));
-        assert_eq!(caught_up(35_000, 5), Some((35_000, 34_995)));
-        assert_eq!(caught_up(20_000, 0), Some((20_000, 20_000)), "a page that is just full");
-    }
-
-    #[test]
-    fn a_reader_that_is_too_far_behind_is_refused_instead_of_missing_something() {
-        let most = (PAGE * PAGES) as u64 - 1;
-        assert_eq!(caught_up(most, 0), Some((most, most as usize)));
-        assert_eq!(caught_up(most + 1, 0), None);
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 
 mod edit;
 mod live;
+mod openapi;
 mod read;
 mod search;
 
@@ -12,11 +13,15 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{get, post};
-use ctx_composer::view::Refusal;
+use ctx_composer::edit::{Applied, Branches, Diff, HistoryView, Tags, Way, Wish};
+use ctx_composer::view::{Conversations, Found, Frames, Refusal, Shown, Timeline};
 use ctx_composer::{Composer, Recorder, now};
-use http::StatusCode;
 
+use self::edit::Heal;
+use self::live::{After, LiveEvent};
+use self::openapi::{Routes, told};
+use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, LimitQuery, Purge, Purged, Status};
+use self::search::SearchQuery;
 use crate::observer::Traffic;
 use crate::rooms::ControlError;
 
@@ -79,7 +84,6 @@ impl Api {
         match asked.await {
             Ok(answer) => answer.map_err(refused),
             Err(_) => Err(ControlError::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
                 "internal",
                 "The daemon could not finish this; it is a defect.",
                 "Forwarding goes on. Please report it with the daemon's log.",
@@ -88,42 +92,117 @@ impl Api {
     }
 }
 
-/// The routes, relative to `/control/v1`.
+/// The routes, relative to `/control/v1`, with the description of each.
+fn routes() -> Routes {
+    Routes::default()
+        .get("/status", read::status, told("status", "What the daemon is, and how it is doing").answers::<Status>())
+        .get(
+            "/openapi.json",
+            openapi::serve,
+            told("openapi", "This description").answers_with("application/json", "An OpenAPI 3.1 document"),
+        )
+        .get(
+            "/conversations",
+            read::conversations,
+            told("conversations", "All conversations, the newest activity first").answers::<Conversations>(),
+        )
+        .get(
+            "/conversations/{conversation}/frames",
+            read::frames,
+            told("frames", "The frames of a conversation as they are sent").query::<FramesQuery>().answers::<Frames>(),
+        )
+        .get(
+            "/conversations/{conversation}/frames/{*id}",
+            read::show,
+            told("show", "One frame, step, message or block, with its content").query::<AtQuery>().answers::<Shown>(),
+        )
+        .get(
+            "/conversations/{conversation}/compose",
+            read::compose,
+            told("compose", "The request that would be sent, to the byte")
+                .query::<AtQuery>()
+                .answers_with("application/json", "The body of a request to the provider"),
+        )
+        .get(
+            "/conversations/{conversation}/explain",
+            read::explain,
+            told("explain", "What differs from what the client sent, and why")
+                .query::<AtQuery>()
+                .answers::<Explanation>(),
+        )
+        .get(
+            "/conversations/{conversation}/diff",
+            read::diff,
+            told("diff", "Two points of the history compared").query::<DiffQuery>().answers::<Diff>(),
+        )
+        .get(
+            "/conversations/{conversation}/history",
+            read::history,
+            told("history", "The commits of the branch that is looked at, the newest first")
+                .query::<LimitQuery>()
+                .answers::<HistoryView>(),
+        )
+        .post(
+            "/conversations/{conversation}/history",
+            edit::history,
+            told("go", "Goes back or forth in the history, or names a point of it").body::<Way>().answers::<Applied>(),
+        )
+        .get(
+            "/conversations/{conversation}/branches",
+            read::branches,
+            told("branches", "The branches of the history").answers::<Branches>(),
+        )
+        .get(
+            "/conversations/{conversation}/tags",
+            read::tags,
+            told("tags", "The tags of the history").answers::<Tags>(),
+        )
+        .post(
+            "/conversations/{conversation}/operations",
+            edit::operations,
+            told("apply", "Makes operations, all as one commit or none").body::<Wish>().answers::<Applied>(),
+        )
+        .post(
+            "/conversations/{conversation}/heal",
+            edit::heal,
+            told("heal", "Finds and makes the operation that the provider accepts again")
+                .body::<Heal>()
+                .answers::<Applied>(),
+        )
+        .get(
+            "/conversations/{conversation}/timeline",
+            read::timeline,
+            told("timeline", "What happened in a conversation, oldest first")
+                .query::<LimitQuery>()
+                .answers::<Timeline>(),
+        )
+        .get(
+            "/search",
+            search::search,
+            told("search", "Words found again, in all conversations or in one")
+                .query::<SearchQuery>()
+                .answers::<Found>(),
+        )
+        .get(
+            "/events",
+            live::events,
+            told("events", "What happens, as it happens: server-sent events")
+                .query::<After>()
+                .header("Last-Event-ID", "The id of the last event that was read, as `after`.")
+                .answers_with("text/event-stream", live::DESCRIPTION)
+                .tells::<LiveEvent>(),
+        )
+        .post(
+            "/purge",
+            read::purge,
+            told("purge", "Forgets conversations for good").body::<Purge>().answers::<Purged>(),
+        )
+}
+
 pub fn router(api: Api) -> Router {
-    Router::new()
-        .route("/status", get(read::status))
-        .route("/conversations", get(read::conversations))
-        .route("/conversations/{conversation}/frames", get(read::frames))
-        .route("/conversations/{conversation}/frames/{*id}", get(read::show))
-        .route("/conversations/{conversation}/compose", get(read::compose))
-        .route("/conversations/{conversation}/explain", get(read::explain))
-        .route("/conversations/{conversation}/diff", get(read::diff))
-        .route("/conversations/{conversation}/history", get(read::history).post(edit::history))
-        .route("/conversations/{conversation}/branches", get(read::branches))
-        .route("/conversations/{conversation}/tags", get(read::tags))
-        .route("/conversations/{conversation}/operations", post(edit::operations))
-        .route("/conversations/{conversation}/heal", post(edit::heal))
-        .route("/conversations/{conversation}/timeline", get(read::timeline))
-        .route("/search", get(search::search))
-        .route("/events", get(live::events))
-        .route("/purge", post(read::purge))
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
-        .with_state(api)
+    routes().router().layer(DefaultBodyLimit::max(LARGEST_BODY)).with_state(api)
 }
 
 fn refused(refusal: Refusal) -> ControlError {
-    ControlError::new(status_of(refusal.code), refusal.code, refusal.message, refusal.hint)
-}
-
-fn status_of(code: &str) -> StatusCode {
-    match code {
-        "store" | "not-written" => StatusCode::INTERNAL_SERVER_ERROR,
-        "not-stored" => StatusCode::INSUFFICIENT_STORAGE,
-        "stale" | "taken" | "incomplete" | "credential" => StatusCode::CONFLICT,
-        "no-conversation" => StatusCode::NOT_FOUND,
-        code if code.starts_with("unknown-") => StatusCode::NOT_FOUND,
-        code if code.starts_with("ambiguous-") || code.starts_with("bad-") => StatusCode::BAD_REQUEST,
-        // It was understood, and cannot be done to this conversation.
-        _ => StatusCode::UNPROCESSABLE_ENTITY,
-    }
+    ControlError::new(refusal.code, refusal.message, refusal.hint)
 }

@@ -1,15 +1,18 @@
 //! Questions with one answer.
 
+use std::path::PathBuf;
+
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
 use ctx_composer::edit::{Branches, Diff, Explained, HistoryView, Tags};
+use ctx_composer::recorder::Load;
 use ctx_composer::view::{Conversations, Frames, Shown, Timeline};
 use ctx_composer::{Refusal, now};
 use http::{StatusCode, header};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::Api;
 use crate::rooms::{ControlError, page_is_embedded};
@@ -21,32 +24,75 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// The note that the composer keeps of a conversation with operations.
 const EDITED: &str = "edited";
 
-pub async fn status(State(api): State<Api>) -> Answer<Value> {
+#[derive(Serialize, JsonSchema)]
+pub struct Status {
+    version: &'static str,
+    pid: u32,
+    listen: Option<String>,
+    upstream: String,
+    home: PathBuf,
+    started_at: u64,
+    conversations: usize,
+    /// Conversations with operations.
+    edited: usize,
+    requests: Requests,
+    recorder: Load,
+    store: Stored,
+    /// Where the system tells.
+    memory_bytes: Option<u64>,
+    /// Whether this program has the page in it.
+    page: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Requests {
+    total: u64,
+    in_flight: u64,
+    failed: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Stored {
+    path: PathBuf,
+    bytes: u64,
+    records: u64,
+    blobs: u64,
+    /// What could not be stored since the start.
+    unsaved: u64,
+}
+
+pub async fn status(State(api): State<Api>) -> Answer<Status> {
     let inside = api.0.clone();
     let (total, in_flight, failed) = inside.traffic.counts();
-    let load = inside.recorder.load();
-    let (size, count, edited, unsaved) = api
+    let recorder = inside.recorder.load();
+    let (size, conversations, edited, unsaved) = api
         .ask(|composer| {
             let size = composer.store().size()?;
             let edited = composer.store().notes(EDITED)?.len();
             Ok((size, composer.conversations().conversations.len(), edited, composer.unsaved()))
         })
         .await?;
-    Ok(Json(json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "pid": std::process::id(),
-        "listen": inside.listen.get().map(ToString::to_string),
-        "upstream": inside.upstream,
-        "home": inside.home,
-        "started_at": inside.started_at,
-        "conversations": count,
-        "edited": edited,
-        "requests": { "total": total, "in_flight": in_flight, "failed": failed },
-        "recorder": load,
-        "store": { "path": inside.store_path, "bytes": size.bytes(), "records": size.records, "blobs": size.blobs, "unsaved": unsaved },
-        "memory_bytes": memory(),
-        "page": page_is_embedded(),
-    })))
+    Ok(Json(Status {
+        version: env!("CARGO_PKG_VERSION"),
+        pid: std::process::id(),
+        listen: inside.listen.get().map(ToString::to_string),
+        upstream: inside.upstream.clone(),
+        home: inside.home.clone(),
+        started_at: inside.started_at,
+        conversations,
+        edited,
+        requests: Requests { total, in_flight, failed },
+        recorder,
+        store: Stored {
+            path: inside.store_path.clone(),
+            bytes: size.bytes(),
+            records: size.records,
+            blobs: size.blobs,
+            unsaved,
+        },
+        memory_bytes: memory(),
+        page: page_is_embedded(),
+    }))
 }
 
 /// The memory this process holds, where the system tells.
@@ -59,10 +105,12 @@ pub async fn conversations(State(api): State<Api>) -> Answer<Conversations> {
     api.ask(|composer| Ok(composer.conversations())).await.map(Json)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct FramesQuery {
+    /// Each frame with its steps.
     #[serde(default)]
     steps: bool,
+    /// The point of the history that is meant; the newest without one.
     at: Option<String>,
 }
 
@@ -76,8 +124,9 @@ pub async fn frames(
 }
 
 /// The point of the history that is meant: the newest without one.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct AtQuery {
+    /// A commit, the beginning of its id, a tag, a branch, `HEAD` or `source`.
     at: Option<String>,
 }
 
@@ -100,7 +149,7 @@ pub async fn compose(
     Ok(([(header::CONTENT_TYPE, "application/json")], bytes))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Explanation {
     #[serde(flatten)]
     explained: Explained,
@@ -124,9 +173,11 @@ pub async fn explain(
     .map(Json)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct DiffQuery {
+    /// A point of the history; `source` without one.
     from: Option<String>,
+    /// `HEAD` without one.
     to: Option<String>,
 }
 
@@ -146,7 +197,7 @@ pub async fn history(
     query: Result<Query<LimitQuery>, QueryRejection>,
 ) -> Answer<HistoryView> {
     let LimitQuery { limit } = asked(query)?;
-    api.ask(move |composer| composer.history(&name, limit)).await.map(Json)
+    api.ask(move |composer| composer.history(&name, limit.unwrap_or(usize::MAX))).await.map(Json)
 }
 
 pub async fn branches(State(api): State<Api>, Path(name): Path<String>) -> Answer<Branches> {
@@ -157,14 +208,10 @@ pub async fn tags(State(api): State<Api>, Path(name): Path<String>) -> Answer<Ta
     api.ask(move |composer| composer.tags(&name)).await.map(Json)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub struct LimitQuery {
-    #[serde(default = "everything")]
-    limit: usize,
-}
-
-fn everything() -> usize {
-    usize::MAX
+    /// The newest so many; all without it.
+    limit: Option<usize>,
 }
 
 pub async fn timeline(
@@ -173,10 +220,10 @@ pub async fn timeline(
     query: Result<Query<LimitQuery>, QueryRejection>,
 ) -> Answer<Timeline> {
     let LimitQuery { limit } = asked(query)?;
-    api.ask(move |composer| composer.timeline(&name, limit)).await.map(Json)
+    api.ask(move |composer| composer.timeline(&name, limit.unwrap_or(usize::MAX))).await.map(Json)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Purge {
     #[serde(default)]
@@ -186,7 +233,13 @@ pub struct Purge {
     all: bool,
 }
 
-pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejection>) -> Answer<Value> {
+#[derive(Serialize, JsonSchema)]
+pub struct Purged {
+    conversations: usize,
+    bytes_freed: u64,
+}
+
+pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejection>) -> Answer<Purged> {
     let wish = understood(wish)?;
     let ways = [!wish.conversations.is_empty(), wish.older_than_days.is_some(), wish.all];
     if ways.into_iter().filter(|given| *given).count() > 1 {
@@ -204,7 +257,7 @@ pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejecti
             None => wish.conversations.iter().map(|name| composer.resolve(name)).collect::<Result<_, Refusal>>()?,
         };
         let purged = composer.purge(&ids)?;
-        Ok(Json(json!({ "conversations": ids.len(), "bytes_freed": purged.bytes })))
+        Ok(Json(Purged { conversations: ids.len(), bytes_freed: purged.bytes }))
     })
     .await
 }
@@ -217,7 +270,6 @@ pub fn asked<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ControlErr
 pub fn understood<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ControlError> {
     body.map(|Json(body)| body).map_err(|why| match why.status() {
         StatusCode::PAYLOAD_TOO_LARGE => ControlError::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
             "too-large",
             "The request is larger than anything the provider would take.",
             "Make it in several steps, or shorten it.",
@@ -226,9 +278,8 @@ pub fn understood<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ControlE
     })
 }
 
-fn bad_request(why: String) -> ControlError {
+pub fn bad_request(why: String) -> ControlError {
     ControlError::new(
-        StatusCode::BAD_REQUEST,
         "bad-request",
         format!("The request is not understood: {}.", why.trim_end_matches('.')),
         "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",

@@ -12,11 +12,13 @@ use super::read::{Answer, asked};
 /// Hits that are enough unless more are wanted.
 const USUAL: usize = 20;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 pub struct SearchQuery {
+    /// Words, whatever their case.
     q: String,
     /// One conversation only.
     conv: Option<String>,
+    /// Hits that are enough; 20 without it.
     limit: Option<usize>,
 }
 

@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 use serde_json::json;
 
 use super::json;
+use crate::codes::status_of;
 use crate::doors::Refusal;
 use crate::proxy::errors::ERROR_HEADER;
 
@@ -24,8 +25,9 @@ pub struct ControlError {
 }
 
 impl ControlError {
-    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), hint: hint.into() }
+    /// `code` is one of the list in `codes`, which knows its status.
+    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { status: status_of(code), code, message: message.into(), hint: hint.into() }
     }
 }
 
@@ -41,25 +43,21 @@ impl IntoResponse for ControlError {
 pub(super) fn refused(refusal: Refusal) -> Response<Body> {
     let error = match refusal {
         Refusal::TokenMissing => ControlError::new(
-            StatusCode::UNAUTHORIZED,
             "token-needed",
             "The control API needs the daemon's token.",
             "Send it as `Authorization: Bearer …`; it is in the file `token` of the daemon's home. The ctx commands do.",
         ),
         Refusal::TokenWrong => ControlError::new(
-            StatusCode::UNAUTHORIZED,
             "token-wrong",
             "This is not the token of this daemon.",
             "Read it from the file `token` of the daemon's home; `--home` or CTX_HOME may point to another one.",
         ),
         Refusal::ForeignHost => ControlError::new(
-            StatusCode::FORBIDDEN,
             "foreign-host",
             "The request was addressed to another host name.",
             "Use the address that the daemon listens on, or localhost.",
         ),
         Refusal::ForeignOrigin => ControlError::new(
-            StatusCode::FORBIDDEN,
             "cross-site",
             "Web pages of other sites may not use the control API.",
             "Open the page with `ctx ui`.",
@@ -74,7 +72,6 @@ pub(super) fn refused(refusal: Refusal) -> Response<Body> {
 
 pub(super) fn failed() -> Response<Body> {
     ControlError::new(
-        StatusCode::INTERNAL_SERVER_ERROR,
         "internal",
         "The daemon could not finish this; it is a defect.",
         "Forwarding goes on. Please report it with the daemon's log.",
@@ -84,7 +81,6 @@ pub(super) fn failed() -> Response<Body> {
 
 pub(super) async fn unknown_path() -> ControlError {
     ControlError::new(
-        StatusCode::NOT_FOUND,
         "unknown-path",
         "The control API has no such path.",
         "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",
@@ -93,7 +89,6 @@ pub(super) async fn unknown_path() -> ControlError {
 
 pub(super) async fn wrong_method() -> ControlError {
     ControlError::new(
-        StatusCode::METHOD_NOT_ALLOWED,
         "wrong-method",
         "This path of the control API does not take this method.",
         "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",

@@ -1,0 +1,177 @@
+//! Puts the document together.
+
+use std::collections::BTreeSet;
+
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::schemas::{Schemas, reference, rename};
+use super::{Answered, Described, Routes};
+use crate::codes;
+
+const ABOUT: &str = "Everything that `ctx` and its page do goes through this API; they have no other way. \
+    A conversation is named by its id or session, the beginning of one, words of its title, or `active`. \
+    Every refusal has a stable code, a sentence for people, and a hint what to do. \
+    Times are milliseconds since 1970. Beside these paths lies `/mcp`, which speaks the Model Context Protocol.";
+
+pub fn of(routes: &Routes) -> Value {
+    let mut schemas = Schemas::default();
+    let mut paths: Map<String, Value> = Map::new();
+    for described in &routes.operations {
+        let path = described.path.replace("{*", "{");
+        let operation = operation(described, &mut schemas);
+        if let Some(methods) = paths.entry(path).or_insert_with(|| json!({})).as_object_mut() {
+            methods.insert(described.method.to_owned(), operation);
+        }
+    }
+    let (mut types, differ) = schemas.finish();
+    // Only bodies refer to what is written; parameters are written out.
+    for body in paths.values_mut().filter_map(|methods| methods.pointer_mut("/post/requestBody")) {
+        rename(body, &differ);
+    }
+    let statuses: BTreeSet<StatusCode> = codes::API.iter().map(|code| code.status).collect();
+    types.extend(statuses.iter().map(|status| (name_of(*status), refusal(*status))));
+    let responses: Map<String, Value> = statuses.iter().map(|status| (name_of(*status), response(*status))).collect();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Context Composer: the control API",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": ABOUT,
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "servers": [{ "url": "/control/v1" }],
+        "security": [{ "token": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "token": {
+                "type": "http", "scheme": "bearer",
+                "description": "The text in the file `token` of the daemon's home.",
+            } },
+            "responses": responses,
+            "schemas": types,
+        },
+    })
+}
+
+fn operation(described: &Described, schemas: &mut Schemas) -> Value {
+    let told = &described.told;
+    let mut parameters = in_path(described.path);
+    if let Some(query) = told.query {
+        let schema = schemas.written(query);
+        parameters.extend(in_query(&schemas.looked_up(&schema)));
+    }
+    if let Some((name, what)) = told.header {
+        let schema = json!({ "type": "string" });
+        parameters.push(json!({ "name": name, "in": "header", "description": what, "schema": schema }));
+    }
+    let answer = match told.answer {
+        Answered::Json(of) => {
+            json!({ "description": told.summary, "content": { "application/json": { "schema": schemas.answered(of) } } })
+        }
+        Answered::Other(media, what) => {
+            let schema = if media == "application/json" { json!({}) } else { json!({ "type": "string" }) };
+            json!({ "description": what, "content": { media: { "schema": schema } } })
+        }
+    };
+    let mut responses = Map::from_iter([("200".to_owned(), answer)]);
+    for status in refusals(described) {
+        let place = format!("#/components/responses/{}", name_of(status));
+        responses.insert(status.as_str().to_owned(), json!({ "$ref": place }));
+    }
+    let mut operation = json!({ "operationId": told.id, "summary": told.summary, "responses": responses });
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
+    }
+    if let Some(body) = told.body {
+        let schema = schemas.written(body);
+        operation["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+    }
+    if let Some(events) = told.events {
+        // OpenAPI 3.1 has no word for the parts of a stream.
+        operation["x-events"] = schemas.answered(events);
+    }
+    operation
+}
+
+fn in_path(path: &str) -> Vec<Value> {
+    let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    let parameter = |name: &str| {
+        let what = match name {
+            "conversation" => "An id or session, the beginning of one, words of a title, or `active`.",
+            _ => "A frame (`t3`), a step (`t3/2`), a message (`t3#1`) or a block (`t3#1.0`). It may hold slashes.",
+        };
+        let schema = json!({ "type": "string", "minLength": 1 });
+        let name = name.trim_start_matches('*');
+        json!({ "name": name, "in": "path", "required": true, "description": what, "schema": schema })
+    };
+    names.map(parameter).collect()
+}
+
+/// The fields of a query as parameters.
+fn in_query(query: &Value) -> Vec<Value> {
+    let required = |name: &str| query["required"].as_array().is_some_and(|all| all.iter().any(|other| other == name));
+    let fields = query["properties"].as_object().into_iter().flatten();
+    fields
+        .map(|(name, field)| {
+            let mut schema = field.clone();
+            let what = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+            // A parameter that is there has a value: what may be missing is left out.
+            if let Some(kinds) = schema["type"].as_array().cloned() {
+                schema["type"] = kinds.into_iter().find(|kind| kind != "null").unwrap_or_default();
+            }
+            json!({ "name": name, "in": "query", "required": required(name), "description": what, "schema": schema })
+        })
+        .collect()
+}
+
+/// The statuses that an operation can refuse with.
+fn refusals(described: &Described) -> BTreeSet<StatusCode> {
+    let told = &described.told;
+    let (edits, named) = (described.method == "post", described.path.contains('{'));
+    let mut all = vec![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::INTERNAL_SERVER_ERROR];
+    if named || told.query.is_some() || edits {
+        all.extend([StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND]);
+    }
+    if named || edits {
+        all.extend([StatusCode::CONFLICT, StatusCode::UNPROCESSABLE_ENTITY]);
+    }
+    if edits {
+        all.extend([StatusCode::PAYLOAD_TOO_LARGE, StatusCode::INSUFFICIENT_STORAGE]);
+    }
+    all.into_iter().collect()
+}
+
+fn name_of(status: StatusCode) -> String {
+    let words = status.canonical_reason().unwrap_or_default().split(' ');
+    format!("Refused{}", words.collect::<String>())
+}
+
+fn response(status: StatusCode) -> Value {
+    let meanings: Vec<String> = of_status(status).map(|code| format!("- `{}`: {}", code.code, code.meaning)).collect();
+    json!({
+        "description": meanings.join("\n"),
+        "content": { "application/json": { "schema": reference(&name_of(status)) } },
+    })
+}
+
+fn refusal(status: StatusCode) -> Value {
+    let codes: Vec<&str> = of_status(status).map(|code| code.code).collect();
+    json!({
+        "type": "object",
+        "required": ["error"],
+        "properties": { "error": {
+            "type": "object",
+            "required": ["code", "message", "hint"],
+            "properties": {
+                "code": { "enum": codes, "description": "For programs; it stays what it is." },
+                "message": { "type": "string", "description": "What, and why: a sentence for people." },
+                "hint": { "type": "string", "description": "What to do about it." },
+            },
+        } },
+    })
+}
+
+fn of_status(status: StatusCode) -> impl Iterator<Item = &'static codes::Code> {
+    codes::API.iter().filter(move |code| code.status == status)
+}

@@ -1,0 +1,118 @@
+//! The description of the control API, OpenAPI 3.1, made from the routes and the types that they take and give.
+//! A route cannot be added without its description: [`Routes`] takes both at once.
+
+mod document;
+mod schemas;
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::handler::Handler;
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use bytes::Bytes;
+use http::header;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use super::Api;
+
+/// A type, as far as a description needs it.
+type Of = fn(&mut SchemaGenerator) -> Schema;
+
+#[derive(Default)]
+pub struct Routes {
+    router: Router<Api>,
+    operations: Vec<Described>,
+}
+
+struct Described {
+    method: &'static str,
+    path: &'static str,
+    told: Told,
+}
+
+impl Routes {
+    pub fn get<H: Handler<T, Api>, T: 'static>(mut self, path: &'static str, handler: H, told: Told) -> Routes {
+        self.router = self.router.route(path, get(handler));
+        self.operations.push(Described { method: "get", path, told });
+        self
+    }
+
+    pub fn post<H: Handler<T, Api>, T: 'static>(mut self, path: &'static str, handler: H, told: Told) -> Routes {
+        self.router = self.router.route(path, post(handler));
+        self.operations.push(Described { method: "post", path, told });
+        self
+    }
+
+    pub fn router(self) -> Router<Api> {
+        self.router
+    }
+}
+
+/// What there is to tell of one operation.
+pub struct Told {
+    id: &'static str,
+    summary: &'static str,
+    query: Option<Of>,
+    header: Option<(&'static str, &'static str)>,
+    body: Option<Of>,
+    answer: Answered,
+    /// What a stream is made of.
+    events: Option<Of>,
+}
+
+enum Answered {
+    Json(Of),
+    /// A media type, and what it is.
+    Other(&'static str, &'static str),
+}
+
+/// `id` is for programs that are made from the description.
+pub fn told(id: &'static str, summary: &'static str) -> Told {
+    let answer = Answered::Other("application/json", "");
+    Told { id, summary, query: None, header: None, body: None, answer, events: None }
+}
+
+fn of<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {
+    schemas.subschema_for::<T>()
+}
+
+impl Told {
+    pub fn query<T: JsonSchema>(mut self) -> Told {
+        self.query = Some(of::<T>);
+        self
+    }
+
+    pub fn header(mut self, name: &'static str, what: &'static str) -> Told {
+        self.header = Some((name, what));
+        self
+    }
+
+    pub fn body<T: JsonSchema>(mut self) -> Told {
+        self.body = Some(of::<T>);
+        self
+    }
+
+    pub fn answers<T: JsonSchema>(mut self) -> Told {
+        self.answer = Answered::Json(of::<T>);
+        self
+    }
+
+    pub fn answers_with(mut self, media: &'static str, what: &'static str) -> Told {
+        self.answer = Answered::Other(media, what);
+        self
+    }
+
+    pub fn tells<T: JsonSchema>(mut self) -> Told {
+        self.events = Some(of::<T>);
+        self
+    }
+}
+
+pub async fn serve() -> impl IntoResponse {
+    static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| document::of(&super::routes()).to_string().into());
+    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.clone())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::super::routes;
+
+fn document() -> Value {
+    super::document::of(&routes())
+}
+
+/// Every value under this key, anywhere.
+fn under<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(name, inner)| {
+            found.extend((name == key).then_some(inner));
+            under(inner, key, found);
+        }),
+        Value::Array(list) => list.iter().for_each(|inner| under(inner, key, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere_and_every_type_is_used() {
+    let document = document();
+    let mut references = Vec::new();
+    under(&document, "$ref", &mut references);
+    let references: BTreeSet<&str> = references.into_iter().filter_map(Value::as_str).collect();
+    for reference in &references {
+        assert!(document.pointer(reference.trim_start_matches('#')).is_some(), "{reference}");
+    }
+    // Those of queries are written out as parameters, and some statuses belong to no operation.
+    let aside = |name: &str| name.ends_with("Query") || name == "After" || name.starts_with("Refused");
+    for name in document["components"]["schemas"].as_object().expect("types").keys() {
+        assert!(aside(name) || references.contains(format!("#/components/schemas/{name}").as_str()), "{name}");
+    }
+}
+
+#[test]
+fn every_operation_says_what_it_takes_and_gives() {
+    let document = document();
+    let mut ids = BTreeSet::new();
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in methods.as_object().expect("methods") {
+            let name = format!("{method} {path}");
+            assert!(ids.insert(operation["operationId"].as_str().expect("an id").to_owned()), "{name}: twice");
+            let answer = &operation["responses"]["200"];
+            assert!(!answer["description"].as_str().expect("words").is_empty(), "{name}");
+            for status in ["401", "403", "500"] {
+                assert!(operation["responses"][status].is_object(), "{name}: {status}");
+            }
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                assert!(parameter["description"].is_string(), "{name}: {parameter}");
+            }
+            assert_eq!(method == "post", operation["requestBody"].is_object(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+use super::*;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates").to_owned()
+}
+
+/// The source files of a folder that are no tests.
+fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+        if path.is_dir() {
+            if name != "tests" {
+                sources(&path, into);
+            }
+        } else if name.ends_with(".rs") && !name.contains("test") {
+            into.push(path);
+        }
+    }
+}
+
+/// The codes that the source gives to `Refusal::new`, `ControlError::new` and constants of codes.
+fn used_in(folders: &[&str], but: &str) -> BTreeSet<String> {
+    let mut files = Vec::new();
+    folders.iter().for_each(|folder| sources(&crates().join(folder), &mut files));
+    let mut found = BTreeSet::new();
+    for file in files.iter().filter(|file| but.is_empty() || !file.starts_with(crates().join(but))) {
+        let text = std::fs::read_to_string(file).expect("a source file");
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for maker in ["Refusal::new(", "ControlError::new(", "pub const NOTHING: &str ="] {
+            for after in text.split(maker).skip(1) {
+                let given = after.trim_start();
+                match given.strip_prefix('"') {
+                    Some(literal) => drop(found.insert(literal.split('"').next().unwrap_or_default().to_owned())),
+                    // Codes that are passed on.
+                    None => assert!(
+                        ["NOTHING", "refusal.code", "word(\"code\")", "code"]
+                            .iter()
+                            .any(|known| given.starts_with(known)),
+                        "{}: write the code as a literal: {}",
+                        file.display(),
+                        given.lines().next().unwrap_or_default()
+                    ),
+                }
+            }
+        }
+    }
+    found
+}
+
+fn listed(codes: impl Iterator<Item = &'static str>) -> BTreeSet<String> {
+    let all: Vec<String> = codes.map(str::to_owned).collect();
+    let set: BTreeSet<String> = all.iter().cloned().collect();
+    assert_eq!(set.len(), all.len(), "a code stands in the list twice");
+    set
+}
+
+#[test]
+fn every_code_that_is_used_is_in_the_list_and_every_code_of_the_list_is_used() {
+    let used = used_in(&["core/src", "composer/src", "server/src"], "server/src/mcp");
+    assert_eq!(used, listed(API.iter().map(|code| code.code)));
+}
+
+#[test]
+fn the_codes_of_the_mcp_server_are_in_the_list_too() {
+    let api = listed(API.iter().map(|code| code.code));
+    let used: BTreeSet<String> = used_in(&["server/src/mcp"], "").difference(&api).cloned().collect();
+    assert_eq!(used, listed(MCP.iter().map(|(code, _)| *code)));
+}
+
+#[test]
+fn the_documentation_has_every_code_with_its_status_and_meaning() {
+    let docs = crates().parent().expect("the root").join("docs/api.md");
+    let docs = std::fs::read_to_string(docs).expect("docs/api.md");
+    let lines: BTreeSet<&str> = docs.lines().filter(|line| line.starts_with("| `")).collect();
+    let api = API.iter().map(|code| format!("| `{}` | {} | {} |", code.code, code.status.as_u16(), code.meaning));
+    let mcp = MCP.iter().map(|(code, meaning)| format!("| `{code}` | MCP | {meaning} |"));
+    let wanted: Vec<String> = api.chain(mcp).collect();
+    let missing: Vec<&String> = wanted.iter().filter(|line| !lines.contains(line.as_str())).collect();
+    assert!(missing.is_empty(), "docs/api.md lacks:\n{missing:#?}");
+    let old: Vec<&&str> = lines.iter().filter(|line| !wanted.iter().any(|wanted| wanted == *line)).collect();
+    assert!(old.is_empty(), "docs/api.md has codes that are not:\n{old:#?}");
+}
