@@ -17,6 +17,7 @@ mod repaired;
 mod sent;
 
 pub use apply::{Applied, Preview, RepairView, Wish};
+pub(crate) use apply::{expected, on_top};
 pub use compare::{Diff, FrameDiff};
 pub use ground::Chain;
 pub(crate) use ground::{Ground, Weights};

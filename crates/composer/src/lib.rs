@@ -12,6 +12,7 @@ pub mod edit;
 mod envelope;
 mod gap;
 mod held;
+pub mod helper;
 pub mod log;
 mod newest;
 pub mod observe;

@@ -5,6 +5,7 @@ use super::offload::Files;
 use super::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::directory::lock;
+use crate::helper::Written;
 use crate::{Composer, EDITED, Refusal, card, log, now, record};
 use ctx_core::edit::effect::{Effect, EffectId, Made};
 use ctx_core::edit::fold::Unit;
@@ -51,6 +52,9 @@ pub struct Applied {
     /// Files that were written.
     #[serde(default)]
     pub files: Vec<PathBuf>,
+    /// Words that the operations lacked and that were found for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<Written>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
@@ -77,6 +81,7 @@ impl Composer {
 
     /// The same with why each of them is made.
     pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
+        let (wish, reasons, written) = self.fill_locally(name, wish, reasons)?;
         let _one_at_a_time = lock(&self.editing);
         // Only an import looks at two conversations at once.
         let imports = wish.operations.iter().any(|operation| matches!(operation, Operation::Import { .. }));
@@ -98,6 +103,7 @@ impl Composer {
         }
         applied.summary = summary(&wish.operations, &applied);
         applied.files.clone_from(&files.paths);
+        applied.written = written;
         if wish.dry_run {
             return Ok(applied);
         }
@@ -145,6 +151,18 @@ impl Composer {
         }
     }
 
+    /// The effects that operations would have.
+    pub(crate) fn would_be(
+        &self,
+        conversation: &Conversation,
+        id: CommitId,
+        operations: &[Operation],
+    ) -> Result<Vec<Effect>, Refusal> {
+        let author = String::new();
+        let wish = Wish { operations: operations.to_vec(), author, note: None, expect: None, dry_run: true };
+        self.resolve_all(conversation, id, &wish, &mut Files::default())
+    }
+
     /// What one operation comes down to on top of others. A dry run writes no files.
     pub(super) fn resolved(
         &self,
@@ -175,6 +193,11 @@ impl Composer {
                     true => Err(super::nothing::nothing(std::slice::from_ref(operation), &[]).into()),
                     false => Ok(effects),
                 }
+            }
+            open if open.is_open() => {
+                let operations = self.resolve_open(conversation, (id, before), open)?;
+                let effects = operations.iter().map(|operation| desk.effects(operation));
+                Ok(effects.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
             }
             other => Ok(desk.effects(other)?),
         }
@@ -226,6 +249,7 @@ impl Composer {
             preview,
             problem: None,
             files: Vec::new(),
+            written: Vec::new(),
         };
         Ok((applied, changes))
     }
