@@ -27,13 +27,18 @@ impl House {
     }
 
     pub async fn with(upstream: &str, change: impl FnOnce(&mut ServerConfig)) -> Self {
+        Self::on(Arc::new(MemoryStore::new()), upstream, change).await
+    }
+
+    /// With what another one has stored.
+    pub async fn on(store: Arc<MemoryStore>, upstream: &str, change: impl FnOnce(&mut ServerConfig)) -> Self {
         let home = tempfile::tempdir().expect("a home");
         let token = Token::generate().expect("a token");
         let upstream = Upstream::new(upstream.parse().expect("an upstream address"));
         let mut config = ServerConfig::new(([127, 0, 0, 1], 0).into(), upstream, token.clone());
         config.workers = 2;
         change(&mut config);
-        let composer = Composer::open(Arc::new(MemoryStore::new())).expect("a composer");
+        let composer = Composer::open(store).expect("a composer");
         let composer = Arc::new(composer.offloading_to(Folder::in_home(home.path())));
         let path = home.path().to_owned();
         let daemon = Daemon::bind(config, composer, path.clone(), path).await.expect("an open port");
@@ -62,13 +67,21 @@ impl House {
         String::from_utf8(client.rest().await).expect("text")
     }
 
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
     /// Live events, from their head on.
     pub async fn listen(&self) -> Peer {
+        self.listen_from("", "").await
+    }
+
+    /// With a query and lines of the head.
+    pub async fn listen_from(&self, query: &str, lines: &str) -> Peer {
         let mut listener = self.connect().await;
         let (host, token) = (self.address, &self.token);
-        listener
-            .send(format!("GET /control/v1/events HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n"))
-            .await;
+        let head = format!("Host: {host}\r\nAuthorization: Bearer {token}\r\n{lines}");
+        listener.send(format!("GET /control/v1/events{query} HTTP/1.1\r\n{head}\r\n")).await;
         listener
     }
 

@@ -1,0 +1,159 @@
+//! Live events: every one has an id, and a stream goes on from it.
+
+mod support;
+
+use std::sync::Arc;
+
+use ctx_store::MemoryStore;
+use serde_json::{Value, json};
+use support::house::{House, conversation};
+use support::raw::{Peer, RawServer};
+
+/// One event of a stream.
+#[derive(Debug, Default)]
+struct Heard {
+    name: String,
+    id: String,
+    data: Value,
+}
+
+impl Heard {
+    fn number(&self) -> u64 {
+        self.id.split('-').nth(1).expect("an epoch and a number").parse().expect("a number")
+    }
+}
+
+struct Listener {
+    peer: Peer,
+    /// Told already, and not looked at.
+    told: String,
+}
+
+impl Listener {
+    /// The next event; the first lines of a stream, which have an id alone, are one too.
+    async fn next(&mut self) -> Heard {
+        let end = loop {
+            match self.told.find("\n\n") {
+                Some(end) => break end,
+                None => {
+                    let size = usize::from_str_radix(&self.peer.line().await, 16).expect("the size of a chunk");
+                    self.told.push_str(&self.peer.text_of(size).await);
+                    self.peer.line().await;
+                }
+            }
+        };
+        let mut heard = Heard::default();
+        for line in self.told.drain(..end + 2).collect::<String>().lines() {
+            match line.split_once(": ") {
+                Some(("id", id)) => heard.id = id.to_owned(),
+                Some(("event", name)) => heard.name = name.to_owned(),
+                Some(("data", data)) => heard.data = serde_json::from_str(data).expect(data),
+                _ => {}
+            }
+        }
+        heard
+    }
+}
+
+async fn listening(house: &House, query: &str, lines: &str) -> (Listener, Heard) {
+    let mut peer = house.listen_from(query, lines).await;
+    let head = peer.head().await;
+    assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("text/event-stream"), "{head}");
+    let mut stream = Listener { peer, told: String::new() };
+    let first = stream.next().await;
+    (stream, first)
+}
+
+async fn pin(house: &House, frame: &str) {
+    house.edit("one", json!([{"op": "pin", "ids": [frame]}])).await;
+}
+
+async fn known() -> (RawServer, House) {
+    let server = RawServer::open().await;
+    let house = House::before(&server).await;
+    house.talk(&server, "one", &conversation("one", 4)).await;
+    // It waits until all of it is stored.
+    house.get("conversations/one/frames").await;
+    (server, house)
+}
+
+#[tokio::test]
+async fn a_reader_that_comes_back_hears_everything_it_missed_and_nothing_twice() {
+    let (_server, house) = known().await;
+    let (mut stream, first) = listening(&house, "", "").await;
+    assert!(first.data.is_null(), "nothing has happened yet: {first:?}");
+    pin(&house, "t1").await;
+    let heard = stream.next().await;
+    assert_eq!((heard.number(), &heard.data["kind"]), (first.number() + 1, &json!("commit")));
+    assert_eq!((&heard.data["change"], &heard.data["seq"]), (&json!("edit"), &json!(heard.number())));
+    drop(stream);
+
+    pin(&house, "t2").await;
+    pin(&house, "t3").await;
+    let resumed = format!("Last-Event-ID: {}\r\n", heard.id);
+    // Where both are given the header counts: a browser that comes back repeats the query it began with.
+    for (query, lines) in [
+        ("", resumed.clone()),
+        ("?after=0", resumed),
+        (&*format!("?after={}", heard.id), String::new()),
+        (&*format!("?after={}", heard.number()), String::new()),
+    ] {
+        let (mut stream, first) = listening(&house, query, &lines).await;
+        assert_eq!((first.number(), first.data), (heard.number(), Value::Null), "{query} {lines}");
+        for frame in ["t2", "t3"] {
+            assert_eq!(stream.next().await.data["operations"][0]["ids"], json!([frame]), "{query} {lines}");
+        }
+    }
+
+    // The id that came first is good for coming back too.
+    let (mut stream, _) = listening(&house, "", &format!("Last-Event-ID: {}\r\n", first.id)).await;
+    assert_eq!(stream.next().await.id, heard.id);
+
+    // From the beginning: what passed before anybody listened.
+    let (mut stream, _) = listening(&house, "?after=0", "").await;
+    assert_eq!(stream.next().await.data["kind"], "opened");
+    assert_eq!(stream.next().await.data["kind"], "request");
+}
+
+#[tokio::test]
+async fn a_reader_is_told_when_the_stream_cannot_go_on() {
+    let (_server, house) = known().await;
+    let (_, newest) = listening(&house, "", "").await;
+    for (lines, reason) in [
+        (format!("Last-Event-ID: 1-{}\r\n", newest.number()), "restarted"),
+        (format!("Last-Event-ID: {}0\r\n", newest.id), "unknown-id"),
+        ("Last-Event-ID: what?\r\n".to_owned(), "unknown-id"),
+    ] {
+        let (_, reset) = listening(&house, "", &lines).await;
+        assert_eq!((reset.name.as_str(), &reset.data["reason"]), ("reset", &json!(reason)), "{lines}");
+        assert_eq!((&reset.id, &reset.data["seq"]), (&newest.id, &json!(newest.number())));
+    }
+    // It goes on all the same.
+    let (mut stream, _) = listening(&house, "", "Last-Event-ID: 1-1\r\n").await;
+    pin(&house, "t1").await;
+    assert_eq!(stream.next().await.data["kind"], "commit");
+    house.refuses("GET", "events?after=soon", "", 400, "bad-request").await;
+}
+
+#[tokio::test]
+async fn a_reader_is_told_that_the_daemon_was_started_again() {
+    let server = RawServer::open().await;
+    let upstream = format!("http://{}", server.address);
+    let store = Arc::new(MemoryStore::new());
+    let house = House::on(store.clone(), &upstream, |_| {}).await;
+    house.talk(&server, "one", &conversation("one", 2)).await;
+    house.get("conversations/one/frames").await;
+    let (_, before) = listening(&house, "", "").await;
+    drop(house);
+    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+
+    let house = House::on(store, &upstream, |_| {}).await;
+    let (mut stream, reset) = listening(&house, "", &format!("Last-Event-ID: {}\r\n", before.id)).await;
+    assert_eq!((reset.name.as_str(), &reset.data["reason"]), ("reset", &json!("restarted")));
+    assert_ne!(reset.id, before.id);
+    pin(&house, "t1").await;
+    assert_eq!(stream.next().await.data["kind"], "commit");
+    // Numbers go on: one alone is good for every epoch.
+    let (mut stream, _) = listening(&house, &format!("?after={}", before.number()), "").await;
+    assert_eq!(stream.next().await.data["kind"], "commit");
+}
