@@ -90,6 +90,18 @@ pub const API: &[Code] = &[
     code(OURS, "not-written", "a file could not be written"),
     code(OURS, "store", "the store could not be read"),
     code(StatusCode::INSUFFICIENT_STORAGE, "not-stored", "the commit could not be stored; nothing has changed"),
+    code(UNFIT, "many-questions", "more summaries are wanted at once than a helper is asked for"),
+    code(UNFIT, "no-words", "there are no words to make a summary or a title of"),
+    code(UNFIT, "titled", "somebody gave it a title, and that one stays"),
+    code(UNFIT, "too-short", "a summary would not be shorter"),
+    code(UNFIT, "helper-settings", "the helper is not set up, or its key is missing"),
+    code(UNFIT, "helper-budget", "the helper has used up its tokens of today"),
+    code(CONFLICT, "helper-cancelled", "somebody stopped it; nothing has changed"),
+    code(StatusCode::BAD_GATEWAY, "helper-down", "the helper cannot be reached, or has no time"),
+    code(StatusCode::BAD_GATEWAY, "helper-nonsense", "what the helper answered cannot be used"),
+    code(StatusCode::BAD_GATEWAY, "helper-refused", "the helper does not take the request: its key, its model, its limits"),
+    code(StatusCode::GATEWAY_TIMEOUT, "helper-slow", "the helper did not answer in time"),
+    code(UNKNOWN, "unknown-job", "the daemon knows no such job"),
 ];
 
 /// What the MCP server says besides. It comes in a tool's answer, which has no status.

@@ -25,6 +25,8 @@ pub struct ServerConfig {
     pub workers: usize,
     /// What agents may do over MCP.
     pub mcp: crate::mcp::Settings,
+    /// Who finds words for operations that lack them.
+    pub helper: crate::helper::Settings,
 }
 
 impl ServerConfig {
@@ -37,6 +39,7 @@ impl ServerConfig {
             limits: Limits::default(),
             workers: 0,
             mcp: Default::default(),
+            helper: Default::default(),
         }
     }
 }

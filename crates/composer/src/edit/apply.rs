@@ -5,7 +5,7 @@ use super::offload::Files;
 use super::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::helper::Written;
+use crate::helper::{Filled, Written};
 use crate::{Composer, EDITED, Refusal, card, log, now, record};
 use ctx_core::edit::effect::{Effect, EffectId, Made};
 use ctx_core::edit::fold::Unit;
@@ -81,7 +81,7 @@ impl Composer {
 
     /// The same with why each of them is made.
     pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
-        let (wish, reasons, written) = self.fill_locally(name, wish, reasons)?;
+        let Filled { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
         let _one_at_a_time = lock(&self.editing);
         // Only an import looks at two conversations at once.
         let imports = wish.operations.iter().any(|operation| matches!(operation, Operation::Import { .. }));

@@ -14,6 +14,7 @@ pub use budget::{Budget, Reserved};
 pub use clean::{Nonsense, clean};
 pub use material::{Material, Piece};
 pub use prompt::{Prompt, prompt};
+pub(crate) use questions::Filled;
 pub use questions::{Open, Question};
 
 use serde::{Deserialize, Serialize};

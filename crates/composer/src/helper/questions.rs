@@ -29,6 +29,10 @@ pub struct Question {
 }
 
 impl Question {
+    pub fn new(kind: Kind, material: Material) -> Question {
+        Question { kind, material, operation: 0 }
+    }
+
     pub fn prompt(&self, most: usize) -> Prompt {
         prompt(self.kind, &self.material, most, now())
     }
@@ -50,6 +54,13 @@ pub struct Open {
     pub from: Vec<usize>,
     /// The head that the questions were asked at.
     head: String,
+}
+
+/// A wish that can be done, with why each of its operations is made.
+pub(crate) struct Filled {
+    pub wish: Wish,
+    pub reasons: Vec<Option<String>>,
+    pub written: Vec<Written>,
 }
 
 impl Open {
@@ -83,16 +94,16 @@ impl Composer {
         name: &str,
         wish: Wish,
         reasons: Vec<Option<String>>,
-    ) -> Result<(Wish, Vec<Option<String>>, Vec<Written>), Refusal> {
+    ) -> Result<Filled, Refusal> {
         if !wish.operations.iter().any(Operation::is_open) {
-            return Ok((wish, reasons, Vec::new()));
+            return Ok(Filled { wish, reasons, written: Vec::new() });
         }
         let open = self.questions(name, wish)?;
         let words: Result<Vec<String>, Refusal> = open.questions.iter().map(Question::local).collect();
         let spread = |at: &usize| reasons.get(*at).cloned().flatten();
         let reasons = if reasons.is_empty() { reasons } else { open.from.iter().map(spread).collect() };
         let (wish, written) = open.filled(words?, SELF, false);
-        Ok((wish, reasons, written))
+        Ok(Filled { wish, reasons, written })
     }
 
     /// The words that a wish lacks. Whatever is wrong with it is told before anybody is asked.
@@ -148,7 +159,7 @@ impl Composer {
     ) -> Result<Vec<Operation>, Refusal> {
         let open = self.lacking(conversation, before, operation)?.into_iter();
         let fill = |(operation, kind, material): (Operation, Kind, Material)| {
-            Ok(operation.filled(Question { kind, material, operation: 0 }.local()?))
+            Ok(operation.filled(Question::new(kind, material).local()?))
         };
         open.map(fill).collect()
     }
@@ -256,7 +267,8 @@ impl Composer {
 }
 
 impl Question {
-    fn local(&self) -> Result<String, Refusal> {
+    /// The words that ctx finds by itself.
+    pub fn local(&self) -> Result<String, Refusal> {
         local::words(self.kind, &self.material).map_err(|nonsense| match nonsense {
             Nonsense::NotShorter => too_short(&format!("`{}`", self.material.name)),
             _ => Refusal::new(

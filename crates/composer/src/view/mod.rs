@@ -29,7 +29,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
+    pub fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
         Refusal { code, message: message.into(), hint: hint.into() }
     }
 }

@@ -15,6 +15,9 @@ pub async fn operations(
     wish: Result<Json<Wish>, JsonRejection>,
 ) -> Answer<Applied> {
     let wish = understood(wish)?;
+    if super::helper::is_wanted(&api, &wish) {
+        return super::helper::apply(&api, name, wish).await;
+    }
     api.ask(move |composer| composer.apply(&name, wish)).await.map(Json)
 }
 

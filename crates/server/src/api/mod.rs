@@ -1,6 +1,7 @@
 //! The control API, `/control/v1/…`: thin handlers over the composer. What they show is made there.
 
 mod edit;
+mod helper;
 mod live;
 mod openapi;
 mod read;
@@ -18,10 +19,12 @@ use ctx_composer::view::{Conversations, Found, Frames, Refusal, Shown, Timeline}
 use ctx_composer::{Composer, Recorder, now};
 
 use self::edit::Heal;
+use self::helper::{HelperTested, HelperView};
 use self::live::{After, LiveEvent};
 use self::openapi::{Routes, told};
 use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, LimitQuery, Purge, Purged, Status};
 use self::search::SearchQuery;
+use crate::helper::{Helper, JobView, Jobs};
 use crate::observer::Traffic;
 use crate::rooms::ControlError;
 
@@ -43,6 +46,8 @@ struct Inside {
     store_path: PathBuf,
     started_at: u64,
     listen: OnceLock<SocketAddr>,
+    helper: Arc<Helper>,
+    jobs: Jobs,
 }
 
 impl Api {
@@ -53,6 +58,7 @@ impl Api {
         upstream: String,
         home: PathBuf,
         store_path: PathBuf,
+        helper: Arc<Helper>,
     ) -> Api {
         Api(Arc::new(Inside {
             composer,
@@ -63,12 +69,15 @@ impl Api {
             store_path,
             started_at: now(),
             listen: OnceLock::new(),
+            helper,
+            jobs: Jobs::default(),
         }))
     }
 
     /// Known only once the port is open.
     pub fn listens_on(&self, address: SocketAddr) {
         let _ = self.0.listen.set(address);
+        self.0.helper.listens_on(address);
     }
 
     /// Runs `ask` where it may block, after everything that has passed is known.
@@ -161,6 +170,30 @@ fn routes() -> Routes {
             "/conversations/{conversation}/operations",
             edit::operations,
             told("apply", "Makes operations, all as one commit or none").body::<Wish>().answers::<Applied>(),
+        )
+        .post(
+            "/conversations/{conversation}/helper",
+            helper::begin,
+            told("find_words", "Finds the words that operations lack, in the background, and then makes them")
+                .body::<Wish>()
+                .answers::<JobView>(),
+        )
+        .get("/helper", helper::status, told("helper", "Who finds words, its budget and its jobs").answers::<HelperView>())
+        .post(
+            "/helper/test",
+            helper::test,
+            told("helper_test", "Asks the helper for a word, to see whether it answers").answers::<HelperTested>(),
+        )
+        .get("/helper/jobs/{job}", helper::job, told("helper_job", "How far a job is").answers::<JobView>())
+        .post(
+            "/helper/jobs/{job}/cancel",
+            helper::cancel,
+            told("helper_cancel", "Stops a job; nothing is changed then").answers::<JobView>(),
+        )
+        .post(
+            "/helper/jobs/{job}/retry",
+            helper::retry,
+            told("helper_retry", "Begins a job anew, with the same wish").answers::<JobView>(),
         )
         .post(
             "/conversations/{conversation}/heal",

@@ -4,6 +4,7 @@
 
 mod answer;
 mod body;
+pub(crate) mod call;
 mod connect;
 mod connect_error;
 pub(crate) mod errors;

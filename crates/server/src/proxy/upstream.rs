@@ -31,7 +31,7 @@ const CONNECTION_WINDOW: u32 = 64 * 1024 * 1024;
 pub(crate) struct Target {
     pub(super) url: UpstreamUrl,
     pub(super) host: HeaderValue,
-    connector: Connector,
+    pub(super) connector: Connector,
     limits: Limits,
 }
 
@@ -42,6 +42,10 @@ impl Target {
             HeaderValue::from_str(url.authority().as_str()).map_err(|_| SetupError::Host(url.host().to_owned()))?;
         let connector = Connector::new(upstream, limits.connect_timeout)?;
         Ok(Self { url, host, connector, limits: limits.clone() })
+    }
+
+    pub(crate) fn base_path(&self) -> &str {
+        self.url.base_path()
     }
 }
 

@@ -52,7 +52,9 @@ fn every_operation_says_what_it_takes_and_gives() {
             for parameter in operation["parameters"].as_array().into_iter().flatten() {
                 assert!(parameter["description"].is_string(), "{name}: {parameter}");
             }
-            assert_eq!(method == "post", operation["requestBody"].is_object(), "{name}");
+            // What is done with a job needs no more than its name.
+            let takes = method == "post" && !path.starts_with("/control/v1/helper/") && !path.starts_with("/helper/");
+            assert_eq!(takes, operation["requestBody"].is_object(), "{name}");
         }
     }
 }

@@ -1,0 +1,128 @@
+//! The helper: words that operations lack, found in the background.
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use ctx_composer::Refusal;
+use ctx_composer::edit::{Applied, Wish};
+use ctx_composer::helper::{Kind, Material, Piece, Question};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::read::{Answer, understood};
+use super::{Api, refused};
+use crate::helper::{Handle, JobView};
+use crate::rooms::ControlError;
+
+/// Who finds words, and what that may cost.
+#[derive(Serialize, JsonSchema)]
+pub struct HelperView {
+    /// `none`, `anthropic`, `openai` or `claude`.
+    provider: &'static str,
+    model: Option<String>,
+    url: Option<String>,
+    /// The variable that holds the key, and whether the daemon found something in it.
+    key_env: Option<String>,
+    has_key: bool,
+    /// Tokens of today, and the most that a day may have.
+    used_today: u64,
+    budget_per_day: u64,
+    timeout_seconds: f32,
+    max_chars: usize,
+    /// Whether titles are re-written in the background.
+    titles: bool,
+    /// The newest first.
+    jobs: Vec<JobView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct HelperTested {
+    by: String,
+    /// What it said, cleaned.
+    said: String,
+    took_ms: u64,
+    used_today: u64,
+}
+
+pub async fn status(State(api): State<Api>) -> Answer<HelperView> {
+    let (helper, jobs) = (&api.0.helper, api.0.jobs.all());
+    let settings = helper.settings();
+    Ok(Json(HelperView {
+        provider: settings.provider.name(),
+        model: Some(settings.model().to_owned()).filter(|model| !model.is_empty()),
+        url: settings.url.as_ref().map(ToString::to_string),
+        key_env: settings.key_env.clone(),
+        has_key: settings.key.is_some(),
+        used_today: helper.budget().used(),
+        budget_per_day: settings.budget_per_day,
+        timeout_seconds: settings.timeout.as_secs_f32(),
+        max_chars: settings.max_chars,
+        titles: settings.titles,
+        jobs,
+    }))
+}
+
+/// A question that costs next to nothing.
+pub async fn test(State(api): State<Api>) -> Answer<HelperTested> {
+    let helper = &api.0.helper;
+    if !helper.is_on() {
+        return Err(refused(Refusal::new(
+            "helper-settings",
+            "There is no helper: ctx finds the words itself.",
+            "Set `provider` under [helper] in the ctx.toml of the daemon's home.",
+        )));
+    }
+    let text = "Please add a test for the parser of dates. — Done: three cases, all pass.".to_owned();
+    let piece = Piece { role: "user".into(), kind: "text".into(), text, ..Piece::default() };
+    let material = Material { pieces: vec![piece], ..Material::default() };
+    let begun = std::time::Instant::now();
+    let said = helper.words(&Question::new(Kind::Title, material)).await.map_err(refused)?;
+    let took_ms = begun.elapsed().as_millis() as u64;
+    Ok(Json(HelperTested { by: helper.name(), said, took_ms, used_today: helper.budget().used() }))
+}
+
+pub async fn begin(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    wish: Result<Json<Wish>, JsonRejection>,
+) -> Answer<JobView> {
+    let wish = understood(wish)?;
+    Ok(Json(start(&api, name, wish).await?.view()))
+}
+
+pub async fn job(State(api): State<Api>, Path(job): Path<String>) -> Answer<JobView> {
+    Ok(Json(api.0.jobs.find(&job).map_err(refused)?.view()))
+}
+
+pub async fn cancel(State(api): State<Api>, Path(job): Path<String>) -> Answer<JobView> {
+    let job = api.0.jobs.find(&job).map_err(refused)?;
+    job.cancel();
+    Ok(Json(job.view()))
+}
+
+pub async fn retry(State(api): State<Api>, Path(job): Path<String>) -> Answer<JobView> {
+    let job = api.0.jobs.find(&job).map_err(refused)?;
+    Ok(Json(start(&api, job.view().conversation, job.wish()).await?.view()))
+}
+
+/// Whether a model is to be asked. A preview asks nobody: ctx's own words stand in for those to come.
+pub fn is_wanted(api: &Api, wish: &Wish) -> bool {
+    api.0.helper.is_on() && !wish.dry_run && wish.operations.iter().any(|operation| operation.is_open())
+}
+
+/// For those who wait for the commit. Whoever goes away stops it.
+pub async fn apply(api: &Api, name: String, wish: Wish) -> Answer<Applied> {
+    start(api, name, wish).await?.outcome().await.map(Json).map_err(refused)
+}
+
+async fn start(api: &Api, name: String, wish: Wish) -> Result<Handle, ControlError> {
+    let (again, asks) = (wish.clone(), is_wanted(api, &wish));
+    // What is wrong with the wish is told before anybody is asked.
+    let open = api.ask(move |composer| composer.questions(&name, wish)).await?;
+    let commit = api.clone();
+    let helper = asks.then(|| api.0.helper.clone());
+    Ok(api.0.jobs.begin(helper, again, open, |conversation, wish| async move {
+        let applied = commit.ask(move |composer| composer.apply(&conversation, wish)).await;
+        applied.map_err(|error| Refusal { code: error.code, message: error.message, hint: error.hint })
+    }))
+}

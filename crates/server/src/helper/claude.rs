@@ -1,0 +1,102 @@
+//! The user's own `claude -p`: no tools, no settings (they may lead it to us), nothing around it but an empty folder.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use ctx_composer::helper::Prompt;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
+
+use super::settings::Settings;
+use super::{Said, Trouble};
+
+/// No answer that makes sense is longer.
+const LONGEST: u64 = 1024 * 1024;
+
+pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Trouble> {
+    let folder = Folder::new().map_err(|error| Trouble::Down(format!("there is no empty folder for it: {error}")))?;
+    let mut command = Command::new("claude");
+    command
+        .args(["-p", "--output-format", "json", "--model", settings.model(), "--tools", ""])
+        .args(["--strict-mcp-config", "--setting-sources", "project", "--no-session-persistence"])
+        .args(["--system-prompt", &prompt.system])
+        .env_clear()
+        .envs(settings.environment.all())
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    if let Some(url) = &settings.url {
+        command.env("ANTHROPIC_BASE_URL", url.to_string());
+    }
+    let mut running = command.spawn().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Trouble::Settings {
+            what: "There is no `claude` on the daemon's PATH.".to_owned(),
+            hint: "Install it, or start the daemon where it is found (`ctx stop`, then `ctx up`).",
+        },
+        _ => Trouble::Down(format!("`claude` cannot be started: {error}")),
+    })?;
+    let (mut input, output) = (running.stdin.take(), running.stdout.take());
+    let write = async {
+        if let Some(input) = &mut input {
+            // Whether it took all of it, its answer tells.
+            let _ = input.write_all(prompt.user.as_bytes()).await;
+        }
+        drop(input);
+    };
+    let read = async {
+        let mut said = Vec::new();
+        if let Some(output) = output {
+            output.take(LONGEST + 1).read_to_end(&mut said).await?;
+        }
+        Ok::<_, std::io::Error>(said)
+    };
+    let ((), said) = tokio::join!(write, read);
+    let said = said.map_err(|error| Trouble::Down(format!("`claude` broke off: {error}")))?;
+    if said.len() as u64 > LONGEST {
+        return Err(Trouble::Nonsense("it is far too long"));
+    }
+    let ended = running.wait().await.map_err(|error| Trouble::Down(format!("`claude` broke off: {error}")))?;
+    let answer: Value = match serde_json::from_slice(&said) {
+        Ok(answer) => answer,
+        Err(_) if !ended.success() => return Err(Trouble::Down(format!("`claude` failed ({ended})"))),
+        Err(_) => return Err(Trouble::Nonsense("it is not JSON")),
+    };
+    let words = answer["result"].as_str();
+    if answer["is_error"] == true || !ended.success() {
+        let why: String = words.unwrap_or("no reason").chars().filter(|c| !c.is_control()).take(200).collect();
+        return Err(Trouble::Down(format!("`claude` says: {why}")));
+    }
+    let usage = &answer["usage"];
+    let counts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"];
+    let tokens = usage.is_object().then(|| counts.iter().filter_map(|name| usage[*name].as_u64()).sum());
+    Ok(Said { text: words.ok_or(Trouble::Nonsense("it has no result"))?.to_owned(), tokens })
+}
+
+/// An empty folder that nobody else can look into, for a while.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> std::io::Result<Self> {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+        let path = std::env::temp_dir().join(format!("ctx-helper-{:016x}", u64::from_le_bytes(random)));
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&path)?;
+        Ok(Self(path))
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,260 @@
+//! Words that are being found, in the background: how far it is, how to stop it, how to try again.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ctx_composer::edit::{Applied, Wish};
+use ctx_composer::helper::{Open, SELF};
+use ctx_composer::{Refusal, now};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use super::Helper;
+
+/// Jobs that are remembered after their end.
+const KEPT: usize = 100;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    Asking,
+    Done,
+    Failed,
+    Cancelled,
+}
+
+/// How far a job is.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct JobView {
+    pub job: String,
+    pub conversation: String,
+    pub state: State,
+    /// Who is asked: a model, or `ctx` itself.
+    pub by: String,
+    /// Words that are found, and how many are to be.
+    pub found: usize,
+    pub wanted: usize,
+    pub started_at: u64,
+    /// What came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<Applied>,
+    /// Why nothing came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<JobError>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct JobError {
+    pub code: String,
+    pub message: String,
+    pub hint: String,
+}
+
+struct Job {
+    /// For another try.
+    wish: Wish,
+    view: watch::Sender<JobView>,
+    error: Mutex<Option<Refusal>>,
+    phase: Mutex<Phase>,
+}
+
+#[derive(Default)]
+enum Phase {
+    #[default]
+    Beginning,
+    /// It can be stopped.
+    Asking(AbortHandle),
+    /// It cannot any more: a commit is made or it is not.
+    Committing,
+    Stopped,
+}
+
+#[derive(Default)]
+pub(crate) struct Jobs(Mutex<Inside>);
+
+#[derive(Default)]
+struct Inside {
+    last: u64,
+    jobs: BTreeMap<u64, Arc<Job>>,
+}
+
+impl Jobs {
+    /// Begins to find words, and does the wish with them when they are there. Without a helper they are ctx's own.
+    pub(crate) fn begin<F>(
+        &self,
+        helper: Option<Arc<Helper>>,
+        wish: Wish,
+        open: Open,
+        apply: impl FnOnce(String, Wish) -> F + Send + 'static,
+    ) -> Handle
+    where
+        F: Future<Output = Result<Applied, Refusal>> + Send,
+    {
+        let mut inside = lock(&self.0);
+        inside.last += 1;
+        let view = JobView {
+            job: format!("h{}", inside.last),
+            conversation: open.conversation.clone(),
+            state: State::Asking,
+            by: name(helper.as_deref()),
+            found: 0,
+            wanted: open.questions.len(),
+            started_at: now(),
+            applied: None,
+            error: None,
+        };
+        let job =
+            Arc::new(Job { wish, view: watch::Sender::new(view), error: Mutex::default(), phase: Mutex::default() });
+        let number = inside.last;
+        inside.jobs.insert(number, job.clone());
+        while inside.jobs.len() > KEPT {
+            inside.jobs.pop_first();
+        }
+        drop(inside);
+        let running = job.clone();
+        let task = tokio::spawn(async move {
+            let outcome = run(helper.as_deref(), &running, open, apply).await;
+            running.end(outcome);
+        });
+        let mut phase = lock(&job.phase);
+        if matches!(*phase, Phase::Beginning) {
+            *phase = Phase::Asking(task.abort_handle());
+        }
+        drop(phase);
+        Handle(job)
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Result<Handle, Refusal> {
+        let number = name.strip_prefix('h').and_then(|number| number.parse().ok());
+        let found = number.and_then(|number: u64| lock(&self.0).jobs.get(&number).cloned());
+        found.map(Handle).ok_or_else(|| {
+            Refusal::new(
+                "unknown-job",
+                format!("There is no job `{name}`."),
+                "`ctx helper status` lists them; a daemon that was started anew knows none of before.",
+            )
+        })
+    }
+
+    /// The newest first.
+    pub(crate) fn all(&self) -> Vec<JobView> {
+        lock(&self.0).jobs.values().rev().map(|job| job.view.borrow().clone()).collect()
+    }
+}
+
+fn name(helper: Option<&Helper>) -> String {
+    helper.map_or_else(|| SELF.to_owned(), Helper::name)
+}
+
+async fn run<F>(
+    helper: Option<&Helper>,
+    job: &Job,
+    open: Open,
+    apply: impl FnOnce(String, Wish) -> F,
+) -> Result<Applied, Refusal>
+where
+    F: Future<Output = Result<Applied, Refusal>>,
+{
+    let mut words = Vec::new();
+    for question in &open.questions {
+        words.push(match helper {
+            Some(helper) => helper.words(question).await?,
+            None => question.local()?,
+        });
+        job.view.send_modify(|view| view.found += 1);
+    }
+    let conversation = open.conversation.clone();
+    let (wish, written) = open.filled(words, &name(helper), helper.is_some());
+    job.commits();
+    let mut applied = apply(conversation, wish).await?;
+    applied.written = written;
+    Ok(applied)
+}
+
+impl Job {
+    fn commits(&self) {
+        *lock(&self.phase) = Phase::Committing;
+    }
+
+    /// Stops it, if that is still possible.
+    fn stop(&self) -> bool {
+        let mut phase = lock(&self.phase);
+        if let Phase::Asking(task) = &*phase {
+            task.abort();
+        }
+        let stops = matches!(*phase, Phase::Asking(_));
+        if stops {
+            *phase = Phase::Stopped;
+        }
+        stops
+    }
+
+    fn end(&self, outcome: Result<Applied, Refusal>) {
+        self.view.send_modify(|view| match outcome {
+            _ if view.state != State::Asking => {}
+            Ok(applied) => (view.state, view.applied) = (State::Done, Some(applied)),
+            Err(refusal) => {
+                view.state = if refusal.code == "helper-cancelled" { State::Cancelled } else { State::Failed };
+                let Refusal { code, message, hint } = refusal.clone();
+                view.error = Some(JobError { code: code.to_owned(), message, hint });
+                *lock(&self.error) = Some(refusal);
+            }
+        });
+    }
+}
+
+/// A job, from outside.
+pub(crate) struct Handle(Arc<Job>);
+
+impl Handle {
+    pub(crate) fn view(&self) -> JobView {
+        self.0.view.borrow().clone()
+    }
+
+    pub(crate) fn wish(&self) -> Wish {
+        self.0.wish.clone()
+    }
+
+    pub(crate) fn cancel(&self) {
+        if !self.0.stop() {
+            return;
+        }
+        self.0.end(Err(Refusal::new(
+            "helper-cancelled",
+            "It was cancelled. Nothing was changed.",
+            "Say it again, or give the words with `--text`.",
+        )));
+    }
+
+    /// Waits for the end. Whoever stops waiting stops the job.
+    pub(crate) async fn outcome(self) -> Result<Applied, Refusal> {
+        let mut views = self.0.view.subscribe();
+        let waiting = Waiting(self);
+        let _ = views.wait_for(|view| view.state != State::Asking).await;
+        let view = waiting.0.view();
+        let error = lock(&waiting.0.0.error).clone();
+        view.applied.ok_or_else(|| {
+            error.unwrap_or_else(|| {
+                Refusal::new(
+                    "internal",
+                    "The job ended without an outcome; it is a defect.",
+                    "Please report it with the daemon's log.",
+                )
+            })
+        })
+    }
+}
+
+struct Waiting(Handle);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

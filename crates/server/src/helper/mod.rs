@@ -1,0 +1,194 @@
+//! The helper model: finds words for operations that lack them. It is asked by the daemon, in the background, with
+//! credentials of its own; what the client sends with its requests is never used for it. What it is asked, and what
+//! of its answer is used, is decided in [`ctx_composer::helper`].
+
+mod api;
+mod claude;
+mod jobs;
+mod settings;
+
+pub use jobs::{JobView, State};
+pub use settings::{Provider, Settings, Variables};
+
+pub(crate) use jobs::{Handle, Jobs};
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use ctx_composer::Refusal;
+use ctx_composer::helper::{Budget, Prompt, Question};
+use http::StatusCode;
+
+use crate::config::{self, Limits, UpstreamUrl};
+use crate::proxy::Target;
+
+const ANTHROPIC: &str = "https://api.anthropic.com";
+
+/// What was said, and what it cost if that was said too.
+struct Said {
+    text: String,
+    tokens: Option<u64>,
+}
+
+/// Why there are no words.
+#[derive(Debug)]
+enum Trouble {
+    Settings { what: String, hint: &'static str },
+    Down(String),
+    Refused { status: StatusCode, said: Option<String> },
+    Nonsense(&'static str),
+    Slow,
+}
+
+const OR_TEXT: &str = "Try again, give the words yourself (`--text`, `--title`), or set `provider = \"none\"` under \
+                       [helper] in ctx.toml.";
+
+pub(crate) struct Helper {
+    settings: Settings,
+    budget: Arc<Budget>,
+    target: Option<Result<Target, String>>,
+    listen: OnceLock<SocketAddr>,
+}
+
+impl Helper {
+    /// `upstream` lends its ways out: proxies and authorities.
+    pub(crate) fn new(settings: Settings, upstream: &config::Upstream, limits: &Limits, home: &Path) -> Self {
+        let url = match settings.provider {
+            Provider::None | Provider::Claude => None,
+            Provider::Anthropic => settings.url.clone().or_else(|| ANTHROPIC.parse().ok()),
+            Provider::OpenAi => settings.url.clone(),
+        };
+        let target = url.map(|url: UpstreamUrl| {
+            let upstream = config::Upstream { url, http2: false, ..upstream.clone() };
+            Target::new(&upstream, limits).map_err(|error| error.to_string())
+        });
+        let budget = Budget::open(home.join("helper.json"), settings.budget_per_day);
+        Self { settings, budget, target, listen: OnceLock::new() }
+    }
+
+    pub(crate) fn listens_on(&self, address: SocketAddr) {
+        let _ = self.listen.set(address);
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Whether a model is asked.
+    pub(crate) fn is_on(&self) -> bool {
+        self.settings.provider != Provider::None
+    }
+
+    /// Who writes, for people to read.
+    pub(crate) fn name(&self) -> String {
+        match self.settings.provider {
+            Provider::None => ctx_composer::helper::SELF.to_owned(),
+            Provider::Claude => format!("claude ({})", self.settings.model()),
+            _ => self.settings.model().to_owned(),
+        }
+    }
+
+    /// The words that a question asks for.
+    pub(crate) async fn words(&self, question: &Question) -> Result<String, Refusal> {
+        let prompt = question.prompt(self.settings.max_chars);
+        let text = self.ask(&prompt).await?;
+        question.clean(&text).map_err(|nonsense| {
+            self.refusal(&Trouble::Nonsense(match nonsense {
+                ctx_composer::helper::Nonsense::Empty => "it is empty",
+                ctx_composer::helper::Nonsense::NotShorter => "it is not shorter than what it should sum up",
+                ctx_composer::helper::Nonsense::NoTitle => "it is far too long for a title",
+            }))
+        })
+    }
+
+    /// Asks, within the budget and the time.
+    pub(crate) async fn ask(&self, prompt: &Prompt) -> Result<String, Refusal> {
+        self.check().map_err(|trouble| self.refusal(&trouble))?;
+        let reserved = self.budget.reserve(prompt.estimate())?;
+        let asked = tokio::time::timeout(self.settings.timeout, self.send(prompt)).await.unwrap_or(Err(Trouble::Slow));
+        match asked {
+            Ok(said) => {
+                reserved.settle(said.tokens);
+                Ok(said.text)
+            }
+            Err(trouble) => {
+                // What never got an answer from a model has cost nothing; of the others nobody knows.
+                if matches!(trouble, Trouble::Settings { .. } | Trouble::Refused { .. } | Trouble::Down(_)) {
+                    reserved.settle(Some(0));
+                }
+                Err(self.refusal(&trouble))
+            }
+        }
+    }
+
+    async fn send(&self, prompt: &Prompt) -> Result<Said, Trouble> {
+        let model = self.settings.model();
+        match (self.settings.provider, &self.target, &self.settings.key) {
+            (Provider::Anthropic, Some(Ok(target)), Some(key)) => api::anthropic(target, key, model, prompt).await,
+            (Provider::OpenAi, Some(Ok(target)), key) => api::openai(target, key.as_ref(), model, prompt).await,
+            (Provider::Claude, ..) => claude::ask(&self.settings, prompt).await,
+            _ => Err(Trouble::Settings { what: "The helper is not set up.".to_owned(), hint: SETTINGS }),
+        }
+    }
+
+    /// What is wrong with the settings, before anything is sent.
+    fn check(&self) -> Result<(), Trouble> {
+        let wrong = |what: String| Err(Trouble::Settings { what, hint: SETTINGS });
+        let settings = &self.settings;
+        if let Some(Err(why)) = &self.target {
+            return wrong(format!("The helper cannot be reached with these settings: {why}."));
+        }
+        if settings.provider == Provider::OpenAi && (settings.url.is_none() || settings.model.is_none()) {
+            return wrong("The helper `openai` needs a `url` and a `model`.".to_owned());
+        }
+        if settings.key.is_none() && (settings.provider == Provider::Anthropic || settings.key_env.is_some()) {
+            let name = settings.key_env.as_deref().unwrap_or("CTX_HELPER_KEY");
+            return wrong(format!("The helper's key is missing: {name} was not set when the daemon was started."));
+        }
+        let is_us = |url: &UpstreamUrl| {
+            let local = url.host().trim_matches(['[', ']']).parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
+            (local || url.host() == "localhost") && self.listen.get().is_some_and(|own| own.port() == url.port())
+        };
+        if settings.url.as_ref().is_some_and(is_us) {
+            return wrong("The helper's `url` is this daemon itself.".to_owned());
+        }
+        Ok(())
+    }
+
+    fn refusal(&self, trouble: &Trouble) -> Refusal {
+        let name = self.name();
+        let unchanged = |message: String| format!("{message} Nothing was changed.");
+        match trouble {
+            Trouble::Settings { what, hint } => Refusal::new("helper-settings", unchanged(what.clone()), *hint),
+            Trouble::Down(why) => {
+                let message = format!("The helper ({name}) cannot be reached: {why}.");
+                Refusal::new("helper-down", unchanged(message), OR_TEXT)
+            }
+            Trouble::Refused { status, said } => {
+                let said = said.as_ref().map(|said| format!(": {said}")).unwrap_or_default();
+                let message = unchanged(format!("The helper ({name}) refuses with status {}{said}.", status.as_u16()));
+                match api::is_passing(*status) {
+                    true => Refusal::new("helper-down", message, OR_TEXT),
+                    false => Refusal::new("helper-refused", message, OR_TEXT),
+                }
+            }
+            Trouble::Nonsense(why) => {
+                let message = format!("What the helper ({name}) answers cannot be used: {why}.");
+                Refusal::new("helper-nonsense", unchanged(message), OR_TEXT)
+            }
+            Trouble::Slow => {
+                let seconds = self.settings.timeout.as_secs_f32();
+                let message = format!("The helper ({name}) did not answer within {seconds} s.");
+                Refusal::new("helper-slow", unchanged(message), OR_TEXT)
+            }
+        }
+    }
+}
+
+const SETTINGS: &str =
+    "See [helper] in ctx.toml; `ctx helper status` tells what is set. The daemon reads it when it starts.";
