@@ -13,6 +13,7 @@ mod lines;
 mod nothing;
 mod offload;
 mod past;
+mod plan;
 mod repaired;
 mod sent;
 
@@ -26,5 +27,6 @@ pub use offload::Folder;
 pub(crate) use offload::lacks_its_file;
 pub use past::shown;
 pub use past::{Action, CommitView, HistoryView, Way};
+pub use plan::{Cost, Level, Plan, PlanView, Planned, PlannedView, Risk};
 pub(crate) use sent::{AtHand, digest};
 pub use sent::{Explained, Outgoing, Part, Ready, Sent};

@@ -78,6 +78,8 @@ pub enum What {
         /// `edit`, `revert`, `undo`, `redo`, `rollback` or `inherit`.
         change: &'static str,
         operations: Vec<Operation>,
+        /// Why each operation was made, in their order; nothing where nobody said.
+        reasons: Vec<Option<String>>,
         reverts: Vec<CommitId>,
         summary: String,
         tokens_before: u64,
@@ -151,6 +153,7 @@ pub fn event(record: &Record) -> Option<Event> {
                 note: shown.note,
                 change: shown.kind,
                 operations: shown.operations,
+                reasons: shown.reasons,
                 reverts: shown.reverts,
                 summary: shown.summary,
                 tokens_before: shown.tokens_before,

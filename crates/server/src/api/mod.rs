@@ -4,8 +4,10 @@ mod edit;
 mod helper;
 mod live;
 mod openapi;
+mod plan;
 mod read;
 mod search;
+mod transfer;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,9 +16,9 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use ctx_composer::edit::{Applied, Branches, Diff, HistoryView, Tags, Way, Wish};
+use ctx_composer::edit::{Applied, Branches, Diff, HistoryView, Plan, PlanView, Tags, Way, Wish};
 use ctx_composer::view::{Conversations, Found, Frames, Refusal, Shown, Timeline};
-use ctx_composer::{Composer, Recorder, now};
+use ctx_composer::{Composer, Imported, Recorder, now};
 
 use self::edit::Heal;
 use self::helper::{HelperTested, HelperView};
@@ -24,6 +26,7 @@ use self::live::{After, LiveEvent};
 use self::openapi::{Routes, told};
 use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, LimitQuery, Purge, Purged, Status};
 use self::search::SearchQuery;
+use self::transfer::ImportQuery;
 use crate::helper::{Helper, JobView, Jobs};
 use crate::observer::Traffic;
 use crate::rooms::ControlError;
@@ -172,6 +175,19 @@ fn routes() -> Routes {
             told("apply", "Makes operations, all as one commit or none").body::<Wish>().answers::<Applied>(),
         )
         .post(
+            "/conversations/{conversation}/plan",
+            plan::plan,
+            told("plan", "What operations would do, each and as a whole, and what is at risk; with `apply` they are made")
+                .body::<Plan>()
+                .answers::<PlanView>(),
+        )
+        .get(
+            "/conversations/{conversation}/export",
+            transfer::export,
+            told("export", "The conversation with its history as one file")
+                .answers_with(transfer::MEDIA, "Lines of JSON, as `/import` takes them"),
+        )
+        .post(
             "/conversations/{conversation}/helper",
             helper::begin,
             told("find_words", "Finds the words that operations lack, in the background, and then makes them")
@@ -224,6 +240,14 @@ fn routes() -> Routes {
                 .header("Last-Event-ID", "The id of the last event that was read, as `after`.")
                 .answers_with("text/event-stream", live::DESCRIPTION)
                 .tells::<LiveEvent>(),
+        )
+        .post(
+            "/import",
+            transfer::import,
+            told("import", "Takes in a conversation that was exported, as one of its own")
+                .query::<ImportQuery>()
+                .takes(transfer::MEDIA)
+                .answers::<Imported>(),
         )
         .post(
             "/purge",

@@ -87,6 +87,10 @@ fn operation(described: &Described, schemas: &mut Schemas) -> Value {
         let schema = schemas.written(body);
         operation["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema } } });
     }
+    if let Some(media) = told.file {
+        let schema = json!({ "type": "string" });
+        operation["requestBody"] = json!({ "required": true, "content": { media: { "schema": schema } } });
+    }
     if let Some(events) = told.events {
         // OpenAPI 3.1 has no word for the parts of a stream.
         operation["x-events"] = schemas.answered(events);

@@ -56,6 +56,8 @@ pub struct Told {
     query: Option<Of>,
     header: Option<(&'static str, &'static str)>,
     body: Option<Of>,
+    /// The media type of a body that is a file.
+    file: Option<&'static str>,
     answer: Answered,
     /// What a stream is made of.
     events: Option<Of>,
@@ -70,7 +72,7 @@ enum Answered {
 /// `id` is for programs that are made from the description.
 pub fn told(id: &'static str, summary: &'static str) -> Told {
     let answer = Answered::Other("application/json", "");
-    Told { id, summary, query: None, header: None, body: None, answer, events: None }
+    Told { id, summary, query: None, header: None, body: None, file: None, answer, events: None }
 }
 
 fn of<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {
@@ -90,6 +92,11 @@ impl Told {
 
     pub fn body<T: JsonSchema>(mut self) -> Told {
         self.body = Some(of::<T>);
+        self
+    }
+
+    pub fn takes(mut self, media: &'static str) -> Told {
+        self.file = Some(media);
         self
     }
 

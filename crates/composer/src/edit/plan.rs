@@ -1,0 +1,366 @@
+//! Plans: operations with their reasons, looked at as a whole before any of them is made.
+//!
+//! Each operation is weighed on top of those before it, so what is told of it is what it would do in this plan.
+//! [`risk`] says what would be lost, [`stale`] why a plan does not fit any more.
+
+mod risk;
+mod stale;
+
+pub use risk::{Level, Risk};
+
+use super::Ground;
+use super::apply::{Applied, RepairView, Wish, few_images, on_top, summary, within};
+use super::compare::{Overview, overview};
+use super::offload::Files;
+use super::repaired::Repaired;
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::{Composer, Refusal, now};
+use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::fold::View;
+use ctx_core::edit::refusal::NOTHING;
+use ctx_core::edit::{CommitId, Operation};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+/// What the provider takes for a token that its cache is given, and for one that it reads from there, in tokens that
+/// it reads afresh.
+const WRITE: f64 = 1.25;
+const READ: f64 = 0.1;
+
+/// Operations that somebody proposes, and what to do with them.
+#[derive(Debug, Clone, PartialEq, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    pub operations: Vec<Planned>,
+    #[serde(default)]
+    pub note: Option<String>,
+    /// The head that it was made against.
+    #[serde(default)]
+    pub expect: Option<String>,
+    /// Only these operations, counted from 1; all of them if there is none.
+    #[serde(default)]
+    pub only: Vec<usize>,
+    #[serde(default = "api")]
+    pub author: String,
+    /// Make them one commit; otherwise only tell.
+    #[serde(default)]
+    pub apply: bool,
+}
+
+fn api() -> String {
+    "api".to_owned()
+}
+
+/// An operation, in the JSON that it has everywhere, with a `reason` beside it.
+#[derive(Debug, Clone, PartialEq, schemars::JsonSchema)]
+pub struct Planned {
+    #[schemars(flatten)]
+    pub operation: Operation,
+    /// Why; it is kept with the commit.
+    #[schemars(default)]
+    pub reason: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Planned {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Planned, D::Error> {
+        Planned::read(Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Planned {
+    /// An operation refuses what it does not know, so its reason is taken out first.
+    pub fn read(mut value: Value) -> Result<Planned, serde_json::Error> {
+        let reason = value.as_object_mut().and_then(|fields| fields.remove("reason"));
+        let reason: Option<String> = reason.map(serde_json::from_value).transpose()?.flatten();
+        let reason = reason.filter(|reason| !reason.trim().is_empty());
+        Ok(Planned { operation: serde_json::from_value(value)?, reason })
+    }
+}
+
+/// What a plan would do, or did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PlanView {
+    #[serde(flatten)]
+    pub applied: Applied,
+    /// The head that it was looked at against.
+    pub head: Option<String>,
+    #[serde(default)]
+    pub note: Option<String>,
+    pub operations: Vec<PlannedView>,
+    /// The highest of its operations.
+    pub risk: Level,
+    /// Thinking blocks that would not be sent any more.
+    pub thinking_lost: usize,
+    /// Cache marks in what would be sent.
+    pub marks: usize,
+    pub cost: Cost,
+}
+
+/// What one operation would do, on top of those before it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PlannedView {
+    /// Its place in the plan, counted from 1.
+    pub number: usize,
+    pub operation: Value,
+    #[serde(default)]
+    pub reason: Option<String>,
+    pub frames: Vec<String>,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+    pub thinking_lost: usize,
+    pub repairs: Vec<RepairView>,
+    pub risk: Level,
+    pub risks: Vec<Risk>,
+    /// Why it changes nothing, if so; it is passed over.
+    #[serde(default)]
+    pub nothing: Option<String>,
+}
+
+/// In input tokens, as the provider's cache weighs them; prices are not known here. As long as the cache is warm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Cost {
+    /// Of each request without the plan.
+    pub without: u64,
+    /// Of the first request with it: what lies behind the first change is written anew.
+    pub first: u64,
+    /// Of each one after that.
+    pub later: u64,
+    /// After so many requests it has paid off; never, if it saves nothing.
+    pub pays_off_after: Option<u64>,
+}
+
+impl Cost {
+    fn of(before: u64, after: u64, reread: u64) -> Cost {
+        let (before, after) = (before as f64, after as f64);
+        let reread = (reread as f64).min(after);
+        let (without, later) = (READ * before, READ * after);
+        let first = READ * (after - reread) + WRITE * reread;
+        let saved = without - later;
+        let pays_off_after = (saved > 0.0).then(|| ((first - later) / saved).ceil().max(1.0) as u64);
+        let tokens = |weighed: f64| weighed.round() as u64;
+        Cost { without: tokens(without), first: tokens(first), later: tokens(later), pays_off_after }
+    }
+}
+
+/// A conversation as it would be sent after some of the operations.
+struct State<'e> {
+    view: View<'e>,
+    repaired: Repaired,
+    overview: Overview,
+}
+
+/// What an operation came down to.
+struct Resolved {
+    number: usize,
+    effects: Vec<Effect>,
+    nothing: Option<String>,
+}
+
+impl Composer {
+    /// Tells what a plan would do, and does it if that is wanted.
+    pub fn plan(&self, name: &str, plan: Plan) -> Result<PlanView, Refusal> {
+        let chosen = chosen(&plan)?;
+        let operations: Vec<Operation> = chosen.iter().map(|(_, planned)| planned.operation.clone()).collect();
+        let mut view = self.look_at(name, &plan, &chosen, &operations)?;
+        if plan.apply {
+            let expect = Some(view.head.clone().unwrap_or_else(|| "none".to_owned()));
+            let reasons: Vec<Option<String>> = chosen.iter().map(|(_, planned)| planned.reason.clone()).collect();
+            let reasons = if reasons.iter().all(Option::is_none) { Vec::new() } else { reasons };
+            let wish = Wish { operations, author: plan.author, note: plan.note, expect, dry_run: false };
+            // By its id: which one is active may change meanwhile.
+            let id = view.applied.conversation.clone();
+            view.applied = self.apply_for(&id, wish, reasons)?;
+        }
+        Ok(view)
+    }
+
+    fn look_at(
+        &self,
+        name: &str,
+        plan: &Plan,
+        chosen: &[(usize, &Planned)],
+        operations: &[Operation],
+    ) -> Result<PlanView, Refusal> {
+        let _one_at_a_time = lock(&self.editing);
+        // Only an import looks at two conversations at once.
+        let imports = operations.iter().any(|operation| matches!(operation, Operation::Import { .. }));
+        let _alone = imports.then(|| lock(&self.observing));
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        let ground = Ground::of(&conversation, true);
+        let id = self.commit_id(&conversation, now());
+        let mut files = Files::default();
+        let (resolved, misfits) = self.resolve_each(&conversation, &ground, id, chosen, &mut files);
+        stale::check(&conversation, &ground, plan.expect.as_deref(), chosen, &misfits)?;
+        if !misfits.is_empty() {
+            return Err(misfit(misfits, plan));
+        }
+        let effects: Vec<Effect> = resolved.iter().flat_map(|resolved| resolved.effects.clone()).collect();
+        if effects.is_empty() {
+            let said = resolved.into_iter().find_map(|resolved| resolved.nothing);
+            return Err(ctx_core::edit::Refusal::nothing(said.unwrap_or_default()).into());
+        }
+        few_images(&conversation, id, &effects)?;
+
+        let first = self.state(&conversation, &ground, on_top(&conversation, id, &[]));
+        let risks = risk::Look::new(&conversation, &ground);
+        let scale = |weight: f64| conversation.calibration.tokens(weight);
+        let mut views = Vec::new();
+        let mut before: Option<State<'_>> = None;
+        let mut end = 0;
+        for (resolved, (_, planned)) in resolved.iter().zip(chosen) {
+            let was = before.as_ref().unwrap_or(&first);
+            end += resolved.effects.len();
+            let is = match resolved.effects.is_empty() {
+                true => None,
+                false => {
+                    let all = on_top(&conversation, id, effects.get(..end).unwrap_or_default());
+                    Some(self.state(&conversation, &ground, all))
+                }
+            };
+            let after = is.as_ref().unwrap_or(was);
+            let repairs = new_repairs(was, after);
+            let lost = risks.lost(&was.view, &after.view);
+            let risks = risks.risks(&planned.operation, &resolved.effects, (was, after), &lost, &repairs);
+            views.push(PlannedView {
+                number: resolved.number,
+                operation: serde_json::to_value(&planned.operation).unwrap_or_default(),
+                reason: planned.reason.clone(),
+                frames: Overview::changed(&was.overview, &after.overview),
+                tokens_before: scale(was.overview.weight),
+                tokens_after: scale(after.overview.weight),
+                thinking_lost: lost.thinking(),
+                repairs,
+                risk: risks.iter().map(|risk| risk.level).max().unwrap_or_default(),
+                risks,
+                nothing: resolved.nothing.clone(),
+            });
+            before = is.or(before);
+        }
+        let last = before.as_ref().unwrap_or(&first);
+        if Overview::is_same(&first.overview, &last.overview) {
+            return Err(super::nothing::nothing(operations, &new_repairs(&first, last)).into());
+        }
+        let all = on_top(&conversation, id, &effects);
+        let mut applied = self.difference(&conversation, on_top(&conversation, id, &[]), all.clone())?;
+        applied.summary = summary(operations, &applied);
+        applied.files.clone_from(&files.paths);
+        let marks = self.explain_effects(&conversation, all)?.map_or(0, |explained| explained.marks);
+        let thinking_lost = risks.lost(&first.view, &last.view).thinking();
+        Ok(PlanView {
+            head: conversation.history.head().map(|head| head.to_string()),
+            note: plan.note.clone(),
+            risk: views.iter().map(|view| view.risk).max().unwrap_or_default(),
+            operations: views,
+            thinking_lost,
+            marks,
+            cost: Cost::of(applied.tokens_before, applied.tokens_after, applied.preview.tokens_reread),
+            applied,
+        })
+    }
+
+    /// Each operation on top of those before it. One that does not fit is left out, and told.
+    fn resolve_each(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        id: CommitId,
+        chosen: &[(usize, &Planned)],
+        files: &mut Files,
+    ) -> (Vec<Resolved>, Vec<(usize, Refusal)>) {
+        let (mut effects, mut resolved, mut misfits) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, planned) in chosen {
+            let operation = &planned.operation;
+            let (own, nothing) = match self.resolved(conversation, ground, (id, &effects), operation, true, files) {
+                Ok(own) => (own, None),
+                Err(refusal) if refusal.code == NOTHING => (Vec::new(), Some(refusal.message)),
+                Err(refusal) => {
+                    misfits.push((*number, within(refusal, *number, chosen.len(), operation)));
+                    continue;
+                }
+            };
+            effects.extend(own.iter().cloned());
+            resolved.push(Resolved { number: *number, effects: own, nothing });
+        }
+        (resolved, misfits)
+    }
+
+    fn state<'e>(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        effects: Vec<(EffectId, &'e Effect)>,
+    ) -> State<'e> {
+        let (view, repaired) = self.lay(conversation, ground, effects);
+        let overview = overview(conversation, ground, &view);
+        State { view, repaired, overview }
+    }
+}
+
+/// The repairs that were not necessary before.
+fn new_repairs(was: &State<'_>, is: &State<'_>) -> Vec<RepairView> {
+    is.repaired.repairs.iter().filter(|repair| !was.repaired.repairs.contains(repair)).cloned().collect()
+}
+
+/// The operations that are meant, with their numbers.
+fn chosen(plan: &Plan) -> Result<Vec<(usize, &Planned)>, Refusal> {
+    if plan.operations.is_empty() {
+        return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
+    }
+    if let Some(number) = plan.only.iter().find(|number| !(1..=plan.operations.len()).contains(number)) {
+        let message = format!("There is no operation {number}: the plan has {}.", plan.operations.len());
+        return Err(Refusal::new("bad-number", message, "They are counted from 1."));
+    }
+    let numbered = (1..).zip(&plan.operations);
+    Ok(numbered.filter(|(number, _)| plan.only.is_empty() || plan.only.contains(number)).collect())
+}
+
+/// Why a plan cannot be made; of several reasons all are told.
+fn misfit(mut misfits: Vec<(usize, Refusal)>, plan: &Plan) -> Refusal {
+    let numbers: Vec<usize> = misfits.iter().map(|(number, _)| *number).collect();
+    if misfits.len() == 1
+        && let Some((_, refusal)) = misfits.pop()
+    {
+        return refusal;
+    }
+    let fits = |number: &usize| !numbers.contains(number) && (plan.only.is_empty() || plan.only.contains(number));
+    let rest: Vec<String> = (1..=plan.operations.len()).filter(fits).map(|number| number.to_string()).collect();
+    let told: Vec<String> = misfits.into_iter().map(|(_, refusal)| refusal.message).collect();
+    let hint = match rest.as_slice() {
+        [] => "`ctx list` shows what there is; nothing was changed.".to_owned(),
+        rest => format!("The others fit: `--only {}`. Nothing was changed.", rest.join(",")),
+    };
+    Refusal::new("does-not-fit", format!("{} operations do not fit:\n{}", told.len(), told.join("\n")), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_operation_may_have_a_reason_and_nothing_else_that_it_does_not_know() {
+        let read = |value: Value| serde_json::from_value::<Planned>(value);
+        let planned = read(json!({"op": "delete", "ids": ["t3"], "reason": "a dead end"})).expect("read");
+        assert_eq!((planned.operation.name(), planned.reason.as_deref()), ("delete", Some("a dead end")));
+        assert_eq!(read(json!({"op": "delete", "ids": ["t3"], "reason": " "})).expect("read").reason, None);
+        assert_eq!(read(json!({"op": "delete", "ids": ["t3"], "reason": null})).expect("read").reason, None);
+        for bad in
+            [json!({"op": "delete", "why": "x"}), json!({"op": "delete", "reason": 3}), json!("delete"), json!(null)]
+        {
+            assert!(read(bad.clone()).is_err(), "{bad}");
+        }
+        let told = read(json!({"op": "delte"})).expect_err("refused").to_string();
+        assert!(told.contains("expected one of `delete`"), "{told}");
+    }
+
+    #[test]
+    fn what_it_costs_is_told_in_tokens_as_the_cache_weighs_them() {
+        let cost = Cost::of(10_000, 6_000, 2_000);
+        assert_eq!((cost.without, cost.first, cost.later), (1_000, 2_900, 600));
+        assert_eq!(cost.pays_off_after, Some(6), "2,900 + 5 × 600 = 5,900 < 6 × 1,000");
+        assert_eq!(Cost::of(5_000, 5_000, 0), Cost { without: 500, first: 500, later: 500, pays_off_after: None });
+        assert_eq!(Cost::of(0, 10, 10).pays_off_after, None);
+    }
+}

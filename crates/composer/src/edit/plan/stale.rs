@@ -1,0 +1,112 @@
+//! A plan that was made against another head: what has happened since, and what that has to do with the plan.
+
+use super::Planned;
+use crate::Refusal;
+use crate::conversation::Conversation;
+use crate::edit::Ground;
+use crate::edit::apply::expected;
+use crate::edit::compare::{Overview, overview};
+use ctx_core::edit::{Commit, CommitId};
+
+/// Commits that are told.
+const MOST: usize = 10;
+
+pub fn check(
+    conversation: &Conversation,
+    ground: &Ground<'_>,
+    expect: Option<&str>,
+    chosen: &[(usize, &Planned)],
+    misfits: &[(usize, Refusal)],
+) -> Result<(), Refusal> {
+    let Err(refusal) = expected(conversation, expect) else { return Ok(()) };
+    let expect = expect.unwrap_or_default();
+    let history = &conversation.history;
+    let then = if expect == "none" { Some(None) } else { history.find(expect).ok().map(Some) };
+    let line: Vec<&Commit> = history.line(history.head()).collect();
+    let since = then.and_then(|then| match then {
+        None => Some(line.len()),
+        Some(then) => line.iter().position(|commit| commit.id == then),
+    });
+    let Some(since) = since else {
+        let message = match then {
+            Some(_) => format!("The plan was made at {expect}, which is not on the branch `{}`.", history.current()),
+            None => format!("The plan was made at {expect}, and this conversation has no such commit."),
+        };
+        let hint = "Is it the right conversation (`--conv`) and branch (`ctx checkout`)? Nothing was changed.";
+        return Err(Refusal::new(refusal.code, message, hint));
+    };
+    let mut message = refusal.message;
+    for (at, commit) in line.iter().take(since.min(MOST)).enumerate() {
+        let parent = line.get(at + 1).map(|commit| commit.id);
+        let touched = touched(conversation, ground, (parent, commit.id), chosen);
+        let touched = match touched.as_slice() {
+            [] => String::new(),
+            touched => format!(" [touches {}]", touched.join(", ")),
+        };
+        message.push_str(&format!("\n  {} by {}: {}{touched}", commit.id, commit.author, commit.summary));
+    }
+    if since > MOST {
+        message.push_str(&format!("\n  and {} more", since - MOST));
+    }
+    for (_, misfit) in misfits {
+        message.push_str(&format!("\nDoes not fit any more: {}", misfit.message));
+    }
+    let hint = match misfits {
+        [] => {
+            let head = history.head().map_or_else(|| "none".to_owned(), |head| head.to_string());
+            format!("Nothing was changed. If the plan still holds, say `--expect {head}`; else make it anew.")
+        }
+        _ => "Nothing was changed. Look at `ctx list` and make the plan anew.".to_owned(),
+    };
+    Err(Refusal::new(refusal.code, message, hint))
+}
+
+/// The ids of the plan that a commit changed something of, with the operations that name them.
+fn touched(
+    conversation: &Conversation,
+    ground: &Ground<'_>,
+    (parent, commit): (Option<CommitId>, CommitId),
+    chosen: &[(usize, &Planned)],
+) -> Vec<String> {
+    let at = |head| overview(conversation, ground, &ground.lay(conversation.effects(head)));
+    let (old, new) = (at(parent), at(Some(commit)));
+    let changed = Overview::changed(&old, &new);
+    let order: Vec<&str> = old.frames.iter().map(|frame| frame.id.as_str()).collect();
+    let is_touched = |id: &&str| frames_of(id, &order).iter().any(|frame| changed.iter().any(|one| one == frame));
+    let mut touched = Vec::new();
+    for (number, planned) in chosen {
+        let ids = planned.operation.ids().iter().flat_map(|ids| ids.split(',')).map(str::trim);
+        touched.extend(ids.filter(is_touched).map(|id| format!("{id} of operation {number}")));
+    }
+    touched
+}
+
+/// The frames that an id lies in.
+fn frames_of<'a>(id: &'a str, order: &[&'a str]) -> Vec<&'a str> {
+    let frame = |id: &'a str| id.split(['/', '#']).next().unwrap_or(id);
+    let place = |id: &'a str| order.iter().position(|other| *other == frame(id));
+    match id.split_once("..") {
+        Some((from, to)) if !from.contains('/') => match (place(from), place(to)) {
+            (Some(from), Some(to)) => order.get(from..=to).unwrap_or_default().to_vec(),
+            _ => vec![frame(from), frame(to)],
+        },
+        _ => vec![frame(id)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_lies_in_its_frames() {
+        let order = ["tools", "system", "t1", "t2", "t3", "t4"];
+        assert_eq!(frames_of("t3", &order), ["t3"]);
+        assert_eq!(frames_of("t3/5..9", &order), ["t3"]);
+        assert_eq!(frames_of("t3#2.1", &order), ["t3"]);
+        assert_eq!(frames_of("t2..t4", &order), ["t2", "t3", "t4"]);
+        assert_eq!(frames_of("t2..t9", &order), ["t2", "t9"]);
+        assert_eq!(frames_of("t4..t2", &order), Vec::<&str>::new());
+        assert_eq!(frames_of("tools/Bash", &order), ["tools"]);
+    }
+}

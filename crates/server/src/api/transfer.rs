@@ -1,0 +1,44 @@
+//! A conversation with its history as one file, and back.
+
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::response::IntoResponse;
+use ctx_composer::Imported;
+use http::header;
+use serde::Deserialize;
+
+use super::Api;
+use super::read::{Answer, asked};
+use crate::rooms::ControlError;
+
+/// Lines of JSON.
+pub const MEDIA: &str = "application/x-ndjson";
+/// A conversation that fills the largest window over and over is smaller.
+const LARGEST_FILE: usize = 1024 * 1024 * 1024;
+
+pub async fn export(State(api): State<Api>, Path(name): Path<String>) -> Result<impl IntoResponse, ControlError> {
+    let (id, file) = api.ask(move |composer| composer.export(&name)).await?;
+    let name = format!("attachment; filename=\"{id}.ctx\"");
+    Ok(([(header::CONTENT_TYPE, MEDIA.to_owned()), (header::CONTENT_DISPOSITION, name)], file))
+}
+
+#[derive(Deserialize, schemars::JsonSchema)]
+pub struct ImportQuery {
+    /// Only tell what would come of it.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+pub async fn import(
+    State(api): State<Api>,
+    query: Result<Query<ImportQuery>, QueryRejection>,
+    body: Body,
+) -> Answer<Imported> {
+    let ImportQuery { dry_run } = asked(query)?;
+    let file = to_bytes(body, LARGEST_FILE).await.map_err(|_| {
+        ControlError::new("too-large", "The file is too large, or did not come whole.", "Nothing was changed. Try it again.")
+    })?;
+    api.ask(move |composer| composer.take_in(&file, dry_run)).await.map(Json)
+}
