@@ -37,6 +37,8 @@ pub enum Verb {
     #[command(flatten)]
     Change(verbs::change::Change),
     Preview(verbs::preview::Arguments),
+    Plan(verbs::plan::Arguments),
+    Export(verbs::export::Arguments),
     History(verbs::history::Arguments),
     Diff(verbs::diff::Arguments),
     Timeline(verbs::timeline::Arguments),

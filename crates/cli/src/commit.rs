@@ -1,6 +1,7 @@
 //! A commit as the control API tells it, and the words that history, timeline and live view share.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::terminal::words;
 
@@ -11,6 +12,9 @@ pub struct Commit {
     pub at: u64,
     pub author: String,
     pub note: Option<String>,
+    pub operations: Vec<Value>,
+    /// Why each operation was made.
+    pub reasons: Vec<Option<String>>,
     pub kind: String,
     pub summary: String,
     /// Not switched off by a later one.
@@ -39,6 +43,14 @@ impl Commit {
         let tags = self.tags.iter().map(|tag| format!("tag {tag}"));
         let names: Vec<String> = self.branches.iter().cloned().chain(tags).collect();
         if names.is_empty() { String::new() } else { format!("({}) ", names.join(", ")) }
+    }
+
+    /// Why it was made: its note, and the reasons of its operations.
+    pub fn whys(&self) -> Vec<String> {
+        let reasons = self.operations.iter().zip(&self.reasons).filter_map(|(operation, reason)| {
+            Some(format!("{}: {}", crate::verbs::plan::shown::what(operation), reason.as_deref()?))
+        });
+        self.note.iter().cloned().chain(reasons).collect()
     }
 
     pub fn tokens(&self) -> String {

@@ -76,8 +76,18 @@ const GROUPS: [Group; 7] = [
             ("tag", "good"),
         ],
     ),
-    ("Planning", &[("plan", ""), ("policy", ""), ("lab", "run --on DIR")]),
-    ("Daemon", &[("up", ""), ("status", ""), ("stop", ""), ("doctor", ""), ("purge", "--older-than 30")]),
+    ("Planning", &[("plan", "tidy.json"), ("policy", ""), ("lab", "run --on DIR")]),
+    (
+        "Daemon",
+        &[
+            ("up", ""),
+            ("status", ""),
+            ("stop", ""),
+            ("doctor", ""),
+            ("export", ""),
+            ("purge", "--older-than 30"),
+        ],
+    ),
     ("Shell", &[("completions", "bash"), ("man", "DIR")]),
 ];
 

@@ -49,6 +49,8 @@ fn main() -> ExitCode {
         Verb::Compose(arguments) => verbs::compose::run(arguments, &context),
         Verb::Change(change) => verbs::change::run(change, &context),
         Verb::Preview(arguments) => verbs::preview::run(arguments, &context),
+        Verb::Plan(arguments) => verbs::plan::run(arguments, &context),
+        Verb::Export(arguments) => verbs::export::run(arguments, &context),
         Verb::History(arguments) => verbs::history::run(arguments, &context),
         Verb::Diff(arguments) => verbs::diff::run(arguments, &context),
         Verb::Timeline(arguments) => verbs::timeline::run(arguments, &context),

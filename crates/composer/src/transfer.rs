@@ -133,7 +133,14 @@ impl Composer {
         let is_record = |line: &&Line| matches!(line, Line::Record { .. });
         let count = records.iter().filter(is_record).count() as u64;
         let conversation = id.clone();
-        writing.line(&Head { format: FORMAT.into(), version: VERSION, conversation, title, records: count, skipped })?;
+        writing.line(&Head {
+            format: FORMAT.into(),
+            version: VERSION,
+            conversation,
+            title,
+            records: count,
+            skipped,
+        })?;
         records.iter().try_for_each(|line| writing.line(line))?;
         for name in NOTES {
             if let Some(body) = self.store.note(&id, name)? {
@@ -225,9 +232,8 @@ fn replayed(read: &Read, id: &str, session: Option<&String>) -> Result<(Step, Co
     step.notes.iter_mut().for_each(|note| note.conversation = id.to_owned());
     // It is tried out in memory before anything is stored.
     let trial = MemoryStore::new();
-    let unfit = |why: String| {
-        Refusal::new("bad-file", format!("The records in the file do not fit together: {why}."), WHOLE)
-    };
+    let unfit =
+        |why: String| Refusal::new("bad-file", format!("The records in the file do not fit together: {why}."), WHOLE);
     trial.append(vec![step.clone()]).map_err(|error| unfit(error.to_string()))?;
     let conversation = Conversation::load(id, &trial)?.ok_or_else(|| unfit("there is none".into()))?;
     if conversation.skipped > read.head.skipped {
@@ -287,7 +293,8 @@ fn read(file: &[u8]) -> Result<Read, Refusal> {
             }
             Line::Note { name, content } => {
                 let body = content.bytes().filter(|_| NOTES.contains(&name.as_str()));
-                let body = body.ok_or_else(|| damaged(format!("it is a note `{name}`, which this ctx does not know")))?;
+                let body =
+                    body.ok_or_else(|| damaged(format!("it is a note `{name}`, which this ctx does not know")))?;
                 step.notes.push(Note { conversation: String::new(), name, body: Some(body) });
             }
             Line::End { lines: count, hash } => {

@@ -65,6 +65,24 @@ pub(super) async fn ask(
     Err(refusal(head.status, &body))
 }
 
+/// An answer that is a file.
+pub(super) async fn fetch(
+    address: SocketAddr,
+    token: &str,
+    path: &str,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Vec<u8>, Trouble> {
+    let response = exchange(address, Some(token), Method::GET, path, Bytes::new()).await?;
+    let status = response.status();
+    let (mut body, mut file) = (response.into_body(), Vec::new());
+    while let Some(frame) = body.frame().await {
+        let piece = frame.map_err(|error| Trouble::Cut(reason(&error)))?.into_data().unwrap_or_default();
+        file.extend_from_slice(&piece);
+        progress(file.len() as u64);
+    }
+    if status.is_success() { Ok(file) } else { Err(refusal(status, &file)) }
+}
+
 /// Hands the events to `sink` until it breaks off, or the stream ends (which is trouble).
 pub(super) async fn listen<T>(
     address: SocketAddr,

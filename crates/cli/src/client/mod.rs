@@ -24,6 +24,8 @@ use crate::terminal::busy::Busy;
 /// The daemon answers from memory or disk; nothing that takes longer is still at work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// For files, which may be large.
+const LONG_PATIENCE: Duration = Duration::from_secs(600);
 /// A daemon that has a place, and the token for it. Nothing was sent yet.
 pub struct Client {
     address: SocketAddr,
@@ -64,6 +66,18 @@ impl Client {
     }
 
     fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, Failure> {
+    /// Sends a file.
+    pub fn upload(&self, path: &str, file: Vec<u8>) -> Result<Bytes, Failure> {
+        self.ask(Method::POST, path, Bytes::from(file))
+    }
+
+    /// A file, and how much of it has come so far.
+    pub fn download(&self, path: &str, progress: &mut dyn FnMut(u64)) -> Result<Vec<u8>, Failure> {
+        let path = api(path);
+        let asked = http::fetch(self.address, self.token.expose(), &path, progress);
+        self.runtime.block_on(http::within(LONG_PATIENCE, asked)).map_err(|trouble| self.found.explain(trouble))
+    }
+
         let _busy = Busy::start("waiting for the daemon");
         let path = api(path);
         let asked = http::ask(self.address, self.token.expose(), method, &path, body);

@@ -95,7 +95,7 @@ fn table(history: &History, now: u64) -> Table {
             Cell::styled(&commit.tokens(), style),
             Cell::styled(&format!("{}{}", commit.names(), commit.in_words()), style),
         ]);
-        commit.note.iter().for_each(|note| table.remark(Cell::styled(note, FAINT)));
+        commit.whys().iter().for_each(|why| table.remark(Cell::styled(why, FAINT)));
     }
     table
 }
@@ -107,8 +107,8 @@ mod tests {
     const HISTORY: &str = r#"{"conversation":"c1","branch":"main","head":"00000000c3",
         "branches":[{"name":"main","head":"00000000c3"},{"name":"trial","head":null}],"tags":[{"name":"good","commit":"00000000a1"}],
         "commits":[
-        {"id":"00000000c3","parent":"00000000b2","at":125000,"author":"mcp","note":"too \u001b[2J long","kind":"edit","operations":[],
-         "reverts":[],"summary":"deleted t3 (412 tokens)","active":true,"asleep":true,"source_changed":false,
+        {"id":"00000000c3","parent":"00000000b2","at":125000,"author":"mcp","note":"too \u001b[2J long","kind":"edit","operations":[{"op":"delete","ids":["t3"]}],
+         "reasons":["a dead end"],"reverts":[],"summary":"deleted t3 (412 tokens)","active":true,"asleep":true,"source_changed":false,
          "tokens_before":18234,"tokens_after":17822,"branches":["main"],"tags":[]},
         {"id":"00000000b2","parent":"00000000a1","at":60000,"author":"cli","note":null,"kind":"edit","operations":[],"reverts":[],
          "summary":"pinned t1","active":false,"asleep":true,"source_changed":false,"tokens_before":18234,"tokens_after":18234},
@@ -123,6 +123,7 @@ mod tests {
            COMMIT      WHEN       BY            TOKENS  WHAT
         *  00000000c3  just now   mcp  18,234 → 17,822  (main) [asleep] deleted t3 (412 tokens)
             too \x1b[2J long
+            delete t3: a dead end
            00000000b2  1 min ago  cli  18,234 → 18,234  [off] pinned t1
            00000000a1  2 min ago  cli  18,500 → 18,234  (tag good) [source changed] edited t2
         On main; other branches: trial

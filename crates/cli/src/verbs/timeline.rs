@@ -91,7 +91,7 @@ fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String
             let kind = if request.kind == "line" { "branch" } else { &request.kind };
             table.row([words::ago(now, request.at).into(), Cell::styled(kind, GOOD), change.into()]);
             table.remark(Cell::styled(&aside, FAINT));
-            request.commit.note.iter().for_each(|note| table.remark(Cell::styled(note, FAINT)));
+            request.commit.whys().iter().for_each(|why| table.remark(Cell::styled(why, FAINT)));
             continue;
         }
         let answer = timeline.events.iter().find(|event| event.answers(request));

@@ -38,7 +38,11 @@ pub async fn import(
 ) -> Answer<Imported> {
     let ImportQuery { dry_run } = asked(query)?;
     let file = to_bytes(body, LARGEST_FILE).await.map_err(|_| {
-        ControlError::new("too-large", "The file is too large, or did not come whole.", "Nothing was changed. Try it again.")
+        ControlError::new(
+            "too-large",
+            "The file is too large, or did not come whole.",
+            "Nothing was changed. Try it again.",
+        )
     })?;
     api.ask(move |composer| composer.take_in(&file, dry_run)).await.map(Json)
 }

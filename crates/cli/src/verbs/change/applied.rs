@@ -21,7 +21,8 @@ pub fn tell(answer: &[u8], how: &How, output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
+/// What came of it, for people.
+pub fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
     let paint = &output.paint;
     let head = match (&applied.commit, dry_run) {
         (_, true) => paint.warning("preview"),

@@ -98,6 +98,16 @@ pub fn read(path: &Path) -> Result<String, Failure> {
     outcome.map_err(|error| Failure::file("read", path, &error))
 }
 
+/// The same, whatever it is.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut content = Vec::new();
+    let outcome = match path.to_str() {
+        Some("-") => io::stdin().lock().read_to_end(&mut content).map(|_| content),
+        _ => fs::read(path),
+    };
+    outcome.map_err(|error| Failure::file("read", path, &error))
+}
+
 /// Files and pipes end with a newline that nobody means.
 pub fn without_last_newline(mut text: String) -> String {
     if text.ends_with('\n') {

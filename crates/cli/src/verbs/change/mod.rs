@@ -14,11 +14,12 @@ use clap::{Args, Subcommand};
 use ctx_core::edit::Operation;
 use serde_json::{Value, json};
 
-pub use self::applied::repaired;
-pub use self::given::{Ids, Place, Results, Selected, invalid_json, read, text, without_last_newline};
+pub use self::applied::{render as applied_in_words, repaired};
+pub use self::given::{Ids, Place, Results, Selected, invalid_json, read, read_bytes, text, without_last_newline};
 pub use self::names::Names;
+use super::plan::file::Plan;
 use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
-use crate::client::of_conversation;
+use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -106,6 +107,13 @@ pub enum Wish {
         cascade: bool,
     },
     Heal,
+    /// Operations with their reasons, perhaps only some of them.
+    Plan {
+        plan: Plan,
+        only: Vec<usize>,
+    },
+    /// One that was exported.
+    Conversation(PathBuf),
     /// Nothing is to be changed: what there is already.
     Look(Names),
 }
@@ -132,6 +140,8 @@ impl Wish {
             Self::Operations { .. } => "operations",
             Self::History { .. } => "history",
             Self::Heal => "heal",
+            Self::Plan { .. } => "plan",
+            Self::Conversation(_) => "import",
             Self::Look(names) => names.place(),
         }
     }
@@ -142,7 +152,13 @@ impl Wish {
             Self::History { action, target, name, cascade } => {
                 json!({ "action": action, "target": target, "name": name, "cascade": cascade })
             }
-            Self::Heal | Self::Look(_) => json!({}),
+            Self::Plan { plan, only } => {
+                let mut plan = plan.clone();
+                plan.note = how.note.clone().or(plan.note);
+                plan.expect = how.expect.clone().or(plan.expect);
+                return super::plan::body(&plan, only, !how.dry_run);
+            }
+            Self::Heal | Self::Conversation(_) | Self::Look(_) => json!({}),
         };
         body["author"] = "cli".into();
         body["note"] = json!(how.note);
@@ -158,13 +174,17 @@ impl Wish {
 
 pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
     let wish = change.wish(context)?;
-    let client = context.client()?;
     let how = change.how();
     let path = of_conversation(&how.conversation.conversation, wish.place());
     if let Wish::Look(names) = wish {
         names.tell(&client.get(&path)?, how, &context.output)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if let Wish::Conversation(file) = &wish {
+        super::import::take_in(file, how, context)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let client = context.client()?;
     let answer = client.post(&path, &wish.body(how)).map_err(|failure| match wish.draft() {
         Some(draft) => {
             let hint = failure.hint.clone().map(|hint| format!("{hint}\n")).unwrap_or_default();
@@ -175,6 +195,9 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
     if let Some(draft) = wish.draft() {
         let _ = std::fs::remove_file(draft);
     }
-    applied::tell(&answer, how, &context.output)?;
+    match &wish {
+        Wish::Plan { .. } if !how.format.json => super::plan::tell(&understood(&answer)?, context)?,
+        _ => applied::tell(&answer, how, &context.output)?,
+    }
     Ok(ExitCode::SUCCESS)
 }

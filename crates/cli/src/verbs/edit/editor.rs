@@ -49,7 +49,8 @@ pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, Pa
     Ok((after, draft))
 }
 
-fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failure> {
+/// A text after somebody has edited it.
+pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failure> {
     home::open_private(draft, |options| options.truncate(true))
         .and_then(|mut file| file.write_all(format!("{before}\n").as_bytes()))
         .map_err(|error| Failure::file("write", draft, &error))?;

@@ -1,6 +1,6 @@
 //! `ctx edit`: other words in the place of those that were sent.
 
-mod editor;
+pub mod editor;
 
 use std::path::{Path, PathBuf};
 

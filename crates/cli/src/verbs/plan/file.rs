@@ -1,0 +1,228 @@
+//! What a plan looks like in a file: an object with its operations, a list of them, or one operation a line.
+
+use ctx_composer::edit::Planned;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Plan {
+    pub note: Option<String>,
+    pub expect: Option<String>,
+    pub operations: Vec<Planned>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Whole {
+    #[serde(default)]
+    note: Option<String>,
+    #[serde(default)]
+    expect: Option<String>,
+    operations: Vec<Value>,
+}
+
+const EXAMPLE: &str = r#"a line looks like {"op":"delete","ids":["t3"]}; nothing was changed"#;
+const WHOLE: &str = r#"a plan looks like {"note":"…","expect":"HEAD","operations":[{"op":"delete","ids":["t3"],"reason":"…"}]}; nothing was changed"#;
+
+impl Plan {
+    /// The JSON that the daemon takes.
+    pub fn json(&self) -> Value {
+        json!({ "note": self.note, "expect": self.expect, "operations": self.operations.iter().map(planned).collect::<Vec<_>>() })
+    }
+}
+
+fn planned(planned: &Planned) -> Value {
+    let mut operation = json!(planned.operation);
+    if let Some(reason) = &planned.reason {
+        operation["reason"] = reason.as_str().into();
+    }
+    operation
+}
+
+pub fn read(text: &str) -> Result<Plan, Failure> {
+    let is_operation = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| is_operation(line));
+    let first = lines.clone().next().map(|(_, line)| line).unwrap_or_default();
+    // One operation a line, unless the first line is only the beginning of something, or says more than one does.
+    let is_line = serde_json::from_str::<Value>(first).is_ok_and(|value| value.is_object() && value.get("operations").is_none());
+    let is_whole = first.trim_start().starts_with(['{', '[']) && !is_line;
+    let plan = match is_whole && (serde_json::from_str::<Value>(text).is_ok() || is_begun(first)) {
+        true => whole(text)?,
+        false => {
+            let operations = lines.map(|(number, line)| operation(number, line)).collect::<Result<_, _>>()?;
+            Plan { operations, ..Plan::default() }
+        }
+    };
+    if plan.operations.is_empty() {
+        return Err(Failure::new("empty-batch", "the batch holds no operation").hint(EXAMPLE));
+    }
+    Ok(plan)
+}
+
+/// Whether a line is the beginning of something that goes on behind it.
+fn is_begun(line: &str) -> bool {
+    match serde_json::from_str::<Value>(line) {
+        Ok(value) => value.is_array() || value.get("operations").is_some(),
+        Err(error) => error.is_eof(),
+    }
+}
+
+/// A plan that is one JSON value.
+fn whole(text: &str) -> Result<Plan, Failure> {
+    let told = |error: &serde_json::Error| {
+        let said = said(error);
+        let place = match error.line() {
+            0 => String::new(),
+            line => format!("line {line}, column {}: ", error.column()),
+        };
+        Failure::new("invalid-json", format!("{place}{said}")).hint(WHOLE)
+    };
+    let value: Value = serde_json::from_str(text).map_err(|error| told(&error))?;
+    let Whole { note, expect, operations } = match value {
+        Value::Array(operations) => Whole { note: None, expect: None, operations },
+        one @ Value::Object(_) if one.get("op").is_some() => Whole { note: None, expect: None, operations: vec![one] },
+        value => serde_json::from_value(value).map_err(|error| told(&error))?,
+    };
+    let numbered = (1..).zip(operations).map(|(number, value): (usize, Value)| {
+        Planned::read(value)
+            .map_err(|error| Failure::new("invalid-json", format!("operation {number}: {}", said(&error))).hint(WHOLE))
+    });
+    Ok(Plan { note, expect, operations: numbered.collect::<Result<_, _>>()? })
+}
+
+fn operation(number: usize, line: &str) -> Result<Planned, Failure> {
+    let read = serde_json::from_str::<Value>(line).and_then(Planned::read);
+    read.map_err(|error| {
+        let said = said(&error);
+        let column = column(line, &said).unwrap_or(if error.is_data() { 1 } else { error.column() });
+        Failure::new("invalid-json", format!("line {number}, column {column}: {said}")).hint(EXAMPLE)
+    })
+}
+
+fn said(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    said.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+/// Where the thing stands that the reader stumbled over. It tells that itself only for what is no JSON at all.
+fn column(line: &str, said: &str) -> Option<usize> {
+    let (what, _) = said.split_once(", expected")?;
+    let name = ['`', '"'].into_iter().find_map(|quote| what.split(quote).nth(1))?;
+    let at = line.find(&format!("\"{name}\"")).or_else(|| line.find(name))?;
+    Some(line.get(..at)?.chars().count() + 1)
+}
+
+/// Which operations of a plan are meant: `1,3..5`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Only(pub Vec<usize>);
+
+impl std::str::FromStr for Only {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Only, String> {
+        const MOST: usize = 10_000;
+        let number = |text: &str| match text.trim().parse::<usize>() {
+            Ok(number @ 1..=MOST) => Ok(number),
+            _ => Err(format!("`{}` is no number of an operation; they are counted from 1", text.trim())),
+        };
+        let mut numbers = Vec::new();
+        for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+            match part.split_once("..") {
+                Some((from, to)) => numbers.extend(number(from)?..=number(to)?),
+                None => numbers.push(number(part)?),
+            }
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.is_empty() { Err("it names no operation".to_owned()) } else { Ok(Only(numbers)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        read(text).expect_err("refused").message
+    }
+
+    fn names(text: &str) -> Vec<&'static str> {
+        let plan = read(text).unwrap_or_else(|failure| panic!("{text}: {failure}"));
+        plan.operations.iter().map(|planned| planned.operation.name()).collect()
+    }
+
+    #[test]
+    fn blank_lines_and_comments_are_skipped() {
+        let text = "# tidy\n\n{\"op\":\"pin\",\"ids\":[\"t1\"]}\n  # more\r\n{\"op\":\"unpin\",\"ids\":[\"t2\"]}\r\n";
+        assert_eq!(names(text), ["pin", "unpin"]);
+    }
+
+    #[test]
+    fn a_plan_is_an_object_a_list_or_lines() {
+        let text = r#"{"note": "tidy", "expect": "3f9a", "operations": [
+            {"op": "delete", "ids": ["t3"], "reason": "a dead end"}, {"op": "pin", "ids": ["t1"]}]}"#;
+        let plan = read(text).expect("a plan");
+        assert_eq!((plan.note.as_deref(), plan.expect.as_deref()), (Some("tidy"), Some("3f9a")));
+        assert_eq!(plan.operations[0].reason.as_deref(), Some("a dead end"));
+        assert_eq!(plan.json()["operations"][0]["reason"], "a dead end");
+        assert!(plan.json()["operations"][1].get("reason").is_none());
+        assert_eq!(names(text), ["delete", "pin"]);
+        assert_eq!(names(r#"[{"op":"pin","ids":["t1"]},{"op":"unpin","ids":["t2"]}]"#), ["pin", "unpin"]);
+        assert_eq!(names("[\n{\"op\":\"pin\",\"ids\":[\"t1\"]}\n]"), ["pin"]);
+        assert_eq!(names("{\n\"op\":\"pin\",\n\"ids\":[\"t1\"]}"), ["pin"], "one operation on several lines");
+        assert_eq!(
+            read("{\"op\":\"pin\",\"ids\":[\"t1\"],\"reason\":\"mine\"}").expect("a plan").operations[0]
+                .reason
+                .as_deref(),
+            Some("mine")
+        );
+    }
+
+    #[test]
+    fn a_bad_line_is_told_with_its_place_and_what_was_expected() {
+        let told = refused("{\"op\":\"pin\",\"ids\":[\"t1\"]}\n{\"op\":\"delte\",\"ids\":[\"t1\"]}");
+        assert!(told.starts_with("line 2, column 7: unknown variant `delte`, expected one of `delete`"), "{told}");
+        assert_eq!(refused("{\"op\":\"pin\",\"ids\":[\"t1\"}"), "line 1, column 24: expected `,` or `]`");
+        let told = refused("# é\n{\"op\":\"edit\",\"id\":\"é\",\"txt\":\"a\"}");
+        assert!(told.starts_with("line 2, column 23: unknown field `txt`, expected one of `id`, `text`"), "{told}");
+        let told = refused("{\"op\":\"pin\",\"ids\":\"t1\"}");
+        assert_eq!(told, "line 1, column 19: invalid type: string \"t1\", expected a sequence");
+        assert_eq!(refused("{\"op\":\"pin\"}"), "line 1, column 1: missing field `ids`");
+        assert_eq!(refused("{\"ids\":[\"t1\"]}"), "line 1, column 1: missing field `op`");
+        assert_eq!(refused("delete t3"), "line 1, column 1: expected value");
+    }
+
+    #[test]
+    fn a_bad_plan_is_told_with_its_place() {
+        let told = refused("{\"note\": \"x\",\n \"operations\": [{\"op\": \"pin\" \"ids\": []}]}");
+        assert_eq!(told, "line 2, column 30: expected `,` or `}`");
+        let told = refused(r#"{"operations": [{"op":"pin","ids":["t1"]}, {"op":"delete","id":"t3"}]}"#);
+        assert!(told.starts_with("operation 2: unknown field `id`, expected one of"), "{told}");
+        let told = refused(r#"{"operations": [], "why": "x"}"#);
+        assert!(told.starts_with("unknown field `why`, expected one of `note`, `expect`"), "{told}");
+        assert!(
+            refused(r#"{"operations": [{"op":"pin","ids":["t1"],"reason":7}]}"#)
+                .starts_with("operation 1: invalid type")
+        );
+        assert!(refused("{\"operations\": [").contains("EOF"));
+        assert_eq!(refused(r#"{"operations": []}"#), "the batch holds no operation");
+    }
+
+    #[test]
+    fn a_batch_without_operations_is_refused() {
+        assert_eq!(refused("# nothing\n\n"), "the batch holds no operation");
+        assert_eq!(refused(""), "the batch holds no operation");
+    }
+
+    #[test]
+    fn some_operations_are_named_by_number_and_range() {
+        let only = |text: &str| text.parse::<Only>().map(|only| only.0);
+        assert_eq!(only("3,1"), Ok(vec![1, 3]));
+        assert_eq!(only("1, 3..5,4"), Ok(vec![1, 3, 4, 5]));
+        for bad in ["", ",", "0", "a", "1..", "1..99999999999", "-1", "5..3"] {
+            assert!(only(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! `ctx plan`: operations with reasons, looked at as a whole, taken in part or wholly as one commit.
+
+mod ask;
+pub mod file;
+pub mod shown;
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use ctx_composer::edit::PlanView;
+use serde_json::Value;
+
+use self::file::{Only, Plan};
+use super::change::{applied_in_words, read};
+use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
+use crate::client::{of_conversation, understood};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Look at many operations as a whole, and take all or some of them as one commit
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A plan is JSON: {\"note\":\"…\",\"expect\":\"HEAD\",\"operations\":[{\"op\":\"delete\",\"ids\":[\"t3\"],\"reason\":\"…\"}]};
+a list of operations, or one a line as for `ctx batch`, will do. `expect` is the head that it was made at (`none`: no
+commit yet): if somebody has made a commit since, the plan is refused and you are told what changed.
+
+Risk says what would be lost: high (pinned or protected, an open tool loop), medium (the newest frame, results that later
+steps work on, the system prompt or tools), low (the rest).
+
+Examples:
+  ctx plan tidy.json                      tell what it would do, and what is at risk
+  ctx plan tidy.json --apply --only 1,3   take two of its operations
+  ctx plan -i tidy.json                   decide one by one, as with `git add -p`"
+)]
+pub struct Arguments {
+    /// The file; `-` is stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Make it one commit
+    #[arg(long, conflicts_with_all = ["interactive", "dry_run"])]
+    apply: bool,
+    /// Ask for each operation
+    #[arg(long, short, conflicts_with_all = ["json", "dry_run"])]
+    interactive: bool,
+    /// Only these operations, counted from 1: 1,3 or 2..4
+    #[arg(long, value_name = "N,N")]
+    only: Option<Only>,
+    /// Only tell what it would do, which is also what happens without --apply
+    #[arg(long)]
+    dry_run: bool,
+    /// Why, for the history; instead of the plan's own note
+    #[arg(long, value_name = "TEXT", value_parser = non_empty)]
+    note: Option<String>,
+    /// Refuse if this is not the newest commit (`none`: if there is one); instead of what the plan expects
+    #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
+    expect: Option<String>,
+    #[command(flatten)]
+    conversation: ConversationArguments,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    if arguments.interactive {
+        in_a_terminal(&arguments.file)?;
+    }
+    let mut plan = file::read(&read(&arguments.file)?)?;
+    plan.note = arguments.note.or(plan.note);
+    plan.expect = arguments.expect.or(plan.expect);
+    let only = arguments.only.map(|only| only.0).unwrap_or_default();
+    let conversation = &arguments.conversation.conversation;
+    if arguments.interactive {
+        return interactive(plan, &only, conversation, context);
+    }
+    let answer =
+        context.client()?.post(&of_conversation(conversation, "plan"), &body(&plan, &only, arguments.apply))?;
+    if arguments.format.json {
+        context.output.json(&answer)?;
+    } else {
+        tell(&understood(&answer)?, context)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the daemon is asked for.
+pub fn body(plan: &Plan, only: &[usize], apply: bool) -> Value {
+    let mut body = plan.json();
+    body["only"] = only.into();
+    body["apply"] = apply.into();
+    body["author"] = "cli".into();
+    body
+}
+
+/// What a plan would do, or did.
+pub fn tell(plan: &PlanView, context: &Context) -> io::Result<()> {
+    let output = &context.output;
+    match plan.applied.commit {
+        Some(_) => output.print(&applied_in_words(&plan.applied, false, output)),
+        None => output.print(&shown::whole(plan, output)),
+    }
+}
+
+/// Questions need somebody who answers.
+fn in_a_terminal(file: &Path) -> Result<(), Failure> {
+    let refuse = |what: &str| {
+        Failure::new("no-terminal", format!("--interactive asks, and {what}"))
+            .hint("`ctx plan FILE` shows the plan; `ctx plan FILE --apply --only 1,3` takes some of it")
+    };
+    if file.to_str() == Some("-") {
+        return Err(refuse("the plan itself would come from stdin: put it into a file"));
+    }
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err(refuse("this is no terminal"));
+    }
+    Ok(())
+}
+
+fn interactive(mut plan: Plan, only: &[usize], conversation: &str, context: &Context) -> Result<ExitCode, Failure> {
+    let house = ask::Daemon::new(conversation, context)?;
+    let chosen = ask::choose(&mut plan, only, &house, &mut io::stdin().lock(), &mut io::stdout(), &context.output)?;
+    match chosen {
+        Some(chosen) if !chosen.is_empty() => tell(&house.apply(&plan, &chosen)?, context)?,
+        _ => context.output.print("Nothing was taken; nothing was changed.\n")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
