@@ -175,16 +175,16 @@ impl Wish {
 pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
     let wish = change.wish(context)?;
     let how = change.how();
-    let path = of_conversation(&how.conversation.conversation, wish.place());
-    if let Wish::Look(names) = wish {
-        names.tell(&client.get(&path)?, how, &context.output)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     if let Wish::Conversation(file) = &wish {
         super::import::take_in(file, how, context)?;
         return Ok(ExitCode::SUCCESS);
     }
     let client = context.client()?;
+    let path = of_conversation(&how.conversation.conversation, wish.place());
+    if let Wish::Look(names) = wish {
+        names.tell(&client.get(&path)?, how, &context.output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let answer = client.post(&path, &wish.body(how)).map_err(|failure| match wish.draft() {
         Some(draft) => {
             let hint = failure.hint.clone().map(|hint| format!("{hint}\n")).unwrap_or_default();
