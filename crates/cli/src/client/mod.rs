@@ -23,9 +23,9 @@ use crate::terminal::busy::Busy;
 
 /// The daemon answers from memory or disk; nothing that takes longer is still at work.
 const PATIENCE: Duration = Duration::from_secs(60);
-
 /// For files, which may be large.
 const LONG_PATIENCE: Duration = Duration::from_secs(600);
+
 /// A daemon that has a place, and the token for it. Nothing was sent yet.
 pub struct Client {
     address: SocketAddr,
@@ -65,7 +65,6 @@ impl Client {
         self.ask(Method::POST, path, Bytes::from(body.to_string()))
     }
 
-    fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, Failure> {
     /// Sends a file.
     pub fn upload(&self, path: &str, file: Vec<u8>) -> Result<Bytes, Failure> {
         self.ask(Method::POST, path, Bytes::from(file))
@@ -78,6 +77,7 @@ impl Client {
         self.runtime.block_on(http::within(LONG_PATIENCE, asked)).map_err(|trouble| self.found.explain(trouble))
     }
 
+    fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, Failure> {
         let _busy = Busy::start("waiting for the daemon");
         let path = api(path);
         let asked = http::ask(self.address, self.token.expose(), method, &path, body);
