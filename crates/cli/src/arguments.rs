@@ -45,6 +45,7 @@ pub enum Verb {
     Watch(verbs::watch::Arguments),
     Status(verbs::status::Arguments),
     Doctor(verbs::doctor::Arguments),
+    Helper(verbs::helper::Arguments),
     Install(verbs::install::Arguments),
     Uninstall(verbs::uninstall::Arguments),
     StatusLine(verbs::status_line::Arguments),

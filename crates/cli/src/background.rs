@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use crate::client::{Client, Status, Whereabouts};
+use crate::config;
 use crate::context::Context;
 use crate::env::Environment;
 use crate::failure::Failure;
@@ -74,8 +75,10 @@ fn spawn(home: &Home, arguments: &[std::ffi::OsString], log: File) -> Result<Chi
     let mut command = Command::new(std::env::current_exe().map_err(refuse)?);
     command.arg("up").arg("--background").arg("--home").arg(home.path()).args(arguments);
     // The agent's credentials are none of the daemon's business until they come with a request.
+    // The helper's key is the daemon's own, if the user named it.
+    let kept = config::key_variable(home, arguments);
     for (name, _) in std::env::vars_os() {
-        if ctx_server::is_secret_name(&name.to_string_lossy()) {
+        if ctx_server::is_secret_name(&name.to_string_lossy()) && kept.as_deref() != name.to_str() {
             command.env_remove(name);
         }
     }

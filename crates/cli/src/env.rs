@@ -91,6 +91,21 @@ impl Environment {
         self.get(variable).map(|value| value.to_string_lossy().into_owned())
     }
 
+    /// A variable whose name the user chose.
+    pub fn named(&self, name: &str) -> Option<String> {
+        let value = self.look_up(name).filter(|value| !value.is_empty());
+        value.map(|value| value.to_string_lossy().into_owned())
+    }
+
+    /// All of them, for a program that is started.
+    pub fn all(&self) -> Vec<(OsString, OsString)> {
+        match self {
+            Self::Process => std::env::vars_os().collect(),
+            #[cfg(test)]
+            Self::Given(values) => values.iter().map(|(name, value)| (name.into(), value.clone())).collect(),
+        }
+    }
+
     fn look_up(&self, name: &str) -> Option<OsString> {
         match self {
             Self::Process => std::env::var_os(name),

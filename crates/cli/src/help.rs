@@ -84,6 +84,7 @@ const GROUPS: [Group; 7] = [
             ("status", ""),
             ("stop", ""),
             ("doctor", ""),
+            ("helper", "test"),
             ("export", ""),
             ("purge", "--older-than 30"),
         ],

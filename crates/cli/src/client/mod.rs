@@ -3,6 +3,7 @@
 
 mod find;
 mod http;
+mod job;
 #[cfg(test)]
 mod tests;
 

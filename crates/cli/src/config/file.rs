@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
+use super::helper::HelperFile;
 use ctx_server::mcp::Settings as McpSettings;
 use ctx_server::{Secret, UpstreamUrl};
 use toml::Spanned;
@@ -31,6 +32,8 @@ pub struct ConfigFile {
     pub offload: Option<PathBuf>,
     /// What agents may do over MCP.
     pub mcp: McpSettings,
+    /// Who finds words.
+    pub helper: HelperFile,
     pub unknown: Vec<Unknown>,
 }
 
@@ -65,6 +68,7 @@ impl ConfigFile {
                 "upstream" => file.read_upstream(&reader, section)?,
                 "offload" => file.read_offload(&reader, section)?,
                 "mcp" => file.read_mcp(&reader, section)?,
+                "helper" => file.read_helper(&reader, section)?,
                 other => file.unknown.push(reader.mention(name.span(), other)),
             }
         }
@@ -130,34 +134,42 @@ impl ConfigFile {
     }
 }
 
-type Value<'text> = Spanned<DeValue<'text>>;
+pub(super) type Value<'text> = Spanned<DeValue<'text>>;
 
 /// The file at hand, for reading values with their lines.
-struct Reader<'file> {
+pub(super) struct Reader<'file> {
     path: &'file Path,
     text: &'file str,
 }
 
 impl<'file> Reader<'file> {
-    fn section<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<&'v DeTable<'file>, Failure> {
+    pub(super) fn section<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<&'v DeTable<'file>, Failure> {
         match value.get_ref() {
             DeValue::Table(table) => Ok(table),
             _ => Err(self.expected(value, &format!("[{name}]"), "a section")),
         }
     }
 
-    fn text<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<&'v str, Failure> {
+    pub(super) fn text<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<&'v str, Failure> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text),
             _ => Err(self.expected(value, name, "a text in quotes")),
         }
     }
 
-    fn switch(&self, name: &str, value: &Value<'file>) -> Result<bool, Failure> {
+    pub(super) fn switch(&self, name: &str, value: &Value<'file>) -> Result<bool, Failure> {
         match value.get_ref() {
             DeValue::Boolean(switch) => Ok(*switch),
             _ => Err(self.expected(value, name, "true or false")),
         }
+    }
+
+    pub(super) fn number(&self, name: &str, value: &Value<'file>) -> Result<u64, Failure> {
+        let number = match value.get_ref() {
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', "").parse().ok(),
+            _ => None,
+        };
+        number.ok_or_else(|| self.expected(value, name, "a whole number"))
     }
 
     fn texts<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<Vec<&'v str>, Failure> {
@@ -203,12 +215,12 @@ impl<'file> Reader<'file> {
         self.refuse(value.span(), format!("`{name}` must be {expected}, not {}", kind(value.get_ref())))
     }
 
-    fn refuse(&self, span: Range<usize>, why: impl fmt::Display) -> Failure {
+    pub(super) fn refuse(&self, span: Range<usize>, why: impl fmt::Display) -> Failure {
         Failure::new("config", format!("{}, line {}: {why}", self.path.display(), self.line(span)))
             .hint("correct the file, or choose another with --config")
     }
 
-    fn mention(&self, span: Range<usize>, key: &str) -> Unknown {
+    pub(super) fn mention(&self, span: Range<usize>, key: &str) -> Unknown {
         let line = self.line(span);
         let path = self.path.display();
         Unknown { line, words: format!("{path}, line {line}: `{key}` is not known to this version and is ignored") }
@@ -291,7 +303,7 @@ mod tests {
 
     #[test]
     fn unknown_keys_are_mentioned_and_do_no_harm() {
-        let file = parse("colour = 1\n[upstream]\nurl = \"http://localhost:1\"\nspeed = 9\n[helper]\n").expect("read");
+        let file = parse("colour = 1\n[upstream]\nurl = \"http://localhost:1\"\nspeed = 9\n[hepler]\n").expect("read");
         assert!(file.upstream.is_some());
         let lines: Vec<&str> =
             file.unknown.iter().map(|unknown| unknown.words.split(" is not").next().unwrap_or_default()).collect();
@@ -300,7 +312,7 @@ mod tests {
             [
                 "/project/ctx.toml, line 1: `colour`",
                 "/project/ctx.toml, line 4: `upstream.speed`",
-                "/project/ctx.toml, line 5: `helper`"
+                "/project/ctx.toml, line 5: `hepler`"
             ]
         );
     }

@@ -2,6 +2,7 @@
 //! project's `ctx.toml`, then the home's, then the defaults.
 
 mod file;
+mod helper;
 mod project;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use ctx_server::{ProxySettings, Secret, Upstream, UpstreamUrl};
 
 pub use self::file::ConfigFile;
+pub use self::helper::key_variable;
 use crate::env::{self, Environment, Variable};
 use crate::failure::Failure;
 use crate::home::Home;
@@ -35,6 +37,8 @@ pub struct Settings {
     pub offload: Option<PathBuf>,
     /// What agents may do over MCP: what no file forbids.
     pub mcp: ctx_server::mcp::Settings,
+    /// Who finds words for operations that lack them.
+    pub helper: ctx_server::helper::Settings,
     /// Things that a person should hear about and that stop nothing.
     pub remarks: Vec<String>,
     /// The configuration files that were read, the stronger first.
@@ -72,6 +76,7 @@ impl Settings {
             allow_remote: flags.allow_remote || from_files(|file| file.allow_remote).unwrap_or(false),
             upstream,
             mcp: files.iter().map(|file| file.mcp.clone()).fold(Default::default(), ctx_server::mcp::Settings::and),
+            helper: helper::settings(&files, environment),
             offload: files.iter().find_map(|file| file.offload.clone()),
             remarks,
             files: files.into_iter().map(|file| file.path).collect(),

@@ -30,7 +30,10 @@ pub fn check(file: &ConfigFile) -> Result<(), Failure> {
         None if file.offload.as_ref().is_some_and(|folder| !is_beside(folder, &file.path)) => {
             "have files written outside of the project".to_owned()
         }
-        None => return Ok(()),
+        None => match file.helper.wants_more() {
+            Some(wants) => wants.to_owned(),
+            None => return Ok(()),
+        },
     };
     let path = file.path.display();
     Err(Failure::new("config-untrusted", format!("{path} is part of a project and wants to {wants}"))

@@ -85,6 +85,11 @@ fn a_projects_file_cannot_take_the_credentials_elsewhere_unless_it_is_named() {
         "[upstream]\nca_files = [\"ca.pem\"]",
         "[listen]\nallow_remote = true",
         "[offload]\nfolder = \"/elsewhere\"",
+        "[helper]\nurl = \"https://elsewhere.example\"",
+        "[helper]\nprovider = \"claude\"",
+        "[helper]\nkey_env = \"AWS_SECRET\"",
+        "[helper]\nmodel = \"dear\"",
+        "[helper]\ntitles = true",
     ] {
         let place = Place::new();
         let path = place.write("project/ctx.toml", text);

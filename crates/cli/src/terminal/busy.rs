@@ -16,7 +16,8 @@ pub struct Busy {
 }
 
 impl Busy {
-    pub fn start(with: &'static str) -> Self {
+    pub fn start(with: impl Into<String>) -> Self {
+        let with = with.into();
         let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
         if is_dumb || !io::stderr().is_terminal() {
             return Self { running: None };

@@ -17,6 +17,7 @@ pub mod drop_results;
 pub mod edit;
 pub mod export;
 pub mod heal;
+pub mod helper;
 pub mod history;
 pub mod import;
 pub mod install;

@@ -28,6 +28,7 @@ impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
         let Results { ids, select, result } = &self.what;
         let (ids, select, result) = (ids.clone(), select.select(), result.clone());
-        Ok(Operation::SummarizeResults { ids, select, result, text: self.text.as_deref().map(text).transpose()? }.into())
+        Ok(Operation::SummarizeResults { ids, select, result, text: self.text.as_deref().map(text).transpose()? }
+            .into())
     }
 }

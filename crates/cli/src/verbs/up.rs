@@ -55,6 +55,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
     config.allow_remote = settings.allow_remote;
     config.mcp = settings.mcp;
+    config.helper = settings.helper;
     let upstream = config.upstream.url.to_string();
 
     // Two threads: a control request that computes for a while does not keep the port from accepting.

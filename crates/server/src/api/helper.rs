@@ -110,7 +110,7 @@ pub fn is_wanted(api: &Api, wish: &Wish) -> bool {
     api.0.helper.is_on() && !wish.dry_run && wish.operations.iter().any(|operation| operation.is_open())
 }
 
-/// For those who wait for the commit. Whoever goes away stops it.
+/// For those who wait for the commit.
 pub async fn apply(api: &Api, name: String, wish: Wish) -> Answer<Applied> {
     start(api, name, wish).await?.outcome().await.map(Json).map_err(refused)
 }

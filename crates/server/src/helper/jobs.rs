@@ -228,13 +228,12 @@ impl Handle {
         )));
     }
 
-    /// Waits for the end. Whoever stops waiting stops the job.
+    /// Waits for the end.
     pub(crate) async fn outcome(self) -> Result<Applied, Refusal> {
         let mut views = self.0.view.subscribe();
-        let waiting = Waiting(self);
         let _ = views.wait_for(|view| view.state != State::Asking).await;
-        let view = waiting.0.view();
-        let error = lock(&waiting.0.0.error).clone();
+        let view = self.view();
+        let error = lock(&self.0.error).clone();
         view.applied.ok_or_else(|| {
             error.unwrap_or_else(|| {
                 Refusal::new(
@@ -244,14 +243,6 @@ impl Handle {
                 )
             })
         })
-    }
-}
-
-struct Waiting(Handle);
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.cancel();
     }
 }
 

@@ -1,11 +1,25 @@
 //! What came of a change.
 
 use ctx_composer::edit::{Applied, RepairView};
+use ctx_composer::helper::{Kind, SELF, Written};
 
 use super::How;
 use crate::client::understood;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
+
+/// Words that were found for it.
+fn written(written: &Written) -> String {
+    let by = if written.by == SELF { "ctx itself" } else { &written.by };
+    let of = &written.of;
+    text::line(&match written.kind {
+        Kind::Title => format!("{of} is called \"{}\" (by {by})", written.text),
+        Kind::Summary | Kind::Result => {
+            let length = words::plural(written.text.chars().count() as u64, "character");
+            format!("the summary of {of} is by {by}: {length}")
+        }
+    })
+}
 
 /// What the provider's rules made necessary.
 pub fn repaired(repair: &RepairView) -> String {
@@ -42,6 +56,7 @@ pub fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
         let tokens = words::plural(preview.tokens_reread, "token");
         remarks.push(text::line(&format!("the provider reads {tokens} again once{from}")));
     }
+    remarks.extend(applied.written.iter().map(written));
     remarks.extend(applied.files.iter().map(|file| text::line(&format!("written to {}", file.display()))));
     for remark in remarks {
         lines.push_str(&format!("  {}\n", paint.faint(&remark)));

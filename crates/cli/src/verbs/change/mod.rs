@@ -167,6 +167,11 @@ impl Wish {
         body
     }
 
+    /// Whether words have to be found for it.
+    fn is_open(&self) -> bool {
+        matches!(self, Self::Operations { operations, .. } if operations.iter().any(Operation::is_open))
+    }
+
     fn draft(&self) -> Option<&PathBuf> {
         if let Self::Operations { draft, .. } = self { draft.as_ref() } else { None }
     }
@@ -185,7 +190,14 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
         names.tell(&client.get(&path)?, how, &context.output)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let answer = client.post(&path, &wish.body(how)).map_err(|failure| match wish.draft() {
+    let answer = match wish.is_open() && !how.dry_run {
+        true => {
+            let path = of_conversation(&how.conversation.conversation, "helper");
+            client.find_words(&path, &wish.body(how))
+        }
+        false => client.post(&path, &wish.body(how)),
+    };
+    let answer = answer.map_err(|failure| match wish.draft() {
         Some(draft) => {
             let hint = failure.hint.clone().map(|hint| format!("{hint}\n")).unwrap_or_default();
             failure.hint(format!("{hint}your text is kept: --file {}", draft.display()))

@@ -91,8 +91,12 @@ fn nothing_named_and_nothing_written() {
         assert_eq!(code(&bench, edit("t1", text)), "empty");
         assert_eq!(code(&bench, compact("t1", text)), "empty");
         assert_eq!(code(&bench, add(text, end())), "empty");
-        let summarize =
-            Operation::SummarizeResults { ids: ids("t1"), select: Select::default(), result: None, text: Some(text.into()) };
+        let summarize = Operation::SummarizeResults {
+            ids: ids("t1"),
+            select: Select::default(),
+            result: None,
+            text: Some(text.into()),
+        };
         assert_eq!(code(&bench, summarize), "empty");
         assert_eq!(code(&bench, raw("t1", json!({ "role": "user", "content": text }))), "empty");
         assert_eq!(code(&bench, raw("t1#1.0", json!({ "type": "text", "text": text }))), "empty");

@@ -1,0 +1,73 @@
+//! Words that are found in the background: waiting for them, and stopping it.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ctx_server::helper::{JobView, State};
+use hyper::Method;
+use serde_json::Value;
+
+use super::http::{self, Trouble};
+use super::{Client, PATIENCE, api, understood};
+use crate::failure::Failure;
+use crate::terminal::busy::Busy;
+
+const QUICK: Duration = Duration::from_millis(10);
+const SLOW: Duration = Duration::from_millis(300);
+
+impl Client {
+    /// Does a wish whose words have to be found first. Ctrl-C stops it, and then nothing is changed.
+    pub fn find_words(&self, path: &str, wish: &Value) -> Result<Bytes, Failure> {
+        let begun: JobView = understood(&self.post(path, wish)?)?;
+        self.wait(begun)
+    }
+
+    /// Waits for the end of a job.
+    pub fn wait(&self, mut job: JobView) -> Result<Bytes, Failure> {
+        let place = api(&format!("/helper/jobs/{}", job.job));
+        let waited = self.runtime.block_on(async {
+            let mut interrupted = pin!(tokio::signal::ctrl_c());
+            let (mut busy, mut told, mut pause) = (None, usize::MAX, QUICK);
+            while job.state == State::Asking {
+                if told != job.found {
+                    told = job.found;
+                    drop(busy.take());
+                    busy = Some(Busy::start(asking(&job)));
+                }
+                let stop = tokio::select! {
+                    _ = &mut interrupted => true,
+                    () = tokio::time::sleep(pause) => false,
+                };
+                pause = (pause * 2).min(SLOW);
+                let (method, path) = match stop {
+                    true => (Method::POST, format!("{place}/cancel")),
+                    false => (Method::GET, place.clone()),
+                };
+                let asked = http::ask(self.address, self.token.expose(), method, &path, Bytes::new());
+                let answer = http::within(PATIENCE, asked).await?;
+                job = serde_json::from_slice(&answer).map_err(|error| Trouble::Cut(error.to_string()))?;
+                if stop {
+                    break;
+                }
+            }
+            Ok(job)
+        });
+        let job: JobView = waited.map_err(|trouble| self.found.explain(trouble))?;
+        match (job.applied, job.error) {
+            (Some(applied), _) => Ok(serde_json::to_vec(&applied).unwrap_or_default().into()),
+            (None, Some(error)) => Err(Failure::new(error.code, error.message).hint(error.hint)),
+            (None, None) => {
+                Err(Failure::new("helper-under-way", "It can no longer be stopped: the commit is being made.")
+                    .hint("look at `ctx history`; `ctx undo` takes it back"))
+            }
+        }
+    }
+}
+
+fn asking(job: &JobView) -> String {
+    match job.wanted {
+        0 | 1 => format!("asking {}", job.by),
+        wanted => format!("asking {}, {} of {wanted}", job.by, job.found + 1),
+    }
+}
