@@ -12,4 +12,5 @@ mod quick;
 mod run;
 mod searching;
 mod starting;
+mod transfer;
 mod without_daemon;

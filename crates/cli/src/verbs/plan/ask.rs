@@ -62,7 +62,8 @@ pub fn choose(
                 }
                 Err(failure) => {
                     let told = text::line(&failure.message);
-                    writeln!(out, "({number}/{all}) left out, it does not fit: {told}")?;
+                    let why = if failure.code == "nothing-to-do" { "passed over" } else { "left out, it does not fit" };
+                    writeln!(out, "({number}/{all}) {why}: {told}")?;
                     break;
                 }
             };

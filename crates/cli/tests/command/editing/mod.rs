@@ -2,6 +2,7 @@
 
 mod arranging;
 mod looking_back;
+mod plans;
 mod refusals;
 pub mod scene;
 mod writing;

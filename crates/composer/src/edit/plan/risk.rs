@@ -146,8 +146,10 @@ impl<'a> Look<'a> {
             self.thinking(&was.view, lost, &mut risks);
             self.referred(operation, &is.view, lost, &mut risks);
             asked(operation, lost, &mut risks);
+            self.larger(operation, was, is, &mut risks);
         }
-        for repair in repairs {
+        // Thinking that is left out is told already.
+        for repair in repairs.iter().filter(|repair| repair.rule != "A65") {
             risks.push(Risk::new(Level::Low, format!("rule {} changes more: {}", repair.rule, repair.what)));
         }
         risks.sort_by_key(|risk| std::cmp::Reverse(risk.level));
@@ -263,6 +265,20 @@ impl<'a> Look<'a> {
         }
         if told.len() > MOST {
             risks.push(Risk::new(level, format!("so do later steps on {} more results", told.len() - MOST)));
+        }
+    }
+
+    /// Something that was meant to save does not.
+    fn larger(&self, operation: &Operation, was: &State<'_>, is: &State<'_>, risks: &mut Vec<Risk>) {
+        use Operation::{Compact, Delete, DropResults, Offload, SummarizeResults};
+        let saves = matches!(
+            operation,
+            Delete { .. } | Compact { .. } | Offload { .. } | DropResults { .. } | SummarizeResults { .. }
+        );
+        let scale = |state: &State<'_>| self.conversation.calibration.tokens(state.overview.weight);
+        let (before, after) = (scale(was), scale(is));
+        if saves && after > before {
+            risks.push(Risk::new(Level::Low, format!("it saves nothing: {} tokens more", after - before)));
         }
     }
 
