@@ -5,6 +5,7 @@
 
 use crate::edit::{Chain, Sent};
 use crate::envelope::{self, Whole};
+use crate::helper::titles::Titles;
 use crate::log;
 use crate::log::{Answered, Arrived, Line, Opened, Turn, Usage, Version};
 use ctx_core::edit::History;
@@ -99,6 +100,8 @@ pub struct Conversation {
     pub drops_thinking: bool,
     /// The newest turn was answered to the end.
     pub answered: bool,
+    /// Titles that a helper gave, see [`crate::helper::titles`].
+    pub titles: Titles,
     /// The log says who this is.
     pub introduced: bool,
     /// Records that could not be read.
@@ -142,6 +145,7 @@ impl Conversation {
             sent: HashMap::new(),
             drops_thinking: false,
             answered: false,
+            titles: Titles::new(),
             introduced: false,
             skipped: 0,
             broken: false,

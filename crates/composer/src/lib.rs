@@ -35,7 +35,7 @@ use gap::Gaps;
 use held::Held;
 use newest::Newest;
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -67,6 +67,8 @@ pub struct Composer {
     offload_folder: Option<edit::Folder>,
     gaps: Arc<Gaps>,
     nonce: AtomicU64,
+    /// Titles that a helper gave, by conversation.
+    titles: Mutex<HashMap<String, helper::titles::Titles>>,
     /// One commit is made at a time. Taken before all others.
     editing: Mutex<()>,
     /// One request is looked at at a time, so that records are written in the order they build on
@@ -83,6 +85,7 @@ impl Composer {
         let held = Held::default();
         let edited: HashSet<String> = store.notes(EDITED)?.into_iter().map(|(id, _)| id).collect();
         lock(&directory).cards().for_each(|card| held.put(card, edited.contains(&card.id)));
+        let titles = helper::titles::read(store.notes(helper::titles::TITLES)?);
         Ok(Composer {
             store,
             directory,
@@ -92,6 +95,7 @@ impl Composer {
             held,
             offload_folder: None,
             nonce: AtomicU64::new(0),
+            titles: Mutex::new(titles),
             editing: Mutex::default(),
             observing: Mutex::default(),
         })
@@ -141,6 +145,7 @@ impl Composer {
         let mut directory = lock(&self.directory);
         ids.iter().for_each(|id| {
             directory.forget(id);
+            lock(&self.titles).remove(id);
             self.held.forget(id);
             self.offload_folder.iter().for_each(|folder| folder.forget(id));
         });
@@ -160,7 +165,8 @@ impl Composer {
             };
             // What still waits to be written is a part of it. Nobody is kept waiting meanwhile.
             self.writer.settle(PATIENCE);
-            let Some(conversation) = Conversation::load(id, &*self.store)? else { break };
+            let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
+            conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
             let mut directory = lock(&self.directory);
             if directory.dropped() == dropped || attempt == TRIES {
                 return Ok(Some(directory.keep(conversation)));

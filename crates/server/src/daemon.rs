@@ -9,7 +9,7 @@ use ctx_composer::{Composer, Recorder};
 
 use crate::api::{self, Api};
 use crate::config::ServerConfig;
-use crate::helper::Helper;
+use crate::helper::{Helper, retitle};
 use crate::listen::{BindError, Bound, Server};
 use crate::mcp;
 use crate::observer::{ComposerObserver, Traffic};
@@ -43,6 +43,9 @@ impl Daemon {
         let observer = Arc::new(ComposerObserver::new(composer.clone(), recorder.clone(), traffic.clone()));
         let upstream = config.upstream.url.to_string();
         let helper = Arc::new(Helper::new(config.helper.clone(), &config.upstream, &config.limits, &home));
+        if helper.is_on() && helper.settings().titles {
+            retitle(helper.clone(), composer.clone());
+        }
         let api = Api::new(composer, recorder.clone(), traffic, upstream, home, store_path, helper);
         let control = mcp::beside(api::router(api.clone()), config.mcp.clone());
         let bound = Server::bind(config, observer, control).await?;

@@ -363,3 +363,36 @@ async fn the_users_own_claude_is_run_without_our_address_tools_or_settings() {
         house.refuses("POST", PATH, &wish(json!([{"op": "compact", "ids": ["t2"]}])), 422, "helper-settings").await;
     assert!(told.contains("no `claude`"), "{told}");
 }
+
+#[tokio::test]
+async fn a_frame_that_has_grown_much_gets_a_title_once_and_a_title_by_hand_wins() {
+    let store = Arc::new(ctx_store::MemoryStore::new());
+    let fake = Fake::saying(Some(("200 OK", openai("Needle found in hay")))).await;
+    let settings = Settings { titles: true, ..fake.settings(Provider::OpenAi, "") };
+    let server = RawServer::open().await;
+    let house = House::on(store.clone(), &format!("http://{}", server.address), |config| {
+        config.helper = settings.clone();
+    })
+    .await;
+    let long = "straw and hay and straw again ".repeat(1_000);
+    let body = json!({"model": "m", "max_tokens": 9, "messages": [
+        {"role": "user", "content": "go on"}, {"role": "assistant", "content": long},
+        {"role": "user", "content": "small"}]})
+    .to_string();
+    house.talk(&server, "one", &body).await;
+    let title = async |house: &House| house.get("conversations/one/frames").await["frames"][0]["title"].clone();
+    for _ in 0..200 {
+        if title(&house).await == "Needle found in hay" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(title(&house).await, "Needle found in hay");
+    assert_eq!(fake.count(), 1, "the small frame is left alone");
+    assert_eq!(house.get("conversations/one/history").await["commits"], json!([]), "nobody's undo stumbles over it");
+    drop(house);
+    let again = House::on(store, "http://127.0.0.1:9", |config| config.helper = settings).await;
+    assert_eq!(title(&again).await, "Needle found in hay");
+    again.edit("one", json!([{"op": "retitle", "id": "t1", "title": "By hand"}])).await;
+    assert_eq!((title(&again).await, fake.count()), (json!("By hand"), 1));
+}

@@ -1,6 +1,7 @@
 //! What effects are laid over, and the digests that thinking is bound to.
 
 use crate::conversation::Conversation;
+use crate::helper::titles::{self, Titles};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId, PENDING};
 use ctx_core::edit::fold::{Around, Source, View, fold};
@@ -16,6 +17,8 @@ pub struct Ground<'a> {
     pub messages: Vec<&'a Message>,
     system: Vec<Key>,
     tools: Vec<&'a str>,
+    /// Titles that a helper gave.
+    titles: Option<&'a Titles>,
 }
 
 impl<'a> Ground<'a> {
@@ -27,7 +30,7 @@ impl<'a> Ground<'a> {
             slots.push(PENDING);
             messages.push(&reply.facts);
         }
-        Ground::new(slots, messages, &conversation.envelope)
+        Ground { titles: Some(&conversation.titles), ..Ground::new(slots, messages, &conversation.envelope) }
     }
 
     pub fn new(
@@ -40,6 +43,7 @@ impl<'a> Ground<'a> {
             messages,
             system: envelope.system.iter().map(|piece| piece.key).collect(),
             tools: envelope.tools.iter().flatten().map(|tool| &*tool.name).collect(),
+            titles: None,
         }
     }
 
@@ -64,7 +68,11 @@ impl<'a> Ground<'a> {
     }
 
     pub fn lay<'e>(&self, effects: Vec<(EffectId, &'e Effect)>) -> View<'e> {
-        fold(&self.source(), effects)
+        let mut view = fold(&self.source(), effects);
+        if let Some(titles) = self.titles {
+            titles::lay(titles, &mut view);
+        }
+        view
     }
 }
 

@@ -6,11 +6,13 @@ mod api;
 mod claude;
 mod jobs;
 mod settings;
+mod titles;
 
 pub use jobs::{JobView, State};
 pub use settings::{Provider, Settings, Variables};
 
 pub(crate) use jobs::{Handle, Jobs};
+pub(crate) use titles::retitle;
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -60,7 +60,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
         tool(
             PREVIEW,
             "What operations would do, without doing it: tokens before and after, what the provider must read again, \
-             thinking that is lost, repairs.",
+             thinking that is lost, repairs, and what each puts at risk.",
             json!({"operations": operations(&OPERATIONS), "expect": expect()}),
         ),
     ];
@@ -135,10 +135,10 @@ fn operations(names: &[&str]) -> Value {
     json!({
         "type": "array",
         "minItems": 1,
-        "description": "delete {ids|select}; edit {id, text|raw}; compact {ids|select, text: the summary}; \
+        "description": "delete {ids|select}; edit {id, text|raw}; compact {ids|select, text?: the summary}; \
             offload {ids|select, summary?} to a file, restore {ids}; move {ids, to}; add {text, role?, to}; combine {ids}; \
             split {id, at|at_step|each_step}; drop-results {ids|select|result}; \
-            summarize-results {ids|select|result, text}; retitle {id, title}; pin {ids}; unpin {ids}; \
+            summarize-results {ids|select|result, text?}; retitle {id, title}; pin {ids}; unpin {ids}; \
             import {from: conversation, ids, to}",
         "items": {
             "type": "object",
@@ -159,6 +159,7 @@ fn operations(names: &[&str]) -> Value {
                 },
                 "result": {"type": "string", "description": "only the result of this tool use id"},
                 "to": {"type": "object", "description": "{after: id} | {start: true} | {end: true}"},
+                "reason": {"type": "string", "description": "why, for the history"},
                 "force": {"type": "boolean", "description": "also what is protected"},
             },
         },

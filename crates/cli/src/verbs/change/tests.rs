@@ -43,6 +43,8 @@ fn operations_are_what_the_log_will_hold() {
         "ctx edit t3 --raw '{\"role\":\"user\",\"content\":\"x\"}' --force",
         json!({"op": "edit", "id": "t3", "raw": {"role": "user", "content": "x"}, "force": true}),
     );
+    operation("ctx compact t3", json!({"op": "compact", "ids": ["t3"]}));
+    operation("ctx retitle t3 --auto", json!({"op": "retitle", "id": "t3", "auto": true}));
     operation("ctx compact t3/5..9 --text short", json!({"op": "compact", "ids": ["t3/5..9"], "text": "short"}));
     operation("ctx offload t3", json!({"op": "offload", "ids": ["t3"]}));
     operation(
@@ -142,14 +144,14 @@ fn what_cannot_be_meant_is_wrong_usage() {
         ("ctx delete ''", ErrorKind::ValueValidation),
         ("ctx edit", ErrorKind::MissingRequiredArgument),
         ("ctx edit t3 --text a --file b", ErrorKind::ArgumentConflict),
-        ("ctx compact t3", ErrorKind::MissingRequiredArgument),
+        ("ctx compact", ErrorKind::MissingRequiredArgument),
         ("ctx move t3", ErrorKind::MissingRequiredArgument),
         ("ctx move t3 --start --end", ErrorKind::ArgumentConflict),
         ("ctx add --text a --role system", ErrorKind::InvalidValue),
         ("ctx split t3", ErrorKind::MissingRequiredArgument),
         ("ctx split t3 --at 2 --each-step", ErrorKind::ArgumentConflict),
         ("ctx split t3 --at two", ErrorKind::ValueValidation),
-        ("ctx summarize-results t3", ErrorKind::MissingRequiredArgument),
+        ("ctx retitle t3 --title a --auto", ErrorKind::ArgumentConflict),
         ("ctx retitle t3", ErrorKind::MissingRequiredArgument),
         ("ctx import c3", ErrorKind::MissingRequiredArgument),
         ("ctx rollback", ErrorKind::MissingRequiredArgument),
