@@ -69,26 +69,26 @@ impl Cell {
         self.then_safe(" ", PLAIN)
     }
 
-    fn text(&self) -> String {
-        self.pieces.iter().map(|(text, _)| text.as_str()).collect()
-    }
-
     fn width(&self) -> usize {
-        text::width(&self.text())
+        self.pieces.iter().map(|(piece, _)| text::width(piece)).sum()
     }
 
-    /// Cut to so many columns.
-    fn painted(&self, columns: usize, output: &Output) -> String {
-        let whole = self.text();
+    /// Cut to so many columns. It is known how many it has.
+    fn painted(&self, width: usize, columns: usize, output: &Output) -> String {
+        let paint = |(piece, style): &(String, Style)| output.paint.apply(*style, piece);
+        if width <= columns {
+            return self.pieces.iter().map(paint).collect();
+        }
+        let whole: String = self.pieces.iter().map(|(piece, _)| piece.as_str()).collect();
         let cut = text::fit(&whole, columns);
-        let mut left = if cut == whole { usize::MAX } else { cut.chars().count().saturating_sub(1) };
+        let mut left = cut.chars().count().saturating_sub(1);
         let mut painted = String::new();
         for (piece, style) in &self.pieces {
             let shown: String = piece.chars().take(left).collect();
             left = left.saturating_sub(piece.chars().count());
             painted.push_str(&output.paint.apply(*style, &shown));
         }
-        if cut != whole && !cut.is_empty() {
+        if !cut.is_empty() {
             painted.push('…');
         }
         painted
@@ -140,7 +140,7 @@ impl Table {
         for row in is_headed.then_some(&headings).into_iter().chain(&self.rows) {
             let line = match row {
                 Row::Cells(cells) => self.line(cells, &widths, output),
-                Row::Remark(remark) => format!("{GAP}{GAP}{}", remark.painted(usize::MAX, output)),
+                Row::Remark(remark) => format!("{GAP}{GAP}{}", remark.painted(0, usize::MAX, output)),
             };
             lines.push_str(line.trim_end());
             lines.push('\n');
@@ -152,8 +152,9 @@ impl Table {
         let mut line = String::new();
         for ((column, width), cell) in self.columns.iter().zip(widths).zip(cells) {
             let Some(width) = width else { continue };
-            let padding = " ".repeat(width.saturating_sub(cell.width()));
-            let painted = cell.painted(*width, output);
+            let used = cell.width();
+            let padding = " ".repeat(width.saturating_sub(used));
+            let painted = cell.painted(used, *width, output);
             match column {
                 Column::Right(_) => line.push_str(&format!("{padding}{painted}{GAP}")),
                 Column::Left(_) | Column::Flexible(_) => line.push_str(&format!("{painted}{padding}{GAP}")),

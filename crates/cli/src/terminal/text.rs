@@ -25,6 +25,9 @@ pub fn block(text: &str) -> String {
 
 /// All on one line: every run of white space is one space.
 pub fn line(text: &str) -> String {
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return text.to_owned();
+    }
     let mut safe = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !safe.is_empty() {
@@ -72,7 +75,8 @@ fn is_active(letter: char) -> bool {
 
 /// Columns on a terminal: wide characters take two.
 pub fn width(text: &str) -> usize {
-    text.width()
+    // Most of what is measured is this; what is measured is safe, so every character shows.
+    if text.is_ascii() { text.len() } else { text.width() }
 }
 
 /// Cut to so many columns, with an ellipsis where something is missing.
