@@ -96,7 +96,6 @@ fn a_conversation_goes_by_words_of_its_title() {
     assert!(ran.err.contains("the red barn") && ran.err.contains("the blue barn"), "{ran:?}");
     let purged = place.run(&["purge", "--conv", "red", "--yes"]);
     assert_eq!(purged.code, Some(1), "what cannot be taken back goes by ids only: {purged:?}");
-    assert!(purged.err.contains("goes by ids"), "{purged:?}");
     let red = place.run(&["list", "--conv", "red", "--json"]).ok().json()["conversation"].clone();
     assert_eq!(place.run(&["timeline", "--conv", "red", "--json"]).ok().json()["conversation"], red);
 }

@@ -94,7 +94,7 @@ pub enum What {
 impl Composer {
     /// The newest `most` events, oldest first.
     pub fn timeline(&self, name: &str, most: usize) -> Result<Timeline, Refusal> {
-        let id = self.resolve(name)?;
+        let id = self.meant(name)?;
         let found = self.store.records(&id, 0)?;
         let mut skipped = found.skipped.len() as u64;
         let mut events = Vec::new();
