@@ -66,7 +66,7 @@ fn weight(line: &str) -> Option<usize> {
     let line = line.trim();
     let low = line.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| low.contains(word));
-    if line.is_empty() {
+    if line.is_empty() || line.starts_with("[Extract") {
         None
     } else if has(&["error", "panic", "fail", "exception", "fatal", "traceback", "denied", "cannot", "not found"]) {
         Some(4)
@@ -210,7 +210,8 @@ fn errors(material: &Material) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for piece in material.pieces.iter().filter(|piece| piece.kind == "tool_result") {
         let telling = piece.text.lines().find(|line| weight(line) == Some(4));
-        let first = telling.or_else(|| piece.text.lines().next().filter(|_| piece.is_error));
+        let first = telling
+            .or_else(|| piece.text.lines().find(|line| !line.starts_with("[Extract")).filter(|_| piece.is_error));
         let line =
             first.filter(|_| piece.is_error || telling.is_some_and(|line| line.to_lowercase().starts_with("error")));
         lines.extend(

@@ -89,12 +89,7 @@ impl Open {
 
 impl Composer {
     /// A wish with words missing, done with the words that ctx finds by itself.
-    pub(crate) fn fill_locally(
-        &self,
-        name: &str,
-        wish: Wish,
-        reasons: Vec<Option<String>>,
-    ) -> Result<Filled, Refusal> {
+    pub(crate) fn fill_locally(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Filled, Refusal> {
         if !wish.operations.iter().any(Operation::is_open) {
             return Ok(Filled { wish, reasons, written: Vec::new() });
         }
