@@ -54,12 +54,25 @@ fn api() -> String {
 
 /// An operation, in the JSON that it has everywhere, with a `reason` beside it.
 #[derive(Debug, Clone, PartialEq, schemars::JsonSchema)]
+#[schemars(transform = beside)]
 pub struct Planned {
     #[schemars(flatten)]
     pub operation: Operation,
     /// Why; it is kept with the commit.
     #[schemars(default)]
     pub reason: Option<String>,
+}
+
+/// An operation takes no field that it does not know, so each has to be told of the reason.
+fn beside(schema: &mut schemars::Schema) {
+    let Some(reason) = schema.get("properties").and_then(|fields| fields.get("reason")).cloned() else { return };
+    let each = schema.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten();
+    for one in each.filter_map(Value::as_object_mut) {
+        one.insert("additionalProperties".to_owned(), false.into());
+        if let Some(fields) = one.get_mut("properties").and_then(Value::as_object_mut) {
+            fields.insert("reason".to_owned(), reason.clone());
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Planned {

@@ -1,7 +1,8 @@
 //! What somebody asks for. This JSON is the same in the terminal, the API, MCP and the log.
 
 use crate::message::Role;
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Narrows what the ids name; without ids, all of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -54,7 +55,7 @@ pub enum Operation {
     Delete {
         #[serde(default)]
         ids: Vec<String>,
-        #[serde(default, skip_serializing_if = "Select::is_empty")]
+        #[serde(default, skip_serializing_if = "Select::is_empty", deserialize_with = "object")]
         select: Select,
         /// Also what is protected.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -74,7 +75,7 @@ pub enum Operation {
     Compact {
         #[serde(default)]
         ids: Vec<String>,
-        #[serde(default, skip_serializing_if = "Select::is_empty")]
+        #[serde(default, skip_serializing_if = "Select::is_empty", deserialize_with = "object")]
         select: Select,
         /// Without one it is found out before the commit is made, and stands here from then on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +84,7 @@ pub enum Operation {
     Offload {
         #[serde(default)]
         ids: Vec<String>,
-        #[serde(default, skip_serializing_if = "Select::is_empty")]
+        #[serde(default, skip_serializing_if = "Select::is_empty", deserialize_with = "object")]
         select: Select,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
@@ -93,12 +94,14 @@ pub enum Operation {
     },
     Move {
         ids: Vec<String>,
+        #[serde(deserialize_with = "object")]
         to: Where,
     },
     Add {
         text: String,
         #[serde(default = "user")]
         role: Role,
+        #[serde(deserialize_with = "object")]
         to: Where,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
@@ -121,7 +124,7 @@ pub enum Operation {
     DropResults {
         #[serde(default)]
         ids: Vec<String>,
-        #[serde(default, skip_serializing_if = "Select::is_empty")]
+        #[serde(default, skip_serializing_if = "Select::is_empty", deserialize_with = "object")]
         select: Select,
         /// Only the result of this call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,7 +133,7 @@ pub enum Operation {
     SummarizeResults {
         #[serde(default)]
         ids: Vec<String>,
-        #[serde(default, skip_serializing_if = "Select::is_empty")]
+        #[serde(default, skip_serializing_if = "Select::is_empty", deserialize_with = "object")]
         select: Select,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
@@ -158,8 +161,15 @@ pub enum Operation {
     Import {
         from: String,
         ids: Vec<String>,
+        #[serde(deserialize_with = "object")]
         to: Where,
     },
+}
+
+/// Fields by their names only: a list would be taken as the fields in their order.
+fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<T, D::Error> {
+    let fields = serde_json::Map::deserialize(deserializer)?;
+    T::deserialize(serde_json::Value::Object(fields)).map_err(D::Error::custom)
 }
 
 fn user() -> Role {

@@ -110,3 +110,13 @@ fn a_misspelt_field_is_refused_by_its_name() {
         assert!(error.contains(word), "{text}: {error}");
     }
 }
+
+#[test]
+fn fields_have_names_everywhere() {
+    for wrong in [
+        r#"{"op": "drop-results", "ids": ["t1"], "select": [null, null]}"#,
+        r#"{"op": "move", "ids": ["t1"], "to": ["t2"]}"#,
+    ] {
+        assert!(serde_json::from_str::<Operation>(wrong).is_err(), "{wrong}");
+    }
+}
