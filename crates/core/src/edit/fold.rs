@@ -37,6 +37,8 @@ pub struct Fate {
     /// The effect that replaced its content, counted from 1, and which of its texts.
     result: u32,
     text: u32,
+    /// Something of ours stands before it.
+    behind: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +78,14 @@ pub struct Laid {
     pub covered: Option<EffectId>,
     /// The effect that gives its content, and which of its texts: a tool result whose content was replaced.
     pub result: Option<(EffectId, u32)>,
+}
+
+/// What one meets in a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Met {
+    /// A whole message of the client's that nothing was done to.
+    Untouched(usize),
+    Unit(Laid),
 }
 
 /// What an effect did here.
@@ -256,48 +266,68 @@ impl<'a> View<'a> {
             Segment::Made(_) => 1,
         };
         let mut units = Vec::with_capacity(frame.segments.iter().map(length).sum());
-        for segment in &frame.segments {
-            match segment {
-                Segment::Source(range) => self.source_units(range.clone(), messages, &mut units),
-                Segment::Made(effect) => {
-                    let count = self.effect(*effect).map_or(0, |effect| effect.made().len()) as u32;
-                    (0..count).for_each(|message| self.made_unit(MadeId { effect: *effect, message }, &mut units));
+        self.walk(frame, messages, &mut |met| match met {
+            Met::Unit(laid) => units.push(laid),
+            Met::Untouched(message) => {
+                let count = messages.get(message).map_or(0, |message| message.blocks.len());
+                let laid = |block| Laid { unit: Unit::Source { message, block }, covered: None, result: None };
+                if count == 0 {
+                    units.push(laid(None));
                 }
+                units.extend((0..count).map(|block| laid(Some(block))));
             }
-        }
+        });
         units
     }
 
-    fn source_units(&self, range: Range<Number>, messages: &[&Message], units: &mut Vec<Laid>) {
-        if range.is_empty() {
-            return;
-        }
-        let (mut message, _) = self.place(range.start);
-        for number in range {
-            while self.starts[message + 1] <= number {
-                message += 1;
+    /// Goes through a frame, where nothing was done by whole messages.
+    pub fn walk(&self, frame: &Frame, messages: &[&Message], meet: &mut dyn FnMut(Met)) {
+        for segment in &frame.segments {
+            match segment {
+                Segment::Source(range) => self.walk_source(range.clone(), messages, meet),
+                Segment::Made(effect) => {
+                    let count = self.effect(*effect).map_or(0, |effect| effect.made().len()) as u32;
+                    (0..count).for_each(|message| self.meet_made(MadeId { effect: *effect, message }, meet));
+                }
             }
-            if let Some(made) = self.before.get(&number) {
-                made.iter().for_each(|made| self.made_unit(*made, units));
-            }
-            let fate = self.fates[number as usize];
-            let effect = |at: u32| at.checked_sub(1).map(|at| self.effects[at as usize].0);
-            let has_blocks = messages.get(message).is_some_and(|message| !message.blocks.is_empty());
-            let block = has_blocks.then(|| (number - self.starts[message]) as usize);
-            units.push(Laid {
-                unit: Unit::Source { message, block },
-                covered: effect(fate.covered),
-                result: effect(fate.result).map(|effect| (effect, fate.text)),
-            });
         }
     }
 
-    fn made_unit(&self, made: MadeId, units: &mut Vec<Laid>) {
+    fn walk_source(&self, range: Range<Number>, messages: &[&Message], meet: &mut dyn FnMut(Met)) {
+        let (mut message, _) = self.place(range.start);
+        let mut at = range.start;
+        while at < range.end {
+            let (start, end) = (self.starts[message], self.starts[message + 1]);
+            let here = at..end.min(range.end);
+            let fates = &self.fates[here.start as usize..here.end as usize];
+            if (start..end) == here && fates.iter().all(|fate| *fate == Fate::default()) {
+                meet(Met::Untouched(message));
+            } else {
+                let has_blocks = messages.get(message).is_some_and(|message| !message.blocks.is_empty());
+                for (number, fate) in here.clone().zip(fates) {
+                    if let Some(made) = self.before.get(&number).filter(|_| fate.behind) {
+                        made.iter().for_each(|made| self.meet_made(*made, meet));
+                    }
+                    let effect = |at: u32| at.checked_sub(1).map(|at| self.effects[at as usize].0);
+                    let block = has_blocks.then(|| (number - start) as usize);
+                    meet(Met::Unit(Laid {
+                        unit: Unit::Source { message, block },
+                        covered: effect(fate.covered),
+                        result: effect(fate.result).map(|effect| (effect, fate.text)),
+                    }));
+                }
+            }
+            at = here.end;
+            message += 1;
+        }
+    }
+
+    fn meet_made(&self, made: MadeId, meet: &mut dyn FnMut(Met)) {
         if let Some(earlier) = self.before_made.get(&made) {
-            earlier.iter().for_each(|made| self.made_unit(*made, units));
+            earlier.iter().for_each(|made| self.meet_made(*made, meet));
         }
         let covered = self.covered_made.get(&made).copied();
-        units.push(Laid { unit: Unit::Made(made), covered, result: None });
+        meet(Met::Unit(Laid { unit: Unit::Made(made), covered, result: None }));
     }
 }
 
@@ -413,6 +443,7 @@ impl Folding<'_, '_, '_> {
             (Some(Unit::Source { message, block }), _) => {
                 let number = self.view.number(message, block.unwrap_or(0));
                 self.view.before.entry(number).or_default().extend(made);
+                self.view.fates[number as usize].behind = true;
             }
             (Some(Unit::Made(other)), _) => self.view.before_made.entry(other).or_default().extend(made),
             (None, Some((true, at))) => self.view.system[at].by.extend(made),

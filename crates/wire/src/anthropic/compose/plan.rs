@@ -3,7 +3,7 @@
 use super::made::{self, MadeBlock};
 use super::{Input, Repair, stays};
 use ctx_core::edit::effect::{Effect, MadeId};
-use ctx_core::edit::fold::{Laid, Unit};
+use ctx_core::edit::fold::{Laid, Met, Unit};
 use ctx_core::message::{Block, Kind, Role};
 
 /// One block on its way out.
@@ -167,9 +167,10 @@ pub(super) fn lay_out<'a>(input: &'a Input<'a>) -> Plan<'a> {
     let has_system = input.messages.iter().any(|message| message.role == Role::System);
     let mut builder = Builder { plan, run: 0, waiting: Vec::new(), has_system, last: 0 };
     for frame in &input.view.frames {
-        for laid in input.view.units(frame, input.messages) {
-            builder.unit(&laid);
-        }
+        input.view.walk(frame, input.messages, &mut |met| match met {
+            Met::Unit(laid) => builder.unit(&laid),
+            Met::Untouched(message) => builder.whole(message as u32),
+        });
         builder.flush(None);
     }
     builder.close();
@@ -189,6 +190,20 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
+    /// A message of the client's as it is.
+    fn whole(&mut self, message: u32) {
+        self.last = message;
+        self.flush(Some(message));
+        let count = block_count(self.plan.input, message);
+        if self.is_open(message) {
+            self.open(message).extend((0..count).map(|block| Piece::Client { message, block, text: 0 }));
+            return;
+        }
+        self.close();
+        self.start(message, None);
+        self.run = count;
+    }
+
     fn unit(&mut self, laid: &Laid) {
         match laid.unit {
             Unit::Source { message, block } => {
