@@ -4,11 +4,11 @@
 //! the client has not sent before is parsed and hashed.
 
 use crate::conversation::{Conversation, Worn};
-use crate::directory::lock;
+use crate::directory::{Beginning, lock};
 use crate::edit::{AtHand, Ground, Ready, Sent, digest};
 use crate::log::{self, Arrived, Turn, Version};
 use crate::recorder::give_way;
-use crate::whose::{Found, Received};
+use crate::whose::{CANDIDATES, Found, Received};
 use crate::{Composer, EDITED, Problem, card, envelope, record};
 use ctx_core::edit::Commit;
 use ctx_core::edit::history::Change;
@@ -158,12 +158,14 @@ impl Composer {
             restart,
             bound: Vec::new(),
         };
-        if let Some(from) = &forked_from {
-            turn.bound = self.thoughts_of(from, &facts);
-            if !turn.bound.is_empty() {
-                let id = conversation.id.clone();
-                step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
-            }
+        turn.bound = match &forked_from {
+            Some(from) => self.thoughts_of(from, &facts),
+            None if placed.verdict == Verdict::New => self.thoughts_of_nobody(&conversation.id, &facts),
+            None => Vec::new(),
+        };
+        if !turn.bound.is_empty() {
+            let id = conversation.id.clone();
+            step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
         }
         let mut fresh = Vec::new();
         let mut changed = 0;
@@ -254,6 +256,26 @@ impl Composer {
             None => (!parent.own.contains(&signature)).then_some((signature, None)),
         };
         signatures.filter_map(bound).collect()
+    }
+
+    /// What begins like an edited conversation whose first answer we never saw may be a fork of it: then nobody
+    /// knows what its thinking is bound to.
+    fn thoughts_of_nobody(&self, id: &str, facts: &[Message]) -> Vec<(Key, Option<Key>)> {
+        let signatures: Vec<Key> =
+            facts.iter().flat_map(|message| &message.blocks).filter_map(|block| block.signature).collect();
+        if signatures.is_empty() {
+            return Vec::new();
+        }
+        let beginning = Beginning { opening: None, ..Beginning::of(facts.iter()) };
+        let mut alike = lock(&self.directory).beginning_with(&beginning, true, CANDIDATES);
+        alike.extend(lock(&self.directory).beginning_with(&beginning, false, CANDIDATES));
+        let is_edited = |other: &String| {
+            other != id && self.get(other).ok().flatten().is_some_and(|shared| lock(&shared).is_edited())
+        };
+        if !alike.iter().any(is_edited) {
+            return Vec::new();
+        }
+        signatures.into_iter().map(|signature| (signature, None)).collect()
     }
 
     /// A fork goes on with the operations on what it shares with the conversation it comes from.

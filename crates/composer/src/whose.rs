@@ -20,7 +20,7 @@ use ctx_wire::pieces::Pieces;
 use std::sync::Arc;
 
 /// How many conversations that begin alike are looked at.
-const CANDIDATES: usize = 8;
+pub const CANDIDATES: usize = 8;
 
 /// A request beside the conversation it belongs to.
 pub struct Received {

@@ -115,7 +115,7 @@ fn systems(plan: &mut Plan<'_>) {
     // Messages that wait for a place, and how many others have gone by since.
     let mut held: Vec<Out> = Vec::new();
     let mut passed = false;
-    let mut before = Before { role: Role::Other, source: None, fits: false, waits: false };
+    let mut before = Before::NOTHING;
     let mut moved = 0;
     for out in old {
         if out.role == Role::System {
@@ -147,7 +147,7 @@ fn systems(plan: &mut Plan<'_>) {
             new.append(&mut held);
         } else {
             moved += held.len();
-            let at = last_place(plan, &new);
+            let at = last_place(plan, &new, &held);
             match at {
                 Some(at) => drop(new.splice(at..at, held)),
                 None => plan.repairs.push(Repair::new("A13", "system messages that may stand nowhere are left out")),
@@ -170,6 +170,8 @@ struct Before {
 }
 
 impl Before {
+    const NOTHING: Before = Before { role: Role::Other, source: None, fits: false, waits: false };
+
     fn then(&self, plan: &Plan<'_>, out: &Out) -> Before {
         let goes_on = self.role == Role::Assistant || out.role == Role::User;
         let waits = (goes_on && self.waits) || (out.role == Role::Assistant && waits::waits(plan, out));
@@ -207,11 +209,14 @@ fn may_precede(plan: &Plan<'_>, out: &Out) -> bool {
     }
 }
 
-/// The last place among `outs` where a system message may stand, when their end is none.
-fn last_place(plan: &Plan<'_>, outs: &[Out]) -> Option<usize> {
-    let fits = |at: &usize| {
-        let before = outs[..*at].iter().rfind(|out| out.role != Role::System);
-        outs[*at].role == Role::Assistant && before.is_some_and(|before| may_precede(plan, before))
-    };
-    (1..outs.len()).rev().find(fits)
+/// The last place among `outs` where these system messages may stand, when their end is none.
+fn last_place(plan: &Plan<'_>, outs: &[Out], held: &[Out]) -> Option<usize> {
+    let (mut before, mut last) = (Before::NOTHING, None);
+    for (at, out) in outs.iter().enumerate().filter(|(_, out)| out.role != Role::System) {
+        if out.role == Role::Assistant && before.takes(plan.input, held) {
+            last = Some(at);
+        }
+        before = before.then(plan, out);
+    }
+    last
 }

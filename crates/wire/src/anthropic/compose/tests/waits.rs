@@ -110,3 +110,23 @@ fn a_call_that_waits_for_nothing_goes() {
     assert_eq!(done.messages()[4..], paused[3..], "{}", done.text);
     assert_eq!(done.rules(), ["A46", "A3"]);
 }
+
+#[test]
+fn a_system_message_that_lost_its_place_does_not_come_between_a_search_and_what_it_found() {
+    let messages = [
+        user("a"),
+        list("assistant", &[call("t1"), search("s1")]),
+        list("user", &[result("t1")]),
+        list("assistant", &[found("s1"), call("t2")]),
+        list("user", &[result("t2")]),
+        system("s"),
+        list("assistant", &[call("t3"), search("s2")]),
+        list("user", &[result("t3")]),
+    ];
+    let done = Case::of(&strs(&messages)).delete(&[(3, 1), (4, 0)]).compose();
+    let first = list("assistant", &[found("s1")]);
+    let (before, behind) = ([&messages[..1], &messages[5..6], &messages[1..3]].concat(), &messages[6..]);
+    let wherever = [before, vec![first.clone()], behind.to_vec()].concat();
+    let in_place = [&messages[..3], &[first], &messages[5..6], behind].concat();
+    assert!(done.messages() == wherever || done.messages() == in_place, "{:#?}", done.messages());
+}
