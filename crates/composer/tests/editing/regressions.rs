@@ -187,3 +187,14 @@ fn results_come_to_their_calls_also_when_another_step_was_moved_between_them() {
     world.result(0);
     turns(&mut world, 0, 2);
 }
+
+#[test]
+fn a_fork_of_a_first_answer_that_we_lost_does_not_send_its_thinking() {
+    let mut world = world();
+    world.plain_failure(0).expect("a failure");
+    apply(&world, 0, json!({"op": "compact", "ids": ["t1"], "text": "shorter"}));
+    world.plain_turn(0, false).expect("accepted");
+    world.add_fork(0);
+    turns(&mut world, 1, 2);
+    turns(&mut world, 0, 1);
+}
