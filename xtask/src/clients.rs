@@ -1,5 +1,6 @@
-//! The real clients that end-to-end tests drive: the stock Claude Code and the official SDKs, at pinned
-//! versions, each in its own folder of the cache. A client that already answers with its version is left alone.
+//! The real clients that end-to-end tests drive: the stock Claude Code, the official SDKs, and schemathesis, which
+//! asks the control API whatever its description allows. All at pinned versions, each in its own folder of the cache.
+//! A client that already answers with its version is left alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use crate::{page, shell, system, workspace};
 const CLAUDE_CODE: &str = "2.1.325";
 const PYTHON_SDK: &str = "2.8.0";
 const TYPESCRIPT_SDK: &str = "1.8.0";
+const SCHEMATHESIS: &str = "4.32.5";
 
 /// Environment variables that tell the tests where the clients are.
 pub type Environment = Vec<(&'static str, PathBuf)>;
@@ -25,6 +27,7 @@ pub fn install_missing() -> Outcome<Environment> {
         ("CTX_TEST_CLAUDE", claude_code(&cache)?),
         ("CTX_TEST_ANTHROPIC_PY", python_sdk(&cache)?),
         ("CTX_TEST_ANTHROPIC_TS", typescript_sdk(&cache)?),
+        ("CTX_TEST_SCHEMATHESIS", schemathesis(&cache)?),
     ];
     environment.extend(shell::find("chromium").map(|chromium| ("CTX_TEST_CHROMIUM", chromium)));
     environment.extend(shell::find("tmux").map(|tmux| ("CTX_TEST_TMUX", tmux)));
@@ -68,23 +71,20 @@ fn python_sdk(cache: &Path) -> Outcome<PathBuf> {
     ensure(
         &format!("Python SDK {PYTHON_SDK}"),
         || answers(Command::new(&python).args(["-c", print]), PYTHON_SDK),
-        || {
-            let environment = || {
-                let mut command = shell::command("python3");
-                command.args(["-m", "venv", "--clear"]).arg(&folder);
-                command
-            };
-            if shell::run(&mut environment()).is_err() {
-                // Debian ships Python without the part that makes environments.
-                system::install_packages(&["python3-venv"])?;
-                shell::run(&mut environment())?;
-            }
-            let mut pip = shell::command(&python);
-            pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-            shell::run(pip.arg(format!("anthropic=={PYTHON_SDK}")))
-        },
+        || pip_install(&folder, &format!("anthropic=={PYTHON_SDK}")),
     )?;
     Ok(python)
+}
+
+fn schemathesis(cache: &Path) -> Outcome<PathBuf> {
+    let folder = cache.join(format!("schemathesis-{SCHEMATHESIS}"));
+    let program = folder.join("bin/schemathesis");
+    ensure(
+        &format!("schemathesis {SCHEMATHESIS}"),
+        || answers(Command::new(&program).arg("--version"), SCHEMATHESIS),
+        || pip_install(&folder, &format!("schemathesis=={SCHEMATHESIS}")),
+    )?;
+    Ok(program)
 }
 
 fn ensure(name: &str, is_ready: impl Fn() -> bool, install: impl FnOnce() -> Outcome) -> Outcome {
@@ -103,6 +103,23 @@ fn ensure(name: &str, is_ready: impl Fn() -> bool, install: impl FnOnce() -> Out
 
 fn answers(command: &mut Command, version: &str) -> bool {
     shell::output(command).is_some_and(|said| said.split_whitespace().any(|word| word == version))
+}
+
+/// One package in a Python environment of its own, made anew.
+fn pip_install(folder: &Path, package: &str) -> Outcome {
+    let environment = || {
+        let mut command = shell::command("python3");
+        command.args(["-m", "venv", "--clear"]).arg(folder);
+        command
+    };
+    if shell::run(&mut environment()).is_err() {
+        // Debian ships Python without the part that makes environments.
+        system::install_packages(&["python3-venv"])?;
+        shell::run(&mut environment())?;
+    }
+    let mut pip = shell::command(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    shell::run(pip.arg(package))
 }
 
 /// One package in a folder of its own, made anew: what an interrupted run left there is not trusted.

@@ -15,7 +15,7 @@ pub struct Program {
 
 pub const FOR_TESTS: &[Program] = &[
     Program { binary: "c++", package: "g++", used_for: "the fuzzer's engine" },
-    Program { binary: "python3", package: "python3", used_for: "the Python SDK" },
+    Program { binary: "python3", package: "python3", used_for: "the Python SDK and schemathesis" },
     Program { binary: "tmux", package: "tmux", used_for: "interactive sessions of the stock client" },
     Program { binary: "nginx", package: "nginx-light", used_for: "the plain proxy that the bench compares with" },
     Program { binary: "chromium", package: "chromium", used_for: "tests of the page in a browser" },
