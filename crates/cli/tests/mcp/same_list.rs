@@ -1,4 +1,4 @@
-//! The command line, the API and MCP are equal clients: none can do what another cannot.
+//! The command line, the API, its description and MCP have the same operations: none can do what another cannot.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::scene::Scene;
 use crate::speaker::Speaker;
 
 #[test]
-fn command_line_api_and_mcp_have_the_same_operations() {
+fn command_line_api_its_description_and_mcp_have_the_same_operations() {
     let scene = Scene::new();
     let names = |value: Option<&Value>| -> BTreeSet<String> {
         let list = value.and_then(Value::as_array).expect("a list").iter();
@@ -42,6 +42,20 @@ fn command_line_api_and_mcp_have_the_same_operations() {
     of_api.insert("heal".into());
     assert_eq!(of_api, ways);
 
+    // So does its description.
+    let (_, document) = ask(&scene.place, "GET", "/control/v1/openapi.json", &[], "");
+    let described = |pointer: &str| -> &Value {
+        let place = document.pointer(pointer).and_then(Value::as_str).expect(pointer);
+        document.pointer(place.trim_start_matches('#')).expect(place)
+    };
+    let each = described("/components/schemas/Wish/properties/operations/items/$ref")["oneOf"].as_array();
+    let each = each.expect("operations").iter().filter_map(|one| one.pointer("/properties/op/const")?.as_str());
+    assert_eq!(each.map(str::to_owned).collect::<BTreeSet<_>>(), operations);
+    assert_eq!(names(described("/components/schemas/Way/properties/action/$ref").get("enum")), {
+        let heal = BTreeSet::from(["heal".to_owned()]);
+        ways.difference(&heal).cloned().collect::<BTreeSet<_>>()
+    });
+
     // The command line lists its verbs that change something; a batch is operations, as `ctx_apply` is.
     let help = scene.place.run(&["preview", "--help"]).ok().out;
     let verbs = help.split("Verbs:").nth(1).and_then(|rest| rest.split("\n\n").next()).expect(&help);
@@ -52,4 +66,20 @@ fn command_line_api_and_mcp_have_the_same_operations() {
     // Those two are flags of the verbs that make them.
     verbs.extend(["remove_branch", "remove_tag"].map(str::to_owned));
     assert_eq!(verbs, operations.union(&ways).cloned().collect::<BTreeSet<_>>());
+}
+
+/// The page only looks so far. Once it changes something, the names it has must be compared with those above.
+#[test]
+fn the_page_has_no_list_of_operations_of_its_own() {
+    let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/src")];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(&folder).expect("the page").map(|entry| entry.expect("an entry").path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(!text.contains("/operations"), "{} changes conversations: compare its list", path.display());
+        }
+    }
 }
