@@ -165,13 +165,13 @@ impl Composer {
         let missing = view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages));
         let imported = Imported {
             conversation: id.clone(),
-            was: read.head.conversation,
+            was: read.head.conversation.clone(),
             title: card.title.clone(),
             records: step.records.len() as u64,
             commits: conversation.history.all().count() as u64,
             frames: card.frames,
             tokens: card.tokens,
-            session,
+            session: session.filter(|session| read.opened().session.as_ref() == Some(session)),
             files_missing: missing.filter(|laid| lacks_its_file(&view, laid)).count(),
             dry_run,
         };
@@ -212,6 +212,8 @@ impl Composer {
         let id = ids.take(100).find(|id| !stored.contains(id)).ok_or_else(|| {
             Refusal::new("taken", "There is no free id for it.", "This is a defect; please report it.")
         })?;
+        // Clients without a session are known by how they begin: they must not be taken for the copy's.
+        let session = session.or_else(|| opened.session.is_none().then(|| format!("imported-{id}")));
         Ok((id, session))
     }
 }

@@ -29,6 +29,18 @@ fn elsewhere(scene: &Scene) -> (Place, Up) {
     (place, up)
 }
 
+/// A client that does not say who it is.
+fn ask(up: &Up, messages: &[Value]) {
+    let body =
+        json!({"model": "claude-sonnet-4-5", "max_tokens": 32000, "stream": true, "messages": messages}).to_string();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let mut client = testkit::Client::connect(&up.url()).await.expect("connected");
+        let headers = [("content-type".to_owned(), "application/json".to_owned())];
+        client.send("POST", "/v1/messages", &headers, body.as_bytes()).await.expect("an answer");
+    });
+}
+
 fn export(scene: &Scene) -> String {
     let file = scene.place.path("farm.ctx").display().to_string();
     let told = scene.json(&["export", &file, "--force"]);
@@ -116,6 +128,24 @@ fn beside_the_original_it_is_one_of_its_own() {
     assert_ne!(third["conversation"], came["conversation"], "each time another one");
     scene.restart();
     assert_eq!(dump(&scene.place, &["--conv", &word(&third["conversation"])]), before, "also after a restart");
+}
+
+#[test]
+fn a_client_without_a_session_goes_on_in_the_original() {
+    let place = Place::new();
+    let provider = crate::place::provider();
+    let up = place.up(&provider.url());
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let mut messages = vec![said("user", "Find the needle"), said("assistant", "Here."), said("user", "SAY:good")];
+    ask(&up, &messages);
+    let own = word(&json_of(&place, &["list"])["conversation"]);
+    let file = place.path("own.ctx").display().to_string();
+    place.run(&["export", &file]).ok();
+    let copy = word(&json_of(&place, &["import", "--file", &file])["conversation"]);
+    messages.extend([said("assistant", "good"), said("user", "SAY:on we go")]);
+    ask(&up, &messages);
+    let frames = |id: &str| json_of(&place, &["list", "--conv", id])["frames"].as_array().map(Vec::len);
+    assert!(frames(&own) > frames(&copy), "{own} {copy}");
 }
 
 #[test]

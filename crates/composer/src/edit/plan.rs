@@ -52,6 +52,24 @@ fn api() -> String {
     "api".to_owned()
 }
 
+impl Plan {
+    /// The chosen operations as a wish. It has no place for reasons but its note.
+    pub fn wish(&self, head: Option<&str>) -> Result<Wish, Refusal> {
+        let chosen = chosen(self)?;
+        let reasons = chosen
+            .iter()
+            .filter_map(|(_, planned)| Some(format!("{}: {}", planned.operation.name(), planned.reason.as_deref()?)));
+        let notes: Vec<String> = self.note.iter().cloned().chain(reasons).collect();
+        Ok(Wish {
+            operations: chosen.iter().map(|(_, planned)| planned.operation.clone()).collect(),
+            author: self.author.clone(),
+            note: Some(notes.join("; ")).filter(|note| !note.is_empty()),
+            expect: Some(head.unwrap_or("none").to_owned()),
+            dry_run: false,
+        })
+    }
+}
+
 /// An operation, in the JSON that it has everywhere, with a `reason` beside it.
 #[derive(Debug, Clone, PartialEq, schemars::JsonSchema)]
 #[schemars(transform = beside)]

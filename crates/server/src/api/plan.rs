@@ -5,8 +5,8 @@ use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use ctx_composer::edit::{Plan, PlanView};
 
-use super::Api;
 use super::read::{Answer, understood};
+use super::{Api, refused};
 
 pub async fn plan(
     State(api): State<Api>,
@@ -14,5 +14,21 @@ pub async fn plan(
     plan: Result<Json<Plan>, JsonRejection>,
 ) -> Answer<PlanView> {
     let plan = understood(plan)?;
-    api.ask(move |composer| composer.plan(&name, plan)).await.map(Json)
+    let is_open = plan.operations.iter().any(|planned| planned.operation.is_open());
+    if !plan.apply || !is_open {
+        return api.ask(move |composer| composer.plan(&name, plan)).await.map(Json);
+    }
+    // Words are missing. If a model is to find them, that takes its time and must hold up nobody.
+    let look = Plan { apply: false, ..plan.clone() };
+    let mut view = api.ask(move |composer| composer.plan(&name, look)).await?;
+    let wish = plan.wish(view.head.as_deref()).map_err(refused)?;
+    let id = view.applied.conversation.clone();
+    match super::helper::is_wanted(&api, &wish) {
+        true => {
+            let Json(applied) = super::helper::apply(&api, id, wish).await?;
+            view.applied = applied;
+        }
+        false => view = api.ask(move |composer| composer.plan(&id, plan)).await?,
+    }
+    Ok(Json(view))
 }

@@ -32,6 +32,12 @@ impl Answer {
         Answer { value, text: String::new() }
     }
 
+    pub fn add(&mut self, name: &str, value: Value) {
+        if value.as_array().is_none_or(|items| !items.is_empty()) {
+            self.value.insert(name.to_owned(), value);
+        }
+    }
+
     pub fn in_words(mut self, text: impl Into<String>) -> Answer {
         self.text = text.into();
         self

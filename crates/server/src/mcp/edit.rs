@@ -43,9 +43,27 @@ pub struct UndoArguments {
 /// What operations would do. Looking is free: only `ctx_apply` asks whether they are allowed.
 pub async fn preview(ask: &impl Ask, own: &Own, arguments: &Arguments) -> Result<Answer, Refusal> {
     let operations = operations(&arguments.operations)?;
-    let wish = json!({"operations": operations, "author": AUTHOR, "expect": arguments.expect, "dry_run": true});
-    let applied = wished(ask, own, "operations", wish).await?;
-    Ok(told(own, &applied))
+    let plan = json!({"operations": operations, "author": AUTHOR, "expect": arguments.expect});
+    let applied = wished(ask, own, "plan", plan).await?;
+    let mut answer = told(own, &applied);
+    answer.add("risks", risks(&applied));
+    Ok(answer)
+}
+
+/// What each operation puts at risk. What loses nothing is left out.
+fn risks(plan: &Value) -> Value {
+    let operations = plan["operations"].as_array().into_iter().flatten();
+    let risks = operations.filter_map(|operation| {
+        let what: Vec<Value> =
+            operation["risks"].as_array().into_iter().flatten().map(|risk| short(risk["what"].clone())).collect();
+        let nothing = &operation["nothing"];
+        match (what.is_empty(), nothing.is_null()) {
+            (true, true) => None,
+            (_, false) => Some(json!({"operation": operation["number"], "nothing": short(nothing.clone())})),
+            _ => Some(json!({"operation": operation["number"], "risk": operation["risk"], "what": what})),
+        }
+    });
+    risks.collect()
 }
 
 pub async fn apply(ask: &impl Ask, own: &Own, settings: &Settings, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -54,8 +72,9 @@ pub async fn apply(ask: &impl Ask, own: &Own, settings: &Settings, arguments: &A
         settings.check(name(operation))?;
     }
     let expect = expected(own, arguments.expect.as_deref())?;
-    let wish = json!({"operations": operations, "author": AUTHOR, "note": arguments.note, "expect": expect});
-    let applied = wished(ask, own, "operations", wish).await?;
+    let plan =
+        json!({"operations": operations, "author": AUTHOR, "note": arguments.note, "expect": expect, "apply": true});
+    let applied = wished(ask, own, "plan", plan).await?;
     Ok(told(own, &applied))
 }
 
