@@ -104,6 +104,25 @@ fn an_agent_previews_applies_and_undoes_and_the_next_request_leaves_edited() {
 }
 
 #[test]
+fn an_agent_is_told_what_is_at_risk_and_its_reasons_are_kept() {
+    let scene = Scene::new();
+    let mut agent = speaker(&scene);
+    scene.json(&["pin", "t1"]);
+    let delete = json!({"op": "delete", "ids": ["t1"], "reason": "a dead end"});
+    let operations = json!([delete, {"op": "retitle", "id": "t2", "title": "Cows"}, {"op": "pin", "ids": ["t4"]}]);
+    let preview = agent.call("ctx_preview", json!({"operations": operations}));
+    let risks = preview["risks"].as_array().unwrap_or_else(|| panic!("{preview}"));
+    assert_eq!(risks.len(), 1, "what is safe is not told: {preview}");
+    assert_eq!((&risks[0]["operation"], &risks[0]["risk"]), (&json!(1), &json!("high")), "{preview}");
+    assert_eq!(risks[0]["what"][0], "t1 is pinned");
+    let operations = json!([{"op": "pin", "ids": ["t1"]}, delete]);
+    let preview = agent.call("ctx_preview", json!({"operations": operations}));
+    assert!(preview["risks"][0]["nothing"].is_string(), "it changes nothing: {preview}");
+    agent.call("ctx_apply", json!({"operations": operations, "expect": preview["head"]}));
+    assert_eq!(scene.json(&["history"])["commits"][0]["reasons"], json!([null, "a dead end"]));
+}
+
+#[test]
 fn a_person_and_an_agent_do_not_overwrite_each_other_unseen() {
     let scene = Scene::new();
     let mut agent = speaker(&scene);

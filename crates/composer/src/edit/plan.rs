@@ -252,6 +252,8 @@ impl Composer {
             };
             let after = is.as_ref().unwrap_or(was);
             let repairs = new_repairs(was, after);
+            let nothing = Overview::is_same(&was.overview, &after.overview)
+                .then(|| super::nothing::nothing(std::slice::from_ref(&planned.operation), &repairs).message);
             let lost = risks.lost(&was.view, &after.view);
             let risks = risks.risks(&planned.operation, &resolved.effects, (was, after), &lost, &repairs);
             views.push(PlannedView {
@@ -265,7 +267,7 @@ impl Composer {
                 repairs,
                 risk: risks.iter().map(|risk| risk.level).max().unwrap_or_default(),
                 risks,
-                nothing: resolved.nothing.clone(),
+                nothing: resolved.nothing.clone().or(nothing),
             });
             before = is.or(before);
         }
