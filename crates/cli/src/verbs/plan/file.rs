@@ -46,7 +46,8 @@ pub fn read(text: &str) -> Result<Plan, Failure> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| is_operation(line));
     let first = lines.clone().next().map(|(_, line)| line).unwrap_or_default();
     // One operation a line, unless the first line is only the beginning of something, or says more than one does.
-    let is_line = serde_json::from_str::<Value>(first).is_ok_and(|value| value.is_object() && value.get("operations").is_none());
+    let is_line =
+        serde_json::from_str::<Value>(first).is_ok_and(|value| value.is_object() && value.get("operations").is_none());
     let is_whole = first.trim_start().starts_with(['{', '[']) && !is_line;
     let plan = match is_whole && (serde_json::from_str::<Value>(text).is_ok() || is_begun(first)) {
         true => whole(text)?,
