@@ -50,7 +50,7 @@ pub struct After {
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LiveEvent {
-    Happened(Event),
+    Happened(Box<Event>),
     Reset(Reset),
 }
 
@@ -187,8 +187,8 @@ fn page(composer: &Composer, epoch: u64, after: u64) -> Result<Page, Refusal> {
     let found = composer.store().log(after, PAGE)?;
     let sound = found.records.last().map(|record| record.seq);
     let last = sound.max(found.skipped.last().map(|skipped| skipped.seq));
-    let lines =
-        found.records.iter().filter_map(|record| Some(line(epoch, record.seq, &LiveEvent::Happened(event(record)?))));
+    let told = |record| Some(LiveEvent::Happened(Box::new(event(record)?)));
+    let lines = found.records.iter().filter_map(|record| Some(line(epoch, record.seq, &told(record)?)));
     let lines = lines.collect::<String>().into_bytes();
     Ok(Page { count: found.records.len() + found.skipped.len(), last, lines })
 }
