@@ -198,9 +198,7 @@ fn in_a_terminal(scene: &Scene, file: &str, keys: &str) -> Option<String> {
     let line = format!("{} plan -i {file}", ctx.get_program().to_string_lossy());
     let mut command = Command::new("script");
     command.args(["-qec", &line, "/dev/null"]).env_clear().current_dir(ctx.get_current_dir().expect("a folder"));
-    ctx.get_envs()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .for_each(|(name, value)| drop(command.env(name, value)));
+    command.envs(ctx.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.env("NO_COLOR", "1").env("TERM", "xterm").env("EDITOR", "sed -i s/red/blue/").env("SHELL", "/bin/sh");
     let input = scene.file("keys", keys);
     let out = command.stdin(std::fs::File::open(input).ok()?).stderr(Stdio::null()).output().ok()?;
