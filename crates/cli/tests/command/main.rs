@@ -13,4 +13,5 @@ mod run;
 mod searching;
 mod starting;
 mod transfer;
+mod walkthrough;
 mod without_daemon;

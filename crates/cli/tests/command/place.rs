@@ -81,9 +81,24 @@ impl Place {
     }
 
     pub fn ctx<S: AsRef<std::ffi::OsStr>>(&self, arguments: &[S]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ctx"));
+        let mut command = self.alone(env!("CARGO_BIN_EXE_ctx"));
+        command.args(arguments);
         command
-            .args(arguments)
+    }
+
+    /// A line for the shell, which finds `ctx`.
+    pub fn shell(&self, line: &str) -> Command {
+        let mut command = self.alone("sh");
+        let before = Path::new(env!("CARGO_BIN_EXE_ctx")).parent().map(Path::to_path_buf);
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        let paths = std::env::join_paths(before.into_iter().chain(std::env::split_paths(&paths)));
+        command.args(["-c", line]).env("PATH", paths.expect("folders"));
+        command
+    }
+
+    fn alone(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.folder.path())

@@ -1,0 +1,113 @@
+//! `docs/walkthrough.md` is true: its commands are run in order, and print what it says. `CTX_BLESS=1` writes it anew.
+//!
+//! What differs each time is not compared: ids of commits (a later command means the one that really came), times,
+//! hashes and sizes of files, and where the home is.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use crate::editing::scene::Scene;
+use crate::place::finish;
+
+/// The home that the text speaks of.
+const HOME: &str = "/home/you/.local/share/ctx";
+
+#[test]
+fn the_walk_through_is_true() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/walkthrough.md");
+    let text = fs::read_to_string(&path).expect("the walk-through");
+    let mut walk = Walk { scene: Scene::new(), real: HashMap::new(), told: Vec::new() };
+    let mut written = String::new();
+    let mut lines = text.lines().peekable();
+    let (mut inside, mut commands) = (false, 0);
+    while let Some(line) = lines.next() {
+        let is_command = inside && line.starts_with("$ ");
+        if !is_command {
+            written.push_str(line);
+            written.push('\n');
+        }
+        if let Some(words) = line.strip_prefix("<!-- the agent is asked: ").and_then(|rest| rest.strip_suffix(" -->")) {
+            walk.scene.next(words);
+            walk.scene.settle();
+        }
+        inside = if inside { line != "```" } else { line == "```console" };
+        let Some(command) = line.strip_prefix("$ ").filter(|_| inside) else { continue };
+        commands += 1;
+        let mut expected = String::new();
+        while let Some(next) = lines.peek().filter(|next| !next.starts_with("$ ") && **next != "```") {
+            expected.push_str(next);
+            expected.push('\n');
+            lines.next();
+        }
+        let (meant, printed) = walk.run(command, &expected);
+        written.push_str(&format!("$ {meant}\n{printed}"));
+    }
+    assert!(commands > 10, "only {commands} commands");
+    if std::env::var_os("CTX_BLESS").is_some() {
+        fs::write(&path, written).expect("written");
+    } else {
+        assert!(walk.told.is_empty(), "{}\n(CTX_BLESS=1 writes the walk-through anew)", walk.told.join("\n"));
+    }
+}
+
+struct Walk {
+    scene: Scene,
+    /// Of each id in the text the one that came.
+    real: HashMap<String, String>,
+    told: Vec<String>,
+}
+
+impl Walk {
+    /// Runs a command and compares. What it was, with the ids of this time, and what it printed.
+    fn run(&mut self, command: &str, expected: &str) -> (String, String) {
+        let place = &self.scene.place;
+        let mut meant = command.to_owned();
+        for (told, real) in &self.real {
+            meant = meant.replace(told, real);
+        }
+        let mut shell = place.shell(&format!("{{ {meant}\n}} 2>&1"));
+        shell.env("COLUMNS", "100");
+        let home = place.home();
+        let printed = finish(shell).out.replace(&*home.to_string_lossy(), HOME);
+        for (told, real) in ids(expected).zip(ids(&printed)) {
+            self.real.insert(told.to_owned(), real.to_owned());
+        }
+        if same(expected) != same(&printed) {
+            self.told.push(format!("$ {command}\n--- the text\n{expected}--- the command\n{printed}"));
+        }
+        (meant, printed)
+    }
+}
+
+/// Words between anything that is no letter and no digit.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+fn is_hex(word: &str, length: usize) -> bool {
+    word.len() == length
+        && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        && word.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// The ids of commits.
+fn ids(text: &str) -> impl Iterator<Item = &str> {
+    words(text).filter(|word| is_hex(word, 10))
+}
+
+/// Without what differs each time.
+fn same(text: &str) -> String {
+    let mut out = text.to_owned();
+    for word in words(text).filter(|word| is_hex(word, 10) || is_hex(word, 12)) {
+        out = out.replace(word, "…");
+    }
+    let line = |line: &str| {
+        let line = line.replace("just now", "… s ago");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_measured = |at: usize| words.get(at + 1).is_some_and(|unit| matches!(*unit, "KB" | "s"));
+        let words = words.iter().enumerate().map(|(at, word)| if is_measured(at) { "…" } else { word });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    out.lines().map(line).collect::<Vec<_>>().join("\n")
+}
