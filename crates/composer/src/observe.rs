@@ -56,11 +56,12 @@ impl Composer {
 
     fn look(&self, seen: Seen, ready: Option<Ready<'_>>) -> Result<Option<Ticket>, Problem> {
         let _one_at_a_time = lock(&self.observing);
-        let Some(Found { shared, received, class, detail }) = self.whose(&seen)? else { return Ok(None) };
+        let Some(found) = self.whose(&seen)? else { return Ok(None) };
+        let shared = found.shared.clone();
         let mut conversation = lock(&shared);
         let mut step = Step::default();
         if seen.counting {
-            side(&mut conversation, Class::Auxiliary, &seen, received, &mut step, ready);
+            side(&mut conversation, Class::Auxiliary, &seen, found.received, &mut step, ready);
             let (conversation, request) = (conversation.id.clone(), conversation.requests);
             return Ok(Some(Ticket { conversation, request, turn: false }));
         }
@@ -70,10 +71,10 @@ impl Composer {
         }
         conversation.requests += 1;
         let mut ticket = Ticket { conversation: conversation.id.clone(), request: conversation.requests, turn: false };
-        if class.is_turn() {
-            ticket.turn = self.turn(&mut conversation, class, &seen, received, detail, &mut step, ready);
+        if found.class.is_turn() {
+            ticket.turn = self.turn(&mut conversation, &seen, found, &mut step, ready);
         } else {
-            side(&mut conversation, class, &seen, received, &mut step, ready);
+            side(&mut conversation, found.class, &seen, found.received, &mut step, ready);
         }
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         self.newest.put(&seen.hints, &conversation);
@@ -89,13 +90,12 @@ impl Composer {
     fn turn(
         &self,
         conversation: &mut Conversation,
-        class: Class,
         seen: &Seen,
-        received: Received,
-        mut detail: Option<String>,
+        found: Found,
         step: &mut Step,
         ready: Option<Ready<'_>>,
     ) -> bool {
+        let Found { received, class, mut detail, .. } = found;
         let is_held = ready.is_some();
         // Nobody is given way while a client waits.
         let give_way = || {
