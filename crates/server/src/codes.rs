@@ -99,7 +99,11 @@ pub const API: &[Code] = &[
     code(CONFLICT, "helper-cancelled", "somebody stopped it; nothing has changed"),
     code(StatusCode::BAD_GATEWAY, "helper-down", "the helper cannot be reached, or has no time"),
     code(StatusCode::BAD_GATEWAY, "helper-nonsense", "what the helper answered cannot be used"),
-    code(StatusCode::BAD_GATEWAY, "helper-refused", "the helper does not take the request: its key, its model, its limits"),
+    code(
+        StatusCode::BAD_GATEWAY,
+        "helper-refused",
+        "the helper does not take the request: its key, its model, its limits",
+    ),
     code(StatusCode::GATEWAY_TIMEOUT, "helper-slow", "the helper did not answer in time"),
     code(UNKNOWN, "unknown-job", "the daemon knows no such job"),
 ];

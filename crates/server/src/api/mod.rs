@@ -177,9 +177,12 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/plan",
             plan::plan,
-            told("plan", "What operations would do, each and as a whole, and what is at risk; with `apply` they are made")
-                .body::<Plan>()
-                .answers::<PlanView>(),
+            told(
+                "plan",
+                "What operations would do, each and as a whole, and what is at risk; with `apply` they are made",
+            )
+            .body::<Plan>()
+            .answers::<PlanView>(),
         )
         .get(
             "/conversations/{conversation}/export",
@@ -194,7 +197,11 @@ fn routes() -> Routes {
                 .body::<Wish>()
                 .answers::<JobView>(),
         )
-        .get("/helper", helper::status, told("helper", "Who finds words, its budget and its jobs").answers::<HelperView>())
+        .get(
+            "/helper",
+            helper::status,
+            told("helper", "Who finds words, its budget and its jobs").answers::<HelperView>(),
+        )
         .post(
             "/helper/test",
             helper::test,
