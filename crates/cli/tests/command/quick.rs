@@ -34,7 +34,7 @@ fn every_verb_answers_at_once_in_a_conversation_of_a_thousand_frames() {
         (list["frames"].as_array()?.len() == FRAMES + 2).then_some(())
     });
     place.run(&["delete", "t2..t9"]).ok();
-    let verbs: [&[&str]; 12] = [
+    let verbs: [&[&str]; 13] = [
         &["status"],
         &["conversations"],
         &["list"],
@@ -42,6 +42,7 @@ fn every_verb_answers_at_once_in_a_conversation_of_a_thousand_frames() {
         &["list", "--json", "--compact"],
         &["show", "t500"],
         &["search", "note 777"],
+        &["search", "\"note\" 777"],
         &["history"],
         &["compose", "--explain"],
         &["timeline"],

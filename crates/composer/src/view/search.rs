@@ -125,13 +125,12 @@ fn worn(conversation: &Conversation) -> Vec<(usize, Worn)> {
     slots.filter_map(|(at, slot)| Some((at, conversation.versions.get(&slot)?.clone()))).collect()
 }
 
-/// Letters and digits are spelt as they are in JSON; of anything else one has to look closer.
+/// Letters and digits are spelt as they are in JSON, so their longest run must be there; of anything else one has to
+/// look closer.
 fn may_hold(message: &[u8], needle: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | ',' | ':');
-    if !needle.chars().all(is_plain) {
-        return true;
-    }
-    std::str::from_utf8(&message.to_ascii_lowercase()).map_or(true, |text| text.contains(needle))
+    let run = needle.split(|c| !is_plain(c)).max_by_key(|run| run.len()).unwrap_or_default();
+    std::str::from_utf8(&message.to_ascii_lowercase()).map_or(true, |text| text.contains(run))
 }
 
 /// The blocks that hold the words, in the order of the conversation. The path may have grown meanwhile.
@@ -212,6 +211,7 @@ mod tests {
         assert!(!may_hold(br#"{"content":"hay"}"#, "needle"));
         assert!(may_hold(br#"{"content":"a\"b"}"#, "a\"b"), "it may be spelt otherwise");
         assert!(may_hold("{\"content\":\"\\u00e9\"}".as_bytes(), "é"));
+        assert!(!may_hold(br#"{"content":"hay"}"#, "a \"needle\""), "its plain part is missing");
         assert!(may_hold(b"\xff", "needle"));
     }
 }
