@@ -70,7 +70,8 @@ async fn the_daemon_describes_its_api() {
         let path = path.replace("{conversation}", "one").replace("{id}", "t1").replacen('/', "", 1);
         for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
             let described = methods.get(method.to_lowercase()).is_some();
-            if path == "events" && described {
+            // Their answers are no JSON.
+            if (path == "events" || path.ends_with("/export")) && described {
                 continue;
             }
             let (status, answer) = house.ask(method, &path, "{}").await;

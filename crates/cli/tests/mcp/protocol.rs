@@ -70,7 +70,7 @@ fn an_agent_looks_at_its_own_conversation() {
 
     let found = agent.call("ctx_search", json!({"text": "SEVEN"}));
     assert_eq!(found["found"], 3, "{found}");
-    assert!(found["rows"][0][3].as_str().is_some_and(|excerpt| excerpt.contains("seven cows")), "{found}");
+    assert!(found["rows"][0][2].as_str().is_some_and(|excerpt| excerpt.contains("seven cows")), "{found}");
     assert_eq!(agent.call("ctx_search", json!({"text": "no such words"}))["found"], 0);
 }
 

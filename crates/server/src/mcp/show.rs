@@ -15,10 +15,6 @@ const LONGEST: usize = 40_000;
 const FOLD: usize = 1_500;
 const HITS: usize = 10;
 const MOST_HITS: usize = 50;
-/// Frames that are read at once: each reading lays out the whole conversation.
-const AT_ONCE: usize = 100;
-/// Characters on each side of what was found.
-const AROUND: usize = 60;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,46 +102,24 @@ pub struct SearchArguments {
 }
 
 pub async fn search(ask: &impl Ask, own: &Own, arguments: &SearchArguments) -> Result<Answer, Refusal> {
-    let wanted = arguments.text.trim().to_lowercase();
+    let wanted = arguments.text.trim();
     if wanted.is_empty() {
         return Err(Refusal::new("nothing-named", "It is not said what to search for.", "Give a `text`."));
     }
     let limit = arguments.limit.unwrap_or(HITS).clamp(1, MOST_HITS);
-    let list = ask.ask(format!("/conversations/{}/frames", encoded(&own.id)), None).await?;
-    let frames = list["frames"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let (mut rows, mut count) = (Vec::new(), 0);
-    let ids: Vec<&str> = frames.iter().filter(|frame| frame["kind"] == "turn").map(|frame| word(frame, "id")).collect();
-    for some in ids.chunks(AT_ONCE) {
-        let shown = fetch(ask, &own.id, &some.join(",")).await?;
-        for (message, block) in blocks(&shown) {
-            let Some(excerpt) = around(word(block, "text"), &wanted) else { continue };
-            count += 1;
-            if rows.len() < limit {
-                let gone = if block["covered"].is_string() { ", not sent" } else { "" };
-                let kind = format!("{} {}{gone}", word(message, "role"), word(block, "kind"));
-                rows.push(json!([block["id"], kind, block["tokens"], excerpt]));
-            }
-        }
-    }
+    let query = format!("/search?q={}&conv={}&limit={limit}", encoded(wanted), encoded(&own.id));
+    let found = ask.ask(query, None).await?;
+    let here = &found["conversations"][0];
+    let count = here["matches"].as_u64().unwrap_or(0);
+    let row = |hit: &Value| {
+        let tool = hit["tool"].as_str().map(|tool| format!(" {tool}")).unwrap_or_default();
+        let gone = if hit["sent"] == false { ", not sent" } else { "" };
+        json!([hit["id"], format!("{} {}{tool}{gone}", word(hit, "role"), word(hit, "kind")), hit["snippet"]])
+    };
+    let rows: Vec<Value> = here["hits"].as_array().into_iter().flatten().map(row).collect();
     let words = format!("found in {count} blocks of {}", own.id);
-    let answer = json!({
-        "head": head(own),
-        "found": count,
-        "columns": ["id", "kind", "tokens", "excerpt"],
-        "rows": rows,
-    });
+    let answer = json!({ "head": head(own), "found": count, "columns": ["id", "kind", "excerpt"], "rows": rows });
     Ok(Answer::about(own, answer).in_words(words))
-}
-
-/// What stands around the first place of it, in one line.
-fn around(text: &str, wanted: &str) -> Option<String> {
-    let lower = text.to_lowercase();
-    let at = lower.find(wanted)?;
-    // Lower case may have another length, so the place is counted in characters.
-    let before = lower.get(..at)?.chars().count();
-    let from = before.saturating_sub(AROUND);
-    let part: String = text.chars().skip(from).take(before - from + wanted.chars().count() + AROUND).collect();
-    Some(part.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
@@ -171,13 +145,5 @@ mod tests {
         let mut alone = shown();
         alone["messages"][0]["blocks"].as_array_mut().expect("blocks").remove(0);
         assert!(readable(&alone, Some(100)).chars().count() > 2_000);
-    }
-
-    #[test]
-    fn what_stands_around_is_told_in_a_line_whatever_the_case() {
-        assert_eq!(around("Where does\nthe PELICAN live?", "pelican").as_deref(), Some("Where does the PELICAN live?"));
-        assert_eq!(around("nothing", "pelican"), None);
-        let far = format!("{}pelican{}", "İ".repeat(200), "x".repeat(200));
-        assert!(around(&far, "pelican").is_some_and(|text| text.chars().count() <= 2 * AROUND + 7 + 200));
     }
 }
