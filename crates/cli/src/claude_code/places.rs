@@ -23,6 +23,13 @@ impl Scope {
             Self::Project => "project",
         }
     }
+
+    pub fn other(self) -> Self {
+        match self {
+            Self::User => Self::Project,
+            Self::Project => Self::User,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

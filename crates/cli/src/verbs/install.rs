@@ -15,7 +15,7 @@ use crate::claude_code::memory::Memory;
 use crate::claude_code::places::{Places, Scope};
 use crate::claude_code::{Document, read, skill, unreadable};
 use crate::client::callable;
-use crate::config::{Flags, Settings};
+use crate::config::{DEFAULT_LISTEN, DEFAULT_UPSTREAM, Flags, Settings};
 use crate::context::Context;
 use crate::env::{self, Environment, Variable};
 use crate::failure::Failure;
@@ -74,7 +74,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         install(&places.skill, Wanted::Whole(skill::text(&program)))?,
     ];
     if with_server {
-        let server = json!({ "type": "stdio", "command": program, "args": ["mcp"] });
+        let server = json!({ "type": "stdio", "command": program, "args": daemon.served() });
         let entry = (vec!["mcpServers".to_owned(), "ctx".to_owned()], server);
         changes.push(install(&places.servers, Wanted::Entries(vec![entry]))?);
     }
@@ -91,16 +91,21 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
                 .to_owned(),
         );
     }
+    let scope = if arguments.scope == Scope::Project { " --scope project" } else { "" };
+    let done = match &settings.note {
+        Some(_) => format!("Written, but it does not count yet: see the note on {}.", places.settings.display()),
+        None => format!(
+            "Done. Claude Code now goes through {}, from its next start on; there, try:\n  \
+             /compose-context drop the long tool results",
+            daemon.url()
+        ),
+    };
     let plan = Plan {
         scope: arguments.scope,
         changes,
         notes,
         base_url: Some(daemon.url()),
-        done: format!(
-            "Done. Claude Code now goes through {}, from its next start on; there, try:\n  /compose-context drop the long tool results\n\
-             `ctx uninstall claude-code` takes it all back.",
-            daemon.url()
-        ),
+        done: format!("{done}\n`ctx uninstall claude-code{scope}` takes it all back."),
         nothing: format!("Nothing to do: Claude Code goes through {} already.", daemon.url()),
     };
     carry_out(&plan, &arguments.how, &memory, context)?;
@@ -142,6 +147,18 @@ impl Daemon {
 
     fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// The arguments of the MCP server: if it has to start the daemon, it starts this one.
+    fn served(&self) -> Vec<String> {
+        let mut arguments = vec!["mcp".to_owned()];
+        if self.address != DEFAULT_LISTEN {
+            arguments.extend(["--listen".to_owned(), self.address.to_string()]);
+        }
+        if self.upstream.trim_end_matches('/') != DEFAULT_UPSTREAM {
+            arguments.extend(["--upstream".to_owned(), self.upstream.clone()]);
+        }
+        arguments
     }
 }
 

@@ -51,7 +51,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         notes,
         base_url: None,
         done: "Done. Claude Code no longer goes through ctx, from its next start on.".to_owned(),
-        nothing: format!("Nothing of ctx is installed there ({} scope).", arguments.scope.name()),
+        nothing: format!(
+            "Nothing of ctx is installed there ({} scope); `--scope {}` looks at the other place.",
+            arguments.scope.name(),
+            arguments.scope.other().name()
+        ),
     };
     carry_out(&plan, &arguments.how, &memory, context)?;
     Ok(ExitCode::SUCCESS)

@@ -80,6 +80,18 @@ impl Desk {
 }
 
 #[test]
+fn the_server_starts_the_daemon_that_the_settings_name() {
+    let desk = Desk::new();
+    desk.install(&["--mcp", "--listen", "127.0.0.1:18999"]).ok();
+    assert_eq!(desk.json()["env"]["ANTHROPIC_BASE_URL"], "http://127.0.0.1:18999");
+    let servers = fs::read(desk.place.path(".claude.json")).expect("servers");
+    let servers: Value = serde_json::from_slice(&servers).expect("JSON");
+    assert_eq!(servers["mcpServers"]["ctx"]["args"], json!(["mcp", "--listen", "127.0.0.1:18999"]));
+    let nothing = desk.uninstall(&["--scope", "project"]).ok();
+    assert!(nothing.out.contains("`--scope user` looks at the other place"), "{nothing:?}");
+}
+
+#[test]
 fn all_is_written_for_a_client_that_was_never_there_and_all_of_it_goes_again() {
     let desk = Desk::new();
     let before = desk.everything();

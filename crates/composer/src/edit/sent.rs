@@ -171,8 +171,7 @@ impl Conversation {
 
     /// Composes a request that is on its way. Tells what is remembered of one that does not leave as it came.
     pub(crate) fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<Sent>> {
-        let Some(Written { composed, ground, mut view }) = self.compose(at_hand, self.effects(self.history.head()))
-        else {
+        let Some(Written { composed, ground, view }) = self.compose(at_hand, self.effects(self.history.head())) else {
             let whole = Part::Source(0..at_hand.body.bytes().len());
             let mut outgoing = self.drops_thinking.then(|| Outgoing { parts: vec![whole], beta: None });
             outgoing.iter_mut().for_each(|outgoing| outgoing.ask_to_drop(at_hand.body));
@@ -184,10 +183,6 @@ impl Conversation {
             outgoing.ask_to_drop(at_hand.body);
         }
         ready(Some(outgoing));
-        if !composed.repairs.is_empty() || composed.thinking_dropped > 0 {
-            let left_out = composed.kept.left_out(&view, &ground.messages);
-            view.repair(left_out);
-        }
         let repairs = composed.repairs.into_iter().map(|repair| (repair.rule.to_owned(), repair.what)).collect();
         let weight = ground.weigh(&view, at_hand.envelope);
         Some(Some(Sent { prefix: composed.prefix, marks: composed.marks, repairs, weight }))
@@ -259,7 +254,8 @@ impl Composer {
         let count = conversation.tree.current().len();
         let kept = conversation.body.as_ref().filter(|body| body.request().messages.len() == count);
         if let Some(body) = kept.filter(|_| conversation.aligned == count) {
-            return Ok(with(&conversation.newest(body, &conversation.body_envelope)));
+            let newest = conversation.newest(body, &conversation.body_envelope);
+            return Ok(with(&AtHand { memo: Some(&conversation.memo), ..newest }));
         }
         let whole = rebuilt(self, conversation)?;
         let body = Body::parse(whole.bytes).map_err(|error| {
