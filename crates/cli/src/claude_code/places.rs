@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_clients_own_variable_is_honoured_and_a_project_has_its_own_places() {
         let found = |scope, values: &[(&str, &str)]| {
-            let places = Places::find(scope, &Environment::of(values), Path::new("/work")).expect("places");
+            let places = Places::find(scope, &Environment::of(values), Path::new("/project")).expect("places");
             places.all().map(|path| path.display().to_string())
         };
         let skill = "skills/compose-context/SKILL.md";
@@ -90,9 +90,13 @@ mod tests {
         );
         assert_eq!(
             found(Scope::Project, &[("CLAUDE_CONFIG_DIR", "/cfg")]),
-            ["/work/.claude/settings.json".to_owned(), format!("/work/.claude/{skill}"), "/work/.mcp.json".to_owned()]
+            [
+                "/project/.claude/settings.json".to_owned(),
+                format!("/project/.claude/{skill}"),
+                "/project/.mcp.json".to_owned()
+            ]
         );
-        let nothing = Places::find(Scope::User, &Environment::of(&[]), Path::new("/work")).expect_err("refused");
+        let nothing = Places::find(Scope::User, &Environment::of(&[]), Path::new("/project")).expect_err("refused");
         assert_eq!(nothing.code, "no-home");
     }
 }

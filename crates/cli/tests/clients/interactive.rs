@@ -65,6 +65,18 @@ impl<'a> Terminal<'a> {
         self.press("Enter");
     }
 
+    /// Goes back to before the newest question.
+    fn rewind(&self) {
+        self.say("/rewind");
+        self.wait_for("Rewind");
+        self.press("Up");
+        self.press("Enter");
+        std::thread::sleep(Duration::from_millis(500));
+        self.press("1");
+        self.idle();
+        self.press("C-u");
+    }
+
     pub fn wait_for(&self, text: &str) {
         let deadline = std::time::Instant::now() + Duration::from_secs(60);
         while !self.screen().contains(text) {
@@ -130,14 +142,7 @@ fn a_day_at_the_terminal(claude: &Claude) {
     assert!(sides >= 1, "{:?}", stage.verdicts(&conversation));
 
     // Going back: the branch that is left disappears from view.
-    terminal.say("/rewind");
-    terminal.wait_for("Rewind");
-    terminal.press("Up");
-    terminal.press("Enter");
-    std::thread::sleep(Duration::from_millis(500));
-    terminal.press("1");
-    terminal.idle();
-    terminal.press("C-u");
+    terminal.rewind();
     terminal.ask("SAY:gamma-answer", "● gamma-answer");
     let conversation = main(&stage);
     assert_eq!(titles(&stage, &conversation), ["SAY:alpha-answer", "SAY:gamma-answer"]);
@@ -201,14 +206,7 @@ fn edits_hold_through_side_questions_rewind_and_the_clients_own_compaction() {
     terminal.idle();
     terminal.press("Escape");
 
-    terminal.say("/rewind");
-    terminal.wait_for("Rewind");
-    terminal.press("Up");
-    terminal.press("Enter");
-    std::thread::sleep(Duration::from_millis(500));
-    terminal.press("1");
-    terminal.idle();
-    terminal.press("C-u");
+    terminal.rewind();
     terminal.ask("SAY:gamma-answer", "● gamma-answer");
 
     terminal.say("/compact");

@@ -9,7 +9,7 @@ use crate::directory::lock;
 use crate::{Composer, Refusal, now};
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::refusal::{nearest, suggest};
-use ctx_core::edit::{Commit, CommitId, Effect, EffectId, Operation};
+use ctx_core::edit::{Commit, CommitId, EffectId, Operation};
 use serde::{Deserialize, Serialize};
 use std::sync::MutexGuard;
 
@@ -172,14 +172,7 @@ impl Composer {
         let ground = Ground::of(&conversation, true);
         let view = ground.lay(conversation.effects(head));
         // What was restored does not sleep: it did its work.
-        let restored: Vec<EffectId> = view
-            .effects()
-            .filter_map(|(_, effect)| match effect {
-                Effect::Restore { effects } => Some(effects.clone()),
-                _ => None,
-            })
-            .flatten()
-            .collect();
+        let restored = view.restored();
         let active: Vec<CommitId> = history.active(head).iter().map(|commit| commit.id).collect();
         let commits = history
             .line(head)

@@ -204,6 +204,15 @@ impl<'a> View<'a> {
         self.effects.iter().copied()
     }
 
+    /// Effects that another one has taken back.
+    pub fn restored(&self) -> Vec<EffectId> {
+        let restored = self.effects.iter().filter_map(|(_, effect)| match effect {
+            Effect::Restore { effects } => Some(effects),
+            _ => None,
+        });
+        restored.flatten().copied().collect()
+    }
+
     /// Whether nothing that is sent differs from what the client sent.
     pub fn is_untouched(&self) -> bool {
         let changes = |effect: &Effect| matches!(effect, Effect::Replace { .. } | Effect::Results { .. });
@@ -362,15 +371,7 @@ impl Folding<'_, '_, '_> {
 
     fn run(&mut self) {
         let effects = self.view.effects.clone();
-        let restored: Vec<EffectId> = effects
-            .iter()
-            .filter_map(|(_, effect)| match effect {
-                Effect::Restore { effects } => Some(effects),
-                _ => None,
-            })
-            .flatten()
-            .copied()
-            .collect();
+        let restored = self.view.restored();
         for (at, (id, effect)) in effects.into_iter().enumerate() {
             if restored.contains(&id) {
                 continue;
