@@ -18,6 +18,7 @@ fn the_walk_through_is_true() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/walkthrough.md");
     let text = fs::read_to_string(&path).expect("the walk-through");
     let mut walk = Walk { scene: Scene::new(), real: HashMap::new(), told: Vec::new() };
+    walk.scene.settle();
     let mut written = String::new();
     let mut lines = text.lines().peekable();
     let (mut inside, mut commands) = (false, 0);

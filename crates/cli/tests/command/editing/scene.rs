@@ -1,5 +1,6 @@
 //! A conversation to edit: a plain client, the daemon, and a provider that refuses what the real one refuses.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -12,6 +13,8 @@ pub struct Scene {
     pub provider: FakeProvider,
     up: Option<Up>,
     pub session: Session,
+    /// How many requests the provider has answered.
+    answered: Cell<usize>,
 }
 
 impl Scene {
@@ -26,7 +29,7 @@ impl Scene {
         place.write("work/ctx.toml", toml);
         let provider = FakeProvider::start(Options::strict()).expect("a provider");
         let up = place.up(&provider.url());
-        let scene = Self { place, provider, up: Some(up), session };
+        let scene = Self { place, provider, up: Some(up), session, answered: Cell::new(0) };
         scene.send();
         scene
     }
@@ -41,11 +44,12 @@ impl Scene {
         self.up = Some(self.place.up(&self.provider.url()));
     }
 
-    /// Waits until the last answer is known and written: what was merely observed may be lost with the daemon.
+    /// Waits until every answer is known and written: what was merely observed may be lost with the daemon.
     pub fn settle(&self) {
-        until("the answer is known", || {
-            let events = self.json(&["timeline", "--limit", "1"]);
-            (events["events"][0]["kind"] == "answer").then_some(())
+        until("the answers are known", || {
+            let told = self.json(&["timeline", "--limit", "1000"]);
+            let events = told["events"].as_array().into_iter().flatten();
+            (events.filter(|event| event["kind"] == "answer").count() == self.answered.get()).then_some(())
         });
         self.dump();
     }
@@ -57,6 +61,7 @@ impl Scene {
         let record = self.provider.requests().pop().expect("a request");
         let answer = record.answer.unwrap_or_default();
         assert!(answer["error"].is_null(), "the provider refuses: {answer}");
+        self.answered.set(self.answered.get() + 1);
         record.body.to_vec()
     }
 
