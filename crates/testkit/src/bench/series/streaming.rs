@@ -7,6 +7,7 @@ use crate::bench::stage::{Daemon, Stage};
 use crate::bench::{Pace, Plan, Rival, process, stats};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -56,29 +57,36 @@ fn many(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let (events, gap) = if plan.quick { (10, 200_000) } else { (30, 200_000) };
     let base = Script::near(SIZES[0], 400, 1).slow(events, gap);
     let scripts: Vec<Script> = (0..MANY).map(|number| base.variant(number)).collect();
-    let (complete, most) = watched(&daemon, &scripts, events)?;
+    let (complete, most, broken) = watched(&daemon, &scripts, events)?;
     let name = format!("{MANY} streams at once");
+    if let Some(error) = broken {
+        report.note(format!("{name}: one that was not complete: {error}"));
+    }
     report.add(Row::alone("memory", name.clone(), "MB", most as f64 / 1e6, MANY_MEMORY));
     report.add(Row::alone("complete", name, "", complete as f64, Goal::AtLeast(MANY as f64)));
     daemon.stop()
 }
 
-/// How many streams came to their end with every event, and the most memory seen meanwhile.
-fn watched(daemon: &Daemon, scripts: &[Script], events: usize) -> io::Result<(usize, u64)> {
+/// How many streams came to their end with every event, the most memory seen meanwhile, and what one lacked.
+fn watched(daemon: &Daemon, scripts: &[Script], events: usize) -> io::Result<(usize, u64, Option<io::Error>)> {
     let complete = AtomicUsize::new(0);
     let ended = AtomicUsize::new(0);
-    let (complete_ref, ended_ref, address) = (&complete, &ended, daemon.address);
+    let broken = OnceLock::new();
+    let (complete_ref, ended_ref, broken_ref, address) = (&complete, &ended, &broken, daemon.address);
     let most = thread::scope(|scope| {
         for script in scripts {
             let followed = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || {
                 let travelled =
                     Connection::open(address).and_then(|mut connection| connection.follow(script, 0, events));
-                if travelled.is_ok_and(|travelled| travelled.len() == events) {
-                    complete_ref.fetch_add(1, Ordering::Relaxed);
+                match travelled {
+                    Ok(travelled) if travelled.len() == events => drop(complete_ref.fetch_add(1, Ordering::Relaxed)),
+                    Ok(travelled) => drop(broken_ref.set(io::Error::other(format!("{} events", travelled.len())))),
+                    Err(error) => drop(broken_ref.set(error)),
                 }
                 ended_ref.fetch_add(1, Ordering::Relaxed);
             });
-            if followed.is_err() {
+            if let Err(error) = followed {
+                drop(broken.set(error));
                 ended.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -89,7 +97,7 @@ fn watched(daemon: &Daemon, scripts: &[Script], events: usize) -> io::Result<(us
         }
         most
     });
-    Ok((complete.load(Ordering::Relaxed), most))
+    Ok((complete.load(Ordering::Relaxed), most, broken.into_inner()))
 }
 
 /// How long each event of all streams travelled.
