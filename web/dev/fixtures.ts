@@ -1,3 +1,4 @@
+// @ts-nocheck
 // Made-up conversations that show every kind of thing the page draws.
 
 import type {
@@ -14,7 +15,7 @@ import type {
   Status,
   Step,
   TimelineEvent,
-} from "../src/api.ts";
+} from "../src/api/index.ts";
 
 const START = Date.now() - 47 * 60_000;
 const MODEL = "claude-opus-5-5";

@@ -4,19 +4,22 @@
 import { ActionIcon, Drawer, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure, useMediaQuery } from "@mantine/hooks";
 import { HamburgerMenuIcon, MoonIcon, SunIcon } from "@radix-ui/react-icons";
+import { lazy, Suspense } from "react";
 
 import { ApiError } from "./api";
 import styles from "./App.module.css";
 import { ConversationList } from "./conversations/ConversationList";
-import { ConversationView } from "./conversations/ConversationView";
 import { useLive } from "./live";
-import { FramePanel } from "./messages/FramePanel";
 import { FirstSteps } from "./notices/FirstSteps";
 import { Locked } from "./notices/Locked";
 import { Problem } from "./notices/Problem";
+import { Palette } from "./palette/Palette";
 import { useConversations } from "./queries";
 import { FOLLOW_ACTIVE, useRoute } from "./route";
 import { StatusBar } from "./status/StatusBar";
+import { Workspace } from "./Workspace";
+
+const DetailsPanel = lazy(async () => ({ default: (await import("./details/DetailsPanel")).DetailsPanel }));
 
 export function App() {
   const connection = useLive();
@@ -77,29 +80,23 @@ export function App() {
             action={{ label: "Show the active one", run: () => go({ conversation: FOLLOW_ACTIVE, open: null }) }}
           />
         )}
-        {chosen !== undefined && (
-          <ConversationView
-            key={chosen.id}
-            conversation={chosen}
-            view={route.view}
-            open={route.open}
-            onView={(view) => go({ view })}
-            onOpen={(open) => go({ open })}
-          />
-        )}
+        {chosen !== undefined && <Workspace key={chosen.id} conversation={chosen} />}
       </main>
 
       {chosen !== undefined && route.open !== null && (
         <aside className={styles.panel} aria-label={`Content of ${route.open}`}>
-          <FramePanel
-            conversation={chosen.id}
-            id={route.open}
-            onOpen={(open) => go({ open })}
-            onClose={() => go({ open: null })}
-          />
+          <Suspense>
+            <DetailsPanel
+              conversation={chosen}
+              id={route.open}
+              onOpen={(open) => go({ open })}
+              onClose={() => go({ open: null })}
+            />
+          </Suspense>
         </aside>
       )}
 
+      <Palette conversation={chosen} conversations={all} />
       <StatusBar connection={connection} />
     </div>
   );

@@ -74,8 +74,8 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
 
 function conversationOf(data: string): string | null {
   try {
-    const { conversation } = JSON.parse(data) as Partial<LiveEvent>;
-    return typeof conversation === "string" ? conversation : null;
+    const event = JSON.parse(data) as LiveEvent;
+    return "conversation" in event ? event.conversation : null;
   } catch {
     return null;
   }

@@ -2,7 +2,17 @@
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
-import { getConversations, getFrame, getFrames, getStatus, getTimeline } from "./api";
+import {
+  getConversations,
+  getDiff,
+  getExplanation,
+  getFrame,
+  getFrames,
+  getHelper,
+  getHistory,
+  getStatus,
+  getTimeline,
+} from "./api";
 
 /** How far back the timeline reaches. */
 const TIMELINE_LIMIT = 400;
@@ -10,7 +20,8 @@ const TIMELINE_LIMIT = 400;
 export const keys = {
   status: ["status"] as const,
   conversations: ["conversations"] as const,
-  /** Everything of one conversation: its frames, their messages, its timeline. */
+  helper: ["helper"] as const,
+  /** Everything of one conversation: its frames, their messages, its history, its timeline. */
   conversation: (id: string) => ["conversation", id] as const,
 };
 
@@ -23,18 +34,40 @@ export function useConversations() {
   return useQuery({ queryKey: keys.conversations, queryFn: getConversations });
 }
 
-export function useFrames(conversation: string) {
+/** The frames as they are sent now, or as they were at a point of the history. */
+export function useFrames(conversation: string, at: string | null = null) {
   return useQuery({
-    queryKey: [...keys.conversation(conversation), "frames"],
-    queryFn: () => getFrames(conversation),
+    queryKey: [...keys.conversation(conversation), "frames", at],
+    queryFn: () => getFrames(conversation, at),
   });
 }
 
-export function useFrame(conversation: string, id: string) {
+export function useFrame(conversation: string, id: string, at: string | null = null) {
   return useQuery({
-    queryKey: [...keys.conversation(conversation), "frame", id],
-    queryFn: () => getFrame(conversation, id),
+    queryKey: [...keys.conversation(conversation), "frame", id, at],
+    queryFn: () => getFrame(conversation, id, at),
     placeholderData: keepPreviousData,
+  });
+}
+
+export function useHistory(conversation: string) {
+  return useQuery({
+    queryKey: [...keys.conversation(conversation), "history"],
+    queryFn: () => getHistory(conversation),
+  });
+}
+
+export function useDiff(conversation: string, from: string, to: string) {
+  return useQuery({
+    queryKey: [...keys.conversation(conversation), "diff", from, to],
+    queryFn: () => getDiff(conversation, from, to),
+  });
+}
+
+export function useExplanation(conversation: string) {
+  return useQuery({
+    queryKey: [...keys.conversation(conversation), "explanation"],
+    queryFn: () => getExplanation(conversation),
   });
 }
 
@@ -43,4 +76,9 @@ export function useTimeline(conversation: string) {
     queryKey: [...keys.conversation(conversation), "timeline"],
     queryFn: () => getTimeline(conversation, TIMELINE_LIMIT),
   });
+}
+
+/** Who finds words for summaries and titles, if anybody. */
+export function useHelper() {
+  return useQuery({ queryKey: keys.helper, queryFn: getHelper });
 }

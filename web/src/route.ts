@@ -1,9 +1,10 @@
 // What is on the screen, kept in the address so that a reload or a copied link shows the same:
-// #/<conversation or "active">/<view>[/<frame, step or part>]
+// #/<conversation or "active">/<view>[/<frame, step or part>][?at=<point of the history>]
 
 import { useSyncExternalStore } from "react";
 
-export type View = "frames" | "timeline";
+export const VIEWS = ["chat", "frames", "map", "history"] as const;
+export type View = (typeof VIEWS)[number];
 
 export interface Route {
   /** A conversation's id, or "active" to follow the one that was used last. */
@@ -11,31 +12,37 @@ export interface Route {
   view: View;
   /** The frame, step or part in the side panel. */
   open: string | null;
+  /** A commit, tag, branch or `source`: the context as it was then. */
+  at: string | null;
 }
 
 export const FOLLOW_ACTIVE = "active";
 
 export function parseRoute(hash: string): Route {
-  const [conversation, view, open] = hash
-    .replace(/^#?\/?/, "")
-    .split("/")
-    .map(decode);
+  const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
+  const [conversation, view, open] = path.split("/").map(decode);
   return {
     conversation: conversation || FOLLOW_ACTIVE,
-    view: view === "timeline" ? "timeline" : "frames",
+    view: VIEWS.find((known) => known === view) ?? (view === "timeline" ? "history" : "frames"),
     open: open || null,
+    at: new URLSearchParams(query).get("at") || null,
   };
 }
 
-export function formatRoute({ conversation, view, open }: Route): string {
+export function formatRoute({ conversation, view, open, at }: Route): string {
   const parts = open === null ? [conversation, view] : [conversation, view, open];
-  return `#/${parts.map(encodeURIComponent).join("/")}`;
+  const query = at === null ? "" : `?at=${encodeURIComponent(at)}`;
+  return `#/${parts.map(encodeURIComponent).join("/")}${query}`;
 }
 
 export function useRoute(): [Route, (change: Partial<Route>) => void] {
   const hash = useSyncExternalStore(subscribe, () => window.location.hash);
-  const route = parseRoute(hash);
-  return [route, (change) => (window.location.hash = formatRoute({ ...route, ...change }))];
+  return [parseRoute(hash), go];
+}
+
+/** Changes a part of what is on the screen; outside of drawing too. */
+export function go(change: Partial<Route>): void {
+  window.location.hash = formatRoute({ ...parseRoute(window.location.hash), ...change });
 }
 
 function subscribe(listener: () => void): () => void {

@@ -56,7 +56,7 @@ test("a long text is cut between characters, never inside one", () => {
 
 test("a result is called by the tool of its call, where the call is at hand", () => {
   const call = block({ kind: "tool_use", tool: "Read", tool_use_id: "toolu_1" });
-  const message: Message = { id: "t1#1", role: "assistant", tokens: 1, step: 1, pending: false, blocks: [call] };
+  const message: Message = { id: "t1#1", role: "assistant", tokens: 1, step: 1, pending: false, made: false, blocks: [call] };
   const tools = toolNames([message]);
   expect(blockLabel(call, tools)).toBe("Read");
   expect(blockLabel(block({ kind: "tool_result", tool_use_id: "toolu_1" }), tools)).toBe("Read result");

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 
-import type { AnswerEvent, RequestEvent } from "../api";
+import type { AnswerEvent, RequestEvent, TimelineEvent } from "../api";
 import { cacheShares, exchanges, outcome, verdictMeaning } from "./exchanges";
 
 function request(seq: number, number: number): RequestEvent {
   return {
     seq,
     at: seq,
+    conversation: "c1",
     kind: "request",
     request: number,
     class: "main",
@@ -24,6 +25,7 @@ function answer(seq: number, to: number, more: Partial<AnswerEvent> = {}): Answe
   return {
     seq,
     at: seq,
+    conversation: "c1",
     kind: "answer",
     request: to,
     status: 200,
@@ -36,6 +38,8 @@ function answer(seq: number, to: number, more: Partial<AnswerEvent> = {}): Answe
     applied_edits: [],
     transformations: [],
     ending: "complete",
+    repairs: [],
+    undecodable: null,
     ...more,
   };
 }
@@ -58,7 +62,7 @@ test("a request without an answer is on its way, an answer without its request i
 });
 
 test("the opening of a conversation is no exchange", () => {
-  expect(exchanges([{ seq: 1, at: 1, kind: "opened" }])).toEqual([]);
+  expect(exchanges([{ ...request(1, 1), kind: "opened" } as unknown as TimelineEvent])).toEqual([]);
 });
 
 test("a cut stream is never shown as a fine one", () => {

@@ -1,36 +1,39 @@
 // One conversation: who is speaking, how full the model's window is, and its views.
 
 import { Loader, SegmentedControl, Tooltip } from "@mantine/core";
+import { type ComponentType, lazy, Suspense } from "react";
 
-import type { Conversation, Frames } from "../api";
-import { count, percent, plural, tokens } from "../format/numbers";
-import { CompositionStrip } from "../frames/CompositionStrip";
-import { FrameList } from "../frames/FrameList";
-import { share } from "../frames/shares";
-import { PartProblem } from "../notices/Problem";
-import { useFrames } from "../queries";
-import type { View } from "../route";
-import { Timeline } from "../timeline/Timeline";
-import styles from "./ConversationView.module.css";
+import type { Conversation, Frames } from "./api";
+import { count, percent, plural, tokens } from "./format/numbers";
+import { CompositionStrip } from "./frames/CompositionStrip";
+import { FramesView } from "./frames/FramesView";
+import { share } from "./frames/shares";
+import { useFrames } from "./queries";
+import { useRoute, type View } from "./route";
+import styles from "./Workspace.module.css";
 
-interface Props {
-  conversation: Conversation;
-  view: View;
-  open: string | null;
-  onView: (view: View) => void;
-  onOpen: (id: string) => void;
-}
+type ViewComponent = ComponentType<{ conversation: Conversation }>;
 
-const VIEWS = [
-  { value: "frames", label: "Frames" },
-  { value: "timeline", label: "Timeline" },
-];
+/** All but the first are loaded when somebody looks at them. A view scrolls by itself. */
+const VIEWS: Record<View, { label: string; Show: ViewComponent }> = {
+  chat: { label: "Chat", Show: lazy(async () => ({ default: (await import("./chat/ChatView")).ChatView })) },
+  frames: { label: "Frames", Show: FramesView },
+  map: { label: "Map", Show: lazy(async () => ({ default: (await import("./map/MapView")).MapView })) },
+  history: {
+    label: "History",
+    Show: lazy(async () => ({ default: (await import("./history/HistoryView")).HistoryView })),
+  },
+};
 
-export function ConversationView({ conversation, view, open, onView, onOpen }: Props) {
-  const { data: frames, error } = useFrames(conversation.id);
+const TABS = Object.entries(VIEWS).map(([value, { label }]) => ({ value, label }));
+
+export function Workspace({ conversation }: { conversation: Conversation }) {
+  const { data: frames } = useFrames(conversation.id);
+  const [{ view, open }, go] = useRoute();
+  const { Show } = VIEWS[view];
 
   return (
-    <div className={styles.view}>
+    <div className={styles.workspace}>
       <header className={styles.header}>
         <div className={styles.heading}>
           <h2 className={styles.title}>
@@ -40,19 +43,20 @@ export function ConversationView({ conversation, view, open, onView, onOpen }: P
         </div>
         {frames !== undefined && <Fill frames={frames} />}
       </header>
-      {frames !== undefined && <CompositionStrip frames={frames} open={open} onOpen={onOpen} />}
+      {frames !== undefined && <CompositionStrip frames={frames} open={open} onOpen={(id) => go({ open: id })} />}
       <SegmentedControl
         className={styles.views ?? ""}
         size="xs"
-        data={VIEWS}
+        data={TABS}
         value={view}
-        onChange={(value) => onView(value as View)}
+        onChange={(value) => go({ view: value as View })}
         aria-label="View"
       />
-      <PartProblem error={error} />
-      {frames === undefined && error === null && <Loader size="sm" aria-label="Loading" />}
-      {frames !== undefined && view === "frames" && <FrameList frames={frames} open={open} onOpen={onOpen} />}
-      {view === "timeline" && <Timeline conversation={conversation.id} />}
+      <div className={styles.view} data-view={view}>
+        <Suspense fallback={<Loader size="sm" aria-label="Loading" />}>
+          <Show conversation={conversation} />
+        </Suspense>
+      </div>
     </div>
   );
 }

@@ -1,0 +1,43 @@
+// What the daemon answers instead of what was asked for.
+
+/** An answer of the daemon that is not the one asked for, in words for a person. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly hint: string | null,
+  ) {
+    super(message);
+    this.name = "ApiError";
+  }
+}
+
+/** The answer, or the refusal thrown. */
+export async function taken<Data>(asked: Promise<Answer<Data>>): Promise<Data> {
+  const { data, error, response } = await asked;
+  if (response.ok && data !== undefined) return data;
+  throw readError(response, error);
+}
+
+interface Answer<Data> {
+  data?: Data;
+  error?: unknown;
+  response: Response;
+}
+
+function readError(response: Response, body: unknown): ApiError {
+  const error = isObject(body) && isObject(body.error) ? body.error : {};
+  const text = (value: unknown) => (typeof value === "string" ? value : null);
+  return new ApiError(
+    response.status,
+    text(error.code) ?? `http-${response.status}`,
+    // Not the daemon's own shape: the status line has to do.
+    text(error.message) ?? `The daemon answered ${response.status} ${response.statusText}`.trim(),
+    text(error.hint),
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

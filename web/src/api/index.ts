@@ -1,0 +1,158 @@
+// The daemon's control API: one function for each question the page asks, typed by the daemon's own description.
+// Nothing here knows about React; what is asked when is in queries.ts.
+
+import createClient from "openapi-fetch";
+
+import { taken } from "./errors";
+import type { paths } from "./schema";
+import type { Applied, FrameContent, Frames, Operation, PlanView, TimelineEvent, Way } from "./types";
+
+export { ApiError } from "./errors";
+export type * from "./types";
+
+const ROOT = "/control/v1";
+
+export const EVENTS_URL = `${ROOT}/events`;
+
+/** For what has no function below. */
+export const client = createClient<paths>({ baseUrl: ROOT, fetch: (request) => fetch(request) });
+
+/** Who this page is, in the history. */
+const AUTHOR = "ui";
+
+export const getStatus = () => taken(client.GET("/status"));
+
+export const getConversations = async () => (await taken(client.GET("/conversations"))).conversations;
+
+export async function getFrames(conversation: string, at: string | null = null): Promise<Frames> {
+  const query = { steps: true, ...(at === null ? {} : { at }) };
+  return (await taken(
+    client.GET("/conversations/{conversation}/frames", { params: { path: { conversation }, query } }),
+  )) as Frames;
+}
+
+/** A frame, step, message, block or part, with its content; `at` is a commit or `source`. */
+export async function getFrame(conversation: string, id: string, at: string | null = null): Promise<FrameContent> {
+  const query = at === null ? {} : { at };
+  return (await taken(
+    client.GET("/conversations/{conversation}/frames/{id}", { params: { path: { conversation, id }, query } }),
+  )) as FrameContent;
+}
+
+export const getExplanation = (conversation: string, at: string | null = null) =>
+  taken(
+    client.GET("/conversations/{conversation}/explain", {
+      params: { path: { conversation }, query: at === null ? {} : { at } },
+    }),
+  );
+
+export const getDiff = (conversation: string, from: string, to: string) =>
+  taken(client.GET("/conversations/{conversation}/diff", { params: { path: { conversation }, query: { from, to } } }));
+
+export const getHistory = (conversation: string, limit?: number) =>
+  taken(
+    client.GET("/conversations/{conversation}/history", {
+      params: { path: { conversation }, query: limit === undefined ? {} : { limit } },
+    }),
+  );
+
+export const getTimeline = async (conversation: string, limit: number): Promise<TimelineEvent[]> =>
+  (
+    await taken(
+      client.GET("/conversations/{conversation}/timeline", { params: { path: { conversation }, query: { limit } } }),
+    )
+  ).events as TimelineEvent[];
+
+export const search = (q: string, limit?: number, conversation?: string) =>
+  taken(
+    client.GET("/search", {
+      params: {
+        query: {
+          q,
+          ...(limit === undefined ? {} : { limit }),
+          ...(conversation === undefined ? {} : { conv: conversation }),
+        },
+      },
+    }),
+  );
+
+/** A way through the history: undo, redo, revert, rollback, branch, checkout, tag. */
+export const go = (conversation: string, way: Partial<Way> & Pick<Way, "action">): Promise<Applied> =>
+  taken(
+    client.POST("/conversations/{conversation}/history", {
+      params: { path: { conversation } },
+      body: {
+        target: null,
+        name: null,
+        cascade: false,
+        note: null,
+        expect: null,
+        dry_run: false,
+        ...way,
+        author: AUTHOR,
+      },
+    }),
+  );
+
+interface Wish {
+  operations: Operation[];
+  /** The head that they were made against; `none`: no commit yet. Another one is refused as `stale`. */
+  expect?: string | null;
+  note?: string | null;
+}
+
+function wish({ operations, expect = null, note = null }: Wish, dry_run: boolean) {
+  return { operations, expect, note, dry_run, author: AUTHOR };
+}
+
+/** What operations would do: frames, tokens, and the words that were found for them. Nothing is changed. */
+export const preview = (conversation: string, wanted: Wish, signal?: AbortSignal): Promise<Applied> =>
+  taken(
+    client.POST("/conversations/{conversation}/operations", {
+      params: { path: { conversation } },
+      body: wish(wanted, true),
+      ...(signal === undefined ? {} : { signal }),
+    }),
+  );
+
+/** Makes operations one commit. */
+export const apply = (conversation: string, wanted: Wish): Promise<Applied> =>
+  taken(
+    client.POST("/conversations/{conversation}/operations", {
+      params: { path: { conversation } },
+      body: wish(wanted, false),
+    }),
+  );
+
+/** What operations would do and cost, each and all together. Nothing is changed. */
+export const plan = (conversation: string, wanted: Wish, signal?: AbortSignal): Promise<PlanView> =>
+  taken(
+    client.POST("/conversations/{conversation}/plan", {
+      params: { path: { conversation } },
+      body: {
+        operations: wanted.operations.map((operation) => ({ ...operation, reason: null })),
+        note: wanted.note ?? null,
+        expect: wanted.expect ?? null,
+        only: [],
+        author: AUTHOR,
+        apply: false,
+      },
+      ...(signal === undefined ? {} : { signal }),
+    }),
+  );
+
+export const getHelper = () => taken(client.GET("/helper"));
+
+/** Lets the helper model find the words that the operations lack, and makes them one commit; answers with the job. */
+export const askHelper = (conversation: string, wanted: Wish, dry_run = false) =>
+  taken(
+    client.POST("/conversations/{conversation}/helper", {
+      params: { path: { conversation } },
+      body: wish(wanted, dry_run),
+    }),
+  );
+
+export const getJob = (job: string) => taken(client.GET("/helper/jobs/{job}", { params: { path: { job } } }));
+
+export const cancelJob = (job: string) =>
+  taken(client.POST("/helper/jobs/{job}/cancel", { params: { path: { job } } }));

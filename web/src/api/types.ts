@@ -1,0 +1,49 @@
+// The words of the control API, as the page calls them. All come from openapi.json.
+
+import type { components } from "./schema";
+
+export type Schemas = components["schemas"];
+
+export type Status = Schemas["Status"];
+export type Conversation = Schemas["ConversationView"];
+
+export type FrameKind = "system" | "tools" | "turn";
+/** `step_list` is there when steps were asked for, which the page always does. */
+export type Frame = Omit<Schemas["FrameView"], "kind"> & { kind: FrameKind };
+export type Step = Schemas["StepView"];
+export type Frames = Omit<Schemas["Frames"], "frames"> & { frames: Frame[] };
+
+export type BlockKind =
+  "text" | "thinking" | "tool_use" | "tool_result" | "image" | "document" | "reminder" | "system" | "tool" | "other";
+export type Block = Omit<Schemas["BlockView"], "kind"> & { kind: BlockKind };
+export type Message = Omit<Schemas["MessageView"], "blocks"> & { blocks: Block[] };
+export type FrameContent = Omit<Schemas["Shown"], "messages"> & { messages: Message[] };
+
+export type TimelineEvent = Schemas["Event"];
+export type OpenedEvent = Extract<TimelineEvent, { kind: "opened" }>;
+export type RequestEvent = Extract<TimelineEvent, { kind: "request" }>;
+export type AnswerEvent = Extract<TimelineEvent, { kind: "answer" }>;
+export type CommitEvent = Extract<TimelineEvent, { kind: "commit" }>;
+export type LineEvent = Extract<TimelineEvent, { kind: "line" }>;
+export type LiveEvent = Schemas["LiveEvent"];
+export type Usage = Schemas["Usage"];
+
+export type Operation = Schemas["OperationInput"];
+export type OperationName = Operation["op"];
+export type Select = Schemas["Select"];
+export type Where = Schemas["Where"];
+export type Applied = Schemas["Applied"];
+export type PlanView = Schemas["PlanView"];
+export type Written = Schemas["Written"];
+export type Way = Schemas["Way"];
+export type History = Schemas["HistoryView"];
+export type Commit = Schemas["CommitView"];
+export type Branch = Schemas["BranchView"];
+export type Tag = Schemas["TagView"];
+export type Diff = Schemas["Diff"];
+export type FrameDiff = Schemas["FrameDiff"];
+export type Explanation = Schemas["Explanation"];
+export type Helper = Schemas["HelperView"];
+export type Job = Schemas["JobView"];
+export type Found = Schemas["Found"];
+export type Hit = Schemas["Hit"];
