@@ -1,0 +1,313 @@
+// The stage of the browser tests: client ─► ctx ─► fake provider, all for real, and a browser that looks at it.
+//
+//   const stage = await Stage.start()
+//   await stage.say('SAY:words')            a turn; answers and tool results are played until the model has done
+//   stage.received()                        the last body that the provider got
+//   await stage.ctx('delete', 't2')         the CLI, its JSON
+//   const page = await stage.open({ view: 'frames' })
+//   await stage.stop()
+//
+// Environment: CTX_BIN and TESTKIT_BIN (else those of `cargo build`), CTX_TEST_CHROMIUM, and CTX_TEST_PAGE: a folder
+// with a built page that is shown instead of the one in the binary.
+
+import { execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { chromium } from 'playwright-core'
+
+const target = fileURLToPath(new URL('../../target/debug/', import.meta.url))
+const CTX = process.env.CTX_BIN ?? join(target, 'ctx')
+const TESTKIT = process.env.TESTKIT_BIN ?? join(target, 'testkit')
+const PAGE = process.env.CTX_TEST_PAGE
+const BROWSER = {
+  executablePath: process.env.CTX_TEST_CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+}
+const run = promisify(execFile)
+
+/** Tools of the made-up client, with what they give back. */
+export const TOOLS = {
+  Read: { input: 'file_path', run: ({ file_path }) => `1\tcontent of ${file_path}\n${'2\tpub fn line(bytes: &[u8]) -> Span {\n'.repeat(60)}` },
+  Bash: { input: 'command', run: ({ command }) => `$ ${command}\n${'test parser::works ... ok\n'.repeat(30)}` },
+  Grep: { input: 'pattern', run: ({ pattern }) => `src/lib.rs:12: ${pattern}\n`.repeat(12) },
+  Edit: { input: 'file_path', run: ({ file_path }) => `${file_path} has been updated.` },
+}
+
+const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
+
+export class Stage {
+  #children = []
+  #contexts = []
+
+  /** `ctx`, `provider`: more arguments for each. */
+  static async start({ ctx = [], provider = [], env = {} } = {}) {
+    const stage = new Stage()
+    stage.folder = mkdtempSync(join(tmpdir(), 'ctx-e2e-'))
+    stage.home = join(stage.folder, 'home')
+    stage.records = join(stage.folder, 'records')
+    mkdirSync(stage.records)
+    stage.env = { PATH: process.env.PATH, HOME: stage.folder, ...env }
+    const portFile = join(stage.folder, 'port')
+    stage.#run(TESTKIT, ['fake-provider', '--strict', '--bind-thinking', '--record', stage.records, '--record-raw', '--port', '0', '--port-file', portFile, ...provider])
+    await until(() => existsSync(portFile) && readFileSync(portFile, 'utf8').trim() !== '', 'the fake provider listens')
+    stage.upstream = `http://127.0.0.1:${readFileSync(portFile, 'utf8').trim()}`
+    stage.port = await freePort()
+    stage.origin = `http://127.0.0.1:${stage.port}`
+    stage.arguments = ctx
+    await stage.startDaemon()
+    stage.client = new Client(stage.origin)
+    return stage
+  }
+
+  async startDaemon() {
+    this.daemon = this.#run(CTX, ['up', '--listen', `127.0.0.1:${this.port}`, '--home', this.home, '--upstream', this.upstream, ...this.arguments])
+    await until(() => fetch(`${this.origin}/control/v1/status`).then(() => true, () => false), 'the daemon listens')
+  }
+
+  async stopDaemon() {
+    await ended(this.daemon)
+  }
+
+  #run(program, args) {
+    const child = spawn(program, args, { env: this.env, cwd: this.folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    child.words = ''
+    child.stderr.on('data', (chunk) => (child.words = (child.words + chunk).slice(-4000)))
+    child.on('error', (error) => (child.words += error))
+    this.#children.push(child)
+    return child
+  }
+
+  /** A turn of the conversation; see Client.say. */
+  say(text, options) {
+    return this.client.say(text, options)
+  }
+
+  /** Another client, with a session of its own. */
+  another(options) {
+    return new Client(this.origin, options)
+  }
+
+  /** The bodies that the provider got, oldest first. */
+  bodies() {
+    const names = readdirSync(this.records).filter((name) => /_POST_v1_messages\.json$/.test(name)).sort()
+    return names.map((name) => JSON.parse(readFileSync(join(this.records, name), 'utf8')).body)
+  }
+
+  received() {
+    return this.bodies().at(-1)
+  }
+
+  /** All words of the last body, for `includes`. */
+  sent() {
+    return JSON.stringify(this.received())
+  }
+
+  /** Runs the CLI and returns its JSON. */
+  async ctx(...args) {
+    const { stdout } = await run(CTX, [...args, '--json', '--home', this.home, '--listen', `127.0.0.1:${this.port}`], { env: this.env, cwd: this.folder, maxBuffer: 1 << 28 })
+    return JSON.parse(stdout)
+  }
+
+  /** The control API, for checks. */
+  async api(path, body) {
+    const response = await fetch(`${this.origin}/control/v1/${path}`, {
+      headers: { authorization: `Bearer ${this.token()}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    })
+    return response.json()
+  }
+
+  token() {
+    return readFileSync(join(this.home, 'token'), 'utf8').trim()
+  }
+
+  /** What `ctx ui` prints. */
+  link() {
+    return `${this.origin}/ui/?token=${this.token()}`
+  }
+
+  async browser() {
+    this.chromium ??= await chromium.launch(BROWSER)
+    return this.chromium
+  }
+
+  /**
+   * A new tab on the page. `tab`: another tab of the same browser window (they share storage as tabs do); `complaints`
+   * of the answer collects what the page wrote as an error, and every other host that it asked.
+   */
+  async open({ view = 'frames', open = null, hash, width = 1400, height = 900, colorScheme = 'light', tab, dist = PAGE, wait = true } = {}) {
+    let context = tab?.context()
+    if (context === undefined) {
+      context = await (await this.browser()).newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
+      this.#contexts.push(context)
+      const entered = await context.request.get(this.link())
+      if (dist !== undefined) await serve(context, dist, entered.headers()['content-security-policy'])
+    }
+    const page = await context.newPage()
+    page.complaints = []
+    page.on('console', (message) => message.type() === 'error' && page.complaints.push(message.text()))
+    page.on('pageerror', (error) => page.complaints.push(error.message))
+    page.on('request', (request) => {
+      const { protocol, origin } = new URL(request.url())
+      if (!['data:', 'blob:'].includes(protocol) && origin !== this.origin) page.complaints.push(`asked ${origin}`)
+    })
+    const address = hash ?? `#/active/${view}${open === null ? '' : `/${encodeURIComponent(open)}`}`
+    await page.goto(`${this.origin}/ui/${address}`)
+    if (wait) await page.getByRole('heading', { level: 2 }).first().waitFor()
+    return page
+  }
+
+  async stop() {
+    await this.chromium?.close()
+    await Promise.all(this.#children.map(ended))
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+/** Plays a coding agent: a growing conversation, sent whole with every request. */
+export class Client {
+  constructor(origin, { session = randomUUID(), model = 'claude-sonnet-4-5', system, headers = {}, tools = TOOLS, body = {} } = {}) {
+    this.origin = origin
+    this.session = session
+    this.headers = headers
+    this.tools = tools
+    this.messages = []
+    this.body = {
+      model,
+      max_tokens: 4096,
+      system: [{ type: 'text', text: system ?? `You are an agent that helps with software work.\n${'Read before you write.\n'.repeat(40)}`, cache_control: { type: 'ephemeral' } }],
+      tools: Object.entries(tools).map(([name, { input }]) => ({
+        name,
+        description: `${name} does what its name says. ${'It is quick. '.repeat(20)}`,
+        input_schema: { type: 'object', properties: { [input]: { type: 'string' } }, required: [input] },
+      })),
+      ...body,
+    }
+  }
+
+  /**
+   * Says something (with the directives of the fake provider: `SAY:x`, `THINK:x`, `USE_TOOL:Read:a.rs`, `;;` between
+   * them, `;;THEN;;` between answers) and plays tools until the model has done. `results`: content for tool results by
+   * tool name, a text or a function of the input. `content`: blocks instead of the text.
+   */
+  async say(text, { results = {}, content, stream = false } = {}) {
+    this.messages.push({ role: 'user', content: content ?? [{ type: 'text', text }] })
+    for (;;) {
+      const answer = await this.send({ stream })
+      if (answer.type === 'error') {
+        this.messages.pop()
+        throw new Error(JSON.stringify(answer.error))
+      }
+      this.messages.push({ role: 'assistant', content: answer.content })
+      const calls = answer.content.filter(({ type }) => type === 'tool_use')
+      if (calls.length === 0) return answer
+      this.messages.push({ role: 'user', content: calls.map((call) => this.#result(call, results)) })
+    }
+  }
+
+  #result({ id, name, input }, results) {
+    const made = results[name] ?? this.tools[name]?.run ?? 'done'
+    const content = typeof made === 'function' ? made(input) : made
+    return { type: 'tool_result', tool_use_id: id, content }
+  }
+
+  /** The conversation as it stands, with the cache mark where agents put it. */
+  async send({ stream = false } = {}) {
+    const messages = this.messages.map((message, index) => (index === this.messages.length - 1 ? marked(message) : message))
+    const response = await fetch(`${this.origin}/v1/messages`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'anthropic-version': '2023-06-01',
+        'x-api-key': 'none',
+        'user-agent': 'claude-cli/2.1.325 (external, cli)',
+        'x-claude-code-session-id': this.session,
+        'x-claude-code-request-class': 'main',
+        ...this.headers,
+      },
+      body: JSON.stringify({ ...this.body, messages, stream }),
+    })
+    return stream && response.ok ? streamed(response) : response.json()
+  }
+}
+
+function marked(message) {
+  const content = Array.isArray(message.content) ? message.content : [{ type: 'text', text: message.content }]
+  return { ...message, content: content.map((block, index) => (index === content.length - 1 ? { ...block, cache_control: { type: 'ephemeral' } } : block)) }
+}
+
+/** The message that a stream of events makes. */
+async function streamed(response) {
+  let message
+  for (const line of (await response.text()).split('\n')) {
+    if (!line.startsWith('data:')) continue
+    const event = JSON.parse(line.slice(5))
+    if (event.type === 'error') return event
+    if (event.type === 'message_start') message = { ...event.message, content: [] }
+    if (event.type === 'content_block_start') message.content[event.index] = { ...event.content_block }
+    if (event.type === 'content_block_delta') grow(message.content[event.index], event.delta)
+    if (event.type === 'message_delta') Object.assign(message, event.delta)
+  }
+  for (const block of message.content) {
+    if (block.json !== undefined) block.input = JSON.parse(block.json || '{}')
+    delete block.json
+  }
+  return message
+}
+
+function grow(block, delta) {
+  if (delta.type === 'text_delta') block.text += delta.text
+  if (delta.type === 'thinking_delta') block.thinking += delta.thinking
+  if (delta.type === 'signature_delta') block.signature = delta.signature
+  if (delta.type === 'input_json_delta') block.json = (block.json ?? '') + delta.partial_json
+}
+
+/** Lets a folder stand in for the page in the binary, under the daemon's own policy. */
+async function serve(context, dist, policy) {
+  await context.route('**/ui/**', (route) => {
+    const { pathname } = new URL(route.request().url())
+    const name = pathname.replace(/^\/ui\/?/, '') || 'index.html'
+    const file = join(dist, name)
+    if (!existsSync(file)) return route.fulfill({ status: 404, body: '' })
+    return route.fulfill({
+      body: readFileSync(file),
+      headers: { 'content-type': TYPES[extname(name)] ?? 'application/octet-stream', 'content-security-policy': policy },
+    })
+  })
+}
+
+/** Waits until something is true, and says what was waited for when it never is. */
+export async function until(check, what, patience = 10_000) {
+  const end = Date.now() + patience
+  for (;;) {
+    const found = await check()
+    if (found) return found
+    if (Date.now() > end) throw new Error(`waited in vain until ${what}`)
+    await new Promise((done) => setTimeout(done, 40))
+  }
+}
+
+function freePort() {
+  return new Promise((done, failed) => {
+    const server = createServer()
+    server.on('error', failed)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address()
+      server.close(() => done(port))
+    })
+  })
+}
+
+async function ended(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise((done) => child.once('exit', done))
+  child.kill('SIGTERM')
+  const late = setTimeout(() => child.kill('SIGKILL'), 5000)
+  await gone
+  clearTimeout(late)
+}
