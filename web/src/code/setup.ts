@@ -1,0 +1,91 @@
+// What every editor of the page shares. An editor makes its style sheets at run time, which the page's policy forbids
+// in the document; in a shadow root it adopts them instead, which is allowed. So every editor lives in one.
+
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { json } from "@codemirror/lang-json";
+import { markdown } from "@codemirror/lang-markdown";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { EditorState, type Extension } from "@codemirror/state";
+import { EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+export type Language = "json" | "markdown" | "text";
+
+const looks = EditorView.theme({
+  "&": { color: "var(--text)", backgroundColor: "transparent", fontSize: "12px", height: "100%" },
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", overflow: "auto" },
+  ".cm-content": { padding: "8px 0", caretColor: "var(--text)" },
+  ".cm-line": { padding: "0 10px" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  ".cm-gutters": { color: "var(--faint)", backgroundColor: "transparent", border: "0" },
+  ".cm-lineNumbers .cm-gutterElement": { padding: "0 4px 0 8px", minWidth: "24px" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "var(--selected) !important",
+  },
+  ".cm-panels": { color: "var(--text)", backgroundColor: "var(--raised)" },
+  ".cm-panels input, .cm-panels button": { font: "inherit" },
+  ".cm-specialChar": { color: "var(--bad)" },
+  ".cm-wrong": { textDecoration: "underline wavy var(--bad)", textUnderlineOffset: "3px" },
+  ".cm-wrongLine": { backgroundColor: "color-mix(in srgb, var(--bad) 9%, transparent)" },
+});
+
+const colours = HighlightStyle.define([
+  { tag: tags.propertyName, color: "var(--kind-turn)" },
+  { tag: [tags.string, tags.monospace], color: "var(--good)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--kind-result)" },
+  { tag: [tags.punctuation, tags.meta, tags.processingInstruction], color: "var(--faint)" },
+  { tag: tags.heading, fontWeight: "600" },
+  { tag: tags.strong, fontWeight: "600" },
+  { tag: tags.emphasis, fontStyle: "italic" },
+  { tag: [tags.link, tags.url], color: "var(--accent)" },
+]);
+
+/** Signs that change how others are read without being seen: drawn as what they are. */
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+
+export function shared(language: Language, dark: boolean): Extension[] {
+  return [
+    looks,
+    syntaxHighlighting(colours),
+    EditorView.darkTheme.of(dark),
+    highlightSpecialChars({ specialChars: HIDDEN }),
+    search({ top: true }),
+    keymap.of(searchKeymap),
+    ...(language === "json" ? [json()] : language === "markdown" ? [markdown()] : []),
+  ];
+}
+
+export function reading(label: string): Extension[] {
+  return [
+    EditorState.readOnly.of(true),
+    // Can be reached and searched by keyboard all the same.
+    EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true", tabindex: "0" }),
+    lineNumbers(),
+    EditorView.lineWrapping,
+  ];
+}
+
+export function writing(label: string): Extension[] {
+  return [
+    EditorView.contentAttributes.of({ "aria-label": label }),
+    history(),
+    highlightSelectionMatches(),
+    keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
+    lineNumbers(),
+    EditorView.lineWrapping,
+  ];
+}
+
+/** The shadow root of a host, made once: a host keeps the one it has. */
+export function shadowOf(host: HTMLElement): ShadowRoot {
+  return host.shadowRoot ?? host.attachShadow({ mode: "open" });
+}
+
+/** Keys typed in an editor are the editor's. Outside the shadow root nobody could see that they were typed in one. */
+export function keepKeys(host: HTMLElement): () => void {
+  const keep = (event: Event) => event.stopPropagation();
+  host.addEventListener("keydown", keep);
+  return () => host.removeEventListener("keydown", keep);
+}
