@@ -195,7 +195,7 @@ impl World {
                 if other == at && random.chance(80) {
                     other = (at + 1) % self.talks.len();
                 }
-                let from = self.talks[other].conversation.clone().unwrap_or_else(|| "c0".into());
+                let from = self.talks[other].conversation.clone().unwrap_or_else(|| "nobody".into());
                 let theirs = if self.talks[other].conversation.is_some() { self.names(other).ok() } else { None };
                 let ids = theirs.map(|names| Self::several(random, &names)).unwrap_or(ids);
                 if other != at && self.talks[other].conversation.is_some() {
