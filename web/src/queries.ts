@@ -25,6 +25,9 @@ export const keys = {
   conversation: (id: string) => ["conversation", id] as const,
 };
 
+export const framesKey = (conversation: string, at: string | null = null) =>
+  [...keys.conversation(conversation), "frames", at] as const;
+
 export function useStatus() {
   // Memory and the recorder's queue change without any event.
   return useQuery({ queryKey: keys.status, queryFn: getStatus, refetchInterval: 5000 });
@@ -37,7 +40,7 @@ export function useConversations() {
 /** The frames as they are sent now, or as they were at a point of the history. */
 export function useFrames(conversation: string, at: string | null = null) {
   return useQuery({
-    queryKey: [...keys.conversation(conversation), "frames", at],
+    queryKey: framesKey(conversation, at),
     queryFn: () => getFrames(conversation, at),
   });
 }

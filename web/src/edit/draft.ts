@@ -1,0 +1,125 @@
+// An operation that somebody is filling in, and what it asks for as it stands.
+
+import type { Operation, OperationName, Where } from "../api";
+
+/** What the fields of the forms hold. A field that is not there was not touched yet. */
+export interface Values {
+  /** Of edit, compact and add; the summary of offload. */
+  text?: string;
+  /** Of edit: messages as they are sent. */
+  json?: string;
+  mode?: "text" | "json";
+  title?: string;
+  summary?: string;
+  role?: "user" | "assistant";
+  to?: Where;
+  /** Of split: the numbers of the messages before which is cut. */
+  cuts?: number[];
+  /** Of drop-results and summarize-results: the blocks that are meant, and their new words. */
+  results?: string[];
+  words?: Record<string, string>;
+  /** Of import: the conversation, and its frames. */
+  from?: string;
+  frames?: string[];
+  force?: boolean;
+  /** Of compact and offload: each target on its own instead of one summary for all. */
+  each?: boolean;
+}
+
+export interface Draft {
+  name: OperationName;
+  targets: string[];
+  /** The row below which the form stands. */
+  anchor: string | null;
+  /** The head that was on the screen when it was begun. */
+  head: string;
+  values: Values;
+}
+
+/** What a draft asks for, or what it still lacks. */
+export type Asked = { operations: Operation[] } | { lacks: string };
+
+export function asked({ name, targets, values }: Draft): Asked {
+  const ids = targets;
+  const id = targets[0] ?? "";
+  const text = values.text?.trim() ?? "";
+  switch (name) {
+    case "delete":
+      return done({ op: "delete", ids, ...(values.force === true ? { force: true } : {}) });
+    case "edit":
+      return edit(id, values);
+    case "compact":
+      if (text === "") return { lacks: "Write what should be remembered of it." };
+      return done({ op: "compact", ids, text });
+    case "offload":
+      return done({ op: "offload", ids, ...(text === "" ? {} : { summary: text }) });
+    case "restore":
+      return done({ op: "restore", ids });
+    case "move":
+      if (values.to === undefined) return { lacks: "Choose the place." };
+      return done({ op: "move", ids, to: values.to });
+    case "add":
+      if (text === "") return { lacks: "Write what it should say." };
+      return done({
+        op: "add",
+        text: values.text ?? "",
+        role: values.role ?? "user",
+        to: values.to ?? { end: true },
+        ...(values.title?.trim() ? { title: values.title.trim() } : {}),
+      });
+    case "combine":
+      return done({ op: "combine", ids, ...(values.to?.after == null ? {} : { after: values.to.after }) });
+    case "split":
+      if ((values.cuts ?? []).length === 0) return { lacks: "Mark at least one place to cut." };
+      return done({ op: "split", id, at: [...(values.cuts ?? [])].sort((a, b) => a - b) });
+    case "drop-results":
+      return results(values, (result) => ({ op: "drop-results", ids: result }));
+    case "summarize-results":
+      return summaries(values);
+    case "retitle":
+      return retitle(id, values);
+    case "pin":
+      return done({ op: "pin", ids });
+    case "unpin":
+      return done({ op: "unpin", ids });
+    case "import":
+      if (values.from === undefined) return { lacks: "Choose a conversation." };
+      if ((values.frames ?? []).length === 0) return { lacks: "Choose at least one frame." };
+      return done({ op: "import", from: values.from, ids: values.frames ?? [], to: values.to ?? { end: true } });
+  }
+}
+
+function done(...operations: Operation[]): Asked {
+  return { operations };
+}
+
+function edit(id: string, { mode = "text", text = "", json = "", force }: Values): Asked {
+  const more = force === true ? { force: true } : {};
+  if (mode === "text") {
+    return text.trim() === "" ? { lacks: "Write the new text. To remove it, delete it." } : done({ op: "edit", id, text, ...more });
+  }
+  try {
+    return done({ op: "edit", id, raw: JSON.parse(json) as unknown, ...more });
+  } catch {
+    return { lacks: "This is not JSON yet." };
+  }
+}
+
+function results({ results = [] }: Values, make: (ids: string[]) => Operation): Asked {
+  return results.length === 0 ? { lacks: "Choose at least one result." } : done(make(results));
+}
+
+/** Every result has words of its own, so each is an operation of its own. */
+function summaries({ results = [], words = {} }: Values): Asked {
+  if (results.length === 0) return { lacks: "Choose at least one result." };
+  const without = results.find((id) => (words[id]?.trim() ?? "") === "");
+  if (without !== undefined) return { lacks: `Write the summary of ${without}.` };
+  return done(...results.map((id): Operation => ({ op: "summarize-results", ids: [id], text: words[id] ?? "" })));
+}
+
+function retitle(id: string, { title, summary }: Values): Asked {
+  const named = title?.trim() ?? "";
+  const summed = summary?.trim() ?? "";
+  if (named === "" && summed === "") return { lacks: "Write a title." };
+  return done({ op: "retitle", id, ...(named === "" ? {} : { title: named }), ...(summed === "" ? {} : { summary: summed }) });
+}

@@ -1,0 +1,102 @@
+// What is staged for each conversation, and the form that is being filled in. Kept in the session's storage, so that a
+// reload loses nothing and two tabs do not share it.
+
+import { useSyncExternalStore } from "react";
+
+import type { Operation } from "../api";
+import type { Draft, Values } from "./draft";
+
+export interface Stage {
+  operations: readonly Operation[];
+  /** The head that was on the screen when the first of them was staged; "none" before the first commit. */
+  head: string | null;
+  draft: Draft | null;
+}
+
+const EMPTY: Stage = { operations: [], head: null, draft: null };
+const PREFIX = "ctx.stage.";
+
+const stages = new Map<string, Stage>();
+const listeners = new Set<() => void>();
+
+export function stageOf(conversation: string): Stage {
+  let stage = stages.get(conversation);
+  if (stage === undefined) {
+    stage = read(conversation);
+    stages.set(conversation, stage);
+  }
+  return stage;
+}
+
+export function useStage(conversation: string): Stage {
+  return useSyncExternalStore(subscribe, () => stageOf(conversation));
+}
+
+/** Puts operations behind those that are staged. */
+export function addToStage(conversation: string, operations: readonly Operation[], head: string): void {
+  const stage = stageOf(conversation);
+  write(conversation, {
+    ...stage,
+    operations: [...stage.operations, ...operations],
+    head: stage.operations.length === 0 ? head : stage.head,
+  });
+}
+
+export function removeFromStage(conversation: string, index: number): void {
+  const stage = stageOf(conversation);
+  const operations = stage.operations.filter((_, at) => at !== index);
+  write(conversation, { ...stage, operations, head: operations.length === 0 ? null : stage.head });
+}
+
+export function clearStage(conversation: string): void {
+  write(conversation, { ...stageOf(conversation), operations: [], head: null });
+}
+
+/** Somebody has looked at what changed meanwhile: what is staged, and the form, are meant for this head now. */
+export function rebase(conversation: string, head: string): void {
+  const { operations, draft } = stageOf(conversation);
+  write(conversation, {
+    operations,
+    head: operations.length === 0 ? null : head,
+    draft: draft === null ? null : { ...draft, head },
+  });
+}
+
+export function openDraft(conversation: string, draft: Draft): void {
+  write(conversation, { ...stageOf(conversation), draft });
+}
+
+export function changeDraft(conversation: string, values: Partial<Values>): void {
+  const stage = stageOf(conversation);
+  if (stage.draft === null) return;
+  write(conversation, { ...stage, draft: { ...stage.draft, values: { ...stage.draft.values, ...values } } });
+}
+
+export function closeDraft(conversation: string): void {
+  write(conversation, { ...stageOf(conversation), draft: null });
+}
+
+function write(conversation: string, stage: Stage): void {
+  stages.set(conversation, stage);
+  try {
+    if (stage.operations.length === 0 && stage.draft === null) sessionStorage.removeItem(PREFIX + conversation);
+    else sessionStorage.setItem(PREFIX + conversation, JSON.stringify(stage));
+  } catch {
+    // Storage that is full or forbidden costs the memory of a reload, nothing else.
+  }
+  for (const listener of listeners) listener();
+}
+
+function read(conversation: string): Stage {
+  try {
+    const kept = sessionStorage.getItem(PREFIX + conversation);
+    return kept === null ? EMPTY : { ...EMPTY, ...(JSON.parse(kept) as Partial<Stage>) };
+  } catch {
+    return EMPTY;
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

@@ -1,0 +1,117 @@
+// What menus, keys, the palette and the panels call: an operation on something. Whatever has a price opens its form at
+// the frame first; the rest is done at once.
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useCallback, useMemo } from "react";
+
+import { apply, type Applied, ApiError, type Frames, go, type Operation, type OperationName } from "../api";
+import { complain, tell } from "../notices/toasts";
+import { framesKey, keys } from "../queries";
+import { asked, type Draft, type Values } from "./draft";
+import { entryOf } from "./operations";
+import { addToStage, openDraft } from "./stage";
+import { frameOf, targetsOf } from "./targets";
+
+export interface Operate {
+  /** Opens the form of an operation at its first target, or does it at once if it has no price. */
+  operate: (name: OperationName, targets: readonly string[], values?: Values) => void;
+  /** Puts finished operations into the tray. */
+  stage: (...operations: Operation[]) => void;
+  /**
+   * Makes operations one commit now. `expect`: the head that was on the screen when somebody began; the present one
+   * without it. Refusals are thrown.
+   */
+  commit: (operations: readonly Operation[], expect?: string) => Promise<Applied>;
+  /** Takes the newest commit back. */
+  undo: () => Promise<void>;
+}
+
+export function useOperate(conversation: string): Operate {
+  const queries = useQueryClient();
+
+  const head = useCallback(
+    () => queries.getQueryData<Frames>(framesKey(conversation))?.head ?? "none",
+    [queries, conversation],
+  );
+
+  const changed = useCallback(
+    () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: keys.conversation(conversation) }),
+        queries.invalidateQueries({ queryKey: keys.conversations }),
+      ]),
+    [queries, conversation],
+  );
+
+  const undo = useCallback(async () => {
+    try {
+      const { summary } = await go(conversation, { action: "undo" });
+      void changed();
+      tell(`Undone: ${summary}`);
+    } catch (error) {
+      complain(error);
+    }
+  }, [conversation, changed]);
+
+  const commit = useCallback(
+    async (operations: readonly Operation[], expect = head()) => {
+      const applied = await apply(conversation, { operations: [...operations], expect });
+      void changed();
+      tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo() });
+      return applied;
+    },
+    [conversation, head, changed, undo],
+  );
+
+  const stage = useCallback(
+    (...operations: Operation[]) => addToStage(conversation, operations, head()),
+    [conversation, head],
+  );
+
+  const operate = useCallback(
+    (name: OperationName, ids: readonly string[], values: Values = {}) => {
+      const frames = queries.getQueryData<Frames>(framesKey(conversation));
+      const entry = entryOf(name);
+      const targets = frames === undefined ? [] : targetsOf(ids, frames);
+      const why = entry.refuses(targets);
+      if (why !== null) {
+        complain(new ApiError(422, "not-here", `${entry.label} is not possible here.`, why));
+        return;
+      }
+      const draft: Draft = {
+        name,
+        targets: targets.map(({ id }) => id),
+        anchor: anchorOf(ids, frames),
+        head: head(),
+        values: { ...placed(name, ids), ...values },
+      };
+      if (entry.free !== true) {
+        openDraft(conversation, draft);
+        return;
+      }
+      const wanted = asked(draft);
+      if ("operations" in wanted) commit(wanted.operations).catch(complain);
+    },
+    [queries, conversation, head, commit],
+  );
+
+  return useMemo(() => ({ operate, stage, commit, undo }), [operate, stage, commit, undo]);
+}
+
+/** The last of the named rows, as they stand in the list; the last frame when none is named. */
+function anchorOf(ids: readonly string[], frames: Frames | undefined): string | null {
+  const order = (frames?.frames ?? []).map(({ id }) => id);
+  const last = ids.reduce<string | null>((best, id) => {
+    const here = order.indexOf(frameOf(id));
+    return best === null || here >= order.indexOf(frameOf(best)) ? id : best;
+  }, null);
+  return last ?? order.at(-1) ?? null;
+}
+
+/** What is added stands behind what was chosen. */
+function placed(name: OperationName, ids: readonly string[]): Values {
+  const last = ids.at(-1);
+  if ((name !== "add" && name !== "import") || last === undefined) return {};
+  const frame = frameOf(last);
+  return { to: frame === "system" || frame === "tools" ? { start: true } : { after: frame } };
+}
