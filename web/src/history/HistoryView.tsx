@@ -1,8 +1,215 @@
-// What happened, and what was changed.
+// What was changed and what went over the wire, as one list, newest first.
 
-import type { Conversation } from "../api";
-import { Timeline } from "../timeline/Timeline";
+import { Badge, Loader, UnstyledButton } from "@mantine/core";
+import { ChevronDownIcon, ChevronRightIcon } from "@radix-ui/react-icons";
+import { useDeferredValue, useMemo, useRef, useState } from "react";
 
-export function HistoryView({ conversation }: { conversation: Conversation }) {
-  return <Timeline conversation={conversation.id} />;
+import type { Conversation, LineEvent } from "../api";
+import { clock, moment } from "../format/time";
+import { PartProblem } from "../notices/Problem";
+import { useKeys } from "../palette/useKeys";
+import { useFrames, useHistory, useTimeline } from "../queries";
+import { useRoute } from "../route";
+import { CommitRow } from "./CommitRow";
+import { allCommits, type KnownCommit } from "./commits";
+import { type Entry, entries, NO_FILTER } from "./entries";
+import { ExchangeRow } from "./ExchangeRow";
+import { Graph } from "./Graph";
+import styles from "./HistoryView.module.css";
+import { width } from "./lanes";
+import { RunRow } from "./RunRow";
+import { Toolbar } from "./Toolbar";
+import { useWays, type Ways } from "./useWays";
+
+export function HistoryView({ conversation: { id } }: { conversation: Conversation }) {
+  const history = useHistory(id);
+  const timeline = useTimeline(id);
+  const frames = useFrames(id);
+  const ways = useWays(id);
+  const [, go] = useRoute();
+  const [filter, setFilter] = useState(NO_FILTER);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const list = useRef<HTMLOListElement>(null);
+  const shownFilter = useDeferredValue(filter);
+
+  const commits = useMemo(
+    () => (history.data === undefined ? [] : allCommits(history.data, timeline.data ?? [])),
+    [history.data, timeline.data],
+  );
+  const rows = useMemo(
+    () => entries(commits, timeline.data ?? [], shownFilter),
+    [commits, timeline.data, shownFilter],
+  );
+  const graph = graphWidth(rows, commits);
+
+  const toggle = (key: string) =>
+    setOpen((before) => (before.has(key) ? new Set([...before].filter((other) => other !== key)) : new Set([...before, key])));
+  useHistoryKeys(list, commits, (key) => setOpen((before) => new Set([...before, key])));
+
+  const error = history.error ?? timeline.error;
+  if (history.data === undefined || timeline.data === undefined) {
+    return error === null ? <Loader size="sm" aria-label="Loading" /> : <PartProblem error={error} />;
+  }
+  const { head = null, branch } = history.data;
+  const openFrame = (frame: string) => go({ open: frame });
+
+  return (
+    <section className={styles.history} aria-label="History">
+      <Toolbar
+        history={history.data}
+        commits={commits}
+        frames={frames.data?.frames ?? []}
+        filter={filter}
+        ways={ways}
+        onFilter={setFilter}
+      />
+      <PartProblem error={error} />
+      {commits.length === 0 && filter.what !== "requests" && <NothingYet />}
+      <ol className={styles.rows} ref={list}>
+        {rows.map((entry) => (
+          <li key={entry.key} className={styles.row} data-kind={entry.kind} data-open={open.has(entry.key) || undefined}>
+            {graph > 0 && <Beside entry={entry} width={graph} head={head} />}
+            {entry.kind === "commit" && (
+              <CommitRow
+                conversation={id}
+                commit={entry.commit}
+                commits={commits}
+                head={head}
+                branch={branch}
+                open={open.has(entry.key)}
+                ways={ways}
+                onToggle={() => toggle(entry.key)}
+                onOpenFrame={openFrame}
+              />
+            )}
+            {entry.kind === "exchange" && <ExchangeRow exchange={entry.exchange} />}
+            {entry.kind === "run" && (
+              <RunRow exchanges={entry.exchanges} open={open.has(entry.key)} onToggle={() => toggle(entry.key)} />
+            )}
+            {entry.kind === "line" && <LineRow event={entry.event} />}
+            {entry.kind === "recovery" && (
+              <Note at={entry.at}>
+                The provider refused the model’s earlier thinking. From here on it is asked to leave such blocks out.
+              </Note>
+            )}
+          </li>
+        ))}
+        {filter === NO_FILTER && commits.length > 0 && <Source ways={ways} graph={graph} />}
+      </ol>
+      {rows.length === 0 && filter !== NO_FILTER && <p className={styles.none}>Nothing fits these filters.</p>}
+    </section>
+  );
+}
+
+/** No graph without a commit; one lane as long as there is one line of commits. */
+function graphWidth(rows: Entry[], commits: KnownCommit[]): number {
+  if (commits.length === 0) return 0;
+  return width(rows.flatMap((entry) => (entry.kind === "commit" ? [entry.placed] : [])));
+}
+
+function Beside({ entry, width: lanes, head }: { entry: Entry; width: number; head: string | null }) {
+  if (entry.kind !== "commit") return <Graph width={lanes} past={entry.past} />;
+  const mark = entry.commit.id === head ? "head" : entry.commit.active ? "on" : "off";
+  return <Graph width={lanes} placed={entry.placed} mark={mark} />;
+}
+
+const LINES: Record<string, string> = {
+  branch: "New branch",
+  checkout: "Went to branch",
+  tag: "Named a commit",
+  remove_branch: "Removed branch",
+  remove_tag: "Removed name",
+};
+
+function LineRow({ event }: { event: LineEvent }) {
+  const [[what, about] = ["", { name: "" }]] = Object.entries(event.line) as [string, { name: string }][];
+  return (
+    <Note at={event.at}>
+      {LINES[what] ?? what} <Badge color={what.endsWith("tag") ? "yellow" : "indigo"}>{about.name}</Badge>
+    </Note>
+  );
+}
+
+function Note({ at, children }: { at: number; children: React.ReactNode }) {
+  return (
+    <div className={styles.note}>
+      <time className={styles.time} title={moment(at)}>
+        {clock(at)}
+      </time>
+      <span>{children}</span>
+    </div>
+  );
+}
+
+/** Where everything began: the way back to no edit at all. */
+function Source({ ways, graph }: { ways: Ways; graph: number }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <li className={styles.row} data-kind="source">
+      {graph > 0 && <Graph width={graph} placed={{ lane: 0, from: [], past: [], goesOn: false }} mark="off" />}
+      <div className={styles.source}>
+        <UnstyledButton className={styles.sourceLine} aria-expanded={open} onClick={() => setOpen(!open)} data-row="source">
+          <span>What the agent sent, without any edit</span>
+          {open ? <ChevronDownIcon aria-hidden /> : <ChevronRightIcon aria-hidden />}
+        </UnstyledButton>
+        {open && (
+          <p className={styles.sourceText}>
+            <UnstyledButton
+              className={styles.link}
+              onClick={() => void ways.go({ action: "rollback", target: "source" })}
+            >
+              Go back to here
+            </UnstyledButton>{" "}
+            switches every commit off. They stay in the history and can be switched on again.
+          </p>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function NothingYet() {
+  return (
+    <p className={styles.none}>
+      Nothing has been changed yet. Whatever you edit becomes a commit here, and each can be reverted at any time.
+    </p>
+  );
+}
+
+/** Up and down through the rows; keys for the commit that has the focus. */
+function useHistoryKeys(
+  list: React.RefObject<HTMLOListElement | null>,
+  commits: KnownCommit[],
+  unfold: (id: string) => void,
+) {
+  const rows = () => [...(list.current?.querySelectorAll<HTMLElement>("[data-row]") ?? [])];
+  const step = (by: number) => () => {
+    const all = rows();
+    const at = all.findIndex((row) => row === document.activeElement);
+    all[at === -1 ? 0 : Math.max(0, Math.min(all.length - 1, at + by))]?.focus();
+  };
+  const focused = (): KnownCommit | undefined => {
+    const row = document.activeElement?.closest("li")?.querySelector<HTMLElement>("[data-commit]");
+    return commits.find(({ id }) => id === row?.dataset.commit);
+  };
+  const press = (does: string) => () => {
+    const commit = focused();
+    if (commit === undefined) return false;
+    unfold(commit.id);
+    // The button is drawn with the next frame.
+    requestAnimationFrame(() => {
+      document.activeElement?.closest("li")?.querySelector<HTMLElement>(`[data-does="${does}"]`)?.click();
+    });
+    return true;
+  };
+  useKeys({
+    down: step(1),
+    up: step(-1),
+    first: () => rows()[0]?.focus(),
+    last: () => rows().at(-1)?.focus(),
+    revert: press("revert"),
+    rollback: press("rollback"),
+    branch: press("branch"),
+    tag: press("tag"),
+  });
 }

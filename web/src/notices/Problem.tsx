@@ -5,6 +5,7 @@ import { ExclamationTriangleIcon } from "@radix-ui/react-icons";
 
 import { ApiError } from "../api";
 import styles from "./notices.module.css";
+import { inWords } from "./words";
 
 interface Props {
   error: Error | null;
@@ -32,17 +33,6 @@ export function Problem({ error, action }: Props) {
 }
 
 /** Hints are the daemon's own words, with commands between backticks. */
-function WithCode({ text }: { text: string }) {
+export function WithCode({ text }: { text: string }) {
   return text.split("`").map((part, index) => (index % 2 === 1 ? <Code key={index}>{part}</Code> : part));
-}
-
-function inWords(error: Error): { message: string; hint: string | null } {
-  if (error instanceof ApiError) return { message: error.message, hint: error.hint };
-  if (error instanceof TypeError) {
-    return {
-      message: "The daemon does not answer.",
-      hint: "Start it with `ctx up`. This page goes on by itself once it is back.",
-    };
-  }
-  return { message: error.message, hint: null };
 }

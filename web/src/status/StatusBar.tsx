@@ -5,6 +5,7 @@ import { Tooltip } from "@mantine/core";
 import { bytes, count, plural } from "../format/numbers";
 import { moment } from "../format/time";
 import type { Connection } from "../live";
+import { Toasts } from "../notices/Toasts";
 import { useStatus } from "../queries";
 import styles from "./StatusBar.module.css";
 
@@ -55,6 +56,7 @@ export function StatusBar({ connection }: { connection: Connection }) {
           </span>
         </>
       )}
+      <Toasts />
     </footer>
   );
 }

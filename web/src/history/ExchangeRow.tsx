@@ -1,43 +1,18 @@
-// What went over the wire, newest first: each request with the verdict on it, and the answer with what it cost.
+// What went over the wire once: a request with the verdict on it, and its answer with what it cost.
 
-import { Badge, Loader, Tooltip } from "@mantine/core";
+import { Badge, Tooltip } from "@mantine/core";
 
 import type { Usage } from "../api";
 import { bytes, count, percent, plural, short } from "../format/numbers";
 import { clock, duration, moment } from "../format/time";
-import { PartProblem } from "../notices/Problem";
-import { useTimeline } from "../queries";
-import { cacheShares, type Exchange, exchanges, outcome, verdictMeaning } from "./exchanges";
-import styles from "./Timeline.module.css";
+import { cacheShares, type Exchange, outcome, verdictMeaning } from "./exchanges";
+import styles from "./ExchangeRow.module.css";
 
-export function Timeline({ conversation }: { conversation: string }) {
-  const { data: events, error } = useTimeline(conversation);
-  if (events === undefined) {
-    return error === null ? <Loader size="sm" aria-label="Loading" /> : <PartProblem error={error} />;
-  }
-  if (events.length === 0) return <p className={styles.none}>No request of this conversation is on record.</p>;
-  return (
-    <section className={styles.timeline} aria-label="Timeline">
-      <div className={styles.key} aria-hidden>
-        <span>What the model read:</span>
-        <span data-part="read">from the cache</span>
-        <span data-part="written">written to the cache</span>
-        <span data-part="fresh">not cached</span>
-      </div>
-      <ol className={styles.rows}>
-        {exchanges(events).map((exchange) => (
-          <Row key={exchange.seq} exchange={exchange} />
-        ))}
-      </ol>
-    </section>
-  );
-}
-
-function Row({ exchange }: { exchange: Exchange }) {
+export function ExchangeRow({ exchange }: { exchange: Exchange }) {
   const { request, answer } = exchange;
   const how = outcome(exchange);
   return (
-    <li className={styles.row} data-outcome={how}>
+    <div className={styles.row} data-outcome={how}>
       <time className={styles.time} title={moment(exchange.at)}>
         {clock(exchange.at)}
       </time>
@@ -88,7 +63,7 @@ function Row({ exchange }: { exchange: Exchange }) {
           {plural(answer?.transformations.length ?? 0, "transformation")}).
         </p>
       )}
-    </li>
+    </div>
   );
 }
 
@@ -109,7 +84,7 @@ function Asked({ request }: { request: NonNullable<Exchange["request"]> }) {
   );
 }
 
-function Reading({ usage }: { usage: Usage }) {
+export function Reading({ usage }: { usage: Usage }) {
   const shares = cacheShares(usage);
   const label =
     `Read ${count(shares.total)} tokens: ${count(usage.cache_read)} from the cache, ` +
