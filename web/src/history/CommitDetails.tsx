@@ -1,0 +1,173 @@
+// An opened commit: its operations with their reasons, what can be done with it and what that would change, its diff.
+
+import { ActionIcon, Button, CopyButton, Tooltip } from "@mantine/core";
+import { CheckIcon, CopyIcon } from "@radix-ui/react-icons";
+import { useState } from "react";
+
+import { ApiError } from "../api";
+import { Problem } from "../notices/Problem";
+import { shortcut } from "../palette/keys";
+import styles from "./CommitDetails.module.css";
+import { type KnownCommit, namedIn, said } from "./commits";
+import { DiffView } from "./DiffView";
+import { NameForm } from "./NameForm";
+import { targetsOf, withWhat } from "./operations";
+import type { Step, Ways } from "./useWays";
+import { WayPrice } from "./WayPrice";
+
+interface Props {
+  conversation: string;
+  commit: KnownCommit;
+  commits: KnownCommit[];
+  head: string | null;
+  branch: string;
+  ways: Ways;
+  onOpenFrame: (frame: string) => void;
+}
+
+export function CommitDetails({ conversation, commit, commits, head, branch, ways, onOpenFrame }: Props) {
+  const [naming, setNaming] = useState<"branch" | "tag" | null>(null);
+  const [refused, setRefused] = useState<ApiError | null>(null);
+  const [pondering, setPondering] = useState<Step | null>(null);
+  const elsewhere = commit.here ? null : branchOf(commit, commits);
+
+  const go = async (step: Step) => {
+    setRefused(null);
+    try {
+      await ways.go(step, false);
+    } catch (error) {
+      setRefused(error instanceof ApiError ? error : new ApiError(0, "unknown", String(error), null));
+    }
+  };
+  const price = (step: Step) => ({
+    onMouseEnter: () => setPondering(step),
+    onFocus: () => setPondering(step),
+    onMouseLeave: () => setPondering(null),
+    onBlur: () => setPondering(null),
+  });
+  const revert: Step = { action: "revert", target: commit.id };
+  const rollback: Step = { action: "rollback", target: commit.id };
+
+  return (
+    <div className={styles.details}>
+      {commit.operations.length > 0 && (
+        <ul className={styles.operations}>
+          {commit.operations.map((operation, index) => (
+            <li key={index}>
+              <span className={styles.op}>{operation.op}</span>
+              {targetsOf(operation).map((id) => (
+                <button key={id} type="button" className={styles.target} onClick={() => onOpenFrame(id)}>
+                  {id}
+                </button>
+              ))}
+              <bdi className={styles.with}>{withWhat(operation)}</bdi>
+              {commit.reasons[index] != null && <span className={styles.reason}>because {commit.reasons[index]}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className={styles.actions}>
+        {commit.here && commit.active && (
+          <Button size="compact-sm" variant="default" data-does="revert" onClick={() => void go(revert)} {...price(revert)}>
+            Revert
+          </Button>
+        )}
+        {commit.here && commit.id !== head && (
+          <Button size="compact-sm" variant="default" data-does="rollback" onClick={() => void go(rollback)} {...price(rollback)}>
+            Go back to here
+          </Button>
+        )}
+        {elsewhere !== null && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            onClick={() => void go({ action: "checkout", name: elsewhere })}
+          >
+            Go to branch {elsewhere}
+          </Button>
+        )}
+        <Tooltip label={`Another line of edits that begins here (${shortcut("branch")})`}>
+          <Button size="compact-sm" variant="default" data-does="branch" onClick={() => setNaming("branch")}>
+            Branch from here
+          </Button>
+        </Tooltip>
+        <Tooltip label={`A name by which you find it again (${shortcut("tag")})`}>
+          <Button size="compact-sm" variant="default" data-does="tag" onClick={() => setNaming("tag")}>
+            Name it
+          </Button>
+        </Tooltip>
+        {commit.tags.map((name) => (
+          <Button
+            key={name}
+            size="compact-sm"
+            variant="subtle"
+            color="gray"
+            onClick={() => void go({ action: "remove_tag", name })}
+          >
+            Remove name {name}
+          </Button>
+        ))}
+        <CopyButton value={commit.id}>
+          {({ copied, copy }) => (
+            <Tooltip label={copied ? "Copied" : "Copy the id"}>
+              <ActionIcon variant="subtle" color={copied ? "teal" : "gray"} onClick={copy} aria-label="Copy the id">
+                {copied ? <CheckIcon /> : <CopyIcon />}
+              </ActionIcon>
+            </Tooltip>
+          )}
+        </CopyButton>
+        {pondering !== null && <WayPrice conversation={conversation} step={pondering} />}
+      </div>
+      {naming !== null && (
+        <NameForm
+          label={naming === "branch" ? "Name of the new branch" : "Name of this commit"}
+          onCancel={() => setNaming(null)}
+          onName={(name) => {
+            setNaming(null);
+            void go({ action: naming, name, target: commit.id });
+          }}
+        />
+      )}
+      {refused !== null && (
+        <Refused
+          error={refused}
+          commit={commit}
+          commits={commits}
+          onCascade={() => void go({ action: "revert", target: commit.id, cascade: true })}
+        />
+      )}
+      <DiffView conversation={conversation} from={commit.parent ?? "source"} to={commit.id} onOpen={onOpenFrame} />
+      {!commit.here && <p className={styles.elsewhere}>This commit is not on {branch}, the branch you are on.</p>}
+    </div>
+  );
+}
+
+interface RefusedProps {
+  error: ApiError;
+  commit: KnownCommit;
+  commits: KnownCommit[];
+  onCascade: () => void;
+}
+
+/** What stands on a commit is named, and can go with it. */
+function Refused({ error, commit, commits, onCascade }: RefusedProps) {
+  if (error.code !== "needed") return <Problem error={error} />;
+  const names = namedIn(error.message)
+    .filter((id) => id !== commit.id)
+    .map((id) => `“${said(commits.find((other) => other.id === id)?.summary ?? id, commits)}”`);
+  const more = /\d+ more/.exec(error.message)?.[0];
+  return (
+    <Problem
+      error={new Error(`Later commits stand on this one: ${[...names, ...(more === undefined ? [] : [more])].join(", ")}.`)}
+      action={{ label: "Revert them too", run: onCascade }}
+    />
+  );
+}
+
+/** The branch on which a commit lies that is not on this one. */
+function branchOf(commit: KnownCommit, commits: KnownCommit[]): string | null {
+  const reachable = new Set([commit.id]);
+  // Newest first, so children come before parents: walk from the oldest.
+  for (const other of commits.toReversed()) if (other.parent != null && reachable.has(other.parent)) reachable.add(other.id);
+  return commits.find(({ id, branches }) => reachable.has(id) && branches.length > 0)?.branches[0] ?? null;
+}

@@ -1,0 +1,165 @@
+import { expect, test } from "vitest";
+
+import type { Commit, History, TimelineEvent } from "../api";
+import { allCommits, expand, framesOf, kindsOf, namedIn, said } from "./commits";
+import { entries, NO_FILTER } from "./entries";
+
+const id = (name: string) => name.padStart(10, "0");
+
+function commit(name: string, parent: string | null, more: Partial<Commit> = {}): Commit {
+  return {
+    id: id(name),
+    parent: parent === null ? null : id(parent),
+    at: 0,
+    author: "cli",
+    note: null,
+    kind: "edit",
+    operations: [],
+    reasons: [],
+    reverts: [],
+    summary: name,
+    active: true,
+    asleep: false,
+    source_changed: false,
+    tokens_before: 10,
+    tokens_after: 5,
+    branches: [],
+    tags: [],
+    ...more,
+  };
+}
+
+function event(seq: number, made: Commit): TimelineEvent {
+  return { ...made, kind: "commit", change: made.kind, seq, at: seq, conversation: "c" };
+}
+
+function turn(seq: number, request: number, more: { verdict?: string; reason?: string } = {}): TimelineEvent[] {
+  const both = { conversation: "c", request };
+  return [
+    {
+      ...both,
+      kind: "request",
+      seq,
+      at: seq,
+      class: "main",
+      verdict: more.verdict ?? "next",
+      known: 1,
+      new: 2,
+      changed: 0,
+      detail: null,
+      model: "m",
+      bytes: 10,
+    },
+    {
+      ...both,
+      kind: "answer",
+      seq: seq + 1,
+      at: seq + 1,
+      status: 200,
+      ending: "complete",
+      stop_reason: "end_turn",
+      usage: null,
+      error: null,
+      applied_edits: [],
+      transformations: [],
+      repairs: [],
+      cache_miss_reason: more.reason ?? null,
+      first_byte_ms: 1,
+      total_ms: 2,
+      undecodable: null,
+    } as TimelineEvent,
+  ];
+}
+
+const one = commit("1", null, { operations: [{ op: "delete", ids: ["t3"] }] });
+const two = commit("2", "1", { author: "ui", operations: [{ op: "retitle", id: "t1/2" }] });
+const back = commit("4", "2", { kind: "undo", reverts: [id("2")], summary: `undo ${id("2")}` });
+const other = commit("3", "1", { author: "policy", operations: [{ op: "drop-results", ids: ["t2..t4"] }] });
+const history = {
+  conversation: "c",
+  branch: "main",
+  head: back.id,
+  branches: [
+    { name: "main", head: back.id, current: true, commits: 3 },
+    { name: "trial", head: other.id, current: false, commits: 2 },
+  ],
+  tags: [{ name: "good", commit: other.id, at: 0, summary: "" }],
+  commits: [back, two, one],
+} as History;
+const events = [event(1, one), event(2, two), event(3, other), ...turn(4, 1), event(9, back)];
+
+test("commits of all branches, newest first, each knowing whether it is on this one", () => {
+  const commits = allCommits(history, events);
+  expect(commits.map(({ id, here }) => [Number(id), here])).toEqual([
+    [4, true],
+    [3, false],
+    [2, true],
+    [1, true],
+  ]);
+  expect(commits[1]?.branches).toEqual(["trial"]);
+  expect(commits[1]?.tags).toEqual(["good"]);
+});
+
+test("commits that the timeline has forgotten stay behind those it knows", () => {
+  const commits = allCommits(history, [event(9, back)]);
+  expect(commits.map(({ id }) => Number(id))).toEqual([4, 2, 1]);
+  expect(entries(commits, [event(9, back), ...turn(4, 1)]).map(({ kind }) => kind)).toEqual([
+    "commit",
+    "exchange",
+    "commit",
+    "commit",
+  ]);
+});
+
+test("one list, with the lines of the graph running past requests", () => {
+  const list = entries(allCommits(history, events), events);
+  expect(list.map(({ kind }) => kind)).toEqual(["commit", "exchange", "commit", "commit", "commit"]);
+  const places = list.map((entry) => (entry.kind === "commit" ? entry.placed.lane : entry.past));
+  expect(places).toEqual([0, [0], 1, 0, 0]);
+});
+
+test("filters leave commits only, and the graph connected", () => {
+  const commits = allCommits(history, events);
+  const shown = (filter: object) =>
+    entries(commits, events, { ...NO_FILTER, ...filter }).map((entry) => Number(entry.key));
+  expect(shown({ author: "policy" })).toEqual([3]);
+  expect(shown({ kind: "undo" })).toEqual([4]);
+  expect(shown({ frame: "t1" })).toEqual([4, 2]);
+  expect(shown({ frame: "t3" })).toEqual([3, 1]);
+  const list = entries(commits, events, { ...NO_FILTER, frame: "t3" });
+  expect(list.map((entry) => entry.kind === "commit" && entry.placed.from)).toEqual([[], [0]]);
+});
+
+test("commits or requests alone", () => {
+  const commits = allCommits(history, events);
+  const kinds = (what: "commits" | "requests") => entries(commits, events, { ...NO_FILTER, what }).map(({ kind }) => kind);
+  expect(kinds("commits")).toEqual(["commit", "commit", "commit", "commit"]);
+  expect(kinds("requests")).toEqual(["exchange"]);
+});
+
+test("long runs of ordinary requests are folded, remarkable ones are not", () => {
+  const many = [1, 2, 3, 4, 5].flatMap((number) => turn(number * 10, number));
+  const missed = turn(60, 6, { reason: "expired" });
+  const cut = turn(70, 7, { verdict: "rewind" });
+  const list = entries([], [...many, ...missed, ...cut]);
+  expect(list.map(({ kind }) => kind)).toEqual(["exchange", "exchange", "run"]);
+  const more = entries([], [...many, ...turn(80, 8)]);
+  expect(more.map(({ key }) => key)).toEqual(["runx10"]);
+});
+
+test("a summary says what, not ids and figures that stand beside it", () => {
+  expect(said("delete t3, 1717 tokens less", [])).toBe("delete t3");
+  expect(said("delete t3, 1,717 tokens less", [])).toBe("delete t3");
+  expect(said(`undo ${two.id}`, [{ id: two.id, summary: "retitle t1" }])).toBe("undo “retitle t1”");
+  expect(said(`undo ${id("9")}`, [])).toBe(`undo ${id("9")}`);
+});
+
+test("what a commit touches", () => {
+  expect(expand("t2..t4")).toEqual(["t2", "t3", "t4"]);
+  expect(expand("t3/5..9")).toEqual(["t3"]);
+  expect(expand("t3.1#2")).toEqual(["t3"]);
+  expect(expand("tools/Bash")).toEqual(["tools"]);
+  expect([...framesOf(back, [one, two, back])]).toEqual(["t1"]);
+  expect(kindsOf(back)).toEqual(["undo"]);
+  expect(namedIn(`${one.id}, ${two.id} stand on it.`)).toEqual([one.id, two.id]);
+});

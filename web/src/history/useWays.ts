@@ -1,0 +1,73 @@
+// Ways through the history that a person can go, with words about how it went. They can be undone like anything else.
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import { type Applied, type History, type Way, go as walk } from "../api";
+import { short } from "../format/numbers";
+import { complain, tell } from "../notices/toasts";
+import { keys } from "../queries";
+import { said } from "./commits";
+
+export type Step = Pick<Way, "action"> & { target?: string; name?: string; cascade?: boolean };
+
+export interface Ways {
+  /** Whether it was done. A refusal is thrown instead of told when `told` is false. */
+  go: (step: Step, told?: boolean) => Promise<boolean>;
+  undo: () => Promise<boolean>;
+  redo: () => Promise<boolean>;
+}
+
+export function useWays(conversation: string | null): Ways {
+  const queries = useQueryClient();
+  return useMemo(() => {
+    const go = async (step: Step, told = true): Promise<boolean> => {
+      if (conversation === null) return false;
+      try {
+        const applied = await walk(conversation, step);
+        const history = queries.getQueryData<History>([...keys.conversation(conversation), "history"]);
+        tell(inPast(step, applied, history?.commits ?? []), back(step, go));
+        await queries.invalidateQueries({ queryKey: keys.conversation(conversation) });
+        return true;
+      } catch (error) {
+        if (!told) throw error;
+        complain(error);
+        return false;
+      }
+    };
+    return { go, undo: () => go({ action: "undo" }), redo: () => go({ action: "redo" }) };
+  }, [conversation, queries]);
+}
+
+/** What takes a step back again, where one press does. */
+function back(step: Step, go: Ways["go"]): { label: string; run: () => void } | null {
+  if (step.action === "undo") return { label: "Redo", run: () => void go({ action: "redo" }) };
+  if (["redo", "revert", "rollback"].includes(step.action)) {
+    return { label: "Undo", run: () => void go({ action: "undo" }) };
+  }
+  return null;
+}
+
+const PAST: Record<Way["action"], string> = {
+  undo: "Undone",
+  redo: "Redone",
+  revert: "Reverted",
+  rollback: "Went back",
+  branch: "New branch",
+  checkout: "Now on branch",
+  tag: "Named",
+  remove_branch: "Branch removed",
+  remove_tag: "Name removed",
+};
+
+/** "Undone: delete t3 · 24.3k → 28.7k tokens". */
+export function inPast(step: Step, applied: Applied, commits: { id: string; summary: string }[]): string {
+  const quoted = /“(.*)”/.exec(said(applied.summary, commits))?.[1];
+  const what =
+    step.action === "rollback"
+      ? `to ${step.target === "source" ? "what the agent sent" : (step.target ?? "")}`
+      : (step.name ?? quoted ?? "");
+  const { tokens_before, tokens_after } = applied;
+  const tokens = tokens_before === tokens_after ? "" : ` · ${short(tokens_before)} → ${short(tokens_after)} tokens`;
+  return `${PAST[step.action]}${what === "" ? "" : step.action === "rollback" ? ` ${what}` : `: ${what}`}${tokens}`;
+}

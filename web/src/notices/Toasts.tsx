@@ -1,0 +1,40 @@
+// Shows the short words of toasts.ts, above the status bar. A screen reader reads them out.
+
+import { Button, CloseButton } from "@mantine/core";
+
+import { WithCode } from "./Problem";
+import styles from "./Toasts.module.css";
+import { dismiss, useToasts } from "./toasts";
+
+export function Toasts() {
+  const toasts = useToasts();
+  return (
+    <div className={styles.toasts} role="log" aria-live="polite" aria-label="What happened">
+      {toasts.map(({ id, kind, text, hint, action }) => (
+        <div key={id} className={styles.toast} data-kind={kind}>
+          <div className={styles.words}>
+            <span>{text}</span>
+            {hint !== null && (
+              <span className={styles.hint}>
+                <WithCode text={hint} />
+              </span>
+            )}
+          </div>
+          {action !== null && (
+            <Button
+              size="compact-xs"
+              variant="default"
+              onClick={() => {
+                dismiss(id);
+                action.run();
+              }}
+            >
+              {action.label}
+            </Button>
+          )}
+          <CloseButton size="xs" aria-label="Close this notice" onClick={() => dismiss(id)} />
+        </div>
+      ))}
+    </div>
+  );
+}

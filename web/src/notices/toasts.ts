@@ -1,0 +1,58 @@
+// Short words about what just happened, wherever it was done. They go away by themselves, unless they are bad news.
+
+import { useSyncExternalStore } from "react";
+
+import { inWords } from "./words";
+
+export interface Toast {
+  id: number;
+  kind: "done" | "problem";
+  text: string;
+  hint: string | null;
+  action: { label: string; run: () => void } | null;
+}
+
+const STAYS_FOR = 6000;
+const AT_MOST = 4;
+
+let toasts: readonly Toast[] = [];
+let last = 0;
+const listeners = new Set<() => void>();
+
+/** Says that something was done; with an action, what can be done about it. */
+export function tell(text: string, action: Toast["action"] = null): void {
+  add({ kind: "done", text, hint: null, action });
+}
+
+/** Says that something did not work. It stays until somebody has read it. */
+export function complain(error: unknown, action: Toast["action"] = null): void {
+  const { message, hint } = inWords(error instanceof Error ? error : new Error(String(error)));
+  add({ kind: "problem", text: message, hint, action });
+}
+
+export function dismiss(id: number): void {
+  set(toasts.filter((toast) => toast.id !== id));
+}
+
+export function useToasts(): readonly Toast[] {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => toasts,
+  );
+}
+
+function add(toast: Omit<Toast, "id">): void {
+  last += 1;
+  const id = last;
+  // The same words twice are one notice.
+  set([...toasts.filter(({ text }) => text !== toast.text), { ...toast, id }].slice(-AT_MOST));
+  if (toast.kind === "done") setTimeout(() => dismiss(id), STAYS_FOR);
+}
+
+function set(next: readonly Toast[]): void {
+  toasts = next;
+  for (const listener of listeners) listener();
+}
