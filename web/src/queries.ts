@@ -45,8 +45,10 @@ export function useFrames(conversation: string, at: string | null = null) {
   });
 }
 
-export function useFrame(conversation: string, id: string, at: string | null = null) {
+/** The content of a frame, step or part. Not `enabled`: only what is known already. */
+export function useFrame(conversation: string, id: string, at: string | null = null, enabled = true) {
   return useQuery({
+    enabled,
     queryKey: [...keys.conversation(conversation), "frame", id, at],
     queryFn: () => getFrame(conversation, id, at),
     placeholderData: keepPreviousData,
