@@ -1,6 +1,8 @@
-// All conversations the daemon knows, newest activity first, sub-agents under their parents.
+// All conversations the daemon knows, newest activity first, sub-agents under their parents. What is typed above finds
+// conversations by name at once, and by every word in them a moment later.
 
-import { Button, CloseButton, TextInput, Tooltip } from "@mantine/core";
+import { Button, CloseButton, TextInput, Tooltip, UnstyledButton } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { MagnifyingGlassIcon } from "@radix-ui/react-icons";
 import { useState } from "react";
 
@@ -8,9 +10,11 @@ import type { Conversation } from "../api";
 import { plural, tokens } from "../format/numbers";
 import { ago, moment } from "../format/time";
 import { useNow } from "../format/useNow";
-import { FOLLOW_ACTIVE } from "../route";
+import { FOLLOW_ACTIVE, go } from "../route";
 import styles from "./ConversationList.module.css";
-import { asTree, matching } from "./tree";
+import { agentName, folderName } from "./names";
+import { SearchHits } from "./SearchHits";
+import { asTree, folderOf, matching, shownByDefault } from "./tree";
 
 interface Props {
   conversations: Conversation[];
@@ -21,60 +25,119 @@ interface Props {
 
 export function ConversationList({ conversations, chosen, following, onChoose }: Props) {
   const [words, setWords] = useState("");
+  const [allShown, setAllShown] = useState(false);
+  const [searched] = useDebouncedValue(words.trim(), 250);
   const now = useNow();
-  const entries = asTree(matching(conversations, words));
+  const usual = conversations.filter((one) => shownByDefault(one) || one.id === chosen);
+  const hidden = conversations.length - usual.length;
+  const entries = asTree(matching(allShown ? conversations : usual, words));
 
   return (
     <div className={styles.column}>
       <div className={styles.tools}>
         <TextInput
           size="xs"
-          placeholder="Find a conversation"
-          aria-label="Find a conversation"
+          placeholder="Search conversations and text"
+          aria-label="Search conversations and text"
+          data-search
           leftSection={<MagnifyingGlassIcon />}
           rightSection={words !== "" && <CloseButton size="xs" onClick={() => setWords("")} aria-label="Show all" />}
           value={words}
           onChange={(event) => setWords(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") setWords("");
+          }}
         />
         {!following && (
-          <Button size="compact-xs" variant="default" onClick={() => onChoose(FOLLOW_ACTIVE)}>
-            Follow the active one
-          </Button>
+          <Tooltip label="Show whichever conversation was used last, and change with it">
+            <Button size="compact-xs" variant="default" fw={500} onClick={() => onChoose(FOLLOW_ACTIVE)}>
+              Follow the active one
+            </Button>
+          </Tooltip>
         )}
       </div>
-      <ul className={styles.list}>
-        {entries.map(({ conversation, depth }) => (
-          <li key={conversation.id}>
-            <button
-              type="button"
-              className={styles.entry}
-              data-depth={Math.min(depth, 3)}
-              aria-current={conversation.id === chosen}
-              onClick={() => onChoose(conversation.id)}
-            >
-              <span className={styles.first}>
-                {conversation.active && (
-                  <Tooltip label="Active: the one that was used last">
-                    <span className={styles.active} role="img" aria-label="active" />
-                  </Tooltip>
-                )}
-                <bdi className={styles.title}>{conversation.title || "Untitled"}</bdi>
-                <time className={styles.when} title={moment(conversation.last_activity)}>
-                  {ago(conversation.last_activity, now)}
-                </time>
-              </span>
-              <span className={styles.second}>
-                <span className={styles.id}>{conversation.id}</span>
-                {conversation.class === "subagent" && <span>sub-agent</span>}
-                {conversation.forked_from !== null && <span>fork of {conversation.forked_from}</span>}
-                <span>{plural(conversation.frames, "frame")}</span>
-                <span className={styles.tokens}>{tokens(conversation.tokens, conversation.calibrated)}</span>
-              </span>
-            </button>
-          </li>
-        ))}
-      </ul>
-      {conversations.length > 0 && entries.length === 0 && <p className={styles.none}>Nothing matches “{words}”.</p>}
+      <div className={styles.scroll}>
+        <ul className={styles.list} aria-label="Conversations">
+          {entries.map(({ conversation, depth }) => (
+            <li key={conversation.id}>
+              <EntryButton
+                conversation={conversation}
+                depth={depth}
+                now={now}
+                current={conversation.id === chosen}
+                onChoose={onChoose}
+              />
+            </li>
+          ))}
+        </ul>
+        {conversations.length > 0 && entries.length === 0 && (
+          <p className={styles.none}>No conversation is called “{words}”.</p>
+        )}
+        {words.trim().length >= 2 && (
+          <SearchHits
+            words={searched}
+            onOpen={(conversation, open) => {
+              onChoose(conversation);
+              go({ conversation, open, at: null });
+            }}
+          />
+        )}
+        {hidden > 0 && (
+          <UnstyledButton className={styles.hidden} aria-pressed={allShown} onClick={() => setAllShown(!allShown)}>
+            {allShown ? "Hide side traffic" : `Show side traffic (${hidden})`}
+          </UnstyledButton>
+        )}
+      </div>
     </div>
+  );
+}
+
+interface EntryProps {
+  conversation: Conversation;
+  depth: number;
+  now: number;
+  current: boolean;
+  onChoose: (conversation: string) => void;
+}
+
+function EntryButton({ conversation, depth, now, current, onChoose }: EntryProps) {
+  const { id, active, title, last_activity, client, agent, forked_from, frames, calibrated } = conversation;
+  const folder = folderOf(conversation);
+  const who = conversation.class === "subagent" ? `sub-agent${agent === null ? "" : ` ${agent.slice(0, 8)}`}` : agentName(client);
+  return (
+    <button
+      type="button"
+      className={styles.entry}
+      data-depth={Math.min(depth, 3)}
+      aria-current={current}
+      onClick={() => onChoose(id)}
+    >
+      <span className={styles.first}>
+        {active && (
+          <Tooltip label="Active: the one that was used last">
+            <span className={styles.active} role="img" aria-label="active" />
+          </Tooltip>
+        )}
+        <bdi className={styles.title} title={title}>
+          {title || "Untitled"}
+        </bdi>
+        <time className={styles.when} title={moment(last_activity)}>
+          {ago(last_activity, now)}
+        </time>
+      </span>
+      <span className={styles.second}>
+        {folder !== null && depth === 0 && (
+          <bdi className={styles.folder} title={folder}>
+            {folderName(folder)}
+          </bdi>
+        )}
+        {who !== null && <span className={styles.who}>{who}</span>}
+        {!["main", "subagent"].includes(conversation.class) && <span>{conversation.class}</span>}
+        {forked_from !== null && <span>fork of {forked_from}</span>}
+        <span className={styles.tokens} title={`${plural(frames, "frame")}, ${id}`}>
+          {tokens(conversation.tokens, calibrated)}
+        </span>
+      </span>
+    </button>
   );
 }

@@ -29,12 +29,24 @@ export function asTree(conversations: Conversation[]): Entry[] {
   return entries;
 }
 
-/** Every word must occur in the title, the model, the client or the id. */
+/** Titles, probes and summaries that agents ask for beside the conversation are not what people look for. */
+export function shownByDefault({ class: of }: Pick<Conversation, "class">): boolean {
+  return of === "main" || of === "subagent";
+}
+
+/** Every word must occur in the title, the folder, the model, the client or the id. */
 export function matching(conversations: Conversation[], words: string): Conversation[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   if (wanted.length === 0) return conversations;
-  return conversations.filter(({ title, model, client, id, session }) => {
-    const text = [title, model, client, id, session].join(" ").toLowerCase();
+  return conversations.filter((conversation) => {
+    const { title, model, client, id, session } = conversation;
+    const text = [title, folderOf(conversation), model, client, id, session].join(" ").toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
+}
+
+/** The project's folder, where the agent tells it. */
+export function folderOf(conversation: Conversation): string | null {
+  const { folder } = conversation as { folder?: string | null };
+  return folder ?? null;
 }

@@ -1,7 +1,77 @@
-// Everything that can be done, by name. The chosen conversation, if there is one, is what it is done to.
+// The keys that work everywhere, and the two dialogs they open. The chosen conversation, if there is one, is what
+// something is done to.
+
+import { useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { lazy, Suspense, useState } from "react";
 
 import type { Conversation } from "../api";
+import { asTree, shownByDefault } from "../conversations/tree";
+import { useWays } from "../history/useWays";
+import { go, type View } from "../route";
+import { useKeys } from "./useKeys";
+import { closePalette, openPalette, usePalette } from "./open";
 
-export function Palette(_: { conversation: Conversation | undefined; conversations: Conversation[] }) {
-  return null;
+const PaletteDialog = lazy(async () => ({ default: (await import("./PaletteDialog")).PaletteDialog }));
+const KeysDialog = lazy(async () => ({ default: (await import("./KeysDialog")).KeysDialog }));
+
+interface Props {
+  conversation: Conversation | undefined;
+  conversations: Conversation[];
+}
+
+export function Palette({ conversation, conversations }: Props) {
+  const asked = usePalette();
+  const [keysShown, setKeysShown] = useState(false);
+  const ways = useWays(conversation?.id ?? null);
+  const switchScheme = useSchemeSwitch();
+
+  const show = (view: View) => () => go({ view });
+  const neighbour = (by: number) => () => {
+    const order = asTree(conversations.filter(shownByDefault)).map((entry) => entry.conversation.id);
+    const at = order.indexOf(conversation?.id ?? "");
+    const next = order[Math.max(0, Math.min(order.length - 1, at + by))];
+    if (next !== undefined) go({ conversation: next, open: null, at: null });
+  };
+  useKeys({
+    palette: () => openPalette(),
+    help: () => setKeysShown(true),
+    search: () => {
+      const field = document.querySelector<HTMLInputElement>("[data-search]");
+      if (field === null) openPalette();
+      else field.focus();
+    },
+    undo: () => void ways.undo(),
+    redo: () => void ways.redo(),
+    chat: show("chat"),
+    frames: show("frames"),
+    map: show("map"),
+    history: show("history"),
+    previousConversation: neighbour(-1),
+    nextConversation: neighbour(1),
+    scheme: switchScheme,
+  });
+
+  return (
+    <Suspense>
+      {asked !== null && (
+        <PaletteDialog
+          conversation={conversation}
+          conversations={conversations}
+          ways={ways}
+          query={asked}
+          onKeys={() => setKeysShown(true)}
+          onScheme={switchScheme}
+          onClose={closePalette}
+        />
+      )}
+      {keysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
+    </Suspense>
+  );
+}
+
+function useSchemeSwitch(): () => void {
+  // Keeping transitions spares the style element that would switch them off.
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true });
+  const dark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
+  return () => setColorScheme(dark ? "light" : "dark");
 }

@@ -1,0 +1,48 @@
+// What the palette offers, in groups, as far as it fits what was typed.
+
+import { fit } from "./rank";
+
+export interface Choice {
+  id: string;
+  group: string;
+  label: string;
+  /** Stands behind the label, quietly; searched too. */
+  detail?: string;
+  /** More words by which it is found, not shown. */
+  words?: string;
+  /** A key of the table. */
+  keys?: string;
+  run: () => void;
+}
+
+export interface ChoiceGroup {
+  name: string;
+  choices: Choice[];
+}
+
+/** So many of one group at most. */
+const AT_MOST = 8;
+
+/**
+ * The groups in their order as long as nothing is typed; then the group with the best fit first. A choice that is
+ * `found` fits already: somebody else searched for it.
+ */
+export function grouped(choices: Choice[], query: string, found: Choice[] = []): ChoiceGroup[] {
+  const typed = query.trim() !== "";
+  const scored = choices
+    .map((choice) => ({ choice, score: typed ? score(choice, query) : 1 }))
+    .filter(({ score: of }) => of > 0);
+  if (typed) scored.sort((left, right) => right.score - left.score);
+  const groups = new Map<string, Choice[]>();
+  for (const choice of [...scored.map((entry) => entry.choice), ...found]) {
+    const group = groups.get(choice.group) ?? [];
+    if (group.length < AT_MOST || !typed) group.push(choice);
+    groups.set(choice.group, group);
+  }
+  return [...groups].map(([name, of]) => ({ name, choices: of }));
+}
+
+/** The label counts most; what stands behind it and other words can only help it to be found. */
+function score({ label, detail = "", words = "" }: Choice, query: string): number {
+  return fit(label, query) * 2 || fit(`${label} ${detail} ${words}`, query);
+}
