@@ -4,6 +4,7 @@ import { Loader, SegmentedControl, Tooltip } from "@mantine/core";
 import { type ComponentType, lazy, Suspense } from "react";
 
 import type { Conversation, Frames } from "./api";
+import { Dock } from "./edit/FormAt";
 import { count, percent, plural, tokens } from "./format/numbers";
 import { CompositionStrip } from "./frames/CompositionStrip";
 import { FramesView } from "./frames/FramesView";
@@ -57,6 +58,7 @@ export function Workspace({ conversation }: { conversation: Conversation }) {
           <Show conversation={conversation} />
         </Suspense>
       </div>
+      <Dock conversation={conversation.id} />
     </div>
   );
 }

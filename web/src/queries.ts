@@ -28,6 +28,9 @@ export const keys = {
 export const framesKey = (conversation: string, at: string | null = null) =>
   [...keys.conversation(conversation), "frames", at] as const;
 
+export const frameKey = (conversation: string, id: string, at: string | null = null) =>
+  [...keys.conversation(conversation), "frame", id, at] as const;
+
 export function useStatus() {
   // Memory and the recorder's queue change without any event.
   return useQuery({ queryKey: keys.status, queryFn: getStatus, refetchInterval: 5000 });
@@ -49,7 +52,7 @@ export function useFrames(conversation: string, at: string | null = null) {
 export function useFrame(conversation: string, id: string, at: string | null = null, enabled = true) {
   return useQuery({
     enabled,
-    queryKey: [...keys.conversation(conversation), "frame", id, at],
+    queryKey: frameKey(conversation, id, at),
     queryFn: () => getFrame(conversation, id, at),
     placeholderData: keepPreviousData,
   });

@@ -22,8 +22,6 @@ export interface Values {
   from?: string;
   frames?: string[];
   force?: boolean;
-  /** Of compact and offload: each target on its own instead of one summary for all. */
-  each?: boolean;
 }
 
 export interface Draft {

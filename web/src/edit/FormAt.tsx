@@ -1,0 +1,51 @@
+// Where the form of the operation in progress stands: at the frame it concerns if a view has a place for it there, else
+// in the dock below the views.
+
+import { useEffect, useSyncExternalStore } from "react";
+
+import styles from "./FormAt.module.css";
+import { OperationForm } from "./OperationForm";
+import { useStage } from "./stage";
+import { Tray } from "./Tray";
+
+let places = 0;
+const listeners = new Set<() => void>();
+
+function change(by: number): void {
+  places += by;
+  for (const listener of listeners) listener();
+}
+
+/** The form, if it belongs to this row: a frame's or step's id. */
+export function FormAt({ conversation, id }: { conversation: string; id: string }) {
+  const { draft } = useStage(conversation);
+  const here = draft !== null && draft.anchor === id;
+  useEffect(() => {
+    if (!here) return;
+    change(1);
+    return () => change(-1);
+  }, [here]);
+  return here ? <OperationForm conversation={conversation} /> : null;
+}
+
+/** Below the views: the tray, and the form when no view has a place for it. */
+export function Dock({ conversation }: { conversation: string }) {
+  const { draft } = useStage(conversation);
+  const placed = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => places > 0,
+  );
+  return (
+    <div className={styles.dock}>
+      {draft !== null && !placed && (
+        <div className={styles.form}>
+          <OperationForm conversation={conversation} />
+        </div>
+      )}
+      <Tray conversation={conversation} />
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+// The price tag of operations: tokens saved a turn, tokens read again once, money, break-even, thinking lost.
+
+import { Loader, Tooltip } from "@mantine/core";
+
+import type { Operation, PlanView } from "../api";
+import { WithCode } from "../notices/Problem";
+import { figures, warnings } from "./price";
+import styles from "./PriceTag.module.css";
+import { isStale, usePrice } from "./usePrice";
+
+interface Props {
+  conversation: string;
+  operations: readonly Operation[];
+  /** The head that they were made against. */
+  head: string | null;
+  calibrated?: boolean;
+}
+
+export function PriceTag({ conversation, operations, head, calibrated = true }: Props) {
+  const { data, error, isFetching } = usePrice(conversation, operations, head);
+  if (operations.length === 0) return null;
+  // A stale head is explained by whoever shows the tag, with a way out.
+  if (error !== null) return isStale(error) ? null : <Refused error={error} />;
+  if (data === undefined) {
+    return (
+      <span className={styles.tag} role="status">
+        <Loader size={12} /> Working out the price…
+      </span>
+    );
+  }
+  return <Priced plan={data} calibrated={calibrated} busy={isFetching} />;
+}
+
+export function Priced({ plan, calibrated, busy = false }: { plan: PlanView; calibrated: boolean; busy?: boolean }) {
+  const warned = warnings(plan);
+  return (
+    <div className={styles.price} data-busy={busy || undefined} data-testid="price">
+      <span className={styles.tag} role="status" aria-label="Price">
+        {figures(plan, calibrated).map(({ text, tone, tip }) => (
+          <Tooltip key={text} label={tip}>
+            <span className={styles.figure} data-tone={tone}>
+              {text}
+            </span>
+          </Tooltip>
+        ))}
+      </span>
+      {warned.length > 0 && (
+        <ul className={styles.warnings}>
+          {warned.slice(0, 4).map(({ level, text }) => (
+            <li key={text} data-level={level}>
+              {text}
+            </li>
+          ))}
+          {warned.length > 4 && <li>and {warned.length - 4} more</li>}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Refused({ error }: { error: Error }) {
+  const hint = "hint" in error && typeof error.hint === "string" ? error.hint : null;
+  return (
+    <p className={styles.refused} role="alert">
+      <WithCode text={error.message} />
+      {hint !== null && (
+        <span>
+          {" "}
+          <WithCode text={hint} />
+        </span>
+      )}
+    </p>
+  );
+}

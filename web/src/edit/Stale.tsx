@@ -1,0 +1,53 @@
+// Somebody else changed the conversation while an operation was being made: what they did, and the way on. Nothing is
+// overwritten unseen.
+
+import { Button } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+
+import { getFrames } from "../api";
+import { complain } from "../notices/toasts";
+import { framesKey } from "../queries";
+import { rebase } from "./stage";
+import styles from "./edit.module.css";
+
+interface Props {
+  conversation: string;
+  /** What the daemon said. */
+  message: string;
+  onAgain?: () => void;
+}
+
+export function Stale({ conversation, message, onAgain }: Props) {
+  const queries = useQueryClient();
+  const lookAgain = async () => {
+    try {
+      const frames = await queries.fetchQuery({
+        queryKey: framesKey(conversation),
+        queryFn: () => getFrames(conversation),
+        staleTime: 0,
+      });
+      rebase(conversation, frames.head ?? "none");
+      onAgain?.();
+    } catch (error) {
+      complain(error);
+    }
+  };
+  const [, ...commits] = message.split("\n");
+  return (
+    <div className={styles.stale} role="alert">
+      <p>
+        <strong>This conversation was changed meanwhile.</strong> Nothing of yours was done, and nothing was overwritten.
+      </p>
+      {commits.length > 0 && (
+        <ul>
+          {commits.map((commit) => (
+            <li key={commit}>{commit.trim()}</li>
+          ))}
+        </ul>
+      )}
+      <Button size="compact-xs" variant="default" onClick={() => void lookAgain()}>
+        Look at the price again
+      </Button>
+    </div>
+  );
+}

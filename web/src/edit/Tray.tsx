@@ -1,0 +1,121 @@
+// The tray: operations that wait to be made together, with their total. One commit, so the provider reads again once.
+
+import { ActionIcon, Button, Kbd, Tooltip } from "@mantine/core";
+import { Cross2Icon } from "@radix-ui/react-icons";
+import { useState } from "react";
+
+import type { Operation } from "../api";
+import { plural, short } from "../format/numbers";
+import { targetsOf as namedIn, withWhat } from "../history/operations";
+import { shortcut } from "../palette/keys";
+import { useKeys } from "../palette/useKeys";
+import { useFrames } from "../queries";
+import { entryOf } from "./operations";
+import { PriceTag } from "./PriceTag";
+import { clearStage, removeFromStage, useStage } from "./stage";
+import { Stale } from "./Stale";
+import { inShort } from "./targets";
+import styles from "./Tray.module.css";
+import { useOperate } from "./useOperate";
+import { isStale, usePrice } from "./usePrice";
+
+export function Tray({ conversation }: { conversation: string }) {
+  const { operations } = useStage(conversation);
+  return operations.length === 0 ? null : <Staged conversation={conversation} operations={operations} />;
+}
+
+function Staged({ conversation, operations }: { conversation: string; operations: readonly Operation[] }) {
+  const { head, draft } = useStage(conversation);
+  const { commit } = useOperate(conversation);
+  const { data: frames } = useFrames(conversation);
+  const price = usePrice(conversation, operations, head);
+  const [busy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<Error | null>(null);
+  const stale = isStale(refusal) ? refusal : isStale(price.error) ? price.error : null;
+  const each = price.data?.operations;
+
+  const make = async () => {
+    if (busy || stale !== null) return;
+    setBusy(true);
+    setRefusal(null);
+    try {
+      await commit(operations, head ?? "none");
+      clearStage(conversation);
+    } catch (error) {
+      setRefusal(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  // A form that is open has the key for itself.
+  useKeys({ commit: () => (draft === null ? void make() : false) });
+
+  return (
+    <section className={styles.tray} aria-label="Staged operations">
+      <ol className={styles.list}>
+        {operations.map((operation, index) => {
+          const priced = each?.[index];
+          const saved = priced === undefined ? null : priced.tokens_before - priced.tokens_after;
+          return (
+            <li key={index} className={styles.item} data-nothing={priced?.nothing != null || undefined}>
+              <strong>{entryOf(operation.op).label}</strong>
+              <span className={styles.ids}>{inShort(namedIn(operation))}</span>
+              <bdi className={styles.what}>{priced?.nothing ?? withWhat(operation)}</bdi>
+              {saved !== null && saved !== 0 && (
+                <span className={styles.saved} data-more={saved < 0 || undefined}>
+                  {saved > 0 ? `−${short(saved)}` : `+${short(-saved)}`}
+                </span>
+              )}
+              <Tooltip label="Take it out of the tray">
+                <ActionIcon
+                  size={18}
+                  variant="subtle"
+                  color="gray"
+                  aria-label={`Take operation ${index + 1} out`}
+                  onClick={() => {
+                    setRefusal(null);
+                    removeFromStage(conversation, index);
+                  }}
+                >
+                  <Cross2Icon width={12} height={12} />
+                </ActionIcon>
+              </Tooltip>
+            </li>
+          );
+        })}
+      </ol>
+      <div className={styles.total}>
+        <strong>{plural(operations.length, "operation")}</strong>
+        <div className={styles.price}>
+          {stale !== null ? (
+            <Stale conversation={conversation} message={stale.message} onAgain={() => setRefusal(null)} />
+          ) : refusal !== null ? (
+            <p className={styles.refusal} role="alert">
+              {refusal.message}
+            </p>
+          ) : (
+            <PriceTag
+              conversation={conversation}
+              operations={operations}
+              head={head}
+              calibrated={frames?.calibrated ?? true}
+            />
+          )}
+        </div>
+        <Button size="xs" variant="subtle" color="gray" onClick={() => clearStage(conversation)}>
+          Discard
+        </Button>
+        <Button
+          size="xs"
+          loading={busy}
+          disabled={stale !== null || (price.error !== null && !price.isFetching)}
+          onClick={() => void make()}
+          rightSection={<Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
+        >
+          {operations.length === 1 ? "Make it" : "Make all"}
+        </Button>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,50 @@
+// Of compact and offload: the summary that stays, with one to begin from.
+
+import { Textarea } from "@mantine/core";
+import { useEffect } from "react";
+
+import type { Operation } from "../../api";
+import styles from "../edit.module.css";
+import type { FieldsProps } from "../OperationForm";
+import { AskHelper } from "./AskHelper";
+import { useWords } from "./useWords";
+
+export function SummaryFields({ conversation, draft, set }: FieldsProps) {
+  // The words for an offload are those of a summary; its own dry run finds none.
+  const wanted: Operation = { op: "compact", ids: draft.targets };
+  const untouched = draft.values.text === undefined;
+  const found = useWords(conversation, wanted, untouched);
+  const words = found.data?.map(({ text }) => text).join("\n\n");
+
+  useEffect(() => {
+    if (untouched && words !== undefined) set({ text: words });
+  }, [untouched, words, set]);
+
+  const offload = draft.name === "offload";
+  return (
+    <div className={styles.fields}>
+      <Textarea
+        className={styles.text ?? ""}
+        label={offload ? "What the note says beside the path of the file" : "What the model reads instead"}
+        placeholder={found.isFetching ? "Looking for words…" : offload ? "Without words the title has to do" : ""}
+        value={draft.values.text ?? ""}
+        onChange={({ currentTarget }) => set({ text: currentTarget.value })}
+        autosize
+        minRows={3}
+        maxRows={14}
+        size="xs"
+        data-autofocus
+      />
+      <div className={styles.row}>
+        <AskHelper
+          conversation={conversation}
+          operations={[wanted]}
+          onWords={(all) => set({ text: all.map(({ text }) => text).join("\n\n") })}
+        />
+        {draft.targets.length > 1 && !offload && (
+          <p className={styles.hint}>All {draft.targets.length} become one summary, where the first of them stands.</p>
+        )}
+      </div>
+    </div>
+  );
+}

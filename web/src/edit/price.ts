@@ -1,0 +1,102 @@
+// What an operation costs and brings, as short figures.
+
+import type { PlanView } from "../api";
+import { count, plural, short } from "../format/numbers";
+
+export interface Figure {
+  text: string;
+  tone: "good" | "warn" | "plain";
+  /** The same in a sentence. */
+  tip: string;
+}
+
+/** The price tag of a plan, the most important first. */
+export function figures(plan: PlanView, calibrated: boolean): Figure[] {
+  const about = calibrated ? "" : "≈";
+  return [
+    saved(plan.tokens_before - plan.tokens_after, about),
+    reread(plan.preview.tokens_reread, about),
+    money(plan),
+    breakEven(plan),
+    thinking(plan),
+  ].filter((figure) => figure !== null);
+}
+
+function saved(tokens: number, about: string): Figure {
+  if (tokens === 0) return { text: "same size", tone: "plain", tip: "What is sent stays as large as it is." };
+  if (tokens > 0) {
+    return {
+      text: `−${about}${short(tokens)} a turn`,
+      tone: "good",
+      tip: `Every request from now on is about ${count(tokens)} tokens smaller.`,
+    };
+  }
+  return {
+    text: `+${about}${short(-tokens)} a turn`,
+    tone: "warn",
+    tip: `Every request from now on is about ${count(-tokens)} tokens larger.`,
+  };
+}
+
+function reread(tokens: number, about: string): Figure | null {
+  if (tokens === 0) return null;
+  return {
+    text: `${about}${short(tokens)} re-read once`,
+    tone: "plain",
+    tip: `The provider remembers what stands before the first change. The ${count(tokens)} tokens behind it are read again with the next request, and remembered from then on.`,
+  };
+}
+
+/** Dollars, where the price of the model is known. */
+function money({ cost }: PlanView): Figure | null {
+  const dollars = "money" in cost ? (cost.money as Money | null | undefined) : null;
+  if (dollars == null) return null;
+  const difference = dollars.without - dollars.later;
+  return {
+    text: `${difference < 0 ? "+" : "−"}${dollar(Math.abs(difference))} a turn`,
+    tone: difference < 0 ? "warn" : "good",
+    tip: `A request costs ${dollar(dollars.without)} now, ${dollar(dollars.first)} once with the change, then ${dollar(dollars.later)}.`,
+  };
+}
+
+interface Money {
+  without: number;
+  first: number;
+  later: number;
+}
+
+function dollar(value: number): string {
+  if (value === 0) return "$0";
+  return value < 0.01 ? `$${value.toPrecision(2)}` : `$${value.toFixed(value < 1 ? 3 : 2)}`;
+}
+
+function breakEven({ cost: { pays_off_after: after }, tokens_before, tokens_after }: PlanView): Figure | null {
+  if (tokens_before === tokens_after && (after === null || after === 0)) return null;
+  if (after === null) {
+    return { text: "never pays off", tone: "warn", tip: "It costs more than it saves. There may be other reasons for it." };
+  }
+  if (after <= 1) return { text: "pays off at once", tone: "good", tip: "Already the next request is cheaper." };
+  return {
+    text: `pays off after ${plural(after, "turn")}`,
+    tone: after > 20 ? "warn" : "plain",
+    tip: `After ${plural(after, "request")} the smaller requests have saved what reading again costs, as long as the provider remembers them.`,
+  };
+}
+
+function thinking({ thinking_lost: lost }: PlanView): Figure | null {
+  if (lost === 0) return null;
+  return {
+    text: `${plural(lost, "thinking block")} lost`,
+    tone: "warn",
+    tip: "The provider takes thinking only behind exactly what it followed. What stands behind the change is not sent any more.",
+  };
+}
+
+/** What else is worth knowing, each once, the highest risk first. */
+export function warnings(plan: PlanView): { level: string; text: string }[] {
+  const order = ["high", "medium", "low"];
+  const risks = plan.operations.flatMap(({ risks }) => risks.map(({ level, what }) => ({ level: String(level), text: what })));
+  const nothing = plan.operations.flatMap(({ nothing }) => (nothing === null ? [] : [{ level: "low", text: nothing }]));
+  const all = [...risks, ...nothing].sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
+  return all.filter(({ text }, index) => all.findIndex((other) => other.text === text) === index);
+}

@@ -1,0 +1,21 @@
+// Asks what operations would do and cost, as somebody fills them in.
+
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+
+import { ApiError, type Operation, plan } from "../api";
+import { keys } from "../queries";
+
+export function usePrice(conversation: string, operations: readonly Operation[], head: string | null) {
+  return useQuery({
+    queryKey: [...keys.conversation(conversation), "price", head, operations],
+    queryFn: ({ signal }) => plan(conversation, { operations: [...operations], expect: head }, signal),
+    enabled: operations.length > 0,
+    placeholderData: keepPreviousData,
+    gcTime: 30_000,
+  });
+}
+
+/** Somebody else made a commit since this was begun. */
+export function isStale(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === "stale";
+}
