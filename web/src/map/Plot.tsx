@@ -1,0 +1,154 @@
+// The size of the context over the requests: what came from the cache, what was written to it, what was read in full;
+// and what it cost, where prices are known. Dashed lines are commits.
+
+import "uplot/dist/uPlot.min.css";
+
+import { useComputedColorScheme } from "@mantine/core";
+import { useElementSize } from "@mantine/hooks";
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+
+import { short } from "../format/numbers";
+import styles from "./Plot.module.css";
+import { stacked, type Turns } from "./turns";
+
+const HEIGHT = 220;
+
+interface Props {
+  turns: Turns;
+  /** The request under the pointer, if any. */
+  onHover: (index: number | null) => void;
+  onChoose: (index: number) => void;
+}
+
+export function Plot({ turns, onHover, onChoose }: Props) {
+  const { ref, width } = useElementSize();
+  const place = useRef<HTMLDivElement>(null);
+  const scheme = useComputedColorScheme("light", { getInitialValueInEffect: false });
+  const told = useRef({ onHover, onChoose });
+  useEffect(() => {
+    told.current = { onHover, onChoose };
+  });
+
+  useEffect(() => {
+    const element = place.current;
+    if (element === null || width < 40) return;
+    const hover = ({ cursor: { idx } }: uPlot) => told.current.onHover(idx ?? null);
+    const wanted = options(turns, width, colours(element));
+    const plot = new uPlot({ ...wanted, hooks: { ...wanted.hooks, setCursor: [hover] } }, data(turns), element);
+    const onClick = () => {
+      const { idx } = plot.cursor;
+      if (typeof idx === "number") told.current.onChoose(idx);
+    };
+    plot.over.addEventListener("click", onClick);
+    return () => plot.destroy();
+    // The colours of the canvas are those of the scheme at the time it is drawn.
+  }, [turns, width, scheme]);
+
+  return (
+    <div ref={ref} className={styles.plot}>
+      <div ref={place} role="img" aria-label={inShort(turns)} />
+    </div>
+  );
+}
+
+function inShort({ turns }: Turns): string {
+  const last = turns.at(-1);
+  if (last === undefined) return "No request yet";
+  const whole = last.read + last.written + last.fresh;
+  return `Context over ${turns.length} requests; the last read ${short(whole)} tokens, ${short(last.read)} of them from the cache`;
+}
+
+function data({ turns }: Turns): uPlot.AlignedData {
+  const { x, read, written, whole } = stacked(turns);
+  const money = turns.map(({ money: of }) => of);
+  return [x, whole, written, read, ...(priced(turns) ? [money] : [])];
+}
+
+const priced = (turns: Turns["turns"]) => turns.some(({ money }) => money !== null);
+
+interface Colours {
+  text: string;
+  line: string;
+  read: string;
+  written: string;
+  fresh: string;
+  money: string;
+  commit: string;
+}
+
+function colours(element: HTMLElement): Colours {
+  const style = getComputedStyle(element);
+  const of = (name: string) => style.getPropertyValue(name).trim();
+  return {
+    text: of("--quiet"),
+    line: of("--line"),
+    read: of("--cache-read"),
+    written: of("--cache-written"),
+    fresh: of("--cache-fresh"),
+    money: of("--kind-system"),
+    commit: of("--accent"),
+  };
+}
+
+function options(turns: Turns, width: number, colour: Colours): uPlot.Options {
+  const stepped = uPlot.paths.stepped?.({ align: -1 });
+  const area = (label: string, stroke: string): uPlot.Series => ({
+    label,
+    stroke,
+    fill: `${stroke}66`,
+    width: 1,
+    points: { show: turns.turns.length < 2 },
+    ...(stepped === undefined ? {} : { paths: stepped }),
+  });
+  const withMoney = priced(turns.turns);
+  return {
+    width,
+    height: HEIGHT,
+    padding: [8, 8, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { show: false } },
+    scales: { x: { time: false, range: (_, min, max) => [Math.min(min, 1) - 0.5, max + 0.5] } },
+    axes: [
+      axis(colour, { values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? String(tick) : "")) }),
+      axis(colour, { size: 48, values: (_, ticks) => ticks.map(short) }),
+      ...(withMoney
+        ? [axis(colour, { scale: "$", side: 1, size: 52, grid: { show: false }, values: (_, ticks) => ticks.map(dollars) })]
+        : []),
+    ],
+    series: [
+      { label: "request" },
+      area("not cached", colour.fresh),
+      area("written to the cache", colour.written),
+      area("from the cache", colour.read),
+      ...(withMoney ? [{ label: "cost", scale: "$", stroke: colour.money, width: 1.5, points: { show: false } }] : []),
+    ],
+    hooks: { draw: [(plot) => drawCommits(plot, turns, colour.commit)] },
+  };
+}
+
+function axis({ text, line }: Colours, more: uPlot.Axis): uPlot.Axis {
+  const font = "11px system-ui, sans-serif";
+  return { stroke: text, font, ticks: { show: false }, grid: { stroke: line, width: 1 }, ...more };
+}
+
+function drawCommits(plot: uPlot, { commits }: Turns, stroke: string): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.strokeStyle = stroke;
+  ctx.setLineDash([3, 3]);
+  for (const before of new Set(commits.map((commit) => commit.before))) {
+    const x = Math.round(plot.valToPos(before + 0.5, "x", true)) + 0.5;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+/** 0.0042 → "$0.004"; a price needs two figures that say something. */
+export function dollars(value: number): string {
+  if (value === 0) return "$0";
+  return `$${value < 1 ? value.toPrecision(2) : value.toFixed(2)}`;
+}

@@ -1,0 +1,110 @@
+// What is probably not worth its tokens any more. Suggestions only: each is an operation that can be staged.
+
+import type { Frames, Operation, Step } from "../api";
+
+export interface Suggestion {
+  key: string;
+  title: string;
+  /** Why it is probably not needed. */
+  why: string;
+  /** About so many tokens would be saved in each request. */
+  tokens: number;
+  /** Where to look first. */
+  ids: string[];
+  operation: Operation;
+}
+
+/** A result is large from here on, and from this share of the whole. */
+const LARGE = 1000;
+const LARGE_SHARE = 0.03;
+/** The newest steps are what the model works with. */
+const RECENT = 2;
+const AT_MOST = 6;
+/** What stays of a step when its result is dropped: the call and a note. */
+const STAYS = 60;
+
+export interface ToolWeight {
+  id: string;
+  name: string;
+  tokens: number;
+}
+
+export function suggestions({ frames, tokens }: Pick<Frames, "frames" | "tokens">, tools: ToolWeight[] = []): Suggestion[] {
+  const steps = frames.flatMap(({ step_list, pinned }) => (step_list ?? []).map((step) => ({ ...step, pinned })));
+  const old = steps.slice(0, -RECENT).filter((step) => !step.pinned && step.tools.length > 0 && !gone(step));
+  const superseded = supersededReads(steps).filter((step) => old.some(({ id }) => id === step.id) && step.tokens > STAYS);
+  const found: Suggestion[] = [];
+  if (superseded.length > 0) {
+    const ids = superseded.map(({ id }) => id);
+    found.push({
+      key: "superseded",
+      title: superseded.length === 1 ? "1 read that is out of date" : `${superseded.length} reads that are out of date`,
+      why: `The same file was read again or changed later: ${names(superseded)}`,
+      tokens: sum(superseded),
+      ids,
+      operation: { op: "drop-results", ids },
+    });
+  }
+  const taken = new Set(superseded.map(({ id }) => id));
+  const large = old
+    .filter((step) => !taken.has(step.id) && step.tokens >= Math.max(LARGE, tokens * LARGE_SHARE))
+    .sort((left, right) => right.tokens - left.tokens)
+    .slice(0, AT_MOST);
+  for (const step of large) {
+    found.push({
+      key: `large ${step.id}`,
+      title: step.title,
+      why: `A large result of an earlier step, ${step.id}`,
+      tokens: step.tokens - STAYS,
+      ids: [step.id],
+      operation: { op: "drop-results", ids: [step.id] },
+    });
+  }
+  const unused = unusedTools(steps, tools);
+  if (unused.length > 0) {
+    const ids = unused.map(({ id }) => id);
+    found.push({
+      key: "unused tools",
+      title: unused.length === 1 ? "1 tool that was never called" : `${unused.length} tools that were never called`,
+      why: `Their definitions are sent with every request: ${names(unused.map(({ name }) => ({ title: name })))}`,
+      tokens: unused.reduce((total, tool) => total + tool.tokens, 0),
+      ids,
+      operation: { op: "delete", ids },
+    });
+  }
+  return found.sort((left, right) => right.tokens - left.tokens);
+}
+
+const TAKEN_OUT = ["deleted", "results-dropped", "results-summarized", "offloaded", "compacted"];
+
+function gone({ state, tokens }: Step): boolean {
+  return tokens <= STAYS || state.some((mark) => TAKEN_OUT.includes(mark));
+}
+
+/** Reads of a file that was read again, or written, later. The titles of steps name the file. */
+function supersededReads<Of extends Step>(steps: Of[]): Of[] {
+  const touched = new Set<string>();
+  const found: Of[] = [];
+  for (const step of steps.toReversed()) {
+    const [, tool = "", file = ""] = /^(Read|Edit|Write|MultiEdit|NotebookEdit) (\S.*)$/.exec(step.title) ?? [];
+    if (file === "" || step.state.includes("deleted")) continue;
+    if (tool === "Read" && step.tools.length === 1 && touched.has(file)) found.unshift(step);
+    touched.add(file);
+  }
+  return found;
+}
+
+/** Tools that no step calls; none at all before the model has called any, because then nobody knows. */
+function unusedTools(steps: Step[], tools: ToolWeight[]): ToolWeight[] {
+  const called = new Set(steps.flatMap((step) => step.tools));
+  return called.size === 0 ? [] : tools.filter(({ name, tokens }) => !called.has(name) && tokens > 0);
+}
+
+function sum(steps: Step[]): number {
+  return steps.reduce((total, { tokens }) => total + Math.max(0, tokens - STAYS), 0);
+}
+
+function names(steps: { title: string }[], most = 3): string {
+  const all = [...new Set(steps.map(({ title }) => title))];
+  return all.length <= most ? all.join(", ") : `${all.slice(0, most).join(", ")} and ${all.length - most} more`;
+}
