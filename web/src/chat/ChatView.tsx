@@ -1,7 +1,136 @@
-// The chat as the model sees it now.
+// The whole chat as the model sees it now, as the agent believes it is, or both side by side.
 
-import type { Conversation } from "../api";
+import { ActionIcon, Loader, SegmentedControl, Tooltip } from "@mantine/core";
+import { ArrowDownIcon, DoubleArrowDownIcon, ArrowUpIcon } from "@radix-ui/react-icons";
+import { useMemo, useRef, useState } from "react";
+
+import type { Commit, Conversation, Frames } from "../api";
+import { plural, tokens } from "../format/numbers";
+import { RememberFolds } from "../messages/folds";
+import { PartProblem } from "../notices/Problem";
+import { useFrames, useHistory } from "../queries";
+import { go, useRoute } from "../route";
+import { ChatList, type ChatListHandle } from "./ChatList";
+import styles from "./chat.module.css";
+import { useGrowing } from "./growing";
+import { isSame, type Mode, type Row, rows } from "./rows";
+import { useMode } from "./useMode";
+
+const MODES: { value: Mode; label: string }[] = [
+  { value: "sent", label: "As sent" },
+  { value: "agent", label: "As the agent believes" },
+  { value: "both", label: "Side by side" },
+];
+
+const NONE: ReadonlyMap<string, Commit> = new Map();
 
 export function ChatView({ conversation }: { conversation: Conversation }) {
-  return <p>{conversation.title}</p>;
+  const { id } = conversation;
+  const [mode, setMode] = useMode();
+  const [{ open }] = useRoute();
+  const sent = useFrames(id);
+  const source = useFrames(id, "source");
+  const { data: history } = useHistory(id);
+  const growing = useGrowing(id);
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const list = useRef<ChatListHandle>(null);
+
+  const commits = useMemo(
+    () => (history === undefined ? NONE : new Map(history.commits.map((commit) => [commit.id, commit]))),
+    [history],
+  );
+  const ready = mode === "sent" ? sent.data : mode === "agent" ? source.data : sent.data && source.data;
+  const all = useMemo(
+    () => rows({ mode, sent: sent.data?.frames ?? [], source: source.data?.frames ?? [], toggled }),
+    [mode, sent.data, source.data, toggled],
+  );
+
+  const toggle = (key: string) => {
+    const next = new Set(toggled);
+    if (!next.delete(key)) next.add(key);
+    setToggled(next);
+  };
+
+  return (
+    <RememberFolds>
+      <section className={styles.chat} aria-label="Conversation" data-mode={mode}>
+        <div className={styles.bar}>
+          <SegmentedControl
+            size="xs"
+            data={MODES}
+            value={mode}
+            onChange={(value) => setMode(value as Mode)}
+            aria-label="Which side"
+          />
+          {sent.data !== undefined && mode !== "agent" && <Differences frames={sent.data} rows={all} list={list} />}
+          <Tooltip label="To the newest">
+            <ActionIcon variant="subtle" color="gray" aria-label="To the newest" onClick={() => list.current?.toEnd()}>
+              <DoubleArrowDownIcon />
+            </ActionIcon>
+          </Tooltip>
+        </div>
+        {mode === "both" && (
+          <div className={styles.sides} aria-hidden>
+            <span>What is sent</span>
+            <span>What the agent believes</span>
+          </div>
+        )}
+        <PartProblem error={sent.error ?? source.error} />
+        {ready === undefined && sent.error === null && <Loader size="sm" m="md" aria-label="Loading" />}
+        {ready !== undefined && (
+          <ChatList
+            key={mode}
+            ref={list}
+            conversation={id}
+            rows={all}
+            mode={mode}
+            calibrated={ready.calibrated}
+            commits={commits}
+            growing={mode === "agent" ? null : growing}
+            open={open}
+            onOpen={(part) => go({ open: part })}
+            onToggle={toggle}
+          />
+        )}
+      </section>
+    </RememberFolds>
+  );
+}
+
+interface DifferencesProps {
+  frames: Frames;
+  rows: readonly Row[];
+  list: React.RefObject<ChatListHandle | null>;
+}
+
+/** How much differs from what the agent believes, and the way from one place to the next. */
+function Differences({ frames, rows, list }: DifferencesProps) {
+  const changed = new Set(frames.frames.filter((frame) => !isSame(frame)).map(({ id }) => id));
+  const places = rows.flatMap((row, index) => (row.kind === "frame" && changed.has(row.frame.id) ? [index] : []));
+  if (changed.size === 0) return <span className={styles.differences}>Sent as the agent sends it</span>;
+  const before = frames.frames.reduce((sum, frame) => sum + frame.source_tokens, 0);
+  const now = frames.frames.reduce((sum, frame) => sum + frame.tokens, 0);
+  const step = (direction: 1 | -1) => {
+    const at = list.current?.first() ?? 0;
+    const next = direction === 1 ? places.find((place) => place > at) : places.findLast((place) => place < at);
+    list.current?.toRow(next ?? (direction === 1 ? places[0] : places.at(-1)) ?? 0);
+  };
+  return (
+    <span className={styles.differences}>
+      <span>
+        {plural(changed.size, "frame")} changed
+        {now !== before && `, ${tokens(Math.abs(before - now), frames.calibrated)} tokens ${now < before ? "less" : "more"}`}
+      </span>
+      <Tooltip label="Change before">
+        <ActionIcon size="sm" variant="subtle" color="gray" aria-label="Change before" onClick={() => step(-1)}>
+          <ArrowUpIcon />
+        </ActionIcon>
+      </Tooltip>
+      <Tooltip label="Next change">
+        <ActionIcon size="sm" variant="subtle" color="gray" aria-label="Next change" onClick={() => step(1)}>
+          <ArrowDownIcon />
+        </ActionIcon>
+      </Tooltip>
+    </span>
+  );
 }

@@ -3,14 +3,14 @@
 
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
-import { markdown } from "@codemirror/lang-markdown";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-export type Language = "json" | "markdown" | "text";
+/** Words are not coloured: a conversation is in no one language. */
+export type Language = "json" | "text";
 
 const looks = EditorView.theme({
   "&": { color: "var(--text)", backgroundColor: "transparent", fontSize: "12px", height: "100%" },
@@ -33,13 +33,9 @@ const looks = EditorView.theme({
 
 const colours = HighlightStyle.define([
   { tag: tags.propertyName, color: "var(--kind-turn)" },
-  { tag: [tags.string, tags.monospace], color: "var(--good)" },
+  { tag: tags.string, color: "var(--good)" },
   { tag: [tags.number, tags.bool, tags.null], color: "var(--kind-result)" },
-  { tag: [tags.punctuation, tags.meta, tags.processingInstruction], color: "var(--faint)" },
-  { tag: tags.heading, fontWeight: "600" },
-  { tag: tags.strong, fontWeight: "600" },
-  { tag: tags.emphasis, fontStyle: "italic" },
-  { tag: [tags.link, tags.url], color: "var(--accent)" },
+  { tag: tags.punctuation, color: "var(--faint)" },
 ]);
 
 /** Signs that change how others are read without being seen: drawn as what they are. */
@@ -53,7 +49,7 @@ export function shared(language: Language, dark: boolean): Extension[] {
     highlightSpecialChars({ specialChars: HIDDEN }),
     search({ top: true }),
     keymap.of(searchKeymap),
-    ...(language === "json" ? [json()] : language === "markdown" ? [markdown()] : []),
+    ...(language === "json" ? [json()] : []),
   ];
 }
 

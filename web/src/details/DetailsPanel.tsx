@@ -1,7 +1,26 @@
-// The side panel: what one frame, step or part is.
+// The side panel: what one frame, step or part is, what of it is sent, and what was done to it.
 
-import type { Conversation } from "../api";
-import { FramePanel } from "../messages/FramePanel";
+import { Loader, SegmentedControl } from "@mantine/core";
+import { useMemo, useState } from "react";
+
+import type { Commit, Conversation } from "../api";
+import { frameOf, scopeOf } from "../edit/targets";
+import { Copy } from "../messages/Copy";
+import { RememberFolds } from "../messages/folds";
+import { plain, sentOf } from "../messages/sent";
+import { PartProblem } from "../notices/Problem";
+import { useKeys } from "../palette/useKeys";
+import { useFrame, useFrames, useHistory } from "../queries";
+import { Compare } from "./Compare";
+import styles from "./details.module.css";
+import { wholeFrame } from "./editing";
+import { Facts } from "./Facts";
+import { allFacts, commitsOf, fewFacts } from "./facts";
+import { Heading } from "./Heading";
+import { MessageList } from "./MessageList";
+import { RawJson } from "./RawJson";
+import { key, TextEditor } from "./TextEditor";
+import { useDraft } from "./useDraft";
 
 interface Props {
   conversation: Conversation;
@@ -10,6 +29,105 @@ interface Props {
   onClose: () => void;
 }
 
-export function DetailsPanel({ conversation, id, onOpen, onClose }: Props) {
-  return <FramePanel conversation={conversation.id} id={id} onOpen={onOpen} onClose={onClose} />;
+type Tab = "messages" | "compare" | "json";
+const TABS = [
+  { value: "messages", label: "Messages" },
+  { value: "compare", label: "Compare" },
+  { value: "json", label: "JSON" },
+];
+
+/** More than this is fetched whole only when it is asked for. */
+const LIGHT = 150_000;
+
+export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, onClose }: Props) {
+  const [tab, setTab] = useState<Tab>("messages");
+  const [draft, setDraft] = useDraft(conversation);
+  const { data: frames } = useFrames(conversation);
+  const { data: history } = useHistory(conversation);
+  useKeys({ cancel: onClose });
+
+  const frame = frames?.frames.find((one) => one.id === frameOf(id));
+  const step = frame?.step_list?.find((one) => one.id === id);
+  const weight = Math.max(step?.source_tokens ?? frame?.source_tokens ?? 0, step?.tokens ?? frame?.tokens ?? 0);
+  const { data, error } = useFrame(conversation, id, null, tab !== "messages" || weight < LIGHT);
+  // While another one is on its way, nothing of the one before is shown.
+  const content = data?.id === id ? data : undefined;
+
+  const commits = useMemo(() => new Map(history?.commits.map((commit) => [commit.id, commit])), [history]);
+  const known = { id, frame, step, content };
+  const head = frames?.head ?? "none";
+  const isTurn = scopeOf(id) === "frame" && frame?.kind === "turn";
+  const whole = isTurn && content !== undefined ? wholeFrame(id, content.messages) : null;
+  const writesWhole = draft?.target === id && draft.open === id && whole !== null;
+
+  return (
+    <div className={styles.panel}>
+      <Heading
+        conversation={conversation}
+        id={id}
+        frame={frame}
+        content={content}
+        onOpen={onOpen}
+        onClose={onClose}
+      />
+      <Facts
+        few={fewFacts(known)}
+        all={allFacts(known)}
+        commits={madeSoBy(content === undefined ? [] : commitsOf(content), id, commits)}
+      />
+      <div className={styles.bar}>
+        <SegmentedControl
+          size="xs"
+          data={TABS}
+          value={tab}
+          onChange={(value) => setTab(value as Tab)}
+          aria-label="What to show"
+        />
+        <span className={styles.grow} />
+        {content !== undefined && <Copy text={() => plain(sentOf(content.messages))} label="Copy what is sent" />}
+      </div>
+      <PartProblem error={error} />
+      {tab === "messages" && !writesWhole && error === null && (
+        <RememberFolds key={id}>
+          <MessageList
+            conversation={conversation}
+            id={id}
+            frame={frame}
+            head={head}
+            commits={commits}
+            draft={draft?.open === id ? draft : null}
+            onDraft={setDraft}
+          />
+        </RememberFolds>
+      )}
+      {tab !== "messages" && content === undefined && error === null && <Loader size="sm" m="md" aria-label="Loading" />}
+      {tab === "compare" && content !== undefined && <Compare content={content} />}
+      {tab === "json" && content !== undefined && !writesWhole && (
+        <RawJson
+          content={content}
+          onEdit={
+            whole === null
+              ? null
+              : () => setDraft({ open: id, target: id, choice: key(whole.id, whole.kind), text: whole.text, head })
+          }
+        />
+      )}
+      {writesWhole && tab !== "compare" && draft !== null && (
+        <TextEditor conversation={conversation} draft={draft} choices={[whole]} onChange={setDraft} />
+      )}
+    </div>
+  );
+}
+
+/** Commits that its blocks name, and those that name it; the newest first, only those that count. */
+function madeSoBy(ids: readonly string[], id: string, commits: ReadonlyMap<string, Commit>): Commit[] {
+  const wanted = new Set(ids);
+  return [...commits.values()].filter(
+    (commit) => commit.active && (wanted.has(commit.id) || commit.operations.some((operation) => names(operation, id))),
+  );
+}
+
+function names(operation: Commit["operations"][number], id: string): boolean {
+  if ("id" in operation && operation.id === id) return true;
+  return "ids" in operation && (operation.ids as string[] | undefined)?.includes(id) === true;
 }

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
-import type { Block, Message } from "../api";
-import { blockLabel, callInput, callSummary, clip, firstLine, picture, toolNames } from "./summaries";
+import type { Block } from "../api";
+import { block, message } from "./fixtures";
+import { blockLabel, callInput, callSummary, clip, firstLine, picture, size, toolNames } from "./summaries";
 
 test("a call is summed up by its most telling argument", () => {
   expect(callSummary({ input: { description: "Run tests", command: "cargo test\necho done" } })).toBe("cargo test");
@@ -26,21 +27,7 @@ test("a gigantic line is cut without reading all of it", () => {
   expect(firstLine("x".repeat(10_000_000), 20)).toBe(`${"x".repeat(19)}…`);
 });
 
-function block(more: Partial<Block>): Block {
-  return {
-    id: "t1#0.0",
-    kind: "text",
-    tokens: 1,
-    text: "",
-    tool: null,
-    tool_use_id: null,
-    is_error: false,
-    raw: null,
-    ...more,
-  };
-}
-
-const image = (source: unknown) => block({ kind: "image", raw: { type: "image", source } });
+const image = (source: unknown) => ({ type: "image", source });
 
 test("only pictures that cannot run anything are drawn", () => {
   expect(picture(image({ media_type: "image/png", data: "AAAA" }))).toBe("data:image/png;base64,AAAA");
@@ -56,8 +43,7 @@ test("a long text is cut between characters, never inside one", () => {
 
 test("a result is called by the tool of its call, where the call is at hand", () => {
   const call = block({ kind: "tool_use", tool: "Read", tool_use_id: "toolu_1" });
-  const message: Message = { id: "t1#1", role: "assistant", tokens: 1, step: 1, pending: false, made: false, blocks: [call] };
-  const tools = toolNames([message]);
+  const tools = toolNames([message("t1#1", "assistant", [call])]);
   expect(blockLabel(call, tools)).toBe("Read");
   expect(blockLabel(block({ kind: "tool_result", tool_use_id: "toolu_1" }), tools)).toBe("Read result");
   expect(blockLabel(block({ kind: "tool_result", tool_use_id: "toolu_1", is_error: true }), tools)).toBe("Read failed");
@@ -66,4 +52,9 @@ test("a result is called by the tool of its call, where the call is at hand", ()
 
 test("a kind of block this page does not know still has a name", () => {
   expect(blockLabel(block({ kind: "hologram" as Block["kind"] }), new Map())).toBe("Other");
+});
+
+test("a text is as large as its bytes", () => {
+  expect(size("abc")).toBe(3);
+  expect(size("ü😀")).toBe(6);
 });

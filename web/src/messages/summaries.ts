@@ -65,6 +65,13 @@ export function callInput(raw: unknown): string {
   return pretty(field(raw, "input") ?? raw);
 }
 
+/** How many bytes a text has on the wire. */
+export function size(text: string): number {
+  // Only what is not ASCII is larger than its length; for long texts counting exactly is not worth the time.
+  if (text.length > 1_000_000) return text.length;
+  return new TextEncoder().encode(text).length;
+}
+
 export function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2) ?? "";
 }
@@ -82,8 +89,8 @@ export function firstLine(text: string, length = 140): string {
 }
 
 /** A picture inside the block that is safe to show: only the formats that browsers draw and cannot run. */
-export function picture(block: Block): string | null {
-  const source = field(block.raw, "source");
+export function picture(raw: unknown): string | null {
+  const source = field(raw, "source");
   const type = field(source, "media_type");
   const data = field(source, "data");
   if (typeof type !== "string" || typeof data !== "string") return null;

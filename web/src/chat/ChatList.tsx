@@ -1,0 +1,202 @@
+// The rows that are in sight. The list begins at its end, where the newest is, and stays there while it grows; whoever
+// has scrolled up is left in peace.
+
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ChevronRightIcon } from "@radix-ui/react-icons";
+import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef } from "react";
+
+import type { Commit } from "../api";
+import { plural, tokens } from "../format/numbers";
+import { line } from "../messages/hidden";
+import { useKeys } from "../palette/useKeys";
+import { CellView } from "./CellView";
+import styles from "./chat.module.css";
+import { FrameLine, State } from "./FrameLine";
+import type { Growing } from "./growing";
+import { GrowingView } from "./GrowingView";
+import { expected, type Mode, type Row } from "./rows";
+
+export interface ChatListHandle {
+  toEnd: () => void;
+  toRow: (index: number) => void;
+  /** The first row in sight. */
+  first: () => number;
+}
+
+interface Props {
+  ref: Ref<ChatListHandle>;
+  conversation: string;
+  rows: readonly Row[];
+  mode: Mode;
+  calibrated: boolean;
+  commits: ReadonlyMap<string, Commit>;
+  growing: Growing | null;
+  open: string | null;
+  onOpen: (id: string) => void;
+  onToggle: (key: string) => void;
+}
+
+/** Closer to the end than this is at the end. */
+const NEAR = 80;
+
+export function ChatList(props: Props) {
+  const { ref, rows, growing, open, onOpen } = props;
+  const scroll = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(true);
+  const list = useVirtualizer({
+    count: rows.length + (growing === null ? 0 : 1),
+    getScrollElement: () => scroll.current,
+    estimateSize: (index) => expected(rows[index]),
+    getItemKey: (index) => rows[index]?.key ?? "growing",
+    overscan: 8,
+    paddingStart: 6,
+    paddingEnd: 28,
+  });
+
+  const first = () => {
+    const top = (scroll.current?.scrollTop ?? 0) + 4;
+    return list.getVirtualItems().find(({ end }) => end > top)?.index ?? 0;
+  };
+  const toRow = (index: number) => list.scrollToIndex(index, { align: "start" });
+  const toEnd = () => {
+    atEnd.current = true;
+    list.scrollToIndex(rows.length, { align: "end" });
+    const { current } = scroll;
+    if (current !== null) current.scrollTop = current.scrollHeight;
+  };
+  useImperativeHandle(ref, () => ({ toEnd, toRow, first }));
+
+  // What is open is shown; otherwise the newest is.
+  useEffect(() => {
+    const index = open === null ? -1 : indexOf(rows, open);
+    if (index >= 0) {
+      atEnd.current = false;
+      const inSight = list.getVirtualItems().some((item) => item.index === index && isInSight(item, scroll.current));
+      if (!inSight) toRow(index);
+    }
+    // Only when something else is opened, not when the list grows.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [open]);
+
+  const height = list.getTotalSize();
+  useLayoutEffect(() => {
+    const { current } = scroll;
+    if (current !== null && atEnd.current) current.scrollTop = current.scrollHeight;
+  }, [height, growing]);
+
+  const move = (direction: 1 | -1) => {
+    const at = open === null ? first() : indexOf(rows, open);
+    const next =
+      direction === 1
+        ? rows.findIndex((row, index) => index > at && row.kind === "frame")
+        : rows.findLastIndex((row, index) => index < at && row.kind === "frame");
+    const row = rows[next];
+    if (row?.kind !== "frame") return;
+    onOpen(row.frame.id);
+    toRow(next);
+  };
+  useKeys({ down: () => move(1), up: () => move(-1) });
+
+  return (
+    <div
+      className={styles.scroll}
+      ref={scroll}
+      tabIndex={0}
+      role="log"
+      aria-label="Messages"
+      aria-live="off"
+      onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+        atEnd.current = scrollHeight - scrollTop - clientHeight < NEAR;
+      }}
+    >
+      <div className={styles.rows} style={{ height }}>
+        {list.getVirtualItems().map(({ index, key, start }) => {
+          const row = rows[index];
+          return (
+            <div
+              key={key}
+              ref={list.measureElement}
+              data-index={index}
+              className={styles.row}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {row === undefined ? growing !== null && <GrowingView growing={growing} /> : <OneRow {...props} row={row} />}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function OneRow({ row, conversation, mode, calibrated, commits, open, onOpen, onToggle }: Props & { row: Row }) {
+  if (row.kind === "frame") {
+    return (
+      <FrameLine
+        row={row}
+        conversation={conversation}
+        mode={mode}
+        calibrated={calibrated}
+        open={open === row.frame.id}
+        onOpen={() => onOpen(row.frame.id)}
+        onToggle={() => onToggle(row.key)}
+      />
+    );
+  }
+  if (row.kind === "fold") {
+    return (
+      <button type="button" className={styles.fold} data-what={row.what} onClick={() => onToggle(row.key)}>
+        <ChevronRightIcon aria-hidden />
+        <span className={styles.foldId}>{row.id}</span>
+        <span>
+          {plural(row.steps, "step")} {row.what === "same" ? "the same on both sides" : ""}
+        </span>
+        {row.states.map((state) => (
+          <State key={state} state={state} />
+        ))}
+        <span className={styles.rule} />
+        <span className={styles.weight}>
+          {row.what === "gone" && "−"}
+          {tokens(row.tokens, calibrated)}
+        </span>
+      </button>
+    );
+  }
+  const cells = mode === "both" ? [row.sent, row.source] : [row.sent ?? row.source];
+  return (
+    <div
+      className={styles.part}
+      data-open={open === row.id || undefined}
+      title={row.title === "" ? undefined : line(row.title)}
+      // A click on words opens them; the keyboard has the frame's own button for it.
+      onClick={(event) => {
+        if (isPlainClick(event)) onOpen(row.id);
+      }}
+    >
+      {cells.map((cell, side) => (
+        <div key={side} className={styles.cell} data-empty={cell === null || undefined}>
+          {cell !== null && <CellView conversation={conversation} cell={cell} commits={commits} />}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Not on something that has a click of its own, and not the end of marking words. */
+function isPlainClick({ target }: React.MouseEvent): boolean {
+  if (target instanceof Element && target.closest("button, a, summary, input, img") !== null) return false;
+  return window.getSelection()?.isCollapsed ?? true;
+}
+
+/** The row of a frame, step or part: itself, or else its frame. */
+export function indexOf(rows: readonly Row[], id: string): number {
+  const exact = rows.findIndex((row) => row.kind !== "frame" && row.id === id && row.id.includes("/"));
+  if (exact >= 0) return exact;
+  const frame = id.split(/[/#]/, 1)[0];
+  return rows.findIndex((row) => row.kind === "frame" && row.frame.id === frame);
+}
+
+function isInSight({ start, end }: { start: number; end: number }, scroll: HTMLElement | null): boolean {
+  if (scroll === null) return false;
+  return start >= scroll.scrollTop - 1 && Math.min(end, start + 40) <= scroll.scrollTop + scroll.clientHeight;
+}

@@ -1,0 +1,105 @@
+// The line above a frame: its id, what was done to it, what it weighs; for a folded one also what it is.
+
+import { Badge, Tooltip } from "@mantine/core";
+import { ChevronRightIcon, DrawingPinFilledIcon } from "@radix-ui/react-icons";
+
+import type { Frame } from "../api";
+import { count, plural, tokens } from "../format/numbers";
+import { line } from "../messages/hidden";
+import { useFrame } from "../queries";
+import { origin } from "./align";
+import styles from "./chat.module.css";
+import { tellsMore } from "./items";
+import type { Mode, Row } from "./rows";
+import { stateWord } from "./states";
+
+interface Props {
+  row: Extract<Row, { kind: "frame" }>;
+  conversation: string;
+  mode: Mode;
+  calibrated: boolean;
+  open: boolean;
+  onOpen: () => void;
+  onToggle: () => void;
+}
+
+export function FrameLine({ row, conversation, mode, calibrated, open, onOpen, onToggle }: Props) {
+  const { frame, unfolded, foldable } = row;
+  const gone = mode !== "agent" && frame.tokens === 0 && frame.source_tokens > 0 && frame.kind === "turn";
+  return (
+    <div className={styles.frame} data-kind={frame.kind} data-gone={gone || undefined} data-open={open || undefined}>
+      {foldable && (
+        <button
+          type="button"
+          className={styles.toggle}
+          aria-expanded={unfolded}
+          aria-label={`${unfolded ? "Fold" : "Unfold"} ${frame.id}`}
+          onClick={onToggle}
+        >
+          <ChevronRightIcon />
+        </button>
+      )}
+      <button type="button" className={styles.id} data-kind={frame.kind} aria-label={`Open ${frame.id}`} onClick={onOpen}>
+        {frame.id}
+      </button>
+      {frame.pinned && <DrawingPinFilledIcon aria-label="pinned" />}
+      {foldable || frame.tokens === 0 ? (
+        <Title frame={frame} />
+      ) : (
+        <GivenTitle conversation={conversation} row={row} />
+      )}
+      {mode !== "agent" && frame.state.map((state) => <State key={state} state={state} />)}
+      <Where row={row} mode={mode} />
+      <span className={styles.rule} />
+      <Weight frame={frame} mode={mode} calibrated={calibrated} />
+    </div>
+  );
+}
+
+function Title({ frame }: { frame: Frame }) {
+  return <bdi className={styles.title}>{line(frame.title || "Untitled")}</bdi>;
+}
+
+/** A title that only repeats the words below it is not worth a line. */
+function GivenTitle({ conversation, row }: Pick<Props, "conversation" | "row">) {
+  const { frame, pair } = row;
+  // What the row below shows already, so nothing is fetched for it.
+  const { data } = useFrame(conversation, frame.id, pair.sent === null ? "source" : null, false);
+  if (data === undefined || !tellsMore(frame.title, data.messages)) return null;
+  return <Title frame={frame} />;
+}
+
+export function State({ state }: { state: string }) {
+  const { label, meaning, color } = stateWord(state);
+  return (
+    <Tooltip label={meaning}>
+      <Badge color={color}>{label}</Badge>
+    </Tooltip>
+  );
+}
+
+/** Side by side: why there is nothing on the other side. */
+function Where({ row, mode }: { row: Props["row"]; mode: Mode }) {
+  if (mode !== "both") return null;
+  const { sent, source } = row.pair;
+  if (sent !== null && source !== null) {
+    if (!row.foldable || sent.kind !== "turn") return null;
+    return <span className={styles.where}>the same on both sides</span>;
+  }
+  if (source === null) {
+    if (sent?.state.includes("added")) return <span className={styles.where}>the agent does not know it</span>;
+    return <span className={styles.where}>stands elsewhere for the agent</span>;
+  }
+  return <span className={styles.where}>here for the agent; sent elsewhere, or as a part of {origin(source.id)}</span>;
+}
+
+function Weight({ frame, mode, calibrated }: { frame: Frame; mode: Mode; calibrated: boolean }) {
+  const { messages, tokens: now, source_tokens: before } = frame;
+  const label = `${plural(messages, "message")}, ${count(now)} tokens${now === before ? "" : `; the agent believes ${count(before)}`}`;
+  return (
+    <span className={styles.weight} title={label}>
+      {mode !== "agent" && now !== before && before > 0 && <s>{tokens(before, calibrated)}</s>}
+      {tokens(now, calibrated)}
+    </span>
+  );
+}

@@ -1,0 +1,79 @@
+// A button that asks the helper model for words, with its progress and a way to stop it. Hidden while there is no
+// helper.
+
+import { ActionIcon, Loader, Tooltip } from "@mantine/core";
+import { Cross2Icon, MagicWandIcon } from "@radix-ui/react-icons";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+
+import { cancelJob, type Job } from "../api";
+import { complain } from "../notices/toasts";
+import { keys, useHelper } from "../queries";
+import styles from "./details.module.css";
+import { askForWords, Cancelled, type Wanted } from "./words";
+
+interface Props {
+  conversation: string;
+  frame: string;
+  wanted: Wanted;
+  onFound: (words: string) => void;
+}
+
+export function AskHelper({ conversation, frame, wanted, onFound }: Props) {
+  const { data: helper } = useHelper();
+  const queries = useQueryClient();
+  const [job, setJob] = useState<Job | "asked" | null>(null);
+  const shown = useRef(true);
+
+  useEffect(() => {
+    shown.current = true;
+    return () => {
+      shown.current = false;
+    };
+  }, []);
+
+  if (helper === undefined || helper.provider === "none") return null;
+
+  const ask = async () => {
+    setJob("asked");
+    try {
+      const words = await askForWords(conversation, frame, wanted, (now) => shown.current && setJob(now));
+      if (shown.current) onFound(words);
+    } catch (error) {
+      if (!(error instanceof Cancelled)) complain(error);
+    } finally {
+      if (shown.current) setJob(null);
+      void queries.invalidateQueries({ queryKey: keys.helper });
+    }
+  };
+
+  if (job !== null) {
+    return (
+      <span className={styles.asking} role="status">
+        <Loader size={12} />
+        <span>{job === "asked" ? "Asking" : `Asking ${job.by}`}…</span>
+        {job !== "asked" && (
+          <Tooltip label="Stop asking">
+            <ActionIcon
+              size="sm"
+              variant="subtle"
+              color="gray"
+              aria-label="Stop asking"
+              onClick={() => void cancelJob(job.job).catch(complain)}
+            >
+              <Cross2Icon />
+            </ActionIcon>
+          </Tooltip>
+        )}
+      </span>
+    );
+  }
+  const label = `Ask ${helper.model ?? helper.provider} for a ${wanted}`;
+  return (
+    <Tooltip label={label}>
+      <ActionIcon size="sm" variant="subtle" color="gray" aria-label={label} onClick={() => void ask()}>
+        <MagicWandIcon />
+      </ActionIcon>
+    </Tooltip>
+  );
+}

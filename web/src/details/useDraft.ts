@@ -1,0 +1,46 @@
+// A message that somebody is writing anew, kept in the session's storage: a reload loses nothing.
+
+import { useState } from "react";
+
+export interface TextDraft {
+  /** What is open in the panel. */
+  open: string;
+  /** The message, or the frame. */
+  target: string;
+  /** What the operation names. */
+  choice: string;
+  text: string;
+  /** The head that was on the screen when it was begun. */
+  head: string;
+}
+
+const PREFIX = "ctx.text.";
+
+export function useDraft(conversation: string): [TextDraft | null, (draft: TextDraft | null) => void] {
+  const [draft, setDraft] = useState<TextDraft | null>(() => read(conversation));
+  return [
+    draft,
+    (next) => {
+      setDraft(next);
+      write(conversation, next);
+    },
+  ];
+}
+
+function read(conversation: string): TextDraft | null {
+  try {
+    const kept = sessionStorage.getItem(PREFIX + conversation);
+    return kept === null ? null : (JSON.parse(kept) as TextDraft);
+  } catch {
+    return null;
+  }
+}
+
+function write(conversation: string, draft: TextDraft | null): void {
+  try {
+    if (draft === null) sessionStorage.removeItem(PREFIX + conversation);
+    else sessionStorage.setItem(PREFIX + conversation, JSON.stringify(draft));
+  } catch {
+    // Storage that is full or forbidden costs the memory of a reload, nothing else.
+  }
+}

@@ -1,0 +1,32 @@
+// Copies a text. It is made only when it is wanted: a frame can be megabytes.
+
+import { ActionIcon, Tooltip } from "@mantine/core";
+import { CheckIcon, CopyIcon } from "@radix-ui/react-icons";
+import { useEffect, useState } from "react";
+
+interface Props {
+  text: () => string;
+  label: string;
+}
+
+export function Copy({ text, label }: Props) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const end = setTimeout(() => setCopied(false), 1500);
+    return () => clearTimeout(end);
+  }, [copied]);
+  return (
+    <Tooltip label={copied ? "Copied" : label}>
+      <ActionIcon
+        size="sm"
+        variant="subtle"
+        color={copied ? "teal" : "gray"}
+        aria-label={label}
+        onClick={() => void navigator.clipboard.writeText(text()).then(() => setCopied(true))}
+      >
+        {copied ? <CheckIcon /> : <CopyIcon />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}

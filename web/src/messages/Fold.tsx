@@ -1,0 +1,44 @@
+// A line that says what is behind it and how much it weighs, and shows it when asked.
+
+import { ChevronRightIcon } from "@radix-ui/react-icons";
+import type { ReactNode } from "react";
+
+import styles from "./Fold.module.css";
+import { useFold } from "./folds";
+import { line } from "./hidden";
+
+interface Props {
+  /** Tells it from all other folds of the list. */
+  name: string;
+  /** Colours the edge. */
+  kind: string;
+  label: string;
+  /** One line of what is inside; not shown while it is open. */
+  summary?: string;
+  /** Marks behind the label. */
+  marks?: ReactNode;
+  sizes: readonly string[];
+  error?: boolean;
+  open?: boolean;
+  children: () => ReactNode;
+}
+
+export function Fold({ name, kind, label, summary = "", marks, sizes, error = false, open: initially = false, children }: Props) {
+  const [open, setOpen] = useFold(name, initially);
+  return (
+    <div className={styles.fold} data-kind={kind} data-error={error || undefined}>
+      <button type="button" className={styles.line} aria-expanded={open} onClick={() => setOpen(!open)}>
+        <ChevronRightIcon className={styles.chevron} aria-hidden />
+        <span className={styles.label}>{label}</span>
+        {marks}
+        <bdi className={styles.summary}>{open ? "" : line(summary)}</bdi>
+        {sizes.map((size, index) => (
+          <span key={index} className={styles.size}>
+            {size}
+          </span>
+        ))}
+      </button>
+      {open && <div className={styles.inside}>{children()}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+// What is asked for at once. A frame of a thousand messages is megabytes, of which a screen shows a few: it is fetched
+// in pieces, when they come into sight. A small frame is one piece.
+
+import type { Frame } from "../api";
+
+/** Frames with more steps or tokens than this are fetched in pieces. */
+const LARGE = { steps: 16, tokens: 40_000 };
+/** A piece ends before it becomes larger than this. */
+const PIECE = { steps: 12, tokens: 30_000 };
+
+/** The piece that each step of a frame is in, by the step's number; 0 is what stands before the first step. */
+export function chunks(frame: Frame): ReadonlyMap<number, string> {
+  const steps = frame.step_list ?? [];
+  const found = new Map<number, string>();
+  const weight = Math.max(frame.tokens, frame.source_tokens);
+  if (steps.length <= 1 || (steps.length <= LARGE.steps && weight <= LARGE.tokens)) {
+    for (const number of [0, ...steps.map(({ id }) => stepNumber(id))]) found.set(number, frame.id);
+    return found;
+  }
+  found.set(0, beginning(frame));
+  let piece: number[] = [];
+  let tokens = 0;
+  const close = () => {
+    const [first, last] = [piece[0], piece.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const id = first === last ? `${frame.id}/${first}` : `${frame.id}/${first}..${last}`;
+    for (const number of piece) found.set(number, id);
+    piece = [];
+    tokens = 0;
+  };
+  for (const step of steps) {
+    const heavy = Math.max(step.tokens, step.source_tokens);
+    if (piece.length >= PIECE.steps || tokens + heavy > PIECE.tokens) close();
+    piece.push(stepNumber(step.id));
+    tokens += heavy;
+  }
+  close();
+  return found;
+}
+
+/** The messages before the first step. */
+function beginning(frame: Frame): string {
+  const inSteps = (frame.step_list ?? []).reduce((sum, { messages }) => sum + messages, 0);
+  const before = Math.max(1, frame.messages - inSteps);
+  return Array.from({ length: before }, (_, index) => `${frame.id}#${index}`).join(",");
+}
+
+/** "t3/5" → 5. */
+export function stepNumber(id: string): number {
+  return Number(id.slice(id.lastIndexOf("/") + 1)) || 0;
+}
