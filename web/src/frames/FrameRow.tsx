@@ -1,131 +1,160 @@
-// A frame's row and, unfolded, the rows of its steps.
+// One row: a frame or a step.
 
 import { Badge, Tooltip } from "@mantine/core";
+import { useDraggable, useDroppable } from "@dnd-kit/core";
 import { ChevronRightIcon, DrawingPinFilledIcon } from "@radix-ui/react-icons";
+import { memo, type MouseEvent, use } from "react";
 
-import type { Frame, Step } from "../api";
+import { entryOf } from "../edit/operations";
 import { count, percent, plural, tokens } from "../format/numbers";
-import styles from "./FrameList.module.css";
-import { barLengths, share } from "./shares";
+import { chipOf } from "./chips";
+import type { Click } from "./choose";
+import { Dragging } from "./DragOrder";
+import styles from "./frames.module.css";
+import { foldable, type Row } from "./rows";
+import { share } from "./shares";
 
 interface Props {
-  frame: Frame;
+  row: Row;
   total: number;
   calibrated: boolean;
-  length: number;
-  unfolded: boolean;
-  open: string | null;
-  onUnfold: () => void;
-  onOpen: (id: string) => void;
-}
-
-export function FrameRow({ frame, total, calibrated, length, unfolded, open, onUnfold, onOpen }: Props) {
-  const steps = frame.step_list ?? [];
-  const stepLengths = barLengths(steps.map(({ tokens }) => tokens));
-  return (
-    <li className={styles.frame}>
-      <div className={styles.row} data-open={open === frame.id || undefined}>
-        {steps.length > 0 ? (
-          <button
-            type="button"
-            className={styles.unfold}
-            aria-expanded={unfolded}
-            aria-label={`Steps of ${frame.id}`}
-            onClick={onUnfold}
-          >
-            <ChevronRightIcon />
-          </button>
-        ) : (
-          <span />
-        )}
-        <button type="button" className={styles.cells} onClick={() => onOpen(frame.id)}>
-          <span className={styles.id} data-kind={frame.kind}>
-            {frame.id}
-          </span>
-          <span className={styles.title}>
-            {frame.pinned && <DrawingPinFilledIcon aria-label="pinned" />}
-            <bdi>{frame.title || "Untitled"}</bdi>
-            {frame.pending && (
-              <Tooltip label="The reply is known from the response only; the client has not sent it back yet">
-                <Badge color="teal" leftSection={<span className={styles.breathing} />}>
-                  pending reply
-                </Badge>
-              </Tooltip>
-            )}
-            {frame.state.map((state) => (
-              <Badge key={state} color="orange">
-                {state}
-              </Badge>
-            ))}
-          </span>
-          <span className={styles.number} title={plural(frame.messages, "message")}>
-            {frame.steps > 0 ? frame.steps : ""}
-          </span>
-          <Weight value={frame.tokens} source={frame.source_tokens} calibrated={calibrated} />
-          <Bar kind={frame.kind} length={length} share={share(frame.tokens, total)} />
-        </button>
-      </div>
-      {unfolded && (
-        <ul className={styles.steps}>
-          {steps.map((step, index) => (
-            <StepRow
-              key={step.id}
-              step={step}
-              total={total}
-              calibrated={calibrated}
-              length={stepLengths[index] ?? 0}
-              open={open === step.id}
-              onOpen={() => onOpen(step.id)}
-            />
-          ))}
-        </ul>
-      )}
-    </li>
-  );
-}
-
-interface StepProps {
-  step: Step;
-  total: number;
-  calibrated: boolean;
-  length: number;
+  chosen: boolean;
+  cursor: boolean;
   open: boolean;
-  onOpen: () => void;
+  unfolded: boolean;
+  /** Names of the operations that wait in the tray. */
+  staged: readonly string[];
+  onPick: (id: string, click: Click) => void;
+  onOpen: (id: string) => void;
+  onFold: (id: string) => void;
+  onMenu: (id: string, place: { x: number; y: number }) => void;
 }
 
-function StepRow({ step, total, calibrated, length, open, onOpen }: StepProps) {
-  return (
-    <li className={styles.row} data-open={open || undefined}>
-      <span />
-      <button type="button" className={styles.cells} onClick={onOpen}>
-        <span className={styles.id}>{step.id}</span>
-        <span className={styles.title}>
-          <bdi>{step.title || step.tools.join(", ") || "Reply"}</bdi>
-        </span>
-        <span className={styles.number} />
-        <Weight value={step.tokens} source={step.tokens} calibrated={calibrated} />
-        <Bar kind="step" length={length} share={share(step.tokens, total)} />
-      </button>
-    </li>
-  );
-}
+export const FrameRow = memo(function FrameRow(props: Props) {
+  const { row, total, calibrated, chosen, cursor, open, unfolded, staged, onPick, onOpen, onFold, onMenu } = props;
+  const { frame, step } = row;
+  const { moving, drop } = use(Dragging);
+  const movable = step === null && frame.kind === "turn";
+  const drag = useDraggable({ id: row.id, disabled: !movable });
+  const place = useDroppable({ id: row.id, data: { frame: frame.id, step: step !== null } });
+  const state = step?.state ?? frame.state;
+  const line = drop !== null && drop.over === frame.id && step === null ? (drop.behind ? "below" : "above") : undefined;
 
-function Weight({ value, source, calibrated }: { value: number; source: number; calibrated: boolean }) {
-  const edited = source !== value ? `, ${count(source)} before edits` : "";
-  return (
-    <span className={styles.number} title={`${count(value)} tokens${edited}`}>
-      {tokens(value, calibrated)}
-    </span>
-  );
-}
+  const click = (event: MouseEvent) => {
+    const ctrl = event.ctrlKey || event.metaKey;
+    onPick(row.id, { ctrl, shift: event.shiftKey });
+    if (!ctrl && !event.shiftKey) onOpen(row.id);
+  };
 
-function Bar({ kind, length, share }: { kind: string; length: number; share: number }) {
   return (
-    <span className={styles.share}>
-      <span className={styles.track}>
-        <span className={styles.bar} data-kind={kind} style={{ width: `${length * 100}%` }} />
+    <div
+      ref={(element) => {
+        drag.setNodeRef(element);
+        place.setNodeRef(element);
+      }}
+      className={styles.row}
+      data-step={step !== null || undefined}
+      data-chosen={chosen || undefined}
+      data-cursor={cursor || undefined}
+      data-open={open || undefined}
+      data-gone={state.includes("deleted") || undefined}
+      data-moving={moving.includes(row.id) || undefined}
+      data-drop={line}
+      onClick={click}
+      onContextMenu={(event) => {
+        event.preventDefault();
+        onMenu(row.id, { x: event.clientX, y: event.clientY });
+      }}
+      {...(movable ? { onPointerDown: drag.listeners?.onPointerDown as never } : {})}
+    >
+      <input
+        type="checkbox"
+        className={styles.check}
+        aria-label={`Choose ${row.id}`}
+        checked={chosen}
+        tabIndex={-1}
+        onChange={() => undefined}
+        onClick={(event) => {
+          event.stopPropagation();
+          onPick(row.id, { ctrl: true, shift: event.shiftKey });
+        }}
+      />
+      {step === null && foldable(frame) ? (
+        <button
+          type="button"
+          className={styles.unfold}
+          aria-expanded={unfolded}
+          aria-label={`Steps of ${frame.id}`}
+          tabIndex={-1}
+          onClick={(event) => {
+            event.stopPropagation();
+            onFold(frame.id);
+          }}
+        >
+          <ChevronRightIcon />
+        </button>
+      ) : (
+        <span className={styles.unfold} />
+      )}
+      <span className={styles.id} data-kind={step === null ? frame.kind : "step"}>
+        {row.id}
       </span>
-      <span className={styles.percent}>{percent(share)}</span>
+      <span className={styles.title}>
+        {step === null && frame.pinned && <DrawingPinFilledIcon className={styles.pin ?? ""} aria-label="pinned" />}
+        <bdi title={step === null ? frame.title : step.title}>{titleOf(row)}</bdi>
+        {step === null && frame.pending && (
+          <Tooltip label="The reply is known from the response only; the client has not sent it back yet">
+            <Badge color="teal" leftSection={<span className={styles.breathing} />}>
+              pending reply
+            </Badge>
+          </Tooltip>
+        )}
+        {state.map((name) => {
+          const { label, color, tip } = chipOf(name);
+          return (
+            <Tooltip key={name} label={tip}>
+              <Badge color={color}>{label}</Badge>
+            </Tooltip>
+          );
+        })}
+        {staged.map((name) => (
+          <Badge key={name} variant="outline" color="indigo" className={styles.staged ?? ""}>
+            {entryOf(name as never).label.toLowerCase()} waits
+          </Badge>
+        ))}
+      </span>
+      <span className={styles.steps} title={plural(step?.messages ?? frame.messages, "message")}>
+        {step === null && frame.steps > 0 ? frame.steps : ""}
+      </span>
+      <Weight row={row} calibrated={calibrated} />
+      <span className={styles.share}>
+        <span className={styles.track}>
+          {row.ghost > row.length && <span className={styles.ghost} style={{ width: `${row.ghost * 100}%` }} />}
+          <span
+            className={styles.bar}
+            data-kind={step === null ? frame.kind : "step"}
+            style={{ width: `${row.length * 100}%` }}
+          />
+        </span>
+        <span className={styles.percent}>{percent(share(row.tokens, total))}</span>
+      </span>
+    </div>
+  );
+});
+
+function titleOf({ frame, step }: Row): string {
+  if (step === null) return frame.title || "Untitled";
+  return step.title || step.tools.join(", ") || "Reply";
+}
+
+function Weight({ row, calibrated }: { row: Row; calibrated: boolean }) {
+  const edited = row.source !== row.tokens;
+  return (
+    <span
+      className={styles.weight}
+      title={`${count(row.tokens)} tokens${edited ? `, ${count(row.source)} before edits` : ""}`}
+    >
+      {edited && row.source > row.tokens && <s>{tokens(row.source, true)}</s>} {tokens(row.tokens, calibrated)}
     </span>
   );
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Frame } from "../api";
-import { barLengths, segments, share } from "./shares";
+import { segments, share } from "./shares";
 
 function frame(id: string, tokens: number): Frame {
   return {
@@ -35,9 +35,4 @@ test("a conversation larger than its window fills the strip and no more", () => 
   const strip = segments([frame("t1", 150), frame("t2", 50)], 100);
   expect(strip.segments.map((segment) => segment.share)).toEqual([0.75, 0.25]);
   expect(strip.free).toBe(0);
-});
-
-test("the largest frame has the full bar, the others their part of it", () => {
-  expect(barLengths([10, 40, 0])).toEqual([0.25, 1, 0]);
-  expect(barLengths([])).toEqual([]);
 });

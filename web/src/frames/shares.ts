@@ -31,9 +31,3 @@ export function segments(frames: Frame[], window: number | null): { segments: Se
     free: whole > 0 ? (whole - total) / whole : 0,
   };
 }
-
-/** The largest frame fills its bar; otherwise one huge frame would leave all others without a visible bar. */
-export function barLengths(tokens: number[]): number[] {
-  const largest = Math.max(0, ...tokens);
-  return tokens.map((value) => share(value, largest));
-}

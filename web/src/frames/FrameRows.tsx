@@ -1,0 +1,141 @@
+// The rows, drawn only where somebody looks: a conversation of thousands of steps scrolls like a short one.
+
+import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
+import { type Ref, useCallback, useImperativeHandle, useMemo, useRef } from "react";
+
+import type { Frames } from "../api";
+import { FormAt } from "../edit/FormAt";
+import { useStage } from "../edit/stage";
+import { targetsOf as namedIn } from "../history/operations";
+import { cacheLine } from "./cache";
+import { CacheLine } from "./CacheLine";
+import type { Click } from "./choose";
+import styles from "./frames.module.css";
+import { FrameRow } from "./FrameRow";
+import type { Row } from "./rows";
+
+export interface RowsHandle {
+  /** Scrolls a row into sight. */
+  reveal: (id: string) => void;
+}
+
+interface Props {
+  ref: Ref<RowsHandle>;
+  conversation: string;
+  frames: Frames;
+  rows: Row[];
+  chosen: readonly string[];
+  cursor: string | null;
+  open: string | null;
+  unfolded: ReadonlySet<string>;
+  onPick: (id: string, click: Click) => void;
+  onOpen: (id: string) => void;
+  onFold: (id: string) => void;
+  onMenu: (id: string, place: { x: number; y: number }) => void;
+}
+
+const FRAME_HEIGHT = 31;
+const STEP_HEIGHT = 26;
+
+export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, open, unfolded, ...does }: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const { draft, operations } = useStage(conversation);
+  const anchor = draft === null ? -1 : anchorIndex(rows, draft.anchor);
+  const staged = useMemo(() => stagedOf(operations), [operations]);
+  const isChosen = useMemo(() => new Set(chosen), [chosen]);
+  const line = useMemo(() => cacheLine(frames, rows), [frames, rows]);
+
+  const range = useCallback(
+    (seen: Range) => {
+      const indexes = defaultRangeExtractor(seen);
+      // A form stays alive, with what somebody types into it, however far one scrolls.
+      return anchor < 0 || indexes.includes(anchor) ? indexes : [...indexes, anchor].sort((a, b) => a - b);
+    },
+    [anchor],
+  );
+
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => (rows[index]?.step == null ? FRAME_HEIGHT : STEP_HEIGHT),
+    getItemKey: (index) => rows[index]?.id ?? index,
+    rangeExtractor: range,
+    overscan: 12,
+  });
+
+  useImperativeHandle(ref, () => ({
+    reveal: (id) => {
+      const index = rows.findIndex((row) => row.id === id);
+      if (index >= 0) virtual.scrollToIndex(index);
+    },
+  }));
+
+  return (
+    <div className={styles.scroller} ref={scroller}>
+      <div
+        className={styles.rows}
+        role="tree"
+        aria-label="Frames"
+        aria-multiselectable
+        tabIndex={0}
+        aria-activedescendant={cursor === null ? undefined : `row-${cursor}`}
+        style={{ height: virtual.getTotalSize() }}
+      >
+        {virtual.getVirtualItems().map((item) => {
+          const row = rows[item.index];
+          if (row === undefined) return null;
+          return (
+            <div
+              key={item.key}
+              id={`row-${row.id}`}
+              ref={virtual.measureElement}
+              data-index={item.index}
+              className={styles.place}
+              style={{ transform: `translateY(${item.start}px)` }}
+              role="treeitem"
+              aria-level={row.step === null ? 1 : 2}
+              aria-selected={isChosen.has(row.id)}
+              aria-posinset={item.index + 1}
+              aria-setsize={rows.length}
+              {...(row.step === null && row.frame.steps > 0 ? { "aria-expanded": unfolded.has(row.id) } : {})}
+            >
+              <FrameRow
+                row={row}
+                total={frames.tokens}
+                calibrated={frames.calibrated}
+                chosen={isChosen.has(row.id)}
+                cursor={cursor === row.id}
+                open={open === row.id}
+                unfolded={unfolded.has(row.id)}
+                staged={staged.get(row.id) ?? NOTHING_STAGED}
+                {...does}
+              />
+              {item.index === anchor && draft?.anchor != null && (
+                <FormAt conversation={conversation} id={draft.anchor} />
+              )}
+              {line !== null && line.below === row.id && <CacheLine line={line} />}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+const NOTHING_STAGED: readonly string[] = [];
+
+/** What waits in the tray for each row. */
+function stagedOf(operations: readonly Parameters<typeof namedIn>[0][]): Map<string, string[]> {
+  const staged = new Map<string, string[]>();
+  for (const operation of operations) {
+    for (const id of namedIn(operation)) staged.set(id, [...(staged.get(id) ?? []), operation.op]);
+  }
+  return staged;
+}
+
+/** The row of the form: a part's is its frame's, and a step's too while it is folded. */
+function anchorIndex(rows: readonly Row[], anchor: string | null): number {
+  if (anchor === null) return -1;
+  const exact = rows.findIndex(({ id }) => id === anchor);
+  return exact >= 0 ? exact : rows.findIndex(({ id }) => id === anchor.split(/[/#]/)[0]);
+}

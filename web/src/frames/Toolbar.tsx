@@ -1,0 +1,163 @@
+// Above the rows: choosing by rule, what is chosen and what can be done to it, and the names of the columns.
+
+import { ActionIcon, Button, Menu, NumberInput, Tooltip } from "@mantine/core";
+import { ChevronDownIcon, ChevronRightIcon, Cross2Icon, DotsHorizontalIcon, PlusIcon } from "@radix-ui/react-icons";
+import { useState } from "react";
+
+import type { Frames, OperationName } from "../api";
+import { entryOf } from "../edit/operations";
+import { OperationItems } from "../edit/OperationMenu";
+import { select } from "../edit/selection";
+import { targetsOf } from "../edit/targets";
+import { useOperate } from "../edit/useOperate";
+import { plural, short, tokens } from "../format/numbers";
+import { shortcut } from "../palette/keys";
+import styles from "./frames.module.css";
+import { byTool, largerThan, olderThan, superseded, toolsOf } from "./rules";
+
+interface Props {
+  conversation: string;
+  frames: Frames;
+  /** What an operation would be done to: what is chosen, else the row of the cursor. */
+  targets: readonly string[];
+  chosen: readonly string[];
+  allUnfolded: boolean;
+  onUnfoldAll: (all: boolean) => void;
+  onChoose: (ids: readonly string[]) => void;
+}
+
+const BUTTONS: readonly OperationName[] = ["delete", "compact", "offload", "drop-results", "edit", "move", "split"];
+
+export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, onUnfoldAll, onChoose }: Props) {
+  const { operate } = useOperate(conversation);
+  const found = targetsOf(targets, frames);
+  const weight = found.reduce((sum, { tokens }) => sum + tokens, 0);
+  const unfold = allUnfolded ? "Fold all steps" : "Unfold all steps";
+  return (
+    <div className={styles.toolbar}>
+      <div className={styles.tools} role="toolbar" aria-label="Operations">
+        <RuleMenu frames={frames} onChoose={onChoose} />
+        {chosen.length > 0 ? (
+          <span className={styles.chosen} role="status">
+            {plural(chosen.length, "row")} · {tokens(weight, frames.calibrated)} tokens
+            <ActionIcon
+              size={18}
+              variant="subtle"
+              color="gray"
+              aria-label="Choose nothing"
+              onClick={() => select(conversation, [])}
+            >
+              <Cross2Icon width={12} height={12} />
+            </ActionIcon>
+          </span>
+        ) : (
+          <span className={styles.tip}>Click to look, Shift or Ctrl to choose several, right-click for everything else</span>
+        )}
+        <span className={styles.gap} />
+        {chosen.length > 0 &&
+          BUTTONS.map((name) => {
+            const { label, words, key, refuses } = entryOf(name);
+            const why = refuses(found);
+            if (why !== null) return null;
+            return (
+              <Tooltip key={name} label={`${words} (${shortcut(key)})`}>
+                <Button size="compact-xs" variant="default" onClick={() => operate(name, targets)}>
+                  {label}
+                </Button>
+              </Tooltip>
+            );
+          })}
+        {chosen.length > 0 ? (
+          <Menu position="bottom-end" shadow="md" width={230} withinPortal>
+            <Menu.Target>
+              <ActionIcon size={22} variant="default" aria-label="All operations">
+                <DotsHorizontalIcon />
+              </ActionIcon>
+            </Menu.Target>
+            <Menu.Dropdown aria-label="All operations">
+              <OperationItems conversation={conversation} ids={targets} />
+            </Menu.Dropdown>
+          </Menu>
+        ) : (
+          <Button
+            size="compact-xs"
+            variant="default"
+            leftSection={<PlusIcon width={12} height={12} />}
+            onClick={() => operate("add", targets)}
+          >
+            Add
+          </Button>
+        )}
+      </div>
+      <div className={styles.head}>
+        <span />
+        <Tooltip label={unfold}>
+          <button
+            type="button"
+            className={styles.unfold}
+            aria-label={unfold}
+            aria-expanded={allUnfolded}
+            onClick={() => onUnfoldAll(!allUnfolded)}
+          >
+            <ChevronRightIcon />
+          </button>
+        </Tooltip>
+        <span>Frame</span>
+        <span>Title</span>
+        <span className={styles.steps}>Steps</span>
+        <Tooltip label="Estimated; exact once the provider has counted" disabled={frames.calibrated}>
+          <span className={styles.weight}>Tokens</span>
+        </Tooltip>
+        <span className={styles.share}>Share</span>
+      </div>
+    </div>
+  );
+}
+
+function RuleMenu({ frames, onChoose }: { frames: Frames; onChoose: (ids: readonly string[]) => void }) {
+  const [size, setSize] = useState<number | string>(2000);
+  const [age, setAge] = useState<number | string>(5);
+  const [opened, setOpened] = useState(false);
+  // Everything is counted only while somebody looks.
+  const rules = opened
+    ? [
+        { label: `Larger than ${short(Number(size))} tokens`, ids: largerThan(frames, Number(size)) },
+        { label: `More than ${Number(age)} frames back`, ids: olderThan(frames, Number(age)) },
+        { label: "Read again or changed later", ids: superseded(frames) },
+      ]
+    : [];
+  return (
+    <Menu opened={opened} onChange={setOpened} position="bottom-start" shadow="md" width={290} withinPortal>
+      <Menu.Target>
+        <Button size="compact-xs" variant="default" rightSection={<ChevronDownIcon width={12} height={12} />}>
+          Select
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown aria-label="Select by rule">
+        <div className={styles.rules}>
+          <NumberInput size="xs" label="Tokens" min={0} step={500} value={size} onChange={setSize} />
+          <NumberInput size="xs" label="Frames back" min={0} value={age} onChange={setAge} />
+        </div>
+        {rules.map(({ label, ids }) => (
+          <Rule key={label} label={label} ids={ids} onChoose={onChoose} />
+        ))}
+        <Menu.Divider />
+        <Menu.Label>Steps with calls of</Menu.Label>
+        {opened &&
+          toolsOf(frames)
+            .slice(0, 12)
+            .map(({ tool, tokens }) => (
+              <Rule key={tool} label={`${tool} · ${short(tokens)}`} ids={byTool(frames, tool)} onChoose={onChoose} />
+            ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function Rule({ label, ids, onChoose }: { label: string; ids: string[]; onChoose: (ids: readonly string[]) => void }) {
+  return (
+    <Menu.Item disabled={ids.length === 0} rightSection={<span>{ids.length}</span>} onClick={() => onChoose(ids)}>
+      {label}
+    </Menu.Item>
+  );
+}

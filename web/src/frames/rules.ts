@@ -1,0 +1,68 @@
+// Choosing by rule: what is large, old, of one tool, or was read again later.
+
+import type { Frame, Frames, Step } from "../api";
+
+function turns({ frames }: Frames): Frame[] {
+  return frames.filter(({ kind, state }) => kind === "turn" && !state.includes("deleted"));
+}
+
+function steps(frames: Frames): Step[] {
+  return turns(frames)
+    .flatMap(({ step_list }) => step_list ?? [])
+    .filter(({ state }) => !state.includes("deleted"));
+}
+
+/** Steps that are larger; a frame without steps stands for itself. */
+export function largerThan(frames: Frames, tokens: number): string[] {
+  return turns(frames).flatMap((frame) =>
+    (frame.step_list?.length ?? 0) === 0
+      ? frame.tokens > tokens
+        ? [frame.id]
+        : []
+      : (frame.step_list ?? [])
+          .filter((step) => step.tokens > tokens && !step.state.includes("deleted"))
+          .map(({ id }) => id),
+  );
+}
+
+/** Frames with more than so many behind them. */
+export function olderThan(frames: Frames, count: number): string[] {
+  const all = turns(frames).map(({ id }) => id);
+  return all.slice(0, Math.max(0, all.length - count));
+}
+
+export function byTool(frames: Frames, tool: string): string[] {
+  return steps(frames)
+    .filter(({ tools }) => tools.includes(tool))
+    .map(({ id }) => id);
+}
+
+/** The tools that were called, the heaviest first. */
+export function toolsOf(frames: Frames): { tool: string; steps: number; tokens: number }[] {
+  const found = new Map<string, { tool: string; steps: number; tokens: number }>();
+  for (const { tools, tokens } of steps(frames)) {
+    for (const tool of new Set(tools)) {
+      const entry = found.get(tool) ?? { tool, steps: 0, tokens: 0 };
+      found.set(tool, { tool, steps: entry.steps + 1, tokens: entry.tokens + tokens });
+    }
+  }
+  return [...found.values()].sort((a, b) => b.tokens - a.tokens);
+}
+
+const READS = ["Read", "NotebookRead"];
+const WRITES = ["Edit", "MultiEdit", "Write", "NotebookEdit"];
+
+/** Steps that only read a file which was read whole again, or changed, later on. */
+export function superseded(frames: Frames): string[] {
+  const later = new Set<string>();
+  const found: string[] = [];
+  for (const { id, title, tools } of steps(frames).reverse()) {
+    const [tool, ...rest] = title.split(" ");
+    const file = rest.join(" ").replace(/ \(\+\d+\)$/, "");
+    if (tool === undefined || file === "" || !tools.includes(tool)) continue;
+    // Of a step with several calls the title names the first only: it may hold something that is still good.
+    if (READS.includes(tool) && tools.length === 1 && !title.endsWith(")") && later.has(file)) found.push(id);
+    if (READS.includes(tool) || WRITES.includes(tool)) later.add(file);
+  }
+  return found.reverse();
+}
