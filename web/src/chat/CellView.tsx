@@ -4,8 +4,10 @@ import { Badge } from "@mantine/core";
 import { useMemo } from "react";
 
 import type { Commit, FrameContent } from "../api";
+import { tokens } from "../format/numbers";
 import { BlockView } from "../messages/BlockView";
-import { GoneView } from "../messages/GoneView";
+import { goneWord, GoneView } from "../messages/GoneView";
+import type { Gone } from "../messages/sent";
 import { toolNames } from "../messages/summaries";
 import { PartProblem } from "../notices/Problem";
 import { useFrame } from "../queries";
@@ -18,18 +20,20 @@ interface Props {
   conversation: string;
   cell: Cell;
   commits: ReadonlyMap<string, Commit>;
+  /** What was taken out stands on the other side anyway. */
+  brief: boolean;
 }
 
-export function CellView({ conversation, cell, commits }: Props) {
+export function CellView({ conversation, cell, commits, brief }: Props) {
   const { data, error } = useFrame(conversation, cell.chunk, cell.at);
   if (data === undefined && error === null) {
     return <div className={styles.waiting} style={{ height: cell.height }} aria-hidden />;
   }
   if (data === undefined) return <PartProblem error={error} />;
-  return <Speeches content={data} cell={cell} commits={commits} />;
+  return <Speeches content={data} cell={cell} commits={commits} brief={brief} />;
 }
 
-function Speeches({ content, cell, commits }: { content: FrameContent; cell: Cell; commits: Props["commits"] }) {
+function Speeches({ content, cell, commits, brief }: Omit<Props, "conversation"> & { content: FrameContent }) {
   const tools = useMemo(() => toolNames(content.messages), [content]);
   const said = useMemo(
     () => speeches(content.messages.filter(({ step }) => step === cell.step)),
@@ -41,6 +45,7 @@ function Speeches({ content, cell, commits }: { content: FrameContent; cell: Cel
     const name = scope + item.key;
     const { calibrated } = content;
     if (item.kind === "gone") {
+      if (brief) return <BriefGone key={item.key} gone={item.gone} commits={commits} calibrated={calibrated} />;
       return <GoneView key={item.key} gone={item.gone} name={name} tools={tools} calibrated={calibrated} commits={commits} />;
     }
     if (item.kind === "call") {
@@ -58,16 +63,31 @@ function Speeches({ content, cell, commits }: { content: FrameContent; cell: Cel
     return <BlockView key={item.key} block={item.block} tools={tools} calibrated={calibrated} scope={scope} />;
   };
 
-  return said.map(({ key, role, made, items }) => (
+  return said.map(({ key, role, made, items }, index) => (
     <div key={key} className={styles.speech} data-role={role} data-made={made || undefined}>
-      {role !== "" && (
+      {/* From the second step on it is clear who goes on. */}
+      {role !== "" && (cell.step < 2 || index > 0 || role !== "assistant" || made || items.some(isPending)) && (
         <div className={styles.speaker}>
           <span className={styles.role}>{role === "tool" ? "tools" : role}</span>
           {made && <Badge color="orange">by an edit</Badge>}
-          {items.some((item) => item.kind !== "gone" && item.pending) && <Badge color="teal">pending reply</Badge>}
+          {items.some(isPending) && <Badge color="teal">pending reply</Badge>}
         </div>
       )}
       <div className={styles.items}>{items.map(draw)}</div>
     </div>
   ));
+}
+
+function isPending(item: Item): boolean {
+  return item.kind !== "gone" && item.pending;
+}
+
+function BriefGone({ gone, commits, calibrated }: { gone: Gone; commits: Props["commits"]; calibrated: boolean }) {
+  const commit = gone.by === null ? undefined : commits.get(gone.by);
+  return (
+    <div className={styles.brief} title={gone.rule ?? commit?.summary}>
+      {goneWord(commit, gone.rule !== null)}
+      <span className={styles.weight}>−{tokens(gone.tokens, calibrated)}</span>
+    </div>
+  );
 }

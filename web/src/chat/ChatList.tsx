@@ -3,7 +3,7 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronRightIcon } from "@radix-ui/react-icons";
-import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef } from "react";
+import { memo, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef } from "react";
 
 import type { Commit } from "../api";
 import { plural, tokens } from "../format/numbers";
@@ -40,7 +40,7 @@ interface Props {
 const NEAR = 80;
 
 export function ChatList(props: Props) {
-  const { ref, rows, growing, open, onOpen } = props;
+  const { ref, conversation, rows, mode, calibrated, commits, growing, open, onOpen, onToggle } = props;
   const scroll = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   const list = useVirtualizer({
@@ -120,7 +120,20 @@ export function ChatList(props: Props) {
               className={styles.row}
               style={{ transform: `translateY(${start}px)` }}
             >
-              {row === undefined ? growing !== null && <GrowingView growing={growing} /> : <OneRow {...props} row={row} />}
+              {row === undefined ? (
+                growing !== null && <GrowingView growing={growing} />
+              ) : (
+                <OneRow
+                  row={row}
+                  conversation={conversation}
+                  mode={mode}
+                  calibrated={calibrated}
+                  commits={commits}
+                  open={isOpen(row, open)}
+                  onOpen={onOpen}
+                  onToggle={onToggle}
+                />
+              )}
             </div>
           );
         })}
@@ -129,7 +142,14 @@ export function ChatList(props: Props) {
   );
 }
 
-function OneRow({ row, conversation, mode, calibrated, commits, open, onOpen, onToggle }: Props & { row: Row }) {
+interface RowProps extends Pick<Props, "conversation" | "mode" | "calibrated" | "commits" | "onOpen" | "onToggle"> {
+  row: Row;
+  open: boolean;
+}
+
+/** Scrolling draws the list again, but no row that stays as it is. */
+const OneRow = memo(function OneRow(props: RowProps) {
+  const { row, conversation, mode, calibrated, commits, open, onOpen, onToggle } = props;
   if (row.kind === "frame") {
     return (
       <FrameLine
@@ -137,7 +157,7 @@ function OneRow({ row, conversation, mode, calibrated, commits, open, onOpen, on
         conversation={conversation}
         mode={mode}
         calibrated={calibrated}
-        open={open === row.frame.id}
+        open={open}
         onOpen={() => onOpen(row.frame.id)}
         onToggle={() => onToggle(row.key)}
       />
@@ -166,7 +186,7 @@ function OneRow({ row, conversation, mode, calibrated, commits, open, onOpen, on
   return (
     <div
       className={styles.part}
-      data-open={open === row.id || undefined}
+      data-open={open || undefined}
       title={row.title === "" ? undefined : line(row.title)}
       // A click on words opens them; the keyboard has the frame's own button for it.
       onClick={(event) => {
@@ -175,11 +195,15 @@ function OneRow({ row, conversation, mode, calibrated, commits, open, onOpen, on
     >
       {cells.map((cell, side) => (
         <div key={side} className={styles.cell} data-empty={cell === null || undefined}>
-          {cell !== null && <CellView conversation={conversation} cell={cell} commits={commits} />}
+          {cell !== null && <CellView conversation={conversation} cell={cell} commits={commits} brief={mode === "both"} />}
         </div>
       ))}
     </div>
   );
+});
+
+function isOpen(row: Row, open: string | null): boolean {
+  return open !== null && (row.kind === "frame" ? row.frame.id : row.id) === open;
 }
 
 /** Not on something that has a click of its own, and not the end of marking words. */

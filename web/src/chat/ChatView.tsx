@@ -2,7 +2,7 @@
 
 import { ActionIcon, Loader, SegmentedControl, Tooltip } from "@mantine/core";
 import { ArrowDownIcon, DoubleArrowDownIcon, ArrowUpIcon } from "@radix-ui/react-icons";
-import { useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
 
 import type { Commit, Conversation, Frames } from "../api";
 import { plural, tokens } from "../format/numbers";
@@ -21,6 +21,8 @@ const MODES: { value: Mode; label: string }[] = [
   { value: "agent", label: "As the agent believes" },
   { value: "both", label: "Side by side" },
 ];
+
+const openPart = (open: string) => go({ open });
 
 const NONE: ReadonlyMap<string, Commit> = new Map();
 
@@ -45,11 +47,13 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
     [mode, sent.data, source.data, toggled],
   );
 
-  const toggle = (key: string) => {
-    const next = new Set(toggled);
-    if (!next.delete(key)) next.add(key);
-    setToggled(next);
-  };
+  const toggle = useCallback((key: string) => {
+    setToggled((before) => {
+      const next = new Set(before);
+      if (!next.delete(key)) next.add(key);
+      return next;
+    });
+  }, []);
 
   return (
     <RememberFolds>
@@ -88,7 +92,7 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
             commits={commits}
             growing={mode === "agent" ? null : growing}
             open={open}
-            onOpen={(part) => go({ open: part })}
+            onOpen={openPart}
             onToggle={toggle}
           />
         )}

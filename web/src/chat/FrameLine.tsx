@@ -5,13 +5,13 @@ import { ChevronRightIcon, DrawingPinFilledIcon } from "@radix-ui/react-icons";
 
 import type { Frame } from "../api";
 import { count, plural, tokens } from "../format/numbers";
+import { chipOf } from "../frames/chips";
 import { line } from "../messages/hidden";
 import { useFrame } from "../queries";
 import { origin } from "./align";
 import styles from "./chat.module.css";
 import { tellsMore } from "./items";
 import type { Mode, Row } from "./rows";
-import { stateWord } from "./states";
 
 interface Props {
   row: Extract<Row, { kind: "frame" }>;
@@ -70,10 +70,12 @@ function GivenTitle({ conversation, row }: Pick<Props, "conversation" | "row">) 
 }
 
 export function State({ state }: { state: string }) {
-  const { label, meaning, color } = stateWord(state);
+  const { label, tip, color } = chipOf(state);
   return (
-    <Tooltip label={meaning}>
-      <Badge color={color}>{label}</Badge>
+    <Tooltip label={tip}>
+      <Badge color={color} flex="none">
+        {label}
+      </Badge>
     </Tooltip>
   );
 }

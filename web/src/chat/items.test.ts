@@ -41,5 +41,8 @@ test("a title is told only if the words do not say it", () => {
   expect(tellsMore("Fix the bug in the parser, pl…", words)).toBe(false);
   expect(tellsMore("Parser", [])).toBe(true);
   expect(tellsMore("The great parser fix", words)).toBe(true);
+  expect(tellsMore("Fix", [message("t1#0", "user", [block({ text: "Fixed it" })])])).toBe(true);
+  const reminded = [message("t1#0", "user", [block({ text: "<system-reminder>x</system-reminder>Fix it" })])];
+  expect(tellsMore("Fix it", reminded)).toBe(false);
   expect(tellsMore("", words)).toBe(false);
 });

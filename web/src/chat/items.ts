@@ -2,6 +2,7 @@
 // under the one who speaks.
 
 import type { Block, Message } from "../api";
+import { parts } from "../messages/reminders";
 import { type Gone, places } from "../messages/sent";
 
 export type Item =
@@ -60,10 +61,17 @@ export function speeches(messages: readonly Message[]): Speech[] {
   return speaking;
 }
 
-/** Whether a frame's title says something that its first words do not. */
+/** Whether a frame's title says something else than the words that it begins with. */
 export function tellsMore(title: string, messages: readonly Message[]): boolean {
   const squeeze = (text: string) => text.replace(/\s+/g, " ").trim();
   const words = squeeze(title.replace(/…$/, "")).slice(0, 40);
   if (words === "") return false;
-  return !messages.some(({ blocks }) => blocks.some(({ text }) => squeeze(text.slice(0, 20_000)).includes(words)));
+  const isCut = title.endsWith("…") || words.length === 40;
+  const begins = (text: string) =>
+    // A title that is only the beginning of a word is another one.
+    text.startsWith(words) && (isCut || !/^\p{L}/u.test(text.slice(words.length)));
+  const said = messages.flatMap(({ blocks }) => blocks.filter(({ kind }) => kind === "text"));
+  return !said.some(({ text }) =>
+    parts(text.slice(0, 20_000)).some((part) => part.kind === "words" && begins(squeeze(part.text))),
+  );
 }

@@ -25,7 +25,7 @@ export function Copy({ text, label }: Props) {
         aria-label={label}
         onClick={() => void navigator.clipboard.writeText(text()).then(() => setCopied(true))}
       >
-        {copied ? <CheckIcon /> : <CopyIcon />}
+        {copied ? <CheckIcon width={13} /> : <CopyIcon width={13} />}
       </ActionIcon>
     </Tooltip>
   );
