@@ -62,6 +62,7 @@ fn everything(plan: &Plan, steps: &mut Steps, tally: &mut Tally) -> Outcome {
     })?;
     steps.run("licences and sources of dependencies", dependencies)?;
     steps.run("tests", || rust_tests(plan, &environment, tally))?;
+    steps.run("page: in a browser", || page_in_a_browser(&environment))?;
     let time = Duration::from_secs(if plan.long { 300 } else { 20 });
     steps.run("fuzzing", || fuzz::run_each(time))
 }
@@ -105,6 +106,12 @@ fn rust_tests(plan: &Plan, environment: &Environment, tally: &mut Tally) -> Outc
     }
     let passed = shell::watch(&mut tests, |line| tally.read(line))?;
     judge(passed, tally, &tests)
+}
+
+/// The page of the binary that was just built, before a provider that is not fooled.
+fn page_in_a_browser(environment: &Environment) -> Outcome {
+    shell::run(shell::cargo().args(["build", "--locked", "--quiet", "-p", "ctx-cli", "-p", "testkit"]))?;
+    shell::run(page::npm(&["run", "e2e"]).envs(environment.iter().map(|(name, path)| (name, path))))
 }
 
 fn judge(passed: bool, tally: &Tally, tests: &Command) -> Outcome {
