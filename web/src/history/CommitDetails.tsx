@@ -33,6 +33,7 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
 
   const go = async (step: Step) => {
     setRefused(null);
+    setPondering(null);
     try {
       await ways.go(step, false);
     } catch (error) {
@@ -116,7 +117,7 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
             </Tooltip>
           )}
         </CopyButton>
-        {pondering !== null && <WayPrice conversation={conversation} step={pondering} />}
+        {pondering !== null && <WayPrice conversation={conversation} head={head} step={pondering} />}
       </div>
       {naming !== null && (
         <NameForm

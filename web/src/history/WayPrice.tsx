@@ -5,13 +5,19 @@ import { useQuery } from "@tanstack/react-query";
 import { go } from "../api";
 import { plural, short } from "../format/numbers";
 import { inWords } from "../notices/words";
-import { keys } from "../queries";
 import type { Step } from "./useWays";
 import styles from "./WayPrice.module.css";
 
-export function WayPrice({ conversation, step }: { conversation: string; step: Step }) {
+interface Props {
+  conversation: string;
+  /** Where we are; the answer holds as long as that does. */
+  head: string | null;
+  step: Step;
+}
+
+export function WayPrice({ conversation, head, step }: Props) {
   const { data, error } = useQuery({
-    queryKey: [...keys.conversation(conversation), "way", step],
+    queryKey: ["way", conversation, head, step],
     queryFn: () => go(conversation, { ...step, dry_run: true }),
     retry: false,
   });

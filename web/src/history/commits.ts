@@ -56,7 +56,8 @@ const TOKENS_SAID = /,? ?[\d,]+ tokens? (less|more)/g;
 
 /** A summary without what stands beside it anyway (tokens), and with words in place of the ids of other commits. */
 export function said(summary: string, commits: { id: string; summary: string }[]): string {
-  const plain = (text: string) => text.replace(TOKENS_SAID, "");
+  // A rollback lists all it switches off; where it goes back to is enough.
+  const plain = (text: string) => text.replace(TOKENS_SAID, "").replace(/^(roll back to [^:]*):.*/s, "$1");
   return plain(summary).replace(COMMIT_ID, (id) => {
     const other = commits.find((commit) => commit.id === id);
     return other === undefined ? id : `“${plain(other.summary).replace(COMMIT_ID, (inner) => inner.slice(0, 4))}”`;

@@ -152,6 +152,7 @@ test("a summary says what, not ids and figures that stand beside it", () => {
   expect(said("delete t3, 1,717 tokens less", [])).toBe("delete t3");
   expect(said(`undo ${two.id}`, [{ id: two.id, summary: "retitle t1" }])).toBe("undo “retitle t1”");
   expect(said(`undo ${id("9")}`, [])).toBe(`undo ${id("9")}`);
+  expect(said(`roll back to ${two.id}: ${one.id}`, [two])).toBe("roll back to “2”");
 });
 
 test("what a commit touches", () => {

@@ -68,6 +68,7 @@ function data({ turns }: Turns): uPlot.AlignedData {
 const priced = (turns: Turns["turns"]) => turns.some(({ money }) => money !== null);
 
 interface Colours {
+  ground: string;
   text: string;
   line: string;
   read: string;
@@ -81,6 +82,7 @@ function colours(element: HTMLElement): Colours {
   const style = getComputedStyle(element);
   const of = (name: string) => style.getPropertyValue(name).trim();
   return {
+    ground: of("--surface"),
     text: of("--quiet"),
     line: of("--line"),
     read: of("--cache-read"),
@@ -92,14 +94,15 @@ function colours(element: HTMLElement): Colours {
 }
 
 function options(turns: Turns, width: number, colour: Colours): uPlot.Options {
-  const stepped = uPlot.paths.stepped?.({ align: -1 });
+  const bars = uPlot.paths.bars?.({ size: [0.86, 36] });
   const area = (label: string, stroke: string): uPlot.Series => ({
     label,
     stroke,
-    fill: `${stroke}66`,
-    width: 1,
-    points: { show: turns.turns.length < 2 },
-    ...(stepped === undefined ? {} : { paths: stepped }),
+    // Opaque: the bars stand behind each other, and each hides all but the top of the next.
+    fill: mixed(stroke, colour.ground),
+    width: 0,
+    points: { show: false },
+    ...(bars === undefined ? {} : { paths: bars }),
   });
   const withMoney = priced(turns.turns);
   return {
@@ -110,7 +113,7 @@ function options(turns: Turns, width: number, colour: Colours): uPlot.Options {
     cursor: { y: false, points: { show: false } },
     scales: { x: { time: false, range: (_, min, max) => [Math.min(min, 1) - 0.5, max + 0.5] } },
     axes: [
-      axis(colour, { values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? String(tick) : "")) }),
+      axis(colour, { size: 26, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? String(tick) : "")) }),
       axis(colour, { size: 48, values: (_, ticks) => ticks.map(short) }),
       ...(withMoney
         ? [axis(colour, { scale: "$", side: 1, size: 52, grid: { show: false }, values: (_, ticks) => ticks.map(dollars) })]
@@ -145,6 +148,14 @@ function drawCommits(plot: uPlot, { commits }: Turns, stroke: string): void {
     ctx.stroke();
   }
   ctx.restore();
+}
+
+/** Three parts of one colour and one of another, both written as #rrggbb. */
+function mixed(one: string, other: string): string {
+  const channels = (colour: string) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+  const behind = channels(other);
+  const mix = channels(one).map((channel, index) => Math.round(channel * 0.75 + (behind[index] ?? channel) * 0.25));
+  return `rgb(${mix.join(" ")})`;
 }
 
 /** 0.0042 → "$0.004"; a price needs two figures that say something. */
