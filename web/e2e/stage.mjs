@@ -150,7 +150,9 @@ export class Stage {
     }
     const page = await context.newPage()
     page.complaints = []
-    page.on('console', (message) => message.type() === 'error' && page.complaints.push(message.text()))
+    // Refusals of the daemon are answers like others; the browser calls each one an error.
+    const refused = /status of (409|422)/
+    page.on('console', (message) => message.type() === 'error' && !refused.test(message.text()) && page.complaints.push(message.text()))
     page.on('pageerror', (error) => page.complaints.push(error.message))
     page.on('request', (request) => {
       const { protocol, origin } = new URL(request.url())

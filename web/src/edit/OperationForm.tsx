@@ -72,7 +72,8 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
   const stale = isStale(refusal) ? refusal : isStale(price.error) ? price.error : null;
   const entry = entryOf(draft.name);
   const Fields = FIELDS[draft.name];
-  const ready = operations.length > 0 && stale === null && !busy;
+  const refused = price.error !== null && !price.isFetching && priced === operations;
+  const ready = operations.length > 0 && stale === null && !refused && !busy;
 
   useFocusInside(form);
 

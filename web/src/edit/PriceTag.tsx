@@ -6,7 +6,7 @@ import type { Operation, PlanView } from "../api";
 import { WithCode } from "../notices/Problem";
 import { figures, warnings } from "./price";
 import styles from "./PriceTag.module.css";
-import { isStale, usePrice } from "./usePrice";
+import { isNothing, isStale, usePrice } from "./usePrice";
 
 interface Props {
   conversation: string;
@@ -20,7 +20,7 @@ export function PriceTag({ conversation, operations, head, calibrated = true }: 
   const { data, error, isFetching } = usePrice(conversation, operations, head);
   if (operations.length === 0) return null;
   // A stale head is explained by whoever shows the tag, with a way out.
-  if (error !== null) return isStale(error) ? null : <Refused error={error} />;
+  if (error !== null) return isStale(error) ? null : isNothing(error) ? <Nothing /> : <Refused error={error} />;
   if (data === undefined) {
     return (
       <span className={styles.tag} role="status">
@@ -56,6 +56,10 @@ export function Priced({ plan, calibrated, busy = false }: { plan: PlanView; cal
       )}
     </div>
   );
+}
+
+function Nothing() {
+  return <span className={styles.tag}>It is so already; nothing would change.</span>;
 }
 
 function Refused({ error }: { error: Error }) {

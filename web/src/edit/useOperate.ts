@@ -1,7 +1,7 @@
 // What menus, keys, the palette and the panels call: an operation on something. Whatever has a price opens its form at
 // the frame first; the rest is done at once.
 
-import { useQueryClient } from "@tanstack/react-query";
+import { hashKey, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 
 import { apply, type Applied, ApiError, type Frames, go, type Operation, type OperationName } from "../api";
@@ -34,14 +34,18 @@ export function useOperate(conversation: string): Operate {
     [queries, conversation],
   );
 
-  const changed = useCallback(
-    () =>
-      Promise.all([
-        queries.invalidateQueries({ queryKey: keys.conversation(conversation) }),
-        queries.invalidateQueries({ queryKey: keys.conversations }),
-      ]),
-    [queries, conversation],
-  );
+  // The frames first, alone: they are what everybody looks at.
+  const changed = useCallback(async () => {
+    const frames = framesKey(conversation);
+    await queries.invalidateQueries({ queryKey: frames, exact: true });
+    await Promise.all([
+      queries.invalidateQueries({
+        queryKey: keys.conversation(conversation),
+        predicate: ({ queryKey }) => hashKey(queryKey) !== hashKey(frames),
+      }),
+      queries.invalidateQueries({ queryKey: keys.conversations }),
+    ]);
+  }, [queries, conversation]);
 
   const undo = useCallback(async () => {
     try {

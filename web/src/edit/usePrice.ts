@@ -19,3 +19,8 @@ export function usePrice(conversation: string, operations: readonly Operation[],
 export function isStale(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === "stale";
 }
+
+/** There is nothing to do: what is asked for is so already. */
+export function isNothing(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "nothing-to-do";
+}

@@ -1,7 +1,7 @@
 // The rows, drawn only where somebody looks: a conversation of thousands of steps scrolls like a short one.
 
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
-import { type Ref, useCallback, useImperativeHandle, useMemo, useRef } from "react";
+import { type Ref, useCallback, useEffect, useImperativeHandle, useMemo, useRef } from "react";
 
 import type { Frames } from "../api";
 import { FormAt } from "../edit/FormAt";
@@ -63,6 +63,11 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
     overscan: 12,
   });
 
+  // Rows are as high as their kind says, but for the one with the form and the one with the line of the cache.
+  const below = line?.below ?? null;
+  const isTall = (id: string, index: number) => index === anchor || id === below;
+  useEffect(() => virtual.measure(), [virtual, anchor, below]);
+
   useImperativeHandle(ref, () => ({
     reveal: (id) => {
       const index = rows.findIndex((row) => row.id === id);
@@ -88,7 +93,7 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
             <div
               key={item.key}
               id={`row-${row.id}`}
-              ref={virtual.measureElement}
+              ref={isTall(row.id, item.index) ? virtual.measureElement : undefined}
               data-index={item.index}
               className={styles.place}
               style={{ transform: `translateY(${item.start}px)` }}
