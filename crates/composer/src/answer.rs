@@ -48,7 +48,7 @@ impl Composer {
             }
             None => {}
         }
-        conversation.learn(&answered);
+        conversation.learn(&answered, timing.at.saturating_sub(timing.total_ms));
         if answered.status == 200 {
             let signatures: Vec<Key> = answered.signatures.iter().filter_map(|text| text.parse().ok()).collect();
             conversation.bind(signatures.into_iter(), &answered);

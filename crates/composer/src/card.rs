@@ -28,6 +28,7 @@ pub fn of(conversation: &Conversation) -> Card {
         calibrated: conversation.calibration.is_calibrated(),
         last_activity: conversation.last_activity,
         edited: conversation.is_edited(),
+        folder: conversation.folder.clone(),
         start: beginning.start,
         opening: beginning.opening,
     }

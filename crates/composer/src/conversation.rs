@@ -8,7 +8,7 @@ use crate::envelope::{self, Whole};
 use crate::helper::titles::Titles;
 use crate::log;
 use crate::log::{Answered, Arrived, Line, Opened, Turn, Usage, Version};
-use ctx_core::edit::History;
+use ctx_core::edit::{CommitId, History};
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::tokens::{self, Calibration};
@@ -46,6 +46,18 @@ impl Pending {
     }
 }
 
+/// What the newest answer told of the provider's cache.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cached {
+    /// When its request was sent: the cache lives from then on.
+    pub at: u64,
+    pub usage: Usage,
+    /// Seconds that the cache lives, where something was written to it.
+    pub ttl: Option<u64>,
+    /// The newest commit when it was sent.
+    pub head: Option<CommitId>,
+}
+
 #[derive(Debug)]
 pub struct Conversation {
     pub id: String,
@@ -71,7 +83,9 @@ pub struct Conversation {
     pub last_turn: u32,
     pub pending: Option<Pending>,
     pub calibration: Calibration,
-    pub last_usage: Option<Usage>,
+    pub cached: Option<Cached>,
+    /// The newest commit when the newest turn came.
+    pub asked: Option<CommitId>,
     pub last_activity: u64,
     /// What was done to it.
     pub history: History,
@@ -102,6 +116,8 @@ pub struct Conversation {
     pub answered: bool,
     /// Titles that a helper gave, see [`crate::helper::titles`].
     pub titles: Titles,
+    /// The folder that its client works in, where it says so.
+    pub folder: Option<String>,
     /// The log says who this is.
     pub introduced: bool,
     /// Records that could not be read.
@@ -130,7 +146,8 @@ impl Conversation {
             last_turn: 0,
             pending: None,
             calibration: Calibration::default(),
-            last_usage: None,
+            cached: None,
+            asked: None,
             last_activity: 0,
             history: History::default(),
             bound: QuickMap::default(),
@@ -146,6 +163,7 @@ impl Conversation {
             drops_thinking: false,
             answered: false,
             titles: Titles::new(),
+            folder: None,
             introduced: false,
             skipped: 0,
             broken: false,
@@ -207,7 +225,7 @@ impl Conversation {
             }
             log::ANSWERED => {
                 let answered: Answered = serde_json::from_slice(&record.body).ok()?;
-                self.learn(&answered);
+                self.learn(&answered, record.at.saturating_sub(answered.total_ms));
                 let signatures = answered.signatures.iter().filter_map(|signature| signature.parse().ok());
                 self.bind(signatures, &answered);
             }
@@ -255,6 +273,7 @@ impl Conversation {
             self.between = turn.between.clone();
             self.turns += 1;
             self.answered = false;
+            self.asked = self.history.head();
             self.ends.extend(tip);
             self.ends.drain(..self.ends.len().saturating_sub(ENDS));
         }
@@ -289,8 +308,8 @@ impl Conversation {
         line.apply(&mut self.history);
     }
 
-    /// Takes in what the provider reported for a turn.
-    pub fn learn(&mut self, answered: &Answered) {
+    /// Takes in what the provider reported for a turn that was sent at `at`.
+    pub fn learn(&mut self, answered: &Answered, at: u64) {
         let Some(estimated) = answered.estimated else { return };
         // A stream can say `error` and end cleanly, and a client can leave once it has read the stop reason.
         let whole = answered.ending == "complete" || answered.stop_reason.is_some();
@@ -302,7 +321,10 @@ impl Conversation {
             if answered.repairs.iter().all(|(rule, _)| rule == "A65") {
                 self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
             }
-            self.last_usage = Some(usage);
+            if answered.status == 200 {
+                let before = self.cached.as_ref().and_then(|cached| cached.ttl);
+                self.cached = Some(Cached { at, usage, ttl: usage.ttl().or(before), head: self.asked });
+            }
         }
     }
 
@@ -363,6 +385,7 @@ impl Conversation {
     fn restore_body(&mut self, store: &dyn Reader) -> Result<(), StoreError> {
         self.body = self.rebuild(store)?.and_then(|whole| Body::parse(whole.bytes).ok());
         if let Some(body) = &self.body {
+            self.folder = ctx_wire::anthropic::envelope::folder(body.bytes(), body.request());
             self.aligned = body.request().messages.len();
             self.envelope = Arc::new(ctx_wire::anthropic::envelope::read(body.bytes(), body.request()));
             self.body_envelope = self.envelope.clone();

@@ -56,6 +56,8 @@ pub struct Card {
     /// Operations are active: what it sends is composed.
     #[serde(default)]
     pub edited: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// Keys of the path before the first answer, and up to it.
     pub start: Option<String>,
     pub opening: Option<String>,

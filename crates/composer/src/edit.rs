@@ -19,6 +19,7 @@ mod sent;
 
 pub use apply::{Applied, Preview, RepairView, Wish};
 pub(crate) use apply::{expected, on_top};
+pub(crate) use compare::around_alike;
 pub use compare::{Diff, FrameDiff};
 pub use ground::Chain;
 pub(crate) use ground::{Ground, Weights};
@@ -28,5 +29,5 @@ pub(crate) use offload::lacks_its_file;
 pub use past::shown;
 pub use past::{Action, CommitView, HistoryView, Way};
 pub use plan::{Cost, Level, Plan, PlanView, Planned, PlannedView, Risk};
-pub(crate) use sent::{AtHand, digest};
+pub(crate) use sent::{AtHand, Stops, digest};
 pub use sent::{Explained, Outgoing, Part, Ready, Sent};

@@ -168,6 +168,20 @@ impl Usage {
     pub fn prompt(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
+
+    /// Those that the provider's cache holds now.
+    pub fn cached(&self) -> u64 {
+        self.cache_read.saturating_add(self.cache_write)
+    }
+
+    /// How many seconds the end of what was written stays in the cache: what lives longer comes before.
+    pub fn ttl(&self) -> Option<u64> {
+        let hours = self.cache_write_1h.unwrap_or(0);
+        match self.cache_write.saturating_sub(hours) {
+            0 => (hours > 0).then_some(3600),
+            _ => Some(300),
+        }
+    }
 }
 
 /// A move on the lines of the history.

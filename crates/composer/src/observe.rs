@@ -191,6 +191,10 @@ impl Composer {
             step.blobs.push((worn.blob, bare));
             fresh.push((slot, worn, facts));
         }
+        // It is said at the beginning; a client that has not said it by then will not.
+        if trusted && conversation.folder.is_none() && conversation.turns < 3 {
+            conversation.folder = ctx_wire::anthropic::envelope::folder(body.bytes(), body.request());
+        }
         let mut arrived = Arrived {
             request: conversation.requests,
             class: class.name().into(),

@@ -91,6 +91,7 @@ mod tests {
             agent: None,
             parent: None,
             forked_from: None,
+            folder: None,
             frames: 4,
             messages: 31,
             requests: 12,

@@ -84,6 +84,13 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameOverview> {
         .collect()
 }
 
+/// Which of the tools and the system prompt are sent alike in two views, in the order that the provider reads them.
+pub fn around_alike(conversation: &Conversation, old: &View<'_>, new: &View<'_>) -> Vec<(String, f64, bool)> {
+    let keys = |frame: &FrameOverview| -> Vec<Key> { frame.sent.iter().map(|sent| sent.key).collect() };
+    let pairs = around(conversation, old).into_iter().zip(around(conversation, new));
+    pairs.map(|(old, new)| (new.id.clone(), new.weight, keys(&old) == keys(&new))).collect()
+}
+
 fn one(ground: &Ground<'_>, view: &View<'_>, laid: &Laid) -> Sent {
     let key = match laid.unit {
         Unit::Made(made) => {

@@ -14,7 +14,7 @@ use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::{Key, SlotId};
 use ctx_store::{Note, Step};
-use ctx_wire::anthropic::compose::{self, Composed, Input, Memo, Segment};
+use ctx_wire::anthropic::compose::{self, Composed, Input, Memo, Places, Segment};
 use ctx_wire::anthropic::envelope::{self, Envelope};
 use ctx_wire::anthropic::recover;
 use ctx_wire::anthropic::request::Body;
@@ -84,6 +84,12 @@ pub struct AtHand<'a> {
     pub digests: Vec<Key>,
     /// What is known of the bytes of its leading messages.
     pub memo: Option<&'a Memo>,
+}
+
+/// The messages of what would be sent: which thing is in which, and after which the provider's cache was written.
+pub(crate) struct Stops {
+    pub places: Places,
+    pub written: Vec<bool>,
 }
 
 /// Takes how a held request leaves, as soon as that is known; `None`: as it came.
@@ -318,6 +324,30 @@ impl Composer {
                 ..Explained::default()
             },
         }))
+    }
+
+    /// What the cache knows of the newest request; `None` when that is not stored completely.
+    pub(crate) fn stops(&self, conversation: &Conversation, effects: Vec<(EffectId, &Effect)>) -> Option<Stops> {
+        let stops = self.with_newest(conversation, |at_hand| {
+            let prefixes = conversation.chain.after(at_hand.envelope.digest, &at_hand.digests);
+            let written = conversation.all_written(at_hand, &prefixes);
+            let is_written = |prefixes: &[Key]| prefixes.iter().map(|prefix| written.contains(prefix)).collect();
+            let mut stops = match conversation.compose(at_hand, effects) {
+                Some(Written { composed, .. }) => {
+                    Stops { places: composed.kept.places(), written: is_written(&composed.after) }
+                }
+                None => {
+                    let after = prefixes.get(1..).unwrap_or_default();
+                    Stops { places: Places::Own(after.len()), written: is_written(after) }
+                }
+            };
+            // Nothing is in the cache before the answer begins.
+            if let Some(end) = stops.written.last_mut().filter(|_| !conversation.answered) {
+                *end = false;
+            }
+            stops
+        });
+        stops.ok()
     }
 
     pub fn explain(&self, name: &str, at: Option<&str>) -> Result<Explained, Refusal> {

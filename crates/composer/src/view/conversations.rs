@@ -22,6 +22,9 @@ pub struct ConversationView {
     pub agent: Option<String>,
     pub parent: Option<String>,
     pub forked_from: Option<String>,
+    /// The folder that the client works in, where it says so.
+    #[serde(default)]
+    pub folder: Option<String>,
     pub frames: usize,
     pub messages: usize,
     pub requests: u32,
@@ -54,6 +57,7 @@ fn view(card: &Card, active: Option<&str>) -> ConversationView {
         agent: card.agent,
         parent: card.parent,
         forked_from: card.forked_from,
+        folder: card.folder,
         frames: card.frames,
         messages: card.messages,
         requests: card.requests,

@@ -1,10 +1,12 @@
 //! The frames of a conversation as they are sent, with their steps if wanted.
 
+use super::cache::CacheView;
 use super::{Refusal, show};
-use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Ground, Weights, lacks_its_file};
+use crate::{Composer, now};
+use ctx_core::edit::EffectId;
 use ctx_core::edit::fold::{Around, Frame, Laid, Unit, View};
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::Desk;
@@ -25,6 +27,9 @@ pub struct Frames {
     /// The newest commit of the branch that is looked at.
     #[serde(default)]
     pub head: Option<String>,
+    /// What the provider's cache holds of it; nothing while no answer has told.
+    #[serde(default)]
+    pub cache: Option<CacheView>,
     pub frames: Vec<FrameView>,
 }
 
@@ -41,6 +46,9 @@ pub struct FrameView {
     pub messages: usize,
     pub steps: usize,
     pub state: Vec<String>,
+    /// The commits that made it what it is, the newest first.
+    #[serde(default)]
+    pub by: Vec<String>,
     pub pinned: bool,
     /// The end of it is a reply that the client has not sent back yet.
     pub pending: bool,
@@ -59,6 +67,9 @@ pub struct StepView {
     pub tools: Vec<String>,
     #[serde(default)]
     pub state: Vec<String>,
+    /// The commits that made it what it is, the newest first.
+    #[serde(default)]
+    pub by: Vec<String>,
 }
 
 impl Composer {
@@ -67,7 +78,8 @@ impl Composer {
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
         let (view, _) = self.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
-        Ok(of(&conversation, &ground, &view, with_steps))
+        let cache = self.cached(&conversation, &ground, &view, now());
+        Ok(Frames { cache, ..of(&conversation, &ground, &view, with_steps) })
     }
 }
 
@@ -85,6 +97,7 @@ fn of(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, with_st
         tokens: views.iter().map(|view| view.tokens).sum(),
         window: None,
         head: conversation.history.head().map(|head| head.to_string()),
+        cache: None,
         frames: views,
     }
 }
@@ -111,6 +124,7 @@ fn one(
         messages: messages.iter().max().map_or(0, |last| last + 1),
         steps: layout.steps,
         state: chips(desk, frame, &layout.units).map(str::to_owned).collect(),
+        by: by(desk.view, frame.by.iter().copied().chain(layout.units.iter().flat_map(Laid::by))),
         pinned: frame.pinned,
         pending: layout.units.iter().any(is_pending),
         step_list: with_steps.then(|| {
@@ -132,11 +146,17 @@ fn one(
                         messages: numbers.len(),
                         tools: tools.map(str::to_owned).collect(),
                         state: step_chips(desk, frame, &units),
+                        by: by(desk.view, units.iter().flat_map(Laid::by)),
                     }
                 })
                 .collect()
         }),
     }
+}
+
+/// The commits of effects, the newest first.
+pub(super) fn by(view: &View<'_>, effects: impl Iterator<Item = EffectId>) -> Vec<String> {
+    view.commits(effects).iter().map(ToString::to_string).collect()
 }
 
 /// What was done to it, and what the rules do to it.
@@ -205,6 +225,7 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
             messages: pieces.len(),
             steps: 0,
             state: state.into_iter().map(str::to_owned).collect(),
+            by: by(view, laid.iter().flat_map(Around::by)),
             pinned: false,
             pending: false,
             step_list: None,

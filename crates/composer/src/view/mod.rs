@@ -1,11 +1,13 @@
 //! What people and programs are shown. These types are the control API's JSON; nothing here is stored.
 
+mod cache;
 mod conversations;
 mod frames;
 mod search;
 pub(crate) mod show;
 mod timeline;
 
+pub use cache::CacheView;
 pub use conversations::{ConversationView, Conversations};
 pub use frames::{FrameView, Frames, StepView};
 pub use search::{Found, FoundIn, Hit};

@@ -6,7 +6,7 @@ use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Ground, RepairView, Weights};
 use ctx_core::edit::address::Address;
-use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::edit::fold::{Around, Laid, Unit, View};
 use ctx_core::edit::layout::{Group, layout};
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::frames;
@@ -35,6 +35,9 @@ pub struct Shown {
     /// As in a list.
     #[serde(default)]
     pub state: Vec<String>,
+    /// The commits that made it what it is, the newest first.
+    #[serde(default)]
+    pub by: Vec<String>,
     pub messages: Vec<MessageView>,
 }
 
@@ -49,6 +52,9 @@ pub struct MessageView {
     /// It is ours, not the client's.
     #[serde(default)]
     pub made: bool,
+    /// Its frame can be split before it.
+    #[serde(default)]
+    pub cut: bool,
     /// What the client says in it beside its role and content.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub other: Map<String, Value>,
@@ -103,7 +109,13 @@ impl Composer {
         let texts = self.texts(&conversation, wanted.into_iter())?;
         let mut messages = Vec::new();
         for target in &targets {
-            messages.extend(message_views(&conversation, &view, source.messages, target, &texts));
+            let mut views = message_views(&conversation, &view, source.messages, target, &texts);
+            if let Some(frame) = target.frame.and_then(|at| view.frames.get(at)) {
+                let cuts = desk.cut_before(&layout(&view, frame, source.messages));
+                let cuts: Vec<String> = cuts.iter().map(|number| format!("{}#{number}", frame.id)).collect();
+                views.iter_mut().for_each(|message| message.cut = cuts.contains(&message.id));
+            }
+            messages.extend(views);
         }
         let blocks = messages.iter_mut().flat_map(|message| &mut message.blocks);
         blocks.filter(|block| block.repaired.is_some()).for_each(|block| block.explain(&repaired.repairs));
@@ -115,6 +127,7 @@ impl Composer {
             tokens: scale(targets.iter().map(|target| target.weight).sum()),
             calibrated: conversation.calibration.is_calibrated(),
             state: states(&desk, &targets),
+            by: made_so(&view, &targets),
             messages,
         })
     }
@@ -158,6 +171,7 @@ impl Composer {
             false => conversation.calibration.tokens(tokens::estimate(piece.chars, 0)),
         };
         let mut blocks = Vec::new();
+        let mut made_by = Vec::new();
         for (index, piece) in pieces.iter().enumerate() {
             let wanted = match address {
                 Address::SystemBlock(at) => *at == index,
@@ -201,7 +215,9 @@ impl Composer {
             }
             let tokens = if covered.is_some() { 0 } else { scale(piece) };
             blocks.push(block(raw(&bytes[piece.at.clone()]), tokens, covered, None));
+            made_by.extend(around.into_iter().flat_map(Around::by));
         }
+        let by = super::frames::by(view, made_by.into_iter());
         let tokens = blocks.iter().map(|block| block.tokens).sum();
         let title = match address {
             Address::Tool(name) => format!("Tool {name}"),
@@ -216,6 +232,7 @@ impl Composer {
             step: 0,
             pending: false,
             made: false,
+            cut: false,
             other: Map::new(),
             blocks,
         };
@@ -227,9 +244,19 @@ impl Composer {
             tokens,
             calibrated: conversation.calibration.is_calibrated(),
             state: Vec::new(),
+            by,
             messages: vec![view],
         })
     }
+}
+
+fn made_so(view: &View<'_>, targets: &[Target]) -> Vec<String> {
+    let effects = targets.iter().flat_map(|target| {
+        let frame = target.frame.filter(|_| target.scope == Scope::Frame).and_then(|at| view.frames.get(at));
+        let arranged = frame.into_iter().flat_map(|frame| frame.by.iter().copied());
+        arranged.chain(target.units.iter().flat_map(Laid::by))
+    });
+    super::frames::by(view, effects)
 }
 
 fn states(desk: &Desk<'_>, targets: &[Target]) -> Vec<String> {
@@ -310,6 +337,7 @@ pub fn message_views(
             step: group.step,
             pending: is_pending(conversation, group),
             made: group.made.is_some(),
+            cut: false,
             other: group.source.and_then(|message| texts.get(&message)).map(|text| other(text)).unwrap_or_default(),
             blocks,
             id,

@@ -1,6 +1,7 @@
 //! Frames and their steps, the pending reply, ids of parts, and tokens.
 
 use crate::support::{House, answers};
+use ctx_composer::edit::Wish;
 use ctx_composer::view::{FrameView, Shown};
 use ctx_wire::anthropic::tap::Ending;
 use serde_json::{Value, json};
@@ -433,4 +434,44 @@ fn an_edit_does_not_bring_a_conversation_over_the_line_of_many_images() {
     let refusal = house.composer.apply(&id, wish(21)).expect_err("too many");
     assert_eq!(refusal.code, "many-images");
     assert!(refusal.message.contains("A82"));
+}
+
+#[test]
+fn what_was_done_names_its_commits_and_cuts_are_told() {
+    let house = House::new();
+    let id = house.send(&eventful(8)).conversation;
+    let apply = |operations: Value| {
+        let operations = serde_json::from_value(operations).expect("operations");
+        let wish = Wish { operations, author: "test".into(), note: None, expect: None, dry_run: false };
+        house.composer.apply(&id, wish).expect("applied").commit.expect("a commit")
+    };
+    let dropped = apply(json!([{"op": "drop-results", "ids": ["t1"]}]));
+    let titled = apply(json!([{"op": "retitle", "id": "t1", "title": "the parser"}]));
+    let gone = apply(json!([{"op": "delete", "ids": ["tools/Bash"]}]));
+    let frames = frames(&house, &id);
+    let by = |id: &str| frames.iter().find(|frame| frame.id == id).expect("a frame").by.clone();
+    assert_eq!((by("t1"), by("tools")), (vec![titled.clone(), dropped.clone()], vec![gone.clone()]));
+    assert!(by("t2").is_empty() && by("system").is_empty());
+    assert_eq!(frames[2].step_list.as_ref().expect("steps")[0].by, [dropped.clone()]);
+
+    let (t1, step) = (show(&house, &id, "t1"), show(&house, &id, "t1/1"));
+    assert_eq!((t1.by, step.by), (vec![titled, dropped.clone()], vec![dropped]));
+    assert_eq!((show(&house, &id, "tools").by, show(&house, &id, "tools/Read").by), (vec![gone], vec![]));
+    let t2 = show(&house, &id, "t2");
+    let cuts: Vec<&str> = t2.messages.iter().filter(|message| message.cut).map(|message| message.id.as_str()).collect();
+    assert_eq!(cuts, ["t2#1", "t2#3"], "not before results");
+}
+
+#[test]
+fn a_conversation_tells_the_folder_that_its_client_works_in() {
+    let house = House::new();
+    let id = house.send(&eventful(9)).conversation;
+    let folder = |house: &House| {
+        let all = house.composer.conversations().conversations;
+        all.into_iter().find(|view| view.id == id).expect("it is listed").folder
+    };
+    let told = folder(&house).expect("a folder");
+    assert!(told.starts_with("/home/user/"), "{told}");
+    let house = house.restart();
+    assert_eq!(folder(&house), Some(told));
 }

@@ -160,3 +160,38 @@ fn ten_edits_cost_one_rewrite() {
     assert!(stripped.cost(edited) > 4.0 * ours.cost(edited));
     assert!(ours.cost(edited) < 1.3 * plain.cost(edited));
 }
+
+#[test]
+fn what_the_cache_holds_is_told_before_the_next_request_reads_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut line = Line::new(folder.path(), false);
+    let told = |line: &Line| line.composer.frames(&line.conversation, true, None).expect("frames").cache;
+    (1..=6).for_each(|number| line.turn(number));
+    let cache = told(&line).expect("the answers told of it");
+    let last = *line.usage.last().expect("requests");
+    // All but the reply that has not come back.
+    assert_eq!((cache.until.as_deref(), cache.tokens), (Some("t6/3"), last.input() - 3), "{cache:?}");
+    assert_eq!((cache.expires_at, cache.warm), (cache.at + 1000 * cache.ttl_seconds, false), "{cache:?}");
+
+    line.apply(json!({"op": "pin", "ids": ["t2"]}));
+    assert_eq!(told(&line), Some(cache), "nothing of it is sent");
+
+    line.apply(json!({"op": "delete", "ids": ["t4/2"]}));
+    let cache = told(&line).expect("some of it is left");
+    assert_eq!(cache.until.as_deref(), Some("t4/1"));
+    line.turn(7);
+    let read = line.usage[6 * (STEPS + 1)].read as f64;
+    assert!((cache.tokens as f64 - read).abs() < 0.1 * read, "{cache:?}, and {read} were read");
+    assert_eq!(told(&line).and_then(|cache| cache.until).as_deref(), Some("t7/3"));
+
+    // It was written at the end alone since then: what was there before is of another prefix.
+    line.apply(json!({"op": "delete", "ids": ["t6/1"]}));
+    assert_eq!(told(&line).and_then(|cache| cache.until).as_deref(), Some("t4/1"));
+    line.turn(8);
+    line.apply(json!({"op": "edit", "id": "t1#0", "text": "another beginning"}));
+    assert_eq!(told(&line).and_then(|cache| cache.until).as_deref(), Some("system"));
+    line.apply(json!({"op": "edit", "id": "system#2", "text": "be brief"}));
+    assert_eq!(told(&line).and_then(|cache| cache.until).as_deref(), Some("tools"));
+    line.apply(json!({"op": "delete", "ids": ["tools/Read"]}));
+    assert_eq!(told(&line).map(|cache| (cache.until, cache.tokens)), Some((None, 0)));
+}

@@ -8,6 +8,7 @@ mod arrange;
 
 use super::effect::{self, Cover, Effect, EffectId, FrameKey, Made, MadeId, MessageRef, Why};
 use super::frame_id::FrameId;
+use super::history::CommitId;
 use super::weigh::LeftOut;
 use crate::frames;
 use crate::key::Key;
@@ -58,6 +59,8 @@ pub struct Frame {
     pub pinned: bool,
     pub moved: bool,
     pub combined: bool,
+    /// What added, cut, joined, moved, titled or pinned it, oldest first.
+    pub by: Vec<EffectId>,
 }
 
 /// One thing in a frame, in order.
@@ -174,6 +177,7 @@ fn base_frames(source: &Source<'_>, starts: &[Number]) -> Vec<Frame> {
         pinned: false,
         moved: false,
         combined: false,
+        by: Vec::new(),
     };
     (1..).zip(&frames::frames(source.messages)).map(frame).collect()
 }
@@ -249,6 +253,19 @@ impl<'a> View<'a> {
             here = of(name)?;
         }
         None
+    }
+
+    /// The commits of effects, the newest first.
+    pub fn commits(&self, effects: impl Iterator<Item = EffectId>) -> Vec<CommitId> {
+        let mut places: Vec<usize> = effects.filter_map(|id| self.by_id.get(&id).copied()).collect();
+        places.sort_unstable_by(|one, other| other.cmp(one));
+        let mut commits: Vec<CommitId> = Vec::new();
+        for commit in places.into_iter().map(|at| self.effects[at].0.commit) {
+            if !commits.contains(&commit) {
+                commits.push(commit);
+            }
+        }
+        commits
     }
 
     /// Which message and block a number stands for.
@@ -487,6 +504,24 @@ impl Folding<'_, '_, '_> {
             }
         }
         status
+    }
+}
+
+impl Laid {
+    /// The effects that made it what it is.
+    pub fn by(&self) -> impl Iterator<Item = EffectId> {
+        let made = match self.unit {
+            Unit::Made(made) => Some(made.effect),
+            Unit::Source { .. } => None,
+        };
+        [made, self.covered, self.result.map(|(id, _)| id)].into_iter().flatten()
+    }
+}
+
+impl Around {
+    /// The same.
+    pub fn by(&self) -> impl Iterator<Item = EffectId> {
+        self.covered.into_iter().chain(self.by.iter().map(|made| made.effect))
     }
 }
 

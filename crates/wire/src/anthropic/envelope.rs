@@ -154,6 +154,31 @@ fn session(bytes: &[u8], metadata: Span) -> Option<Box<str>> {
     named.map(|id| id.into_owned()).or_else(older).filter(|id| !id.is_empty()).map(String::into_boxed_str)
 }
 
+/// The folder that a client works in, where it says so: in the system prompt, or before the model's first words.
+pub fn folder(bytes: &[u8], request: &Request) -> Option<String> {
+    const NAME: &[u8] = b"orking directory: ";
+    let system = request.member(bytes, "system").map(|(span, _)| span);
+    let is_answer = |message: &&Span| string(bytes, (*message).clone(), "role").is_some_and(|role| role == "assistant");
+    let told = request.messages.iter().take_while(|message| !is_answer(message)).cloned();
+    system.into_iter().chain(told).find_map(|span| {
+        let text = bytes.get(span)?;
+        let line = text.get(memchr::memmem::find(text, NAME)? + NAME.len()..)?;
+        // Up to the end of the line or of the text; a backslash of the path is two here.
+        let mut end = 0;
+        while let Some(byte) = line.get(end).filter(|byte| !matches!(byte, b'"' | b'<')) {
+            match (byte, line.get(end + 1)) {
+                (b'\\', Some(b'\\' | b'u' | b'/')) => end += 2,
+                (b'\\', _) => break,
+                _ => end += 1,
+            }
+        }
+        let quoted = [b"\"", line.get(..end)?, b"\""].concat();
+        let path = json::string_value(&quoted, 0..quoted.len())?.trim().to_owned();
+        let is_path = path.starts_with(['/', '~']) || path.get(1..3) == Some(":\\") || path.get(1..3) == Some(":/");
+        (is_path && path.len() <= 1024).then_some(path)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::request;
@@ -201,6 +226,23 @@ mod tests {
         assert_eq!(digest(marked, r#"{"name":"T"},{"name":"L","defer_loading":true}"#), plain);
         assert_ne!(digest(r#"{"type":"text","text":"b"}"#, r#"{"name":"T"}"#), plain);
         assert_ne!(digest(r#"{"type":"text","text":"a"}"#, r#"{"name":"U"}"#), plain);
+    }
+
+    #[test]
+    fn the_folder_is_where_the_client_says_that_it_works() {
+        let folder = |text: &str| folder(text.as_bytes(), &request::parse(text.as_bytes()).unwrap());
+        let told = |text: &str| folder(&format!(r#"{{"messages":[{{"role":"user","content":"{text}"}}]}}"#));
+        assert_eq!(
+            told(r"# Environment\n - Primary working directory: /home/me/a b\n - more"),
+            Some("/home/me/a b".into())
+        );
+        assert_eq!(told(r"Working directory: C:\\work\\x"), Some(r"C:\work\x".into()));
+        assert_eq!(told(r"<env>Working directory: /x</env>"), Some("/x".into()));
+        assert_eq!(told("the working directory: it is where you are"), None);
+        let system = r#"{"system":[{"type":"text","text":"Working directory: /s\n"}],"messages":[]}"#;
+        assert_eq!(folder(system), Some("/s".into()));
+        // What the model says is no place.
+        assert_eq!(folder(r#"{"messages":[{"role":"assistant","content":"Working directory: /x"}]}"#), None);
     }
 
     #[test]

@@ -21,6 +21,7 @@ impl Folding<'_, '_, '_> {
                     pinned: false,
                     moved: false,
                     combined: false,
+                    by: vec![id],
                 };
                 self.view.frames.insert(at, frame);
                 true
@@ -33,11 +34,15 @@ impl Folding<'_, '_, '_> {
                 let frame = &mut self.view.frames[at];
                 frame.title = title.clone().or(frame.title.take());
                 frame.summary = summary.clone().or(frame.summary.take());
+                frame.by.push(id);
                 true
             }
             Effect::Pin { frames, pinned } => {
                 let found: Vec<usize> = frames.iter().filter_map(|key| self.locate(*key)).collect();
-                found.iter().for_each(|&at| self.view.frames[at].pinned = *pinned);
+                for &at in &found {
+                    self.view.frames[at].pinned = *pinned;
+                    self.view.frames[at].by.push(id);
+                }
                 !found.is_empty()
             }
             Effect::Replace { .. } | Effect::Results { .. } | Effect::Restore { .. } => false,
@@ -95,6 +100,7 @@ impl Folding<'_, '_, '_> {
                     pinned: self.view.frames[at].pinned,
                     moved: false,
                     combined: false,
+                    by: vec![id],
                 };
                 self.view.frames.insert(at + 1, rest);
             }
@@ -133,7 +139,9 @@ impl Folding<'_, '_, '_> {
         let mut taken = Vec::new();
         for key in &moving {
             if let Some(at) = self.view.frames.iter().position(|frame| frame.key == *key) {
-                taken.push(Frame { moved: true, ..self.view.frames.remove(at) });
+                let mut frame = self.view.frames.remove(at);
+                frame.by.push(id);
+                taken.push(Frame { moved: true, ..frame });
             }
         }
         let at = anchor.and_then(|key| self.view.frames.iter().position(|frame| frame.key == key));
@@ -151,13 +159,14 @@ impl Folding<'_, '_, '_> {
         }
         keys.dedup();
         let Some((first, others)) = keys.split_first().filter(|(_, others)| !others.is_empty()) else { return false };
-        let mut joined = Vec::new();
+        let (mut joined, mut by) = (Vec::new(), Vec::new());
         let mut pinned = false;
         let into = self.view.frames.iter().find(|frame| frame.key == *first).map(|frame| frame.id.clone());
         for key in others.iter().filter(|key| *key != first) {
             if let Some(at) = self.view.frames.iter().position(|frame| frame.key == *key) {
                 let frame = self.view.frames.remove(at);
                 pinned |= frame.pinned;
+                by.extend(frame.by);
                 self.view.became.push(Became { id: frame.id, into: into.clone(), by: id });
                 joined.extend(frame.segments);
             }
@@ -167,13 +176,16 @@ impl Folding<'_, '_, '_> {
             frame.segments.extend(joined);
             frame.pinned |= pinned;
             frame.combined = true;
+            frame.by.extend(by);
+            frame.by.push(id);
         }
         true
     }
 
     fn split(&mut self, id: EffectId, key: FrameKey, before: &[(MessageRef, u32)]) -> bool {
         let Some(at) = self.locate(key) else { return false };
-        let whole = self.view.frames[at].clone();
+        let mut whole = self.view.frames[at].clone();
+        whole.by.push(id);
         let mut parts = vec![Frame { id: whole.id.part(1), ..whole.clone() }];
         // A part is named by its cut, also when another cut is not on this path.
         for (part, (of, block)) in (1..).zip(before) {

@@ -231,6 +231,11 @@ impl Desk<'_> {
         Ok(vec![Effect::Split { frame: frame.key, before }])
     }
 
+    /// The numbers of the messages before which a frame can be cut.
+    pub fn cut_before(&self, layout: &Layout) -> Vec<usize> {
+        self.cuts(layout).into_iter().map(|group| group.number).collect()
+    }
+
     /// The messages of the client's before which a frame can be cut.
     fn cuts<'l>(&self, layout: &'l Layout) -> Vec<&'l Group> {
         let whole = self.whole_until(layout);

@@ -58,3 +58,15 @@ fn every_operation_says_what_it_takes_and_gives() {
         }
     }
 }
+
+/// The page's client is generated from it.
+#[test]
+fn the_page_is_built_from_this_description() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/openapi.json");
+    let document = format!("{:#}\n", document());
+    if std::env::var_os("CTX_BLESS").is_some() {
+        std::fs::write(file, &document).expect("the file can be written");
+    }
+    let committed = std::fs::read_to_string(file).unwrap_or_default();
+    assert!(committed == document, "web/openapi.json is not what the code says: run this test with CTX_BLESS=1");
+}

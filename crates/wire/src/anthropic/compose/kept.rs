@@ -7,7 +7,7 @@ use ctx_core::edit::effect::MadeId;
 use ctx_core::edit::fold::{self, Unit, View};
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::message::Message;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The messages of a composed request, by where their blocks come from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -64,6 +64,52 @@ impl Kept {
         left.system = stays(&self.system, &view.system);
         left.tools = stays(&self.tools, &view.tools);
         left
+    }
+}
+
+/// In which message of a request the things of a view are sent, counted from 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Places {
+    /// It leaves as it came: so many messages.
+    Own(usize),
+    Composed {
+        whole: HashMap<usize, usize>,
+        blocks: HashMap<(usize, usize), usize>,
+        made: HashMap<MadeId, usize>,
+    },
+}
+
+impl Places {
+    pub fn of(&self, unit: &Unit) -> Option<usize> {
+        match (self, unit) {
+            (Places::Own(count), Unit::Source { message, .. }) => Some(*message).filter(|message| message < count),
+            (Places::Own(_), Unit::Made(_)) => None,
+            (Places::Composed { whole, blocks, .. }, Unit::Source { message, block }) => {
+                whole.get(message).or_else(|| blocks.get(&(*message, (*block)?))).copied()
+            }
+            (Places::Composed { made, .. }, Unit::Made(id)) => made.get(id).copied(),
+        }
+    }
+}
+
+impl Kept {
+    pub fn places(&self) -> Places {
+        let (mut whole, mut blocks, mut made) = (HashMap::new(), HashMap::new(), HashMap::new());
+        for (at, out) in self.outs.iter().enumerate() {
+            match (&out.pieces, out.source) {
+                (None, Some(source)) => drop(whole.insert(source as usize, at)),
+                (pieces, _) => pieces.iter().flatten().for_each(|piece| match piece {
+                    Piece::Client { message, block, .. } => {
+                        blocks.insert((*message as usize, *block as usize), at);
+                    }
+                    Piece::Made(index) => {
+                        let from = self.made.get(*index as usize).copied().flatten();
+                        made.extend(from.map(|(id, _)| (id, at)));
+                    }
+                }),
+            }
+        }
+        Places::Composed { whole, blocks, made }
     }
 }
 

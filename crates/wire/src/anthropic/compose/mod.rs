@@ -21,7 +21,7 @@ mod stays;
 mod thinking;
 mod waits;
 
-pub use kept::Kept;
+pub use kept::{Kept, Places};
 pub use memo::Memo;
 pub use repair::Repair;
 
@@ -69,6 +69,8 @@ pub struct Composed {
     pub prefix: Key,
     /// The prefixes at which this request writes the cache.
     pub marks: Vec<Key>,
+    /// The prefix after each of its messages.
+    pub after: Vec<Key>,
     pub kept: Kept,
 }
 
@@ -120,6 +122,7 @@ pub fn compose(input: &Input<'_>) -> Composed {
         thinking_dropped: dropped + plan.thoughts,
         prefix: thought.after.last().copied().unwrap_or(around.digest),
         marks: marks.written,
+        after: thought.after,
         kept: Kept::new(plan.outs, &plan.made, around),
     }
 }

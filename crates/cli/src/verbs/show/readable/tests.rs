@@ -30,6 +30,7 @@ fn shown() -> Shown {
         tokens: 1_234,
         calibrated: false,
         state: Vec::new(),
+        by: Vec::new(),
         messages: vec![
             message(
                 "t1#0",
