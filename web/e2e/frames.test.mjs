@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { Stage, until } from './stage.mjs'
 
 let stage
@@ -452,4 +453,16 @@ test('a conversation of 2,000 messages and 5 MB opens, scrolls and changes quick
   assert.ok(long < frames.length / 10, `${long} of ${frames.length} frames took longer than 50 ms`)
   assert.ok(seen < 1500, `seen after ${seen} ms`)
   await unharmed(page)
+})
+
+test('the first load is small', async (t) => {
+  const { page } = await scene()
+  const bodies = await page.evaluate(() => {
+    const own = performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.includes('/ui/'))
+    return Promise.all([location.pathname, ...new Set(own)].map(async (name) => (await fetch(name)).text()))
+  })
+  const size = bodies.reduce((sum, body) => sum + gzipSync(body).length, 0)
+  t.diagnostic(`${bodies.length} files, ${Math.round(size / 1000)} KB compressed`)
+  assert.ok(size > 50_000 && size < 350_000, `${size} bytes`)
+  await page.context().close()
 })

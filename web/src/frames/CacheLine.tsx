@@ -8,7 +8,7 @@ import styles from "./frames.module.css";
 
 export function CacheLine({ line }: { line: Line }) {
   const now = useNow();
-  const warm = line.warm && (line.until === null || line.until > now);
+  const warm = line.warm && line.expires > now;
   return (
     <Tooltip label="The provider remembers what stands above, and reads it at a tenth of the price. A change above the line makes it read again everything behind the change.">
       <div className={styles.cache} data-warm={warm || undefined}>

@@ -1,40 +1,35 @@
 // The line below the last row that the provider has cached.
 
 import type { Frames } from "../api";
-import { count } from "../format/numbers";
+import { count, plural } from "../format/numbers";
 import type { Row } from "./rows";
 
 export interface Line {
   /** The row that it is drawn below. */
   below: string;
+  /** The step where it ends, if that one is folded away in the row. */
+  inside: string | null;
   tokens: number;
   warm: boolean;
-  /** When it is forgotten, if that is known. */
-  until: number | null;
+  /** When it is forgotten. */
+  expires: number;
 }
 
-/** What the daemon tells about it; nothing before the first answer. */
-interface Cache {
-  until?: string | null;
-  tokens?: number;
-  warm?: boolean;
-  expires_at?: number | null;
-}
-
-export function cacheLine(frames: Frames, rows: readonly Row[]): Line | null {
-  const cache = (frames as Frames & { cache?: Cache | null }).cache;
+export function cacheLine({ cache }: Frames, rows: readonly Row[]): Line | null {
   const until = cache?.until;
-  if (cache == null || until == null || (cache.tokens ?? 0) === 0) return null;
-  // While the frame is folded the line stands below it, although it may end inside.
-  const below = rows.find(({ id }) => id === until) ?? rows.find(({ id }) => id === until.split(/[/#]/)[0]);
+  if (cache == null || until == null || cache.tokens === 0) return null;
+  const exact = rows.find(({ id }) => id === until);
+  const below = exact ?? rows.find(({ id }) => id === until.split(/[/#]/)[0]);
   if (below === undefined) return null;
-  return { below: below.id, tokens: cache.tokens ?? 0, warm: cache.warm === true, until: cache.expires_at ?? null };
+  const last = below.frame.step_list?.at(-1)?.id;
+  const inside = exact === undefined && until !== last ? until : null;
+  return { below: below.id, inside, tokens: cache.tokens, warm: cache.warm, expires: cache.expires_at };
 }
 
 /** In words, as of now. */
-export function cacheWords({ tokens, warm, until }: Line, now: number): string {
-  const left = until === null ? null : Math.max(0, Math.round((until - now) / 1000));
-  if (!warm || left === 0) return `cache is cold: ${count(tokens)} tokens are read anew`;
-  const time = left === null ? "" : left >= 90 ? `, warm for ${Math.round(left / 60)} more minutes` : `, warm for ${left} more seconds`;
-  return `cached up to here: ${count(tokens)} tokens${time}`;
+export function cacheWords({ tokens, warm, expires, inside }: Line, now: number): string {
+  const left = Math.round((expires - now) / 1000);
+  if (!warm || left <= 0) return `the cache has gone cold: ${count(tokens)} tokens are read anew`;
+  const time = left >= 90 ? plural(Math.round(left / 60), "more minute") : plural(Math.ceil(left / 10) * 10, "more second");
+  return `cached ${inside === null ? "up to here" : `up to ${inside}`}: ${count(tokens)} tokens, for ${time}`;
 }

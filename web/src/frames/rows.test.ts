@@ -13,6 +13,7 @@ const step = (id: string, title: string, tokens: number, tools = [title.split(" 
   state,
   source_tokens: tokens,
   messages: 2,
+  by: [],
 });
 
 const frame = (id: string, kind: Frame["kind"], tokens: number, step_list: Step[] = [], state: string[] = []) =>

@@ -13,6 +13,7 @@ function frame(id: string, tokens: number): Frame {
     messages: 1,
     steps: 0,
     state: [],
+    by: [],
     pinned: false,
     pending: false,
   };
