@@ -1,0 +1,162 @@
+// The chat: what the model sees, what the agent believes, both side by side; live, and quick when it is long.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Stage, until } from './stage.mjs'
+
+let stage
+before(async () => {
+  stage = await Stage.start()
+  await stage.say('', { content: [{ type: 'text', text: '<system-reminder>\nUse tabs.\n</system-reminder>' }, { type: 'text', text: 'First question\nTHINK:Let me think;;SAY:I look.;;USE_TOOL:Read:src/a.rs;;THEN;;USE_TOOL:Bash:cargo test;;THEN;;SAY:First answer' }] })
+  await stage.say('Second question\nSAY:Second answer')
+  await stage.say('Third question\nUSE_TOOL:Grep:needle;;THEN;;SAY:Third answer')
+  await stage.say('Fourth question\nSAY:Fourth answer')
+})
+after(() => stage.stop())
+
+const messages = (page) => page.getByRole('log', { name: 'Messages' })
+const words = async (page) => (await messages(page).innerText()).replaceAll('\n', ' ')
+const top = (page) => messages(page).evaluate((list) => (list.scrollTop = 0))
+
+test('the chat shows what is sent: words, thinking, calls with the size of their results, reminders', async () => {
+  const page = await stage.open({ view: 'chat' })
+  await messages(page).getByText('Fourth answer', { exact: true }).waitFor()
+  await top(page)
+  await messages(page).getByText('First answer', { exact: true }).waitFor()
+  const shown = await words(page)
+  for (const part of ['Injected reminder Use tabs.', 'Thinking Let me think', 'I look.', 'Read src/a.rs', 'Bash cargo test']) {
+    assert.ok(shown.includes(part), `${part} is not in ${shown}`)
+  }
+  assert.match(shown, /Read src\/a\.rs 2\.\d KB/)
+  assert.ok(!shown.includes('content of src/a.rs'), 'a result is folded')
+  await messages(page).getByRole('button', { name: /Read src\/a\.rs/ }).click()
+  await messages(page).getByText('content of src/a.rs').waitFor()
+  // Folded and unfolded stays as it was left, also when it was out of sight.
+  await page.getByRole('button', { name: 'To the newest' }).click()
+  await messages(page).getByText('Fourth answer', { exact: true }).waitFor()
+  await top(page)
+  await messages(page).getByText('content of src/a.rs').waitFor()
+  assert.deepEqual(page.complaints, [])
+  await page.close()
+})
+
+test('a click opens the frame or the step in the panel, and the address knows it', async () => {
+  const page = await stage.open({ view: 'chat' })
+  await messages(page).getByText('Second answer', { exact: true }).click()
+  await page.getByRole('complementary').getByText('t2#1').waitFor()
+  assert.match(page.url(), /chat\/t2%2F1$/)
+  await messages(page).getByRole('button', { name: 'Open t3' }).click()
+  await page.getByRole('complementary').getByText('t3#0').waitFor()
+  await page.close()
+})
+
+test('edits are marked where they are, and the other side is one click away', async () => {
+  await stage.ctx('edit', 't2#0', '--text', 'Another second question')
+  await stage.ctx('delete', 't4')
+  await stage.ctx('drop-results', 't3/1')
+  await stage.ctx('add', '--text', 'An added remark', '--after', 't1')
+  await stage.ctx('compact', 't1/1..2', '--text', 'Read and tested.')
+  const page = await stage.open({ view: 'chat' })
+  await messages(page).getByText('Third answer', { exact: true }).waitFor()
+  await top(page)
+  await messages(page).getByText('Another second question').waitFor()
+  const shown = await words(page)
+  assert.match(shown, /t1 compacted/)
+  assert.match(shown, /Read and tested\./)
+  assert.match(shown, /a1 added/)
+  assert.match(shown, /An added remark/)
+  assert.match(shown, /Replaced 1 block: Second question/)
+  assert.match(shown, /Grep result replaced needle/)
+  assert.match(shown, /t4 Fourth question.* deleted/)
+  assert.equal(await messages(page).getByText('Fourth answer', { exact: true }).count(), 0, 'what is deleted is a line only')
+
+  await page.getByText('As the agent believes').click()
+  await messages(page).getByText('Fourth answer', { exact: true }).waitFor()
+  await top(page)
+  await messages(page).getByText('Second question', { exact: false }).first().waitFor()
+  const believed = await words(page)
+  assert.ok(!believed.includes('An added remark') && !believed.includes('Another second question'), believed)
+
+  await page.getByText('Side by side').click()
+  const row = messages(page).locator('[data-index]', { hasText: 'Another second question' })
+  await row.getByText('Second question', { exact: false }).last().waitFor()
+  const [left, right] = await Promise.all(
+    [row.getByText('Another second question'), row.getByText(/^Second question/)].map((one) => one.boundingBox()),
+  )
+  assert.ok(left.x + left.width <= right.x + 1 && Math.abs(left.y - right.y) < 60, 'they stand beside each other')
+  await top(page)
+  await messages(page).getByText('the agent does not know it').waitFor()
+  assert.deepEqual(page.complaints, [])
+  await page.close()
+  await stage.ctx('rollback', 'source')
+})
+
+test('a moved frame stands at both of its places', async () => {
+  await stage.ctx('move', 't3', '--after', 't1')
+  const page = await stage.open({ view: 'chat' })
+  await page.getByText('Side by side').click()
+  await messages(page).getByText('t3', { exact: true }).first().waitFor()
+  assert.equal(await messages(page).getByRole('button', { name: 'Open t3' }).count(), 2)
+  await page.close()
+  await stage.ctx('undo')
+})
+
+test('a new turn and an edit from elsewhere appear at the end without a reload', async () => {
+  const page = await stage.open({ view: 'chat' })
+  await messages(page).getByText('Fourth answer', { exact: true }).waitFor()
+  await stage.say('Fifth question\nSAY:Fifth answer')
+  await messages(page).getByText('Fifth answer', { exact: true }).waitFor()
+  await until(() => messages(page).evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight < 4), 'the end is in sight')
+  await stage.ctx('edit', 't5#0', '--text', 'Changed by somebody else')
+  await messages(page).getByText('Changed by somebody else').waitFor({ timeout: 3000 })
+
+  await top(page)
+  await messages(page).getByText('First question', { exact: false }).first().waitFor()
+  await stage.say('Sixth question\nSAY:Sixth answer')
+  await page.waitForTimeout(600)
+  assert.ok((await messages(page).evaluate((list) => list.scrollTop)) < 40, 'whoever reads above is left in peace')
+  await page.close()
+})
+
+test('2,000 messages of 5 MB open quickly, scroll smoothly, and few are drawn', async () => {
+  const client = stage.another()
+  const text = 'pub fn line(bytes: &[u8]) -> Span { Span { start: 0, end: bytes.len() } }\n'.repeat(68)
+  let number = 0
+  for (let turn = 0; turn < 20; turn += 1) {
+    client.messages.push({ role: 'user', content: `Task ${turn}: go on` })
+    for (let step = 0; step < 49; step += 1) {
+      const id = `toolu_${String((number += 1)).padStart(6, '0')}`
+      client.messages.push({ role: 'assistant', content: [{ type: 'text', text: `Step ${step}.` }, { type: 'tool_use', id, name: 'Read', input: { file_path: `src/${number}.rs` } }] })
+      client.messages.push({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: text }] })
+    }
+    client.messages.push({ role: 'assistant', content: `Task ${turn} is done.` })
+  }
+  await client.say('And now?\nSAY:That was all of it')
+  assert.ok(client.messages.length > 2000)
+  const page = await stage.open({ view: 'chat', wait: false })
+  await messages(page).getByText('That was all of it', { exact: true }).waitFor()
+  await page.reload()
+  const begun = Date.now()
+  await messages(page).getByText('That was all of it', { exact: true }).waitFor()
+  const opened = Date.now() - begun
+  const scrolled = await messages(page).evaluate(async (list) => {
+    const times = []
+    let before = performance.now()
+    for (let index = 0; index < 150; index += 1) {
+      list.scrollTop -= 150
+      await new Promise((done) => requestAnimationFrame(done))
+      times.push(performance.now() - before)
+      before = performance.now()
+    }
+    times.sort((a, b) => a - b)
+    return { median: times[75], late: times.filter((time) => time > 50).length, elements: document.querySelectorAll('*').length }
+  })
+  console.log(`# 2,000 messages: opened in ${opened} ms, a frame of scrolling takes ${scrolled.median.toFixed(1)} ms, ${scrolled.late} of 150 late, ${scrolled.elements} elements`)
+  // A test machine may be slow and busy; a page that draws everything takes many times as long.
+  assert.ok(opened < 4000, `opened in ${opened} ms`)
+  assert.ok(scrolled.median < 50, `${scrolled.median} ms a frame`)
+  assert.ok(scrolled.elements < 3000, `${scrolled.elements} elements`)
+  await messages(page).evaluate((list) => (list.scrollTop = 0))
+  await messages(page).getByText('Task 0: go on').first().waitFor()
+  await page.close()
+})
