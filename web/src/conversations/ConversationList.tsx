@@ -14,7 +14,7 @@ import { FOLLOW_ACTIVE, go } from "../route";
 import styles from "./ConversationList.module.css";
 import { agentName, folderName } from "./names";
 import { SearchHits } from "./SearchHits";
-import { asTree, folderOf, matching, shownByDefault } from "./tree";
+import { asTree, matching, shownByDefault } from "./tree";
 
 interface Props {
   conversations: Conversation[];
@@ -101,8 +101,7 @@ interface EntryProps {
 }
 
 function EntryButton({ conversation, depth, now, current, onChoose }: EntryProps) {
-  const { id, active, title, last_activity, client, agent, forked_from, frames, calibrated } = conversation;
-  const folder = folderOf(conversation);
+  const { id, active, title, folder, last_activity, client, agent, forked_from, frames, calibrated } = conversation;
   const who = conversation.class === "subagent" ? `sub-agent${agent === null ? "" : ` ${agent.slice(0, 8)}`}` : agentName(client);
   return (
     <button

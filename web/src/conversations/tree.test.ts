@@ -13,6 +13,7 @@ function conversation(id: string, parent: string | null = null, title = id): Con
     model: "claude-opus-5-5",
     client: null,
     session: null,
+    folder: null,
     agent: null,
     forked_from: null,
     frames: 0,

@@ -38,15 +38,8 @@ export function shownByDefault({ class: of }: Pick<Conversation, "class">): bool
 export function matching(conversations: Conversation[], words: string): Conversation[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   if (wanted.length === 0) return conversations;
-  return conversations.filter((conversation) => {
-    const { title, model, client, id, session } = conversation;
-    const text = [title, folderOf(conversation), model, client, id, session].join(" ").toLowerCase();
+  return conversations.filter(({ title, folder, model, client, id, session }) => {
+    const text = [title, folder, model, client, id, session].join(" ").toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
-}
-
-/** The project's folder, where the agent tells it. */
-export function folderOf(conversation: Conversation): string | null {
-  const { folder } = conversation as { folder?: string | null };
-  return folder ?? null;
 }

@@ -40,7 +40,7 @@ export function CommitRow({ commit, commits, head, open, onToggle, ...rest }: Pr
           <bdi className={styles.summary}>{said(commit.summary, commits)}</bdi>
           {commit.id === head && <Badge color="blue">now</Badge>}
           {commit.branches.map((name) => (
-            <Badge key={name} color="indigo" variant="outline">
+            <Badge key={name} color="indigo">
               {name}
             </Badge>
           ))}

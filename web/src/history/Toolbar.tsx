@@ -127,8 +127,8 @@ function Branches({ history, ways }: { history: History; ways: Ways }) {
   return (
     <Menu position="bottom-start" shadow="md" transitionProps={{ duration: 0 }}>
       <Menu.Target>
-        <Button size="xs" variant="default" rightSection={<ChevronDownIcon />} aria-label={`Branch ${history.branch}`}>
-          <span className={styles.quiet}>on</span>&nbsp;{history.branch}
+        <Button size="xs" variant="default" rightSection={<ChevronDownIcon />}>
+          <span className={styles.quiet}>branch</span>&nbsp;{history.branch}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>

@@ -72,7 +72,7 @@ export function Treemap({ parts, total, open, waste, shown, onOpen }: Props) {
             )}
             {tiles.map(({ item, ...tile }) => {
               const label =
-                `${name}: ${item.id}, ${item.title}, ${short(item.tokens)} tokens, ${percent(item.tokens / total)}` +
+                `${item.id} ${item.title}: ${name}, ${short(item.tokens)} tokens, ${percent(item.tokens / total)}` +
                 (waste.has(item.id) ? "; worth removing" : "");
               const tabIndex = first ? 0 : -1;
               first = false;
@@ -89,8 +89,12 @@ export function Treemap({ parts, total, open, waste, shown, onOpen }: Props) {
                   data-waste={waste.has(item.id) || undefined}
                   onClick={() => onOpen(item.id)}
                 >
-                  {tile.width > 34 && tile.height > 15 && <span className={styles.id}>{item.id}</span>}
-                  {tile.width > 70 && tile.height > 34 && <bdi className={styles.title}>{item.title}</bdi>}
+                  {tile.width > 34 && tile.height > 15 && (
+                    <span className={styles.id}>{item.id}</span>
+                  )}{" "}
+                  {tile.width > 70 && tile.height > 34 && (
+                    <bdi className={styles.title}>{item.title}</bdi>
+                  )}
                 </button>
               );
             })}

@@ -28,6 +28,7 @@ const step = (id: string, tokens: number, tools: string[]) => ({
   messages: 1,
   tools,
   state: [],
+  by: [],
 });
 
 test("the context by kind, the largest first, nothing lost", () => {

@@ -5,7 +5,7 @@ import { suggestions } from "./waste";
 
 function step(id: string, title: string, tokens: number, more: Partial<Step> = {}): Step {
   const [tool = ""] = title.split(" ");
-  return { id, title, tokens, source_tokens: tokens, messages: 2, tools: [tool], state: [], ...more };
+  return { id, title, tokens, source_tokens: tokens, messages: 2, tools: [tool], state: [], by: [], ...more };
 }
 
 function frames(...steps: Step[]) {

@@ -5,7 +5,7 @@ import { useMemo } from "react";
 
 import { type Conversation, type Found, type Frame, getFrames } from "../api";
 import { folderName } from "../conversations/names";
-import { folderOf, shownByDefault } from "../conversations/tree";
+import { shownByDefault } from "../conversations/tree";
 import { OPERATIONS } from "../edit/operations";
 import { useSelection } from "../edit/selection";
 import { inShort, targetsOf } from "../edit/targets";
@@ -92,9 +92,7 @@ function frameChoice({ id, title, tokens, state }: Frame): Choice {
   };
 }
 
-function conversationChoice(conversation: Conversation): Choice {
-  const { id, title, client, model } = conversation;
-  const folder = folderOf(conversation);
+function conversationChoice({ id, title, client, folder, model }: Conversation): Choice {
   return {
     id: `conversation ${id}`,
     group: "Conversations",

@@ -1,11 +1,15 @@
 // One line about the daemon: is it there, where does it send to, what has it seen, what does it keep.
 
-import { Tooltip } from "@mantine/core";
+import { Loader, Tooltip, UnstyledButton } from "@mantine/core";
+import { useIsFetching, useIsMutating } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 
 import { bytes, count, plural } from "../format/numbers";
 import { moment } from "../format/time";
 import type { Connection } from "../live";
 import { Toasts } from "../notices/Toasts";
+import { Caps } from "../palette/Caps";
+import { openPalette } from "../palette/open";
 import { useStatus } from "../queries";
 import styles from "./StatusBar.module.css";
 
@@ -50,13 +54,42 @@ export function StatusBar({ connection }: { connection: Connection }) {
             </span>
           )}
           {status.memory_bytes !== null && <span className={styles.quiet}>memory {bytes(status.memory_bytes)}</span>}
-          <span className={styles.last} title={`Process ${status.pid}, since ${moment(status.started_at)}`}>
+          <span className={styles.daemon} title={`Process ${status.pid}, since ${moment(status.started_at)}`}>
             ctx {status.version}
             {status.listen !== null && ` on ${status.listen}`}
           </span>
         </>
       )}
+      <Busy />
+      <UnstyledButton className={styles.find} onClick={() => openPalette()}>
+        Find and do anything <Caps keys="mod+k" />
+      </UnstyledButton>
       <Toasts />
     </footer>
+  );
+}
+
+/** What takes longer than this is told. */
+const LONG = 600;
+
+function Busy() {
+  const busy = useIsFetching() + useIsMutating() > 0;
+  const [long, setLong] = useState(false);
+  useEffect(() => {
+    if (!busy) return;
+    const timer = setTimeout(() => setLong(true), LONG);
+    return () => {
+      clearTimeout(timer);
+      setLong(false);
+    };
+  }, [busy]);
+  return (
+    <span className={styles.busy} role="status">
+      {long && (
+        <>
+          <Loader size={10} aria-hidden /> Working…
+        </>
+      )}
+    </span>
   );
 }
