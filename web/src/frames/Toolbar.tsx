@@ -61,7 +61,12 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
             if (why !== null) return null;
             return (
               <Tooltip key={name} label={`${words} (${shortcut(key)})`}>
-                <Button size="compact-xs" variant="default" onClick={() => operate(name, targets)}>
+                <Button
+                  className={styles.button ?? ""}
+                  size="compact-xs"
+                  variant="default"
+                  onClick={() => operate(name, targets)}
+                >
                   {label}
                 </Button>
               </Tooltip>
