@@ -1,4 +1,4 @@
-// A button that asks the helper model for words, with its progress and a way to stop it. Hidden while there is no
+// A button that asks the helper model for a title, with its progress and a way to stop it. Hidden while there is no
 // helper.
 
 import { ActionIcon, Loader, Tooltip } from "@mantine/core";
@@ -7,19 +7,19 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
 import { cancelJob, type Job } from "../api";
-import { complain } from "../notices/toasts";
+import { useOperate } from "../edit/useOperate";
+import { complain, tell } from "../notices/toasts";
 import { keys, useHelper } from "../queries";
 import styles from "./details.module.css";
-import { askForWords, Cancelled, type Wanted } from "./words";
+import { askForTitle } from "./words";
 
 interface Props {
   conversation: string;
   frame: string;
-  wanted: Wanted;
-  onFound: (words: string) => void;
 }
 
-export function AskHelper({ conversation, frame, wanted, onFound }: Props) {
+export function AskHelper({ conversation, frame }: Props) {
+  const { undo } = useOperate(conversation);
   const { data: helper } = useHelper();
   const queries = useQueryClient();
   const [job, setJob] = useState<Job | "asked" | null>(null);
@@ -37,13 +37,14 @@ export function AskHelper({ conversation, frame, wanted, onFound }: Props) {
   const ask = async () => {
     setJob("asked");
     try {
-      const words = await askForWords(conversation, frame, wanted, (now) => shown.current && setJob(now));
-      if (shown.current) onFound(words);
+      const applied = await askForTitle(conversation, frame, (now) => shown.current && setJob(now));
+      if (applied !== null) tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo() });
     } catch (error) {
-      if (!(error instanceof Cancelled)) complain(error);
+      complain(error);
     } finally {
       if (shown.current) setJob(null);
       void queries.invalidateQueries({ queryKey: keys.helper });
+      void queries.invalidateQueries({ queryKey: keys.conversation(conversation) });
     }
   };
 
@@ -68,7 +69,7 @@ export function AskHelper({ conversation, frame, wanted, onFound }: Props) {
       </span>
     );
   }
-  const label = `Ask ${helper.model ?? helper.provider} for a ${wanted}`;
+  const label = `Ask ${helper.model ?? helper.provider} for a title`;
   return (
     <Tooltip label={label}>
       <ActionIcon size="sm" variant="subtle" color="gray" aria-label={label} onClick={() => void ask()}>

@@ -3,7 +3,7 @@
 import { Loader, SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";
 
-import type { Commit, Conversation } from "../api";
+import type { Conversation } from "../api";
 import { frameOf, scopeOf } from "../edit/targets";
 import { Copy } from "../messages/Copy";
 import { RememberFolds } from "../messages/folds";
@@ -15,7 +15,7 @@ import { Compare } from "./Compare";
 import styles from "./details.module.css";
 import { wholeFrame } from "./editing";
 import { Facts } from "./Facts";
-import { allFacts, commitsOf, fewFacts } from "./facts";
+import { allFacts, fewFacts } from "./facts";
 import { Heading } from "./Heading";
 import { MessageList } from "./MessageList";
 import { RawJson } from "./RawJson";
@@ -54,6 +54,7 @@ export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, o
   const content = data?.id === id ? data : undefined;
 
   const commits = useMemo(() => new Map(history?.commits.map((commit) => [commit.id, commit])), [history]);
+  const madeSoBy = content?.by ?? step?.by ?? (frame?.id === id ? frame.by : []);
   const known = { id, frame, step, content };
   const head = frames?.head ?? "none";
   const isTurn = scopeOf(id) === "frame" && frame?.kind === "turn";
@@ -73,7 +74,7 @@ export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, o
       <Facts
         few={fewFacts(known)}
         all={allFacts(known)}
-        commits={madeSoBy(content === undefined ? [] : commitsOf(content), id, commits)}
+        commits={madeSoBy.map((commit) => commits.get(commit)).filter((commit) => commit !== undefined)}
       />
       <div className={styles.bar}>
         <SegmentedControl
@@ -117,17 +118,4 @@ export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, o
       )}
     </div>
   );
-}
-
-/** Commits that its blocks name, and those that name it; the newest first, only those that count. */
-function madeSoBy(ids: readonly string[], id: string, commits: ReadonlyMap<string, Commit>): Commit[] {
-  const wanted = new Set(ids);
-  return [...commits.values()].filter(
-    (commit) => commit.active && (wanted.has(commit.id) || commit.operations.some((operation) => names(operation, id))),
-  );
-}
-
-function names(operation: Commit["operations"][number], id: string): boolean {
-  if ("id" in operation && operation.id === id) return true;
-  return "ids" in operation && (operation.ids as string[] | undefined)?.includes(id) === true;
 }

@@ -2,7 +2,6 @@
 
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { Cross2Icon, DrawingPinFilledIcon, DrawingPinIcon } from "@radix-ui/react-icons";
-import { useState } from "react";
 
 import type { Frame, FrameContent } from "../api";
 import { State } from "../chat/FrameLine";
@@ -12,7 +11,6 @@ import { Copy } from "../messages/Copy";
 import { AskHelper } from "./AskHelper";
 import styles from "./details.module.css";
 import { InPlace } from "./InPlace";
-import type { Wanted } from "./words";
 
 interface Props {
   conversation: string;
@@ -26,22 +24,12 @@ interface Props {
 
 export function Heading({ conversation, id, frame, content, onOpen, onClose }: Props) {
   const { commit, operate } = useOperate(conversation);
-  const [found, setFound] = useState<{ wanted: Wanted; words: string } | null>(null);
   const whole = scopeOf(id) === "frame";
   const title = whole ? (frame?.title ?? content?.title) : content?.title;
 
-  const ask = (wanted: Wanted) => (
-    <AskHelper conversation={conversation} frame={id} wanted={wanted} onFound={(words) => setFound({ wanted, words })} />
-  );
-  const field = (wanted: Wanted) => ({
-    name: wanted,
-    proposed: found?.wanted === wanted ? found.words : null,
-    onClose: () => setFound(null),
-    onKeep: async (words: string) => {
-      await commit([{ op: "retitle", id, [wanted]: words }]);
-    },
-    more: ask(wanted),
-  });
+  const keep = (name: "title" | "summary") => async (words: string) => {
+    await commit([{ op: "retitle", id, [name]: words }]);
+  };
 
   return (
     <header className={styles.heading}>
@@ -75,9 +63,24 @@ export function Heading({ conversation, id, frame, content, onOpen, onClose }: P
           <Cross2Icon />
         </ActionIcon>
       </div>
-      <InPlace key={`title ${id}`} heading text={title ?? ""} empty="Untitled" fixed={!whole} {...field("title")} />
+      <InPlace
+        key={`title ${id}`}
+        name="title"
+        heading
+        text={title ?? ""}
+        empty="Untitled"
+        fixed={!whole}
+        onKeep={keep("title")}
+        more={<AskHelper conversation={conversation} frame={id} />}
+      />
       {whole && (
-        <InPlace key={`summary ${id}`} text={frame?.summary ?? ""} empty="No summary" {...field("summary")} />
+        <InPlace
+          key={`summary ${id}`}
+          name="summary"
+          text={frame?.summary ?? ""}
+          empty="No summary"
+          onKeep={keep("summary")}
+        />
       )}
     </header>
   );

@@ -13,30 +13,21 @@ interface Props {
   text: string;
   /** Shown where there is no text. */
   empty: string;
-  /** Words that were found for it; they open the field. */
-  proposed: string | null;
   onKeep: (text: string) => Promise<void>;
-  onClose: () => void;
   /** Beside the pencil. */
   more?: ReactNode;
   heading?: boolean;
   fixed?: boolean;
 }
 
-export function InPlace({ name, text, empty, proposed, onKeep, onClose, more, heading = false, fixed = false }: Props) {
+export function InPlace({ name, text, empty, onKeep, more, heading = false, fixed = false }: Props) {
   const [draft, setDraft] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
-  const [taken, setTaken] = useState<string | null>(null);
-  if (proposed !== taken) {
-    setTaken(proposed);
-    if (proposed !== null) setDraft(proposed);
-  }
 
   const close = () => {
     setDraft(null);
     setProblem(null);
-    onClose();
   };
   const keep = async () => {
     const words = draft?.trim() ?? "";

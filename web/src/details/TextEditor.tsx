@@ -2,8 +2,10 @@
 
 import { Button, Kbd, Select, Tooltip } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
+import type { Frames } from "../api";
 import { Editor } from "../code";
 import { PriceTag } from "../edit/PriceTag";
 import { Stale } from "../edit/Stale";
@@ -12,7 +14,7 @@ import { isStale, usePrice } from "../edit/usePrice";
 import { useOperate } from "../edit/useOperate";
 import { Problem } from "../notices/Problem";
 import { shortcut } from "../palette/keys";
-import { useFrames } from "../queries";
+import { framesKey, useFrames } from "../queries";
 import styles from "./details.module.css";
 import { type Choice, operationOf } from "./editing";
 import type { TextDraft } from "./useDraft";
@@ -27,6 +29,7 @@ interface Props {
 export function TextEditor({ conversation, draft, choices, onChange }: Props) {
   const { commit } = useOperate(conversation);
   const { data: frames } = useFrames(conversation);
+  const queries = useQueryClient();
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<Error | null>(null);
   const choice = choices.find(({ id, kind }) => key(id, kind) === draft.choice) ?? choices[0];
@@ -100,7 +103,9 @@ export function TextEditor({ conversation, draft, choices, onChange }: Props) {
           message={stale.message}
           onAgain={() => {
             setRefusal(null);
-            onChange({ ...draft, head: frames?.head ?? "none" });
+            // What was fetched a moment ago; the list drawn here may be older.
+            const now = queries.getQueryData<Frames>(framesKey(conversation));
+            onChange({ ...draft, head: now?.head ?? "none" });
           }}
         />
       ) : refusal !== null ? (

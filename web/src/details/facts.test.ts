@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 
 import type { FrameContent } from "../api";
 import { block, frame, message, step } from "../messages/fixtures";
-import { allFacts, commitsOf, fewFacts, offloadPath } from "./facts";
+import { allFacts, fewFacts, offloadPath } from "./facts";
 
 function content(messages: FrameContent["messages"], state: string[] = []): FrameContent {
-  return { conversation: "c1", id: "t1", kind: "turn", title: "T", tokens: 10, calibrated: true, state, messages };
+  return { conversation: "c1", id: "t1", kind: "turn", title: "T", tokens: 10, calibrated: true, state, by: [], messages };
 }
 
 const note = "[Offloaded to a file to save context: Fix (113 tokens)]\nThe full content is in /home/me/a b.md; read that file if you need it.";
@@ -54,9 +54,4 @@ test("all facts leave out what says nothing", () => {
     "Conversation",
   ]);
   expect(names.find(({ name }) => name === "Blocks")?.value).toBe("1 text, 1 image");
-});
-
-test("the commits that its blocks name", () => {
-  const shown = content([message("t1#0", "user", [block({ covered: "a" }), block({ replaced: "b" }), block({ covered: "a" })])]);
-  expect(commitsOf(shown)).toEqual(["a", "b"]);
 });

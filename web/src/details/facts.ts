@@ -74,15 +74,3 @@ export function offloadPath(content: FrameContent): string | null {
   }
   return null;
 }
-
-/** The commits that made it so, as its blocks tell; the newest is not known here, the order is that of the blocks. */
-export function commitsOf(content: FrameContent): string[] {
-  const found = new Set<string>();
-  for (const { blocks } of content.messages) {
-    for (const { covered, replaced } of blocks) {
-      if (covered) found.add(covered);
-      if (replaced) found.add(replaced);
-    }
-  }
-  return [...found];
-}

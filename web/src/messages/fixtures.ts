@@ -18,7 +18,7 @@ export function block(more: Partial<Block> = {}): Block {
 
 export function message(id: string, role: string, blocks: Block[], more: Partial<Message> = {}): Message {
   const tokens = blocks.reduce((sum, one) => sum + one.tokens, 0);
-  return { id, role, tokens, step: 0, pending: false, made: false, blocks, ...more };
+  return { id, role, tokens, step: 0, pending: false, made: false, cut: false, blocks, ...more };
 }
 
 export function frame(id: string, more: Partial<Frame> = {}): Frame {
@@ -35,11 +35,12 @@ export function frame(id: string, more: Partial<Frame> = {}): Frame {
     state: [],
     pinned: false,
     pending: false,
+    by: [],
     step_list,
     ...more,
   };
 }
 
 export function step(id: string, more: Partial<Step> = {}): Step {
-  return { id, title: id, tokens: 5, source_tokens: 5, messages: 2, tools: [], state: [], ...more };
+  return { id, title: id, tokens: 5, source_tokens: 5, messages: 2, tools: [], state: [], by: [], ...more };
 }
