@@ -20,6 +20,9 @@ before(async () => {
   await stage.another().say('SAY: Here is a plan for the harvest.')
   await stage.say('SAY: four')
   await stage.ctx('delete', 't3')
+  await stage.ctx('tag', 'good')
+  await stage.ctx('branch', 'trial')
+  await stage.ctx('checkout', 'main')
   page = await stage.open({ view: 'frames' })
 })
 

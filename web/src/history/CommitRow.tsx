@@ -45,7 +45,7 @@ export function CommitRow({ commit, commits, head, open, onToggle, ...rest }: Pr
             </Badge>
           ))}
           {commit.tags.map((name) => (
-            <Badge key={name} color="yellow">
+            <Badge key={name} color="teal">
               {name}
             </Badge>
           ))}

@@ -125,7 +125,7 @@ function LineRow({ event }: { event: LineEvent }) {
   const [[what, about] = ["", { name: "" }]] = Object.entries(event.line) as [string, { name: string }][];
   return (
     <Note at={event.at}>
-      {LINES[what] ?? what} <Badge color={what.endsWith("tag") ? "yellow" : "indigo"}>{about.name}</Badge>
+      {LINES[what] ?? what} <Badge color={what.endsWith("tag") ? "teal" : "indigo"}>{about.name}</Badge>
     </Note>
   );
 }

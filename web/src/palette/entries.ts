@@ -20,7 +20,8 @@ export interface ChoiceGroup {
   choices: Choice[];
 }
 
-/** So many of one group at most. */
+/** So many of one group at most, before and after something is typed. */
+const AT_FIRST = 16;
 const AT_MOST = 8;
 
 /**
@@ -36,7 +37,7 @@ export function grouped(choices: Choice[], query: string, found: Choice[] = []):
   const groups = new Map<string, Choice[]>();
   for (const choice of [...scored.map((entry) => entry.choice), ...found]) {
     const group = groups.get(choice.group) ?? [];
-    if (group.length < AT_MOST || !typed) group.push(choice);
+    if (group.length < (typed ? AT_MOST : AT_FIRST)) group.push(choice);
     groups.set(choice.group, group);
   }
   return [...groups].map(([name, of]) => ({ name, choices: of }));
