@@ -2,10 +2,12 @@
 
 import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { EditorView } from "@codemirror/view";
-import { useComputedColorScheme } from "@mantine/core";
-import { useEffect, useRef, useState } from "react";
+import { Button, useComputedColorScheme } from "@mantine/core";
+import { useEffect, useMemo, useRef, useState } from "react";
 
+import { count } from "../format/numbers";
 import styles from "./code.module.css";
+import { excerpt } from "./excerpt";
 import { keepKeys, type Language, reading, shadowOf, shared } from "./setup";
 
 export interface MergeProps {
@@ -24,7 +26,12 @@ const ROOM = 620;
 const DIFF = { scanLimit: 2000, timeout: 250 };
 const FOLDED = { margin: 3, minSize: 6 };
 
-export default function Merge({ before, after, names, language = "text", layout = "auto" }: MergeProps) {
+/** Longer texts are compared in steps of so many characters. */
+const STEP = 150_000;
+
+export default function Merge({ before: all, after: allNow, names, language = "text", layout = "auto" }: MergeProps) {
+  const [limit, setLimit] = useState(STEP);
+  const { before, after, skipped, missing } = useMemo(() => excerpt(all, allNow, limit), [all, allNow, limit]);
   const dark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
   const host = useRef<HTMLDivElement>(null);
   const wide = useWide(host) && layout === "auto";
@@ -80,7 +87,16 @@ export default function Merge({ before, after, names, language = "text", layout 
           </span>
         )}
       </div>
+      {skipped > 0 && <p className={styles.left}>The first {count(skipped)} characters are the same.</p>}
       <div className={styles.host} ref={host} />
+      {missing > 0 && (
+        <p className={styles.left}>
+          {count(missing)} more characters are not compared yet.
+          <Button size="compact-xs" variant="light" onClick={() => setLimit(limit + STEP)}>
+            Compare {count(Math.min(STEP, missing))} more
+          </Button>
+        </p>
+      )}
     </div>
   );
 }

@@ -15,6 +15,8 @@ export interface TextDraft {
 }
 
 const PREFIX = "ctx.text.";
+/** Longer texts do not fit, and trying at every key would be slow. */
+const LONGEST = 1_000_000;
 
 export function useDraft(conversation: string): [TextDraft | null, (draft: TextDraft | null) => void] {
   const [draft, setDraft] = useState<TextDraft | null>(() => read(conversation));
@@ -38,7 +40,7 @@ function read(conversation: string): TextDraft | null {
 
 function write(conversation: string, draft: TextDraft | null): void {
   try {
-    if (draft === null) sessionStorage.removeItem(PREFIX + conversation);
+    if (draft === null || draft.text.length > LONGEST) sessionStorage.removeItem(PREFIX + conversation);
     else sessionStorage.setItem(PREFIX + conversation, JSON.stringify(draft));
   } catch {
     // Storage that is full or forbidden costs the memory of a reload, nothing else.
