@@ -9,7 +9,7 @@ const LINES = 'abcdefghij'
 function source(name, lines) {
   const body = Array.from({ length: lines }, (_, at) => {
     const word = `${LINES[at % 10]}${at}`
-    return at % 9 === 0 ? `\npub fn ${name}_${word}(input: &str) -> Result<Span, Error> {` : `    let ${word} = lexer.next_token(${at})?; // ${name} ${at}`
+    return at % 9 === 0 ? `pub fn ${name}_${word}(input: &str) -> Result<Span, Error> {` : `    let ${word} = lexer.next_token(${at})?; // ${name} ${at}`
   })
   return body.map((line, at) => `${String(at + 1).padStart(5)}\t${line}`).join('\n')
 }

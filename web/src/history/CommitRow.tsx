@@ -49,6 +49,11 @@ export function CommitRow({ commit, commits, head, open, onToggle, ...rest }: Pr
               {name}
             </Badge>
           ))}
+          {commit.author === "policy" && (
+            <Tooltip label="Made by a policy that is switched on, not by a person">
+              <Badge color="grape">policy</Badge>
+            </Tooltip>
+          )}
           {!commit.active && <Badge color="gray">reverted</Badge>}
           {commit.active && commit.asleep && (
             <Tooltip label="What it names is not part of the newest request; it acts again if that comes back">

@@ -5,7 +5,7 @@ import { Badge, Tooltip } from "@mantine/core";
 import type { Usage } from "../api";
 import { bytes, count, percent, plural, short } from "../format/numbers";
 import { clock, duration, moment } from "../format/time";
-import { cacheShares, type Exchange, outcome, verdictMeaning } from "./exchanges";
+import { cacheShares, clearedWords, type Exchange, outcome, verdictMeaning } from "./exchanges";
 import styles from "./ExchangeRow.module.css";
 
 export function ExchangeRow({ exchange }: { exchange: Exchange }) {
@@ -40,6 +40,11 @@ export function ExchangeRow({ exchange }: { exchange: Exchange }) {
         {how === "failed" && <Badge color="red">{answer?.status || "no answer"}</Badge>}
         {answer?.stop_reason != null && <span>{answer.stop_reason.replaceAll("_", " ")}</span>}
         {answer?.usage != null && <span className={styles.quiet}>{short(answer.usage.output)} out</span>}
+        {answer !== null && answer.repairs.length > 0 && (
+          <Tooltip label={answer.repairs.map(([rule, what]) => `${what} (rule ${rule})`).join("; ")}>
+            <span className={styles.quiet}>{plural(answer.repairs.length, "repair")}</span>
+          </Tooltip>
+        )}
       </div>
       <span className={styles.took} title={firstByte(answer?.first_byte_ms ?? null)}>
         {answer === null ? "" : duration(answer.total_ms)}
@@ -54,7 +59,7 @@ export function ExchangeRow({ exchange }: { exchange: Exchange }) {
       )}
       {(answer?.applied_edits.length ?? 0) > 0 && (
         <p className={styles.note}>
-          The provider cleared content on its side ({plural(answer?.applied_edits.length ?? 0, "edit")}).
+          The provider cleared content on its side: {answer?.applied_edits.map(clearedWords).join("; ")}.
         </p>
       )}
       {(answer?.transformations.length ?? 0) > 0 && (

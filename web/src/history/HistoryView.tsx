@@ -1,10 +1,11 @@
 // What was changed and what went over the wire, as one list, newest first.
 
-import { Badge, Loader, UnstyledButton } from "@mantine/core";
+import { Badge, Button, Loader, UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon, ChevronRightIcon } from "@radix-ui/react-icons";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 
 import type { Conversation, LineEvent } from "../api";
+import { plural } from "../format/numbers";
 import { clock, moment } from "../format/time";
 import { PartProblem } from "../notices/Problem";
 import { useKeys } from "../palette/useKeys";
@@ -21,6 +22,8 @@ import { RunRow } from "./RunRow";
 import { Toolbar } from "./Toolbar";
 import { useWays, type Ways } from "./useWays";
 
+const ROWS_AT_FIRST = 300;
+
 export function HistoryView({ conversation: { id } }: { conversation: Conversation }) {
   const history = useHistory(id);
   const timeline = useTimeline(id);
@@ -29,6 +32,7 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
   const [, go] = useRoute();
   const [filter, setFilter] = useState(NO_FILTER);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const [shown, setShown] = useState(ROWS_AT_FIRST);
   const list = useRef<HTMLOListElement>(null);
   const shownFilter = useDeferredValue(filter);
 
@@ -66,7 +70,7 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
       <PartProblem error={error} />
       {commits.length === 0 && filter.what !== "requests" && <NothingYet />}
       <ol className={styles.rows} ref={list}>
-        {rows.map((entry) => (
+        {rows.slice(0, shown).map((entry) => (
           <li key={entry.key} className={styles.row} data-kind={entry.kind} data-open={open.has(entry.key) || undefined}>
             {graph > 0 && <Beside entry={entry} width={graph} head={head} />}
             {entry.kind === "commit" && (
@@ -94,8 +98,13 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
             )}
           </li>
         ))}
-        {filter === NO_FILTER && commits.length > 0 && <Source ways={ways} graph={graph} />}
+        {filter === NO_FILTER && commits.length > 0 && rows.length <= shown && <Source ways={ways} graph={graph} />}
       </ol>
+      {rows.length > shown && (
+        <Button size="compact-sm" variant="default" mt={10} onClick={() => setShown(shown * 2)}>
+          Show older: {plural(rows.length - shown, "row")} left
+        </Button>
+      )}
       {rows.length === 0 && filter !== NO_FILTER && <p className={styles.none}>Nothing fits these filters.</p>}
     </section>
   );

@@ -16,7 +16,7 @@ export function allCommits(history: History, events: TimelineEvent[]): KnownComm
   // The history is newest first, and so is older than anything in the timeline where the timeline has forgotten it.
   history.commits.forEach(({ id }, index) => order.set(id, -index));
   const commits = new Map<string, KnownCommit>(history.commits.map((commit) => [commit.id, { ...commit, here: true }]));
-  const onThisBranch = new Set(lineOf(history.head ?? null, [...history.commits, ...events.filter(isCommit)]));
+  const onThisBranch = lineOf(history.head ?? null, [...history.commits, ...events.filter(isCommit)]);
   for (const event of events) {
     if (event.kind !== "commit") continue;
     order.set(event.id, event.seq);
@@ -30,10 +30,10 @@ export function allCommits(history: History, events: TimelineEvent[]): KnownComm
 const isCommit = (event: TimelineEvent): event is CommitEvent => event.kind === "commit";
 
 /** A head and all commits behind it. */
-function lineOf(head: string | null, commits: { id: string; parent?: string | null }[]): string[] {
+function lineOf(head: string | null, commits: { id: string; parent?: string | null }[]): Set<string> {
   const parents = new Map(commits.map(({ id, parent }) => [id, parent ?? null]));
-  const line: string[] = [];
-  for (let id = head; id !== null && !line.includes(id); id = parents.get(id) ?? null) line.push(id);
+  const line = new Set<string>();
+  for (let id = head; id !== null && !line.has(id); id = parents.get(id) ?? null) line.add(id);
   return line;
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { AnswerEvent, RequestEvent, TimelineEvent } from "../api";
-import { cacheShares, exchanges, outcome, verdictMeaning } from "./exchanges";
+import { cacheShares, clearedWords, exchanges, outcome, verdictMeaning } from "./exchanges";
 
 function request(seq: number, number: number): RequestEvent {
   return {
@@ -88,4 +88,12 @@ test("the shares of what was read add up to one", () => {
 test("a verdict this page does not know has no meaning made up for it", () => {
   expect(verdictMeaning("next")).toContain("new behind it");
   expect(verdictMeaning("toString")).toBeNull();
+});
+
+test("what the provider cleared is said in words", () => {
+  const edit = { type: "clear_tool_uses_20250919", cleared_tool_uses: 8, cleared_input_tokens: 50_000 };
+  expect(clearedWords(edit)).toBe("8 tool results, 50k tokens");
+  expect(clearedWords({ type: "clear_thinking_20251015", cleared_thinking_turns: 1 })).toBe("the thinking of 1 turn");
+  expect(clearedWords({ type: "something_new_20300101" })).toBe("something new");
+  expect(clearedWords("x")).toBe("x");
 });

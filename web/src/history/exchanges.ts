@@ -1,6 +1,7 @@
 // The timeline's events as a person thinks of them: a request together with its answer.
 
 import type { AnswerEvent, RequestEvent, TimelineEvent, Usage } from "../api";
+import { plural, short } from "../format/numbers";
 
 export interface Exchange {
   seq: number;
@@ -65,4 +66,18 @@ export function outcome({ answer }: Exchange): "waiting" | "fine" | "failed" | "
   if (answer === null) return "waiting";
   if (answer.ending === "cut" || answer.ending === "cancelled" || answer.ending === "unreachable") return answer.ending;
   return answer.error !== null || answer.status === 0 || answer.status >= 400 ? "failed" : "fine";
+}
+
+/** What the provider took out on its own side, in words: "8 tool results, 50k tokens". */
+export function clearedWords(edit: unknown): string {
+  if (typeof edit !== "object" || edit === null) return String(edit);
+  const fields = edit as Record<string, unknown>;
+  const number = (name: string) => (typeof fields[name] === "number" ? fields[name] : 0);
+  const parts = [
+    number("cleared_tool_uses") > 0 ? plural(number("cleared_tool_uses"), "tool result") : null,
+    number("cleared_thinking_turns") > 0 ? `the thinking of ${plural(number("cleared_thinking_turns"), "turn")}` : null,
+    number("cleared_input_tokens") > 0 ? `${short(number("cleared_input_tokens"))} tokens` : null,
+  ].filter((part) => part !== null);
+  const kind = typeof fields.type === "string" ? fields.type.replace(/_\d{8}$/, "").replaceAll("_", " ") : "an edit";
+  return parts.length > 0 ? parts.join(", ") : kind;
 }

@@ -3,10 +3,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { type Applied, type History, type Way, go as walk } from "../api";
+import { type Applied, type Frames, type History, type Way, go as walk } from "../api";
 import { short } from "../format/numbers";
 import { complain, tell } from "../notices/toasts";
-import { keys } from "../queries";
+import { framesKey, keys } from "../queries";
 import { said } from "./commits";
 
 export type Step = Pick<Way, "action"> & { target?: string; name?: string; cascade?: boolean };
@@ -24,7 +24,14 @@ export function useWays(conversation: string | null): Ways {
     const go = async (step: Step, told = true): Promise<boolean> => {
       if (conversation === null) return false;
       try {
-        const applied = await walk(conversation, step);
+        // One after the other: two quick presses are two steps.
+        const applied = await inTurn(conversation, async () => {
+          const seen = queries.getQueryData<Frames>(framesKey(conversation))?.head ?? "none";
+          const expect = MOVES.includes(step.action) ? headNow(conversation, seen) : null;
+          const done = await walk(conversation, { ...step, expect });
+          if (done.commit != null && MOVES.includes(step.action)) made.set(conversation, { seen, head: done.commit });
+          return done;
+        });
         const history = queries.getQueryData<History>([...keys.conversation(conversation), "history"]);
         tell(inPast(step, applied, history?.commits ?? []), back(step, go));
         await queries.invalidateQueries({ queryKey: keys.conversation(conversation) });
@@ -37,6 +44,26 @@ export function useWays(conversation: string | null): Ways {
     };
     return { go, undo: () => go({ action: "undo" }), redo: () => go({ action: "redo" }) };
   }, [conversation, queries]);
+}
+
+/** What changes the newest of the history is refused if that is not what was on the screen. */
+const MOVES: Way["action"][] = ["undo", "redo", "revert", "rollback"];
+
+/** The commit that was made here last, and what was on the screen then: the screen may not show it yet. */
+const made = new Map<string, { seen: string; head: string }>();
+
+function headNow(conversation: string, seen: string): string {
+  const last = made.get(conversation);
+  return last?.seen === seen ? last.head : seen;
+}
+
+const running = new Map<string, Promise<unknown>>();
+
+function inTurn<Result>(conversation: string, task: () => Promise<Result>): Promise<Result> {
+  const before = running.get(conversation) ?? Promise.resolve();
+  const mine = before.then(task, task);
+  running.set(conversation, mine);
+  return mine;
 }
 
 /** What takes a step back again, where one press does. */
