@@ -154,7 +154,13 @@ function Workbench({ conversation, frames }: { conversation: string; frames: Fra
       {menu !== null && (
         <Menu opened onClose={() => setMenu(null)} position="bottom-start" withinPortal shadow="md" width={230} trapFocus>
           <Menu.Target>
-            <span className={styles.menuPlace} style={{ left: menu.x, top: menu.y }} />
+            <button
+              type="button"
+              tabIndex={-1}
+              aria-label="Operations"
+              className={styles.menuPlace}
+              style={{ left: menu.x, top: menu.y }}
+            />
           </Menu.Target>
           <Menu.Dropdown aria-label="Operations">
             <OperationItems conversation={conversation} ids={targets} />
