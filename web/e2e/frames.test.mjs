@@ -364,6 +364,21 @@ test('a reload in the middle of a form loses nothing', async () => {
   await unharmed(page)
 })
 
+test('where there are no rows, operations are done to the frame in the panel, and the form stands below', async () => {
+  const { page, next, id } = await scene()
+  await page.goto(`${stage.origin}/ui/#/${id}/chat/t2`)
+  await page.getByRole('button', { name: 'Change t2' }).waitFor()
+  await page.keyboard.press('Delete')
+  await make(page)
+  assert.ok(!words(await next()).includes('src/slow.rs'))
+  await page.goto(`${stage.origin}/ui/#/${id}/history/t3`)
+  await page.getByRole('button', { name: 'Change t3' }).click()
+  await page.getByRole('menuitem', { name: /^Delete/ }).click()
+  await make(page)
+  assert.ok(!words(await next()).includes('third answer'))
+  await unharmed(page)
+})
+
 test('a refusal says why, where the price would stand', async () => {
   const { page } = await scene()
   await choose(page, 't1')

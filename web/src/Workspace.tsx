@@ -1,14 +1,19 @@
 // One conversation: who is speaking, how full the model's window is, and its views.
 
-import { Loader, SegmentedControl, Tooltip } from "@mantine/core";
+import { Button, Loader, Menu, SegmentedControl, Tooltip } from "@mantine/core";
+import { ChevronDownIcon } from "@radix-ui/react-icons";
 import { type ComponentType, lazy, Suspense } from "react";
 
 import type { Conversation, Frames } from "./api";
 import { Dock } from "./edit/FormAt";
+import { OperationItems } from "./edit/OperationMenu";
+import { OPERATIONS } from "./edit/operations";
+import { useOperate } from "./edit/useOperate";
 import { count, percent, plural, tokens } from "./format/numbers";
 import { CompositionStrip } from "./frames/CompositionStrip";
 import { FramesView } from "./frames/FramesView";
 import { share } from "./frames/shares";
+import { type KeyMap, useKeys } from "./palette/useKeys";
 import { useFrames } from "./queries";
 import { useRoute, type View } from "./route";
 import styles from "./Workspace.module.css";
@@ -45,14 +50,17 @@ export function Workspace({ conversation }: { conversation: Conversation }) {
         {frames !== undefined && <Fill frames={frames} />}
       </header>
       {frames !== undefined && <CompositionStrip frames={frames} open={open} onOpen={(id) => go({ open: id })} />}
-      <SegmentedControl
-        className={styles.views ?? ""}
-        size="xs"
-        data={TABS}
-        value={view}
-        onChange={(value) => go({ view: value as View })}
-        aria-label="View"
-      />
+      <div className={styles.bar}>
+        <SegmentedControl
+          className={styles.views ?? ""}
+          size="xs"
+          data={TABS}
+          value={view}
+          onChange={(value) => go({ view: value as View })}
+          aria-label="View"
+        />
+        {open !== null && view !== "frames" && <OnOpen conversation={conversation.id} id={open} />}
+      </div>
       <div className={styles.view} data-view={view}>
         <Suspense fallback={<Loader size="sm" aria-label="Loading" />}>
           <Show conversation={conversation} />
@@ -60,6 +68,27 @@ export function Workspace({ conversation }: { conversation: Conversation }) {
       </div>
       <Dock conversation={conversation.id} />
     </div>
+  );
+}
+
+/** What can be done to the frame in the panel, where the view itself has no rows to choose from. */
+function OnOpen({ conversation, id }: { conversation: string; id: string }) {
+  const { operate } = useOperate(conversation);
+  const operations: KeyMap = Object.fromEntries(
+    OPERATIONS.map(({ name, key }) => [key, () => operate(name, [id])] as const),
+  );
+  useKeys(operations);
+  return (
+    <Menu position="bottom-end" shadow="md" width={230} withinPortal>
+      <Menu.Target>
+        <Button size="compact-xs" variant="default" rightSection={<ChevronDownIcon width={12} height={12} />}>
+          Change {id}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown aria-label={`Change ${id}`}>
+        <OperationItems conversation={conversation} ids={[id]} />
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 

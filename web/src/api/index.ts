@@ -12,7 +12,8 @@ export type * from "./types";
 
 const ROOT = "/control/v1";
 
-export const EVENTS_URL = `${ROOT}/events`;
+/** Replies are told as they grow only to those who ask for it. */
+export const EVENTS_URL = `${ROOT}/events?streaming=true`;
 
 /** For what has no function below. */
 export const client = createClient<paths>({ baseUrl: ROOT, fetch: (request) => fetch(request) });

@@ -48,8 +48,8 @@ function reread(tokens: number, about: string): Figure | null {
 }
 
 /** Dollars, where the price of the model is known. */
-function money({ cost }: PlanView): Figure | null {
-  const dollars = "money" in cost ? (cost.money as Money | null | undefined) : null;
+function money(plan: PlanView): Figure | null {
+  const dollars = moneyOf(plan);
   if (dollars == null) return null;
   const difference = dollars.without - dollars.later;
   return {
@@ -63,6 +63,11 @@ interface Money {
   without: number;
   first: number;
   later: number;
+  pays_off_after: number | null;
+}
+
+function moneyOf({ cost }: PlanView): Money | null {
+  return "money" in cost ? ((cost.money as Money | null | undefined) ?? null) : null;
 }
 
 function dollar(value: number): string {
@@ -70,7 +75,10 @@ function dollar(value: number): string {
   return value < 0.01 ? `$${value.toPrecision(2)}` : `$${value.toFixed(value < 1 ? 3 : 2)}`;
 }
 
-function breakEven({ cost: { pays_off_after: after }, tokens_before, tokens_after }: PlanView): Figure | null {
+function breakEven(plan: PlanView): Figure | null {
+  const { cost, tokens_before, tokens_after } = plan;
+  // Prices differ between models; where they are known they say more than tokens.
+  const after = (moneyOf(plan) ?? cost).pays_off_after;
   if (tokens_before === tokens_after && (after === null || after === 0)) return null;
   if (after === null) {
     return { text: "never pays off", tone: "warn", tip: "It costs more than it saves. There may be other reasons for it." };

@@ -149,12 +149,13 @@ function titleOf({ frame, step }: Row): string {
 
 function Weight({ row, calibrated }: { row: Row; calibrated: boolean }) {
   const edited = row.source !== row.tokens;
+  const [before, now] = [tokens(row.source, true), tokens(row.tokens, true)];
   return (
     <span
       className={styles.weight}
       title={`${count(row.tokens)} tokens${edited ? `, ${count(row.source)} before edits` : ""}`}
     >
-      {edited && row.source > row.tokens && <s>{tokens(row.source, true)}</s>} {tokens(row.tokens, calibrated)}
+      {row.source > row.tokens && before !== now && <s>{before}</s>} {tokens(row.tokens, calibrated)}
     </span>
   );
 }

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+
+import type { PlanView } from "../api";
+import { figures, warnings } from "./price";
+
+function plan(before: number, after: number, more: object = {}): PlanView {
+  return {
+    tokens_before: before,
+    tokens_after: after,
+    preview: { tokens_reread: 0, first_change: null, thinking_dropped: 0, repairs: [] },
+    thinking_lost: 0,
+    operations: [],
+    cost: { without: 100, first: 200, later: 50, pays_off_after: 3 },
+    ...more,
+  } as unknown as PlanView;
+}
+
+const texts = (view: PlanView, calibrated = true) => figures(view, calibrated).map(({ text }) => text);
+
+test("the tag says what is saved, what is read again, and when that pays off", () => {
+  const preview = { tokens_reread: 1500, first_change: "t2", thinking_dropped: 0, repairs: [] };
+  expect(texts(plan(9000, 4000, { preview, thinking_lost: 2 }))).toEqual([
+    "−5k a turn",
+    "1.5k re-read once",
+    "pays off after 3 turns",
+    "2 thinking blocks lost",
+  ]);
+  expect(texts(plan(9000, 4000), false)[0]).toBe("−≈5k a turn");
+});
+
+test("what costs more than it saves is said so", () => {
+  const cost = { without: 100, first: 200, later: 120, pays_off_after: null };
+  expect(texts(plan(100, 300, { cost }))).toEqual(["+200 a turn", "never pays off"]);
+  expect(texts(plan(100, 100, { cost }))).toEqual(["same size"]);
+});
+
+test("money is shown where the price is known, and decides when it pays off", () => {
+  const money = { without: 0.02, first: 0.05, later: 0.012, pays_off_after: 5 };
+  const cost = { without: 100, first: 200, later: 50, pays_off_after: 3, money };
+  expect(texts(plan(9000, 4000, { cost }))).toEqual(["−5k a turn", "−$0.0080 a turn", "pays off after 5 turns"]);
+  expect(texts(plan(9000, 4000, { cost: { ...cost, money: null } }))).toContain("pays off after 3 turns");
+});
+
+test("warnings come once, the worst first", () => {
+  const operations = [
+    { risks: [{ level: "low", what: "a" }], nothing: null },
+    { risks: [{ level: "high", what: "b" }, { level: "low", what: "a" }], nothing: "c" },
+  ];
+  expect(warnings(plan(1, 1, { operations })).map(({ text }) => text)).toEqual(["b", "a", "c"]);
+});
