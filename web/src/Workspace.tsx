@@ -13,6 +13,7 @@ import { count, percent, plural, tokens } from "./format/numbers";
 import { CompositionStrip } from "./frames/CompositionStrip";
 import { FramesView } from "./frames/FramesView";
 import { share } from "./frames/shares";
+import { HealNotice } from "./notices/HealNotice";
 import { type KeyMap, useKeys } from "./palette/useKeys";
 import { useFrames } from "./queries";
 import { useRoute, type View } from "./route";
@@ -50,6 +51,7 @@ export function Workspace({ conversation }: { conversation: Conversation }) {
         {frames !== undefined && <Fill frames={frames} />}
       </header>
       {frames !== undefined && <CompositionStrip frames={frames} open={open} onOpen={(id) => go({ open: id })} />}
+      {frames !== undefined && <HealNotice conversation={conversation.id} head={frames.head} />}
       <div className={styles.bar}>
         <SegmentedControl
           className={styles.views ?? ""}

@@ -125,6 +125,15 @@ export const apply = (conversation: string, wanted: Wish): Promise<Applied> =>
     }),
   );
 
+/** Takes out what the provider refuses, as a commit. */
+export const heal = (conversation: string, expect: string): Promise<Applied> =>
+  taken(
+    client.POST("/conversations/{conversation}/heal", {
+      params: { path: { conversation } },
+      body: { author: AUTHOR, note: null, expect, dry_run: false },
+    }),
+  );
+
 /** What operations would do and cost, each and all together. Nothing is changed. */
 export const plan = (conversation: string, wanted: Wish, signal?: AbortSignal): Promise<PlanView> =>
   taken(

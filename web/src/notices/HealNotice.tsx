@@ -1,0 +1,48 @@
+// The provider refuses the conversation as it stands: says what it refuses, and offers what heals it.
+
+import { Alert, Button } from "@mantine/core";
+import { ExclamationTriangleIcon } from "@radix-ui/react-icons";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { heal } from "../api";
+import { keys, useExplanation } from "../queries";
+import styles from "./notices.module.css";
+import { WithCode } from "./Problem";
+import { complain, tell } from "./toasts";
+
+export function HealNotice({ conversation, head }: { conversation: string; head: string | null }) {
+  const queries = useQueryClient();
+  const { data } = useExplanation(conversation);
+  const [busy, setBusy] = useState(false);
+  const problem = data?.problem ?? null;
+  if (problem === null) return null;
+
+  const run = async () => {
+    setBusy(true);
+    try {
+      const { summary } = await heal(conversation, head ?? "none");
+      tell(`Healed: ${summary}`);
+      await queries.invalidateQueries({ queryKey: keys.conversation(conversation) });
+    } catch (error) {
+      complain(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Alert
+      color="red"
+      className={styles.problem ?? ""}
+      icon={<ExclamationTriangleIcon />}
+      title="The provider refuses this conversation as it is"
+      role="alert"
+    >
+      <WithCode text={`${problem}. `} />
+      <Button size="compact-sm" variant="default" loading={busy} onClick={() => void run()}>
+        Take it out
+      </Button>
+    </Alert>
+  );
+}
