@@ -46,7 +46,8 @@ function Speeches({ content, cell, commits, brief }: Omit<Props, "conversation">
     const { calibrated } = content;
     if (item.kind === "gone") {
       if (brief) return <BriefGone key={item.key} gone={item.gone} commits={commits} calibrated={calibrated} />;
-      return <GoneView key={item.key} gone={item.gone} name={name} tools={tools} calibrated={calibrated} commits={commits} />;
+      const { key, gone } = item;
+      return <GoneView key={key} gone={gone} name={name} tools={tools} calibrated={calibrated} commits={commits} />;
     }
     if (item.kind === "call") {
       return (

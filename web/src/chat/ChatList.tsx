@@ -3,17 +3,29 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronRightIcon } from "@radix-ui/react-icons";
-import { memo, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef } from "react";
+import {
+  memo,
+  type Ref,
+  useCallback,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 
 import type { Commit } from "../api";
+import { OPERATIONS } from "../edit/operations";
+import { useOperate } from "../edit/useOperate";
 import { plural, tokens } from "../format/numbers";
 import { line } from "../messages/hidden";
-import { useKeys } from "../palette/useKeys";
+import { type KeyMap, useKeys } from "../palette/useKeys";
 import { CellView } from "./CellView";
 import styles from "./chat.module.css";
 import { FrameLine, State } from "./FrameLine";
 import type { Growing } from "./growing";
 import { GrowingView } from "./GrowingView";
+import { type MenuPlace, RowMenu } from "./RowMenu";
 import { expected, type Mode, type Row } from "./rows";
 
 export interface ChatListHandle {
@@ -95,61 +107,78 @@ export function ChatList(props: Props) {
     onOpen(row.frame.id);
     toRow(next);
   };
-  useKeys({ down: () => move(1), up: () => move(-1) });
+  const { operate } = useOperate(conversation);
+  const operations: KeyMap = Object.fromEntries(
+    OPERATIONS.map(({ name, key }) => [key, () => (open === null ? false : operate(name, [open]))] as const),
+  );
+  useKeys({ ...operations, down: () => move(1), up: () => move(-1) });
+
+  const [menu, setMenu] = useState<MenuPlace | null>(null);
+  const openMenu = useCallback((event: React.MouseEvent, id: string) => {
+    // Marked words have the browser's own menu.
+    if (window.getSelection()?.isCollapsed === false) return;
+    event.preventDefault();
+    setMenu({ id, x: event.clientX, y: event.clientY });
+  }, []);
 
   return (
-    <div
-      className={styles.scroll}
-      ref={scroll}
-      tabIndex={0}
-      role="log"
-      aria-label="Messages"
-      aria-live="off"
-      onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
-        atEnd.current = scrollHeight - scrollTop - clientHeight < NEAR;
-      }}
-    >
-      <div className={styles.rows} style={{ height }}>
-        {list.getVirtualItems().map(({ index, key, start }) => {
-          const row = rows[index];
-          return (
-            <div
-              key={key}
-              ref={list.measureElement}
-              data-index={index}
-              className={styles.row}
-              style={{ transform: `translateY(${start}px)` }}
-            >
-              {row === undefined ? (
-                growing !== null && <GrowingView growing={growing} />
-              ) : (
-                <OneRow
-                  row={row}
-                  conversation={conversation}
-                  mode={mode}
-                  calibrated={calibrated}
-                  commits={commits}
-                  open={isOpen(row, open)}
-                  onOpen={onOpen}
-                  onToggle={onToggle}
-                />
-              )}
-            </div>
-          );
-        })}
+    <>
+      <div
+        className={styles.scroll}
+        ref={scroll}
+        tabIndex={0}
+        role="log"
+        aria-label="Messages"
+        aria-live="off"
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+          atEnd.current = scrollHeight - scrollTop - clientHeight < NEAR;
+        }}
+      >
+        <div className={styles.rows} style={{ height }}>
+          {list.getVirtualItems().map(({ index, key, start }) => {
+            const row = rows[index];
+            return (
+              <div
+                key={key}
+                ref={list.measureElement}
+                data-index={index}
+                className={styles.row}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                {row === undefined ? (
+                  growing !== null && <GrowingView growing={growing} />
+                ) : (
+                  <OneRow
+                    row={row}
+                    conversation={conversation}
+                    mode={mode}
+                    calibrated={calibrated}
+                    commits={commits}
+                    open={isOpen(row, open)}
+                    onOpen={onOpen}
+                    onToggle={onToggle}
+                    onMenu={openMenu}
+                  />
+                )}
+              </div>
+            );
+          })}
+        </div>
       </div>
-    </div>
+      {menu !== null && <RowMenu conversation={conversation} at={menu} onClose={() => setMenu(null)} />}
+    </>
   );
 }
 
 interface RowProps extends Pick<Props, "conversation" | "mode" | "calibrated" | "commits" | "onOpen" | "onToggle"> {
   row: Row;
   open: boolean;
+  onMenu: (event: React.MouseEvent, id: string) => void;
 }
 
 /** Scrolling draws the list again, but no row that stays as it is. */
 const OneRow = memo(function OneRow(props: RowProps) {
-  const { row, conversation, mode, calibrated, commits, open, onOpen, onToggle } = props;
+  const { row, conversation, mode, calibrated, commits, open, onOpen, onToggle, onMenu } = props;
   if (row.kind === "frame") {
     return (
       <FrameLine
@@ -160,6 +189,7 @@ const OneRow = memo(function OneRow(props: RowProps) {
         open={open}
         onOpen={() => onOpen(row.frame.id)}
         onToggle={() => onToggle(row.key)}
+        onMenu={(event) => onMenu(event, row.frame.id)}
       />
     );
   }
@@ -192,10 +222,13 @@ const OneRow = memo(function OneRow(props: RowProps) {
       onClick={(event) => {
         if (isPlainClick(event)) onOpen(row.id);
       }}
+      onContextMenu={(event) => onMenu(event, row.id)}
     >
       {cells.map((cell, side) => (
         <div key={side} className={styles.cell} data-empty={cell === null || undefined}>
-          {cell !== null && <CellView conversation={conversation} cell={cell} commits={commits} brief={mode === "both"} />}
+          {cell !== null && (
+            <CellView conversation={conversation} cell={cell} commits={commits} brief={mode === "both"} />
+          )}
         </div>
       ))}
     </div>

@@ -2,17 +2,18 @@
 
 import { ActionIcon, Loader, SegmentedControl, Tooltip } from "@mantine/core";
 import { ArrowDownIcon, DoubleArrowDownIcon, ArrowUpIcon } from "@radix-ui/react-icons";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import type { Commit, Conversation, Frames } from "../api";
 import { plural, tokens } from "../format/numbers";
+import { useLiveEvents } from "../live";
 import { RememberFolds } from "../messages/folds";
 import { PartProblem } from "../notices/Problem";
 import { useFrames, useHistory } from "../queries";
 import { go, useRoute } from "../route";
 import { ChatList, type ChatListHandle } from "./ChatList";
 import styles from "./chat.module.css";
-import { useGrowing } from "./growing";
+import { forget, hear, useGrowing } from "./growing";
 import { isSame, type Mode, type Row, rows } from "./rows";
 import { useMode } from "./useMode";
 
@@ -34,8 +35,19 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
   const source = useFrames(id, "source");
   const { data: history } = useHistory(id);
   const growing = useGrowing(id);
+  useLiveEvents(hear);
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const list = useRef<ChatListHandle>(null);
+
+  // The message itself has taken its place.
+  const ended = growing?.ended ?? false;
+  const updated = sent.dataUpdatedAt;
+  const endedAt = useRef(0);
+  useEffect(() => {
+    if (!ended) endedAt.current = 0;
+    else if (endedAt.current === 0) endedAt.current = updated;
+    else if (updated > endedAt.current) forget(id);
+  }, [id, ended, updated]);
 
   const commits = useMemo(
     () => (history === undefined ? NONE : new Map(history.commits.map((commit) => [commit.id, commit]))),
@@ -123,7 +135,8 @@ function Differences({ frames, rows, list }: DifferencesProps) {
     <span className={styles.differences}>
       <span>
         {plural(changed.size, "frame")} changed
-        {now !== before && `, ${tokens(Math.abs(before - now), frames.calibrated)} tokens ${now < before ? "less" : "more"}`}
+        {now < before && `, ${tokens(before - now, frames.calibrated)} tokens less`}
+        {now > before && `, ${tokens(now - before, frames.calibrated)} tokens more`}
       </span>
       <Tooltip label="Change before">
         <ActionIcon size="sm" variant="subtle" color="gray" aria-label="Change before" onClick={() => step(-1)}>

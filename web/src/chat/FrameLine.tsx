@@ -21,13 +21,20 @@ interface Props {
   open: boolean;
   onOpen: () => void;
   onToggle: () => void;
+  onMenu: (event: React.MouseEvent) => void;
 }
 
-export function FrameLine({ row, conversation, mode, calibrated, open, onOpen, onToggle }: Props) {
+export function FrameLine({ row, conversation, mode, calibrated, open, onOpen, onToggle, onMenu }: Props) {
   const { frame, unfolded, foldable } = row;
   const gone = mode !== "agent" && frame.tokens === 0 && frame.source_tokens > 0 && frame.kind === "turn";
   return (
-    <div className={styles.frame} data-kind={frame.kind} data-gone={gone || undefined} data-open={open || undefined}>
+    <div
+      className={styles.frame}
+      data-kind={frame.kind}
+      data-gone={gone || undefined}
+      data-open={open || undefined}
+      onContextMenu={onMenu}
+    >
       {foldable && (
         <button
           type="button"
@@ -39,7 +46,13 @@ export function FrameLine({ row, conversation, mode, calibrated, open, onOpen, o
           <ChevronRightIcon />
         </button>
       )}
-      <button type="button" className={styles.id} data-kind={frame.kind} aria-label={`Open ${frame.id}`} onClick={onOpen}>
+      <button
+        type="button"
+        className={styles.id}
+        data-kind={frame.kind}
+        aria-label={`Open ${frame.id}`}
+        onClick={onOpen}
+      >
         {frame.id}
       </button>
       {frame.pinned && <DrawingPinFilledIcon aria-label="pinned" />}
@@ -97,7 +110,8 @@ function Where({ row, mode }: { row: Props["row"]; mode: Mode }) {
 
 function Weight({ frame, mode, calibrated }: { frame: Frame; mode: Mode; calibrated: boolean }) {
   const { messages, tokens: now, source_tokens: before } = frame;
-  const label = `${plural(messages, "message")}, ${count(now)} tokens${now === before ? "" : `; the agent believes ${count(before)}`}`;
+  const was = now === before ? "" : `; the agent believes ${count(before)}`;
+  const label = `${plural(messages, "message")}, ${count(now)} tokens${was}`;
   return (
     <span className={styles.weight} title={label}>
       {mode !== "agent" && now !== before && before > 0 && <s>{tokens(before, calibrated)}</s>}

@@ -11,16 +11,18 @@ const TAIL = 3000;
 
 export function GrowingView({ growing }: { growing: Growing }) {
   return (
-    <div className={styles.speech} data-role="assistant" data-growing aria-live="polite" aria-busy>
+    <div className={styles.speech} data-role="assistant" aria-label="Reply being written" role="group">
       <div className={styles.speaker}>
         <span className={styles.role}>assistant</span>
-        <Badge color="teal">writing</Badge>
+        <Badge color="teal">{growing.ended ? "written" : "writing"}</Badge>
       </div>
-      <div className={styles.items}>
-        {growing.parts.map(({ kind, text }, index) => (
-          <div key={index} className={styles.growing} data-kind={kind}>
-            {text.length > TAIL && <div className={styles.label}>…</div>}
-            <Words text={text.slice(-TAIL)} mono={kind === "tool"} />
+      <div className={styles.items} data-ended={growing.ended || undefined}>
+        {growing.gaps && <div className={styles.label}>Not all of it is shown until it is complete.</div>}
+        {growing.parts.map(({ block, part, tool, text }) => (
+          <div key={block} className={styles.growing} data-part={part}>
+            {part !== "text" && <div className={styles.label}>{part === "tool" ? (tool ?? "Call") : "Thinking"}</div>}
+            {text.length > TAIL && "…"}
+            <Words text={text.slice(-TAIL)} mono={part === "tool"} />
           </div>
         ))}
       </div>

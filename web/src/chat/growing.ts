@@ -3,37 +3,67 @@
 import { useSyncExternalStore } from "react";
 
 export interface GrowingPart {
-  kind: "text" | "thinking" | "tool";
+  /** Counts the blocks of the reply. */
+  block: number;
+  part: "text" | "thinking" | "tool";
+  tool: string | null;
   text: string;
 }
 
 export interface Growing {
   request: number;
   parts: readonly GrowingPart[];
+  /** Something before or between is missing: one came late, or was too slow. */
+  gaps: boolean;
+  /** Nothing more comes; the message itself is on its way. */
+  ended: boolean;
+  /** The number of the next piece. */
+  next: number;
+}
+
+/** A piece of a reply, as it is told. */
+export interface StreamingEvent extends GrowingPart {
+  kind: "streaming";
+  conversation: string;
+  request: number;
+  piece: number;
 }
 
 const replies = new Map<string, Growing>();
 const listeners = new Set<() => void>();
 
-/** A reply grew. */
-export function grow(conversation: string, request: number, kind: GrowingPart["kind"], text: string): void {
-  const before = replies.get(conversation);
-  const parts = before?.request === request ? before.parts : [];
-  const last = parts.at(-1);
-  const grown =
-    last?.kind === kind
-      ? [...parts.slice(0, -1), { kind, text: last.text + text }]
-      : [...parts, { kind, text }];
-  replies.set(conversation, { request, parts: grown });
+/** Listens to the events of the daemon; all but those about replies are nobody's business here. */
+export function hear(event: { kind?: string }): void {
+  if (isStreaming(event)) grow(event);
+  else if (event.kind === "answer" && "conversation" in event && "request" in event) {
+    end(String(event.conversation), Number(event.request));
+  }
+}
+
+function grow({ conversation, request, piece, block, part, tool, text }: StreamingEvent): void {
+  const known = replies.get(conversation);
+  if (known !== undefined && known.request > request) return;
+  const before: Growing =
+    known?.request === request ? known : { request, parts: [], gaps: false, ended: false, next: 0 };
+  const last = before.parts.at(-1);
+  const parts =
+    last !== undefined && last.block === block
+      ? [...before.parts.slice(0, -1), { ...last, text: last.text + text }]
+      : [...before.parts, { block, part, tool, text }];
+  replies.set(conversation, { ...before, parts, gaps: before.gaps || piece !== before.next, next: piece + 1 });
   tell();
 }
 
-/** The reply is there, or will not come. */
-export function grown(conversation: string, request?: number): void {
+function end(conversation: string, request: number): void {
   const reply = replies.get(conversation);
-  if (reply === undefined || (request !== undefined && reply.request > request)) return;
-  replies.delete(conversation);
+  if (reply === undefined || reply.request > request) return;
+  replies.set(conversation, { ...reply, ended: true });
   tell();
+}
+
+/** The message itself is there. */
+export function forget(conversation: string): void {
+  if (replies.delete(conversation)) tell();
 }
 
 export function growingOf(conversation: string): Growing | null {
@@ -42,6 +72,10 @@ export function growingOf(conversation: string): Growing | null {
 
 export function useGrowing(conversation: string): Growing | null {
   return useSyncExternalStore(subscribe, () => growingOf(conversation));
+}
+
+function isStreaming(event: { kind?: string }): event is StreamingEvent {
+  return event.kind === "streaming";
 }
 
 function tell(): void {

@@ -74,7 +74,10 @@ test("side by side, an added frame has nothing beside it and a moved one is at b
 
 test("side by side, parts of a split frame stand beside their steps of the whole", () => {
   const part = (id: string, count: number) =>
-    frame(id, { state: ["split"], step_list: Array.from({ length: count }, (_, at) => step(`${id}/${at + 1}`, { state: ["x"] })) });
+    frame(id, {
+      state: ["split"],
+      step_list: Array.from({ length: count }, (_, at) => step(`${id}/${at + 1}`, { state: ["x"] })),
+    });
   expect(build("both", [part("t1.1", 1), part("t1.2", 2)], [three])).toEqual([
     "t1.1",
     "t1.1/0 | t1/0",
@@ -88,7 +91,8 @@ test("side by side, parts of a split frame stand beside their steps of the whole
 
 test("every key is there once", () => {
   const sent = [frame("t2", { state: ["moved"] }), three];
-  const keys = rows({ mode: "both", sent, source: [three, frame("t2")], toggled: new Set(["t1"]) }).map(({ key }) => key);
+  const all = rows({ mode: "both", sent, source: [three, frame("t2")], toggled: new Set(["t1"]) });
+  const keys = all.map(({ key }) => key);
   expect(new Set(keys).size).toBe(keys.length);
 });
 

@@ -33,14 +33,13 @@ interface Lists {
 }
 
 export function rows({ mode, sent, source, toggled }: Lists): Row[] {
-  const single = (frame: Frame): Pair => ({ sent: frame, source: null, offset: 0 });
-  const pairs =
-    mode === "both" ? align(sent, source) : mode === "sent" ? sent.map(single) : source.map((frame) => swap(single(frame)));
-  return pairs.flatMap((pair) => rowsOf(pair, mode, toggled));
+  return pairsOf(mode, sent, source).flatMap((pair) => rowsOf(pair, mode, toggled));
 }
 
-function swap({ sent, source, offset }: Pair): Pair {
-  return { sent: source, source: sent, offset };
+function pairsOf(mode: Mode, sent: readonly Frame[], source: readonly Frame[]): Pair[] {
+  if (mode === "both") return align(sent, source);
+  if (mode === "sent") return sent.map((frame) => ({ sent: frame, source: null, offset: 0 }));
+  return source.map((frame) => ({ sent: null, source: frame, offset: 0 }));
 }
 
 function rowsOf(pair: Pair, mode: Mode, toggled: ReadonlySet<string>): Row[] {

@@ -39,7 +39,8 @@ const colours = HighlightStyle.define([
 ]);
 
 /** Signs that change how others are read without being seen: drawn as what they are. */
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 
 export function shared(language: Language, dark: boolean): Extension[] {
   return [

@@ -101,7 +101,9 @@ export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, o
           />
         </RememberFolds>
       )}
-      {tab !== "messages" && content === undefined && error === null && <Loader size="sm" m="md" aria-label="Loading" />}
+      {tab !== "messages" && content === undefined && error === null && (
+        <Loader size="sm" m="md" aria-label="Loading" />
+      )}
       {tab === "compare" && content !== undefined && <Compare content={content} />}
       {tab === "json" && content !== undefined && !writesWhole && (
         <RawJson

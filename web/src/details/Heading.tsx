@@ -1,10 +1,11 @@
 // What is open: its id, its marks, its title and summary, both to be changed where they stand.
 
-import { ActionIcon, Tooltip } from "@mantine/core";
-import { Cross2Icon, DrawingPinFilledIcon, DrawingPinIcon } from "@radix-ui/react-icons";
+import { ActionIcon, Menu, Tooltip } from "@mantine/core";
+import { Cross2Icon, DotsHorizontalIcon, DrawingPinFilledIcon, DrawingPinIcon } from "@radix-ui/react-icons";
 
 import type { Frame, FrameContent } from "../api";
 import { State } from "../chat/FrameLine";
+import { OperationItems } from "../edit/OperationMenu";
 import { frameOf, scopeOf } from "../edit/targets";
 import { useOperate } from "../edit/useOperate";
 import { Copy } from "../messages/Copy";
@@ -59,6 +60,16 @@ export function Heading({ conversation, id, frame, content, onOpen, onClose }: P
             </ActionIcon>
           </Tooltip>
         )}
+        <Menu position="bottom-end" shadow="md" width={230}>
+          <Menu.Target>
+            <ActionIcon size="sm" variant="subtle" color="gray" aria-label={`Operations on ${id}`}>
+              <DotsHorizontalIcon />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown aria-label={`Operations on ${id}`}>
+            <OperationItems conversation={conversation} ids={[id]} />
+          </Menu.Dropdown>
+        </Menu>
         <ActionIcon size="sm" variant="subtle" color="gray" onClick={onClose} aria-label="Close">
           <Cross2Icon />
         </ActionIcon>

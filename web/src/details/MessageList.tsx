@@ -106,7 +106,8 @@ function PieceView({ conversation, piece, head, commits, draft, id, onDraft }: P
     }
     const { message } = place;
     if (draft?.target === message.id && shown.findIndex((other) => isMessage(other, message.id)) === index) {
-      return <TextEditor key={index} conversation={conversation} draft={draft} choices={choices(message)} onChange={onDraft} />;
+      const ways = choices(message);
+      return <TextEditor key={index} conversation={conversation} draft={draft} choices={ways} onChange={onDraft} />;
     }
     const canWrite = choices(message).length > 0;
     return (

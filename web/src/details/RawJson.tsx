@@ -31,7 +31,13 @@ export function RawJson({ content, onEdit }: Props) {
   return (
     <div className={styles.raw}>
       <div className={styles.bar}>
-        <SegmentedControl size="xs" data={SIDES} value={side} onChange={(value) => setSide(value as Side)} aria-label="Side" />
+        <SegmentedControl
+          size="xs"
+          data={SIDES}
+          value={side}
+          onChange={(value) => setSide(value as Side)}
+          aria-label="Side"
+        />
         <span className={styles.grow} />
         {onEdit !== null && side === "sent" && (
           <Button size="compact-xs" variant="default" onClick={onEdit}>

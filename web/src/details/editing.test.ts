@@ -36,7 +36,8 @@ test("results, system blocks and tools have names", () => {
   expect(names(choices(results)).slice(0, 2)).toEqual(["t1#2.0 Result of Read 1 text", "t1#2.1 Result of Bash 2 text"]);
   const system = message("system", "system", [block({ id: "system#0", kind: "system", text: "You are" })]);
   expect(names(choices(system))).toEqual(["system#0 Block text"]);
-  const tools = message("tools", "tool", [block({ id: "tools/Read", kind: "tool", tool: "Read", raw: { name: "Read" } })]);
+  const read = block({ id: "tools/Read", kind: "tool", tool: "Read", raw: { name: "Read" } });
+  const tools = message("tools", "tool", [read]);
   expect(names(choices(tools))).toEqual(["tools/Read Read as JSON json"]);
 });
 

@@ -5,10 +5,13 @@ import { block, frame, message, step } from "../messages/fixtures";
 import { allFacts, fewFacts, offloadPath } from "./facts";
 
 function content(messages: FrameContent["messages"], state: string[] = []): FrameContent {
-  return { conversation: "c1", id: "t1", kind: "turn", title: "T", tokens: 10, calibrated: true, state, by: [], messages };
+  const about = { conversation: "c1", id: "t1", kind: "turn", title: "T", tokens: 10, calibrated: true };
+  return { ...about, state, by: [], messages };
 }
 
-const note = "[Offloaded to a file to save context: Fix (113 tokens)]\nThe full content is in /home/me/a b.md; read that file if you need it.";
+const note =
+  "[Offloaded to a file to save context: Fix (113 tokens)]\n" +
+  "The full content is in /home/me/a b.md; read that file if you need it.";
 
 test("the file of an offloaded frame is found in the note, and nowhere else", () => {
   const ours = message("t1#0", "user", [block({ text: note })], { made: true });

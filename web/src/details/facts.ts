@@ -59,7 +59,7 @@ export function allFacts(known: Known): Fact[] {
     calls.length === 0 ? null : { name: "Calls", value: [...new Set(calls)].slice(0, 20).join(", "), copy: true },
     content === undefined ? null : { name: "Conversation", value: content.conversation, copy: true },
   ];
-  return [...fewFacts(known), ...facts.filter((fact) => fact !== null && fact.value !== "").map((fact) => fact as Fact)];
+  return [...fewFacts(known), ...facts.filter((fact) => fact !== null).filter(({ value }) => value !== "")];
 }
 
 /** The file that an offloaded content lies in, as the note in its place tells the model. */

@@ -23,8 +23,8 @@ interface Props {
   children: () => ReactNode;
 }
 
-export function Fold({ name, kind, label, summary = "", marks, sizes, error = false, open: initially = false, children }: Props) {
-  const [open, setOpen] = useFold(name, initially);
+export function Fold({ name, kind, label, summary = "", marks, sizes, error = false, ...rest }: Props) {
+  const [open, setOpen] = useFold(name, rest.open ?? false);
   return (
     <div className={styles.fold} data-kind={kind} data-error={error || undefined}>
       <button type="button" className={styles.line} aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -38,7 +38,7 @@ export function Fold({ name, kind, label, summary = "", marks, sizes, error = fa
           </span>
         ))}
       </button>
-      {open && <div className={styles.inside}>{children()}</div>}
+      {open && <div className={styles.inside}>{rest.children()}</div>}
     </div>
   );
 }

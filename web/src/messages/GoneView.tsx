@@ -19,16 +19,14 @@ interface Props {
 export function GoneView({ gone, name, tools, calibrated, commits }: Props) {
   const first = gone.messages[0]?.blocks[0];
   const blocks = gone.messages.reduce((sum, { blocks }) => sum + blocks.length, 0);
+  const howMuch = gone.messages.length > 1 ? plural(gone.messages.length, "message") : plural(blocks, "block");
   const commit = gone.by === null ? undefined : commits.get(gone.by);
   return (
     <Fold
       name={`${name}/gone`}
       kind="gone"
       label={goneWord(commit, gone.rule !== null)}
-      summary={
-        gone.rule ??
-        `${gone.messages.length > 1 ? plural(gone.messages.length, "message") : plural(blocks, "block")}: ${firstLine(first?.text ?? "")}`
-      }
+      summary={gone.rule ?? `${howMuch}: ${firstLine(first?.text ?? "")}`}
       sizes={[gone.by ?? "", `−${tokens(gone.tokens, calibrated)}`].filter((size) => size !== "")}
     >
       {() =>

@@ -30,7 +30,7 @@ export const Words = memo(function Words({ text, mono = false, first = FIRST }: 
         {hidden > 0 && "…"}
       </div>
       {hidden > 0 && (
-        <Button size="compact-xs" variant="light" justify="flex-start" w="fit-content" onClick={() => setLimit(limit + EACH_TIME)}>
+        <Button size="compact-xs" variant="light" w="fit-content" onClick={() => setLimit(limit + EACH_TIME)}>
           Show {hidden > EACH_TIME ? `${count(EACH_TIME)} more of ${count(hidden)}` : `the other ${count(hidden)}`}{" "}
           characters
         </Button>

@@ -1,8 +1,9 @@
 // Signs that nobody sees and that change how others are read: they turn text around, hide it or move a terminal's
 // cursor. They are shown as what they are, so that what a person reads is what the model reads.
 
-/** Turns text around or marks its direction; controls of terminals; what has no width. Joiners of emoji are not meant. */
-const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/;
+/** What turns text around, controls a terminal, or has no width. Joiners of emoji are not meant. */
+const HIDDEN =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/;
 const EACH = new RegExp(`${HIDDEN.source}+`, "g");
 
 const NAMES: Record<string, string> = {
@@ -35,7 +36,7 @@ export interface Piece {
   hidden: boolean;
 }
 
-/** A text in pieces: what can be shown, and the names of what cannot be seen. Texts without such signs are one piece. */
+/** A text in pieces: what can be shown, and the names of what cannot be seen. */
 export function pieces(text: string): Piece[] {
   if (!HIDDEN.test(text)) return [{ text, hidden: false }];
   const found: Piece[] = [];

@@ -35,7 +35,8 @@ test("neighbours that one commit took out are one place, across messages", () =>
   const second = message("t1#1", "assistant", [block({ covered: "c1", tokens: 5 })]);
   const third = message("t1#2", "user", [block({ covered: "c2", tokens: 1 })]);
   const found = places([asked, covered, second, third, answer]);
-  expect(found.map((place) => (place.kind === "gone" ? [place.gone.by, place.gone.tokens] : place.message.id))).toEqual([
+  const told = found.map((place) => (place.kind === "gone" ? [place.gone.by, place.gone.tokens] : place.message.id));
+  expect(told).toEqual([
     "t1#0",
     ["c1", 12],
     ["c2", 1],
