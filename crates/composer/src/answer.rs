@@ -104,11 +104,13 @@ fn to_record(
         first_byte_ms: timing.first_byte_ms,
         total_ms: timing.total_ms,
         undecodable: None,
+        model: None,
     };
     let Some(answer) = answer else { return record };
     record.status = answer.status;
     record.stop_reason = answer.stop_reason;
     record.message_id = answer.message_id;
+    record.model = answer.model;
     record.usage = answer.usage.map(|usage| Usage {
         input: usage.input,
         cache_read: usage.cache_read,

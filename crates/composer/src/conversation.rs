@@ -328,6 +328,14 @@ impl Conversation {
         }
     }
 
+    /// How many seconds the provider keeps in its cache what it is sent.
+    pub fn lifetime(&self) -> u64 {
+        const SHORT: u64 = 300;
+        let told = self.cached.as_ref().and_then(|cached| cached.ttl);
+        let asked = || self.body.as_ref().and_then(|body| ctx_wire::anthropic::cache::lifetime(body.bytes()));
+        told.or_else(asked).unwrap_or(SHORT)
+    }
+
     /// The messages of the current path, the pending reply behind them.
     pub fn path(&self) -> Vec<&Message> {
         let pending = self.pending.as_ref().map(|pending| &pending.facts);

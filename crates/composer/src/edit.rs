@@ -28,6 +28,6 @@ pub use offload::Folder;
 pub(crate) use offload::lacks_its_file;
 pub use past::shown;
 pub use past::{Action, CommitView, HistoryView, Way};
-pub use plan::{Cost, Level, Plan, PlanView, Planned, PlannedView, Risk};
+pub use plan::{Cost, Level, Money, Plan, PlanView, Planned, PlannedView, Risk};
 pub(crate) use sent::{AtHand, Stops, digest};
 pub use sent::{Explained, Outgoing, Part, Ready, Sent};

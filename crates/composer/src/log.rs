@@ -5,6 +5,7 @@
 
 use ctx_core::Key;
 use ctx_core::edit::{CommitId, History};
+use ctx_wire::anthropic::price::Billed;
 use serde::{Deserialize, Serialize};
 
 pub const OPENED: &str = "opened";
@@ -143,6 +144,9 @@ pub struct Answered {
     pub total_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecodable: Option<String>,
+    /// The model that the answer names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -167,6 +171,17 @@ impl Usage {
     /// All the tokens the model read.
     pub fn prompt(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+
+    pub fn billed(&self) -> Billed {
+        let write_1h = self.cache_write_1h.unwrap_or(0).min(self.cache_write);
+        Billed {
+            input: self.input,
+            read: self.cache_read,
+            write_5m: self.cache_write - write_1h,
+            write_1h,
+            output: self.output,
+        }
     }
 
     /// Those that the provider's cache holds now.

@@ -161,6 +161,7 @@ mod tests {
             tool_use_id: None,
             signature: None,
             label: None,
+            touches: None,
         };
         Message {
             role,

@@ -74,6 +74,22 @@ pub struct Block {
     pub signature: Option<Key>,
     /// A few words on what it does: a call's main argument, or the first words of a text.
     pub label: Option<Box<str>>,
+    /// The file that a call reads or changes.
+    pub touches: Option<Box<Touch>>,
+}
+
+/// A call that is about a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Touch {
+    pub file: Key,
+    pub how: How,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// The part of it, if it is not the whole.
+    Read(Option<Key>),
+    Change,
 }
 
 /// Something in a message by which it is recognised even when the rest was re-written.

@@ -11,6 +11,7 @@ use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, EffectId, Operation};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::sync::MutexGuard;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
@@ -57,7 +58,7 @@ pub struct HistoryView {
     pub head: Option<CommitId>,
     pub branches: Vec<BranchView>,
     pub tags: Vec<TagView>,
-    /// Of this branch, the newest first.
+    /// Of this branch, or of all if that is asked for; the newest first.
     pub commits: Vec<CommitView>,
 }
 
@@ -74,6 +75,8 @@ pub struct CommitView {
     pub reasons: Vec<Option<String>>,
     pub reverts: Vec<CommitId>,
     pub summary: String,
+    /// It is on the branch that is looked at.
+    pub here: bool,
     pub active: bool,
     /// Active, but nothing that it names is on the path of the newest request.
     pub asleep: bool,
@@ -163,8 +166,17 @@ impl Composer {
         Ok(applied)
     }
 
-    /// The commits of the branch that is looked at.
+    /// The newest commits of the branch that is looked at.
     pub fn history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
+        self.commits(name, most, false)
+    }
+
+    /// The same of all branches.
+    pub fn whole_history(&self, name: &str, most: usize) -> Result<HistoryView, Refusal> {
+        self.commits(name, most, true)
+    }
+
+    fn commits(&self, name: &str, most: usize, all: bool) -> Result<HistoryView, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         let history = &conversation.history;
@@ -174,9 +186,13 @@ impl Composer {
         // What was restored does not sleep: it did its work.
         let restored = view.restored();
         let active: Vec<CommitId> = history.active(head).iter().map(|commit| commit.id).collect();
-        let commits = history
-            .line(head)
-            .take(most)
+        let line: HashSet<CommitId> = history.line(head).map(|commit| commit.id).collect();
+        let chosen: Vec<&Commit> = match all {
+            true => history.all().rev().take(most).collect(),
+            false => history.line(head).take(most).collect(),
+        };
+        let commits = chosen
+            .into_iter()
             .map(|commit| {
                 let ids: Vec<EffectId> = match &commit.change {
                     Change::Edit { effects, .. } => {
@@ -188,6 +204,7 @@ impl Composer {
                 let is_active = active.contains(&commit.id);
                 let status = || ids.iter().filter(|id| !restored.contains(id)).map(|id| view.status(*id));
                 CommitView {
+                    here: line.contains(&commit.id),
                     active: is_active,
                     asleep: is_active && status().next().is_some() && status().all(|status| !status.awake),
                     source_changed: is_active && status().any(|status| status.awake && status.source_changed),
@@ -244,6 +261,7 @@ pub fn shown(commit: &Commit) -> CommitView {
         reasons: commit.reasons.clone(),
         reverts,
         summary: commit.summary.clone(),
+        here: false,
         active: false,
         asleep: false,
         source_changed: false,

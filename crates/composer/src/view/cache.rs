@@ -5,11 +5,7 @@ use crate::conversation::{Cached, Conversation};
 use crate::edit::{Ground, Stops, around_alike};
 use ctx_core::edit::fold::{Laid, View};
 use ctx_core::edit::layout::layout;
-use ctx_wire::anthropic::cache;
 use serde::{Deserialize, Serialize};
-
-/// What a mark lives that says nothing else.
-const TTL: u64 = 300;
 
 /// The provider reads it from its cache, as long as that is warm and nothing in it changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -102,8 +98,7 @@ impl Composer {
 }
 
 fn told(conversation: &Conversation, cached: &Cached, until: Option<String>, tokens: u64, now: u64) -> CacheView {
-    let asked = || conversation.body.as_ref().and_then(|body| cache::lifetime(body.bytes()));
-    let ttl_seconds = cached.ttl.or_else(asked).unwrap_or(TTL);
+    let ttl_seconds = conversation.lifetime();
     let expires_at = cached.at.saturating_add(ttl_seconds * 1000);
     CacheView {
         until,

@@ -14,6 +14,7 @@ use ctx_core::message::{Kind, Message};
 use ctx_core::tokens;
 use ctx_wire::anthropic::envelope::Piece;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Frames {
@@ -65,6 +66,9 @@ pub struct StepView {
     pub source_tokens: u64,
     pub messages: usize,
     pub tools: Vec<String>,
+    /// Something in it was read from a file that is read again, or changed, later.
+    #[serde(default)]
+    pub superseded: bool,
     #[serde(default)]
     pub state: Vec<String>,
     /// The commits that made it what it is, the newest first.
@@ -88,8 +92,11 @@ fn of(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, with_st
     let weights = Weights::of(conversation);
     let scale = |estimate: f64| conversation.calibration.tokens(estimate);
     let desk = conversation.desk(view, &source, &weights, &scale, 0);
+    let superseded = if with_steps { desk.superseded() } else { HashSet::new() };
     let mut views = around(conversation, view);
-    views.extend(view.frames.iter().map(|frame| one(conversation, ground, &desk, frame, with_steps)));
+    views.extend(
+        view.frames.iter().map(|frame| one(conversation, ground, &desk, frame, with_steps.then_some(&superseded))),
+    );
     Frames {
         conversation: conversation.id.clone(),
         model: conversation.envelope.model.as_deref().map(str::to_owned),
@@ -107,7 +114,7 @@ fn one(
     ground: &Ground<'_>,
     desk: &Desk<'_>,
     frame: &Frame,
-    with_steps: bool,
+    superseded: Option<&HashSet<&str>>,
 ) -> FrameView {
     let path = &ground.messages;
     let layout = layout(desk.view, frame, path);
@@ -127,12 +134,17 @@ fn one(
         by: by(desk.view, frame.by.iter().copied().chain(layout.units.iter().flat_map(Laid::by))),
         pinned: frame.pinned,
         pending: layout.units.iter().any(is_pending),
-        step_list: with_steps.then(|| {
+        step_list: superseded.map(|superseded| {
             (1..=layout.steps)
                 .map(|step| {
                     let groups: Vec<_> = layout.groups.iter().filter(|group| group.step == step).collect();
                     let units = layout.of(|group| group.step == step);
                     let sources: Vec<usize> = groups.iter().filter_map(|group| group.source).collect();
+                    let calls = sources.iter().flat_map(|&message| &path[message].blocks);
+                    let is_superseded = |id: &str| superseded.contains(id);
+                    let superseded = calls
+                        .filter(|block| block.kind == Kind::ToolUse)
+                        .any(|block| block.tool_use_id.as_deref().is_some_and(is_superseded));
                     let tools = sources.iter().flat_map(|&message| &path[message].blocks);
                     let tools =
                         tools.filter(|block| block.kind == Kind::ToolUse).filter_map(|block| block.tool.as_deref());
@@ -145,6 +157,7 @@ fn one(
                         source_tokens: (desk.scale)(source_weight(path, &units)),
                         messages: numbers.len(),
                         tools: tools.map(str::to_owned).collect(),
+                        superseded,
                         state: step_chips(desk, frame, &units),
                         by: by(desk.view, units.iter().flat_map(Laid::by)),
                     }

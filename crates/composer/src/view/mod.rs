@@ -3,6 +3,8 @@
 mod cache;
 mod conversations;
 mod frames;
+mod map;
+mod misses;
 mod search;
 pub(crate) mod show;
 mod timeline;
@@ -10,6 +12,8 @@ mod timeline;
 pub use cache::CacheView;
 pub use conversations::{ConversationView, Conversations};
 pub use frames::{FrameView, Frames, StepView};
+pub use map::{ContextMap, KindView, ShareView, TurnView};
+pub use misses::{CacheMiss, Cause};
 pub use search::{Found, FoundIn, Hit};
 pub use show::{BlockView, MessageView, Shown};
 pub use timeline::{Event, Timeline, What, event};

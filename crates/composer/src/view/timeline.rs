@@ -1,10 +1,12 @@
 //! What arrived and what the provider reported, in order.
 
 use super::Refusal;
+use super::misses::{CacheMiss, Story};
 use crate::Composer;
 use crate::log::{self, Answered, Arrived, ErrorSaid, Line, Opened, Usage};
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_store::Record;
+use ctx_wire::anthropic::price::Price;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -69,6 +71,10 @@ pub enum What {
         first_byte_ms: Option<u64>,
         total_ms: u64,
         undecodable: Option<String>,
+        /// In dollars; nothing where the price of the model is not known.
+        money: Option<f64>,
+        /// What the cache could have had and why it had not; a timeline knows, a single event does not.
+        cache_miss: Option<CacheMiss>,
     },
     Commit {
         id: CommitId,
@@ -98,15 +104,49 @@ impl Composer {
         let found = self.store.records(&id, 0)?;
         let mut skipped = found.skipped.len() as u64;
         let mut events = Vec::new();
+        let mut story = Story::default();
         for record in &found.records {
             match event(record) {
-                Some(event) => events.push(event),
+                Some(mut event) => {
+                    self.explain_answer(&mut story, record, &mut event);
+                    events.push(event);
+                }
                 None => skipped += 1,
             }
         }
         events.drain(..events.len().saturating_sub(most));
         Ok(Timeline { conversation: id, events, skipped })
     }
+}
+
+impl Composer {
+    /// Adds to an answer what only those before it tell.
+    fn explain_answer(&self, story: &mut Story, record: &Record, event: &mut Event) {
+        match (record.kind.as_str(), &mut event.what) {
+            (log::ARRIVED, _) => {
+                let arrived = serde_json::from_slice(&record.body);
+                arrived.iter().for_each(|arrived| story.arrived(record, arrived));
+            }
+            (log::COMMIT, _) => {
+                let commit = serde_json::from_slice(&record.body);
+                commit.iter().for_each(|commit| story.committed(commit));
+            }
+            (log::LINE, What::Line { line: Line::Checkout { .. } }) => story.moved(),
+            (log::ANSWERED, What::Answer { money: dollars, cache_miss, usage, request, .. }) => {
+                let Ok(answered) = serde_json::from_slice::<Answered>(&record.body) else { return };
+                // Older records do not say which model answered.
+                let asked = usage.as_ref().and_then(|usage| money(story.model(*request), usage));
+                *dollars = dollars.or(asked);
+                *cache_miss = story.answered(&answered, |envelope| self.around_of(envelope));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What an answer cost, in dollars.
+pub(super) fn money(model: Option<&str>, usage: &Usage) -> Option<f64> {
+    Some(Price::of(model?, usage.prompt())?.dollars(&usage.billed()))
 }
 
 /// A record as people see it; `None` when it cannot be read.
@@ -127,7 +167,10 @@ pub fn event(record: &Record) -> Option<Event> {
         }
         log::ANSWERED => {
             let answered: Answered = serde_json::from_slice(&record.body).ok()?;
+            let model = answered.model.as_deref();
             What::Answer {
+                cache_miss: None,
+                money: answered.usage.as_ref().and_then(|usage| money(model, usage)),
                 request: answered.request,
                 status: answered.status,
                 ending: answered.ending,

@@ -2,8 +2,8 @@
 
 use crate::support::{House, answers};
 use ctx_composer::edit::Wish;
-use ctx_composer::view::{FrameView, Shown};
-use ctx_wire::anthropic::tap::Ending;
+use ctx_composer::view::{FrameView, KindView, Shown, TurnView};
+use ctx_wire::anthropic::tap::{Answer, Ending};
 use serde_json::{Value, json};
 use testkit::{Family, Session};
 
@@ -474,4 +474,77 @@ fn a_conversation_tells_the_folder_that_its_client_works_in() {
     assert!(told.starts_with("/home/user/"), "{told}");
     let house = house.restart();
     assert_eq!(folder(&house), Some(told));
+}
+
+/// An answer that the provider's cache had a part in.
+fn billed(read: u64, written: u64) -> Answer {
+    let stream = answers::stream(&[json!({"type": "text", "text": "done"})], 1000, "end_turn");
+    let stream = String::from_utf8(stream).expect("text");
+    let stream = stream.replace(r#""cache_read_input_tokens":997"#, &format!(r#""cache_read_input_tokens":{read}"#));
+    let stream =
+        stream.replace(r#""cache_creation_input_tokens":0"#, &format!(r#""cache_creation_input_tokens":{written}"#));
+    answers::read(stream.as_bytes(), Ending::Complete)
+}
+
+#[test]
+fn the_map_tells_what_the_context_is_made_of_and_what_each_turn_took() {
+    let house = House::new();
+    let mut session = eventful(10);
+    let first = house.send(&session);
+    let id = first.conversation.clone();
+    house.answer(&first, billed(0, 1000));
+    session.assistant("done").user("and another thing");
+    let second = house.send(&session);
+    house.answer(&second, billed(1000, 500));
+    let map = house.composer.map(&id, None).expect("a map");
+    let total = house.composer.frames(&id, false, None).expect("frames").tokens;
+    assert!(map.tokens.abs_diff(total) <= 20, "{} and {total}", map.tokens);
+    let kind = |kind: &str, tool: Option<&str>| {
+        map.kinds.iter().find(|view| view.kind == kind && view.tool.as_deref() == tool).expect(kind).clone()
+    };
+    let places = |view: &KindView| view.frames.iter().map(|share| share.id.clone()).collect::<Vec<_>>();
+    assert_eq!(places(&kind("system", None)), ["system"]);
+    assert_eq!(places(&kind("tools", Some("Bash"))), ["tools"]);
+    assert_eq!(places(&kind("results", Some("Read"))), ["t1"]);
+    assert_eq!(places(&kind("calls", Some("Edit"))), ["t2"]);
+    let user = kind("user", None);
+    assert_eq!((places(&user), user.count), (vec!["t1".into(), "t2".into(), "t3".into(), "t4".into()], 4));
+    assert!(map.kinds.iter().all(|kind| kind.tokens == kind.frames.iter().map(|share| share.tokens).sum::<u64>()));
+    assert!(map.kinds.is_sorted_by_key(|kind| std::cmp::Reverse(kind.tokens)));
+
+    let turn = |turn: &TurnView| (turn.request, turn.frame.clone(), turn.cache_read, turn.cache_write, turn.context);
+    assert_eq!(turn(&map.turns[0]), (1, Some("t3".into()), 0, 1000, 1003));
+    assert_eq!(turn(&map.turns[1]), (2, Some("t4".into()), 1000, 500, 1503));
+    // 3 × $4 + 1000 × $5 + 9 × $20 for a million.
+    assert!((map.turns[0].money.expect("a price") - 0.005192).abs() < 1e-9, "{:?}", map.turns[0]);
+
+    let operations = json!([{"op": "compact", "ids": ["t1"], "text": "they looked"}]);
+    let operations = serde_json::from_value(operations).expect("an operation");
+    let wish = Wish { operations, author: "test".into(), note: None, expect: None, dry_run: false };
+    house.composer.apply(&id, wish).expect("applied");
+    let map = house.composer.map(&id, None).expect("a map");
+    assert!(!map.kinds.iter().any(|kind| kind.tool.as_deref() == Some("Read") && kind.kind == "results"));
+    assert_eq!(map.kinds.iter().find(|kind| kind.kind == "edits").map(places), Some(vec!["t1".into()]));
+}
+
+#[test]
+fn the_timeline_tells_what_an_answer_cost_and_why_the_cache_missed() {
+    let house = House::new();
+    let mut session = eventful(11);
+    let first = house.send(&session);
+    house.answer(&first, billed(0, 1000));
+    session.assistant("done").user("next");
+    house.answer(&house.send(&session), billed(1000, 500));
+    let operations = serde_json::from_value(json!([{"op": "delete", "ids": ["t2"]}])).expect("an operation");
+    let wish = Wish { operations, author: "test".into(), note: None, expect: None, dry_run: false };
+    house.composer.apply(&first.conversation, wish).expect("applied");
+    session.assistant("done").user("and next");
+    house.answer(&house.hold(&session).0, billed(600, 500));
+    let events = house.events(&first.conversation);
+    let answers: Vec<&Value> = events.iter().filter(|event| event["kind"] == "answer").collect();
+    let misses: Vec<&Value> = answers.iter().map(|answer| &answer["cache_miss"]).collect();
+    assert_eq!(misses[0], &json!({"cause": "first-request", "place": null, "tokens": 1003}));
+    assert_eq!(misses[1], &Value::Null);
+    assert_eq!(misses[2], &json!({"cause": "edited", "place": "t2", "tokens": 900}));
+    assert!(answers.iter().all(|answer| answer["money"].as_f64().is_some_and(|dollars| dollars > 0.0)), "{answers:?}");
 }

@@ -100,6 +100,7 @@ impl World {
         if random.chance(5) {
             select.older_than = Some(random.below(4));
         }
+        select.superseded = random.chance(3);
         select
     }
 

@@ -110,3 +110,21 @@ fn branches_and_tags_are_removed_and_stay_removed() {
     assert!(world.composer().tags(&name).expect("tags").tags.is_empty());
     assert!(deleted(&world, "HEAD"), "what was done on it stays");
 }
+
+#[test]
+fn the_whole_history_has_the_commits_of_all_branches() {
+    let world = edited();
+    let name = check::name(&world, 0);
+    go(&world, Action::Branch, Some("source"), Some("trial")).expect("a branch");
+    go(&world, Action::Checkout, None, Some("trial")).expect("looked at");
+    apply(&world, 0, json!({"op": "delete", "ids": ["t1"]}));
+    let here = world.composer().history(&name, usize::MAX).expect("a history").commits;
+    let all = world.composer().whole_history(&name, usize::MAX).expect("a history").commits;
+    assert_eq!((here.len(), all.len()), (1, 2));
+    assert_eq!((all[0].id, all[0].here, all[0].active), (here[0].id, true, true));
+    assert_eq!((all[1].here, all[1].active, all[1].parent), (false, false, None));
+    assert_eq!(
+        (all[0].branches.as_slice(), all[1].branches.as_slice()),
+        (&["trial".to_owned()][..], &["main".to_owned()][..])
+    );
+}

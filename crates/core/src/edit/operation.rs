@@ -18,6 +18,9 @@ pub struct Select {
     /// Only what lies more than so many frames back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub older_than: Option<usize>,
+    /// Only what was read from a file that is read again, or changed, later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub superseded: bool,
 }
 
 impl Select {

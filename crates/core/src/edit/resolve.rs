@@ -2,6 +2,7 @@
 
 mod arrange;
 mod content;
+mod superseded;
 mod target;
 
 pub use content::text_block;
@@ -12,6 +13,7 @@ use super::fold::{Source, Unit, View};
 use super::operation::{Operation, Select};
 use super::refusal::Refusal;
 use crate::message::{Kind, Role};
+use std::collections::HashSet;
 
 /// What the contents of a dropped result become.
 pub const DROPPED: &str = "[The content of this tool result was removed to save context.]";
@@ -181,7 +183,7 @@ impl Desk<'_> {
         text: Option<&str>,
     ) -> Result<Vec<Effect>, Refusal> {
         // What is larger is asked of each result, not of what holds it.
-        let around = Select { larger_than: None, tool: None, ..select.clone() };
+        let around = Select { larger_than: None, tool: None, superseded: false, ..select.clone() };
         if ids.is_empty() && select.is_empty() && result.is_none() {
             return Err(target::nothing_named());
         }
@@ -192,6 +194,7 @@ impl Desk<'_> {
         };
         let mut results: Vec<NewResult> = Vec::new();
         let mut already = false;
+        let superseded = if select.superseded { self.superseded() } else { HashSet::new() };
         for laid in targets.iter().flat_map(|target| &target.units).filter(|laid| laid.covered.is_none()) {
             let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
             let facts = self.source.messages[message];
@@ -201,6 +204,7 @@ impl Desk<'_> {
                 && facts.role == Role::User
                 && result.is_none_or(|wanted| id == Some(wanted))
                 && select.tool.as_deref().is_none_or(|tool| self.tool_of(id).is_some_and(|name| name == tool))
+                && (!select.superseded || id.is_some_and(|id| superseded.contains(id)))
                 && select.larger_than.is_none_or(|most| (self.scale)(self.weigh(laid)) > most);
             // What reads like that already need not be changed again.
             let is_so = self.view.new_result(laid) == Some(text_or_dropped);

@@ -25,7 +25,17 @@ pub fn key(of: &str) -> Key {
 }
 
 pub fn block(kind: Kind, chars: u32) -> Block {
-    Block { kind, at: 0..0, chars, fixed_tokens: 0, tool: None, tool_use_id: None, signature: None, label: None }
+    Block {
+        kind,
+        at: 0..0,
+        chars,
+        fixed_tokens: 0,
+        tool: None,
+        tool_use_id: None,
+        signature: None,
+        label: None,
+        touches: None,
+    }
 }
 
 impl Talk {

@@ -26,6 +26,7 @@ fn message(text: &str) -> Message {
         tool_use_id: None,
         signature: None,
         label: None,
+        touches: None,
     };
     Message {
         role: match role {

@@ -17,14 +17,14 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use ctx_composer::edit::{Applied, Branches, Diff, HistoryView, Plan, PlanView, Tags, Way, Wish};
-use ctx_composer::view::{Conversations, Found, Frames, Refusal, Shown, Timeline};
+use ctx_composer::view::{ContextMap, Conversations, Found, Frames, Refusal, Shown, Timeline};
 use ctx_composer::{Composer, Imported, Recorder, now};
 
 use self::edit::Heal;
 use self::helper::{HelperTested, HelperView};
 use self::live::{After, LiveEvent};
 use self::openapi::{Routes, told};
-use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, LimitQuery, Purge, Purged, Status};
+use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, HistoryQuery, LimitQuery, Purge, Purged, Status};
 use self::search::SearchQuery;
 use self::transfer::ImportQuery;
 use crate::helper::{Helper, JobView, Jobs};
@@ -150,8 +150,8 @@ fn routes() -> Routes {
         .get(
             "/conversations/{conversation}/history",
             read::history,
-            told("history", "The commits of the branch that is looked at, the newest first")
-                .query::<LimitQuery>()
+            told("history", "The commits of the branch that is looked at, or of all, the newest first")
+                .query::<HistoryQuery>()
                 .answers::<HistoryView>(),
         )
         .post(
@@ -224,6 +224,13 @@ fn routes() -> Routes {
             told("heal", "Finds and makes the operation that the provider accepts again")
                 .body::<Heal>()
                 .answers::<Applied>(),
+        )
+        .get(
+            "/conversations/{conversation}/map",
+            read::map,
+            told("map", "What the context is made of, and what each turn took")
+                .query::<AtQuery>()
+                .answers::<ContextMap>(),
         )
         .get(
             "/conversations/{conversation}/timeline",

@@ -8,7 +8,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
 use ctx_composer::edit::{Branches, Diff, Explained, HistoryView, Tags};
 use ctx_composer::recorder::Load;
-use ctx_composer::view::{Conversations, Frames, Shown, Timeline};
+use ctx_composer::view::{ContextMap, Conversations, Frames, Shown, Timeline};
 use ctx_composer::{Refusal, now};
 use http::{StatusCode, header};
 use schemars::JsonSchema;
@@ -191,13 +191,34 @@ pub async fn diff(
     api.ask(move |composer| composer.diff(&name, &from, &to)).await.map(Json)
 }
 
+#[derive(Deserialize, JsonSchema)]
+pub struct HistoryQuery {
+    /// The newest so many; all without it.
+    limit: Option<usize>,
+    /// The commits of all branches, not only of the one that is looked at.
+    #[serde(default)]
+    all: bool,
+}
+
 pub async fn history(
     State(api): State<Api>,
     Path(name): Path<String>,
-    query: Result<Query<LimitQuery>, QueryRejection>,
+    query: Result<Query<HistoryQuery>, QueryRejection>,
 ) -> Answer<HistoryView> {
-    let LimitQuery { limit } = asked(query)?;
-    api.ask(move |composer| composer.history(&name, limit.unwrap_or(usize::MAX))).await.map(Json)
+    let HistoryQuery { limit, all } = asked(query)?;
+    let most = limit.unwrap_or(usize::MAX);
+    api.ask(move |composer| if all { composer.whole_history(&name, most) } else { composer.history(&name, most) })
+        .await
+        .map(Json)
+}
+
+pub async fn map(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    query: Result<Query<AtQuery>, QueryRejection>,
+) -> Answer<ContextMap> {
+    let AtQuery { at } = asked(query)?;
+    api.ask(move |composer| composer.map(&name, at.as_deref())).await.map(Json)
 }
 
 pub async fn branches(State(api): State<Api>, Path(name): Path<String>) -> Answer<Branches> {

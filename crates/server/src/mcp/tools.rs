@@ -155,6 +155,7 @@ fn operations(names: &[&str]) -> Value {
                         "tool": {"type": "string"},
                         "larger_than": {"type": "integer", "description": "tokens"},
                         "older_than": {"type": "integer", "description": "frames back"},
+                        "superseded": {"type": "boolean", "description": "reads of files that are read again or changed later"},
                     },
                 },
                 "result": {"type": "string", "description": "only the result of this tool use id"},

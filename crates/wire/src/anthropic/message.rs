@@ -4,7 +4,7 @@ use super::image;
 use super::words::{self, Speech};
 use crate::json::{self, Member, Span};
 use ctx_core::key::{Key, KeyBuilder};
-use ctx_core::message::{Anchor, Block, Kind, Message, Role};
+use ctx_core::message::{Anchor, Block, How, Kind, Message, Role, Touch};
 use std::borrow::Cow;
 
 /// A text of at least this many characters is not said twice by chance.
@@ -217,8 +217,12 @@ impl<'a> Reader<'a> {
         let input = fields.input.clone().unwrap_or(0..0);
         let label = main_argument(self.bytes, input.clone()).map(|text| words::line(&text));
         let chars = name.chars().count() as u32 + visible_chars(self.bytes, input).0;
+        let touches = touch(self.bytes, &name, fields.input.clone());
         self.push(at, Kind::ToolUse, chars, 0, label);
         self.tool(Some(name), id);
+        if let Some(block) = self.blocks.last_mut() {
+            block.touches = touches.map(Box::new);
+        }
     }
 
     fn result(&mut self, at: Span, fields: &Fields) {
@@ -250,6 +254,7 @@ impl<'a> Reader<'a> {
             tool_use_id: None,
             signature: None,
             label,
+            touches: None,
         });
     }
 
@@ -348,6 +353,39 @@ fn main_argument(bytes: &[u8], input: Span) -> Option<Cow<'_, str>> {
         }
     }
     best.map(|(_, text)| text)
+}
+
+/// The file that a call reads or changes, by the names that agents give to such tools.
+fn touch(bytes: &[u8], tool: &str, input: Option<Span>) -> Option<Touch> {
+    const READ: [&str; 5] = ["Read", "read", "read_file", "View", "view"];
+    const CHANGE: [&str; 10] = [
+        "Edit",
+        "MultiEdit",
+        "Write",
+        "NotebookEdit",
+        "edit",
+        "multiedit",
+        "write",
+        "write_file",
+        "edit_file",
+        "patch",
+    ];
+    const FILE: [&str; 4] = ["file_path", "filePath", "path", "notebook_path"];
+    let reads = READ.contains(&tool);
+    if !reads && !CHANGE.contains(&tool) {
+        return None;
+    }
+    let (mut file, mut part) = (None, Vec::new());
+    for member in json::members(bytes, input?.start)?.flatten() {
+        let name = key(bytes, &member);
+        match FILE.contains(&&*name) {
+            true => file = json::string_value(bytes, member.value).map(|path| Key::of([path.as_bytes()])),
+            false if reads => part.extend([name.into_owned().into_bytes(), bytes[member.value].to_vec()]),
+            false => {}
+        }
+    }
+    let part = (!part.is_empty()).then(|| Key::of(part.iter().map(Vec::as_slice)));
+    Some(Touch { file: file?, how: if reads { How::Read(part) } else { How::Change } })
 }
 
 /// Characters of a string value, quotes and escapes not counted.

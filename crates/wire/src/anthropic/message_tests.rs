@@ -115,3 +115,21 @@ fn what_is_no_message_is_carried() {
     }
     assert_eq!(facts(r#"{"role":"user","content":[{"type":"new_thing"}]}"#).blocks[0].kind, Kind::Other);
 }
+
+#[test]
+fn calls_that_read_or_change_a_file_are_known_by_it() {
+    let touches = |name: &str, input: &str| {
+        let call = format!(r#"{{"type":"tool_use","id":"t1","name":"{name}","input":{input}}}"#);
+        facts(&format!(r#"{{"role":"assistant","content":[{call}]}}"#)).blocks[0].touches.as_deref().copied()
+    };
+    let file = Key::of([b"/a".as_slice()]);
+    assert_eq!(touches("Read", r#"{"file_path":"/a"}"#), Some(Touch { file, how: How::Read(None) }));
+    assert_eq!(touches("Edit", r#"{"old_string":"x","file_path":"\/a"}"#), Some(Touch { file, how: How::Change }));
+    let part = |input: &str| touches("Read", input).map(|touch| (touch.file == file, touch.how));
+    let first = part(r#"{"file_path":"/a","limit":10}"#);
+    assert!(matches!(first, Some((true, How::Read(Some(_))))), "{first:?}");
+    assert_ne!(first, part(r#"{"file_path":"/a","limit":10,"offset":10}"#));
+    for (name, input) in [("Bash", r#"{"path":"/a"}"#), ("Read", "{}"), ("Read", "3"), ("Read", r#"{"file_path":3}"#)] {
+        assert_eq!(touches(name, input), None, "{name} {input}");
+    }
+}

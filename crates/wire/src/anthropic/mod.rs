@@ -8,6 +8,7 @@ pub mod envelope;
 pub mod identify;
 mod image;
 pub mod message;
+pub mod price;
 pub mod recover;
 pub mod request;
 pub mod tap;

@@ -37,6 +37,10 @@ fn operations_are_what_the_log_will_hold() {
         "ctx delete --tool Read --larger-than 2000 --older-than 5 --force",
         json!({"op": "delete", "ids": [], "select": {"tool": "Read", "larger_than": 2000, "older_than": 5}, "force": true}),
     );
+    operation(
+        "ctx drop-results --superseded",
+        json!({"op": "drop-results", "ids": [], "select": {"superseded": true}}),
+    );
     operation("ctx edit t3#0 --text '- a b'", json!({"op": "edit", "id": "t3#0", "text": "- a b"}));
     operation("ctx edit t3 --text ''", json!({"op": "edit", "id": "t3", "text": ""}));
     operation(

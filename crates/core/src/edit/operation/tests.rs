@@ -14,7 +14,8 @@ fn survives<T: Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::D
 }
 
 fn operations() -> Vec<Operation> {
-    let select = Select { tool: Some("Read".into()), larger_than: Some(u64::MAX), older_than: Some(5) };
+    let select =
+        Select { tool: Some("Read".into()), larger_than: Some(u64::MAX), older_than: Some(5), superseded: true };
     vec![
         delete("t1,t2"),
         Operation::Delete { ids: vec![], select: select.clone(), force: true },

@@ -72,7 +72,12 @@ impl Desk<'_> {
         }
         targets.retain(|target| self.is_old(target, select));
         if let Some(tool) = &select.tool {
-            targets.iter_mut().for_each(|target| self.keep_tool(target, tool));
+            targets.iter_mut().for_each(|target| self.keep_calls(target, &|_, name| name == Some(tool)));
+        }
+        if select.superseded {
+            let superseded = self.superseded();
+            let keep = |id: Option<&str>, _: Option<&str>| id.is_some_and(|id| superseded.contains(id));
+            targets.iter_mut().for_each(|target| self.keep_calls(target, &keep));
         }
         let large = |target: &Target| select.larger_than.is_none_or(|most| (self.scale)(target.weight) > most);
         targets.retain(|target| large(target) && !target.covers.is_empty());
@@ -116,14 +121,15 @@ impl Desk<'_> {
         target.frame.is_some_and(|at| at + frames < self.view.frames.len())
     }
 
-    /// Leaves only the calls of a tool and their results.
-    fn keep_tool(&self, target: &mut Target, tool: &str) {
+    /// Leaves only some calls and their results, by their id and the tool.
+    fn keep_calls(&self, target: &mut Target, keep: &dyn Fn(Option<&str>, Option<&str>) -> bool) {
         target.units.retain(|laid| match laid.unit {
             Unit::Source { message, block: Some(block) } => {
                 let Some(block) = self.source.messages[message].blocks.get(block) else { return false };
+                let id = block.tool_use_id.as_deref();
                 match block.kind {
-                    Kind::ToolUse => block.tool.as_deref() == Some(tool),
-                    Kind::ToolResult => self.tool_of(block.tool_use_id.as_deref()) == Some(tool),
+                    Kind::ToolUse => keep(id, block.tool.as_deref()),
+                    Kind::ToolResult => keep(id, self.tool_of(id)),
                     _ => false,
                 }
             }
@@ -441,7 +447,7 @@ pub(super) fn nothing_named() -> Refusal {
     Refusal::new(
         "nothing-named",
         "It is not said what to change.",
-        "Name a frame (`t3`), a step (`t3/5`), or choose with `--tool`, `--larger-than`, `--older-than`.",
+        "Name a frame (`t3`), a step (`t3/5`), or choose with `--tool`, `--larger-than`, `--older-than`, `--superseded`.",
     )
 }
 

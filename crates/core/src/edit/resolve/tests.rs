@@ -2,6 +2,7 @@ use super::*;
 use crate::edit::operation::Where;
 use crate::edit::refusal::NOTHING;
 use crate::edit::testing::*;
+use crate::message::{How, Touch};
 use serde_json::json;
 
 fn code(bench: &Bench, operation: Operation) -> &'static str {
@@ -456,4 +457,67 @@ fn a_step_of_an_added_frame_is_named_also_when_it_was_edited() {
     assert_eq!(bench.sent()[3], "a1 'z'");
     bench.make(delete("a1/1"));
     assert_eq!(bench.sent()[3], "a1");
+}
+
+/// Calls with what they do to files.
+fn touching(calls: &[(&str, How)]) -> Talk {
+    let mut talk = Talk::default().human();
+    for (file, how) in calls {
+        talk = talk.calls(&[if *how == How::Change { "Edit" } else { "Read" }]).results();
+        let at = talk.messages.len() - 2;
+        let call = talk.messages[at].blocks.last_mut().expect("a call");
+        call.touches = Some(Box::new(Touch { file: key(file), how: *how }));
+    }
+    talk.says().human()
+}
+
+#[test]
+fn what_was_read_is_superseded_when_its_file_is_read_again_or_changed() {
+    let part = |name: &str| How::Read(Some(key(name)));
+    let all = How::Read(None);
+    let found = |calls: &[(&str, How)]| {
+        let bench = Bench::new(touching(calls));
+        let select = Select { superseded: true, ..Select::default() };
+        let operation = Operation::DropResults { ids: vec![], select, result: None };
+        match bench.effects(&operation) {
+            Ok(effects) => match effects.as_slice() {
+                [Effect::Results { results, .. }] => results.len(),
+                other => panic!("{other:?}"),
+            },
+            Err(refusal) => {
+                assert_eq!(refusal.code, "no-results");
+                0
+            }
+        }
+    };
+    assert_eq!(found(&[("a", all), ("b", all), ("c", How::Change)]), 0);
+    assert_eq!(found(&[("a", all), ("b", all), ("a", all)]), 1);
+    assert_eq!(found(&[("a", all), ("a", How::Change), ("a", all), ("a", How::Change)]), 2);
+    assert_eq!(found(&[("a", How::Change), ("a", all)]), 0, "what was changed before is not newer");
+    assert_eq!(found(&[("a", part("1")), ("a", part("2"))]), 0, "another part");
+    assert_eq!(found(&[("a", all), ("a", part("2"))]), 0, "a part does not stand for the whole");
+    assert_eq!(found(&[("a", part("1")), ("a", part("2")), ("a", part("1")), ("a", all)]), 3);
+    assert_eq!(found(&[("a", part("1")), ("a", How::Change)]), 1);
+}
+
+#[test]
+fn superseded_reads_are_chosen_like_everything_else() {
+    let all = How::Read(None);
+    let mut bench = Bench::new(touching(&[("a", all), ("b", all), ("a", all), ("b", How::Change)]));
+    let select = || Select { superseded: true, ..Select::default() };
+    let drop = |ids: &[&str], select| Operation::DropResults {
+        ids: ids.iter().map(|id| (*id).to_owned()).collect(),
+        select,
+        result: None,
+    };
+    assert_eq!(bench.effects(&drop(&["t1/2"], select())).map(|effects| effects.len()), Ok(1));
+    assert_eq!(code(&bench, drop(&["t1/3"], select())), "no-results");
+    let tool = Select { tool: Some("Bash".into()), ..select() };
+    assert_eq!(code(&bench, drop(&[], tool)), "no-results");
+    // A read whose content is gone stands for nothing any more.
+    bench.make(drop(&["t1/3"], Select::default()));
+    assert_eq!(code(&bench, drop(&["t1/1"], select())), "no-results");
+    bench.make(Operation::Delete { ids: vec![], select: select(), force: false });
+    assert_eq!(code(&bench, drop(&["t1/2"], Select::default())), "no-results", "it was the only one");
+    assert!(bench.effects(&drop(&["t1/1"], Select::default())).is_ok());
 }

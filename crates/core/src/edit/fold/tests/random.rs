@@ -77,6 +77,7 @@ fn operation(bench: &Bench, (kind, a, b, c): Event) -> Option<Operation> {
             tool: (c % 3 == 0).then(|| TOOLS[c as usize % 3].to_owned()),
             larger_than: (c % 5 == 0).then_some(u64::from(c % 2000)),
             older_than: (c % 7 == 0).then_some(c as usize % 4),
+            superseded: c % 11 == 0,
         };
         let text = format!("text {c}");
         Some(match kind % 18 {

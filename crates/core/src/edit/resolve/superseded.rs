@@ -1,0 +1,46 @@
+//! What was read from a file that is read again, or changed, later.
+
+use super::Desk;
+use crate::edit::fold::{Laid, Unit};
+use crate::key::Key;
+use crate::message::{Block, How, Kind};
+use std::collections::HashSet;
+
+impl Desk<'_> {
+    /// The ids of such calls, of all that is sent. A part of a file stands until the same part or all of it is read
+    /// again.
+    pub fn superseded(&self) -> HashSet<&str> {
+        let laid = self.view.frames.iter().flat_map(|frame| self.view.units(frame, self.source.messages));
+        let sent: Vec<Laid> = laid.filter(|laid| laid.covered.is_none() && !self.view.is_left_out(laid)).collect();
+        let block = |laid: &Laid| match laid.unit {
+            Unit::Source { message, block: Some(block) } => self.source.messages.get(message)?.blocks.get(block),
+            _ => None,
+        };
+        // A content that was taken out stands for nothing.
+        let whole = sent.iter().filter(|laid| laid.result.is_none()).filter_map(block);
+        let results: HashSet<&str> = whole
+            .filter(|block: &&Block| block.kind == Kind::ToolResult)
+            .filter_map(|block| block.tool_use_id.as_deref())
+            .collect();
+        let mut seen: HashSet<(Key, Option<Key>)> = HashSet::new();
+        let mut superseded = HashSet::new();
+        for call in sent.iter().rev().filter_map(block).filter(|block| block.kind == Kind::ToolUse) {
+            let (Some(touch), Some(id)) = (&call.touches, call.tool_use_id.as_deref()) else { continue };
+            if !results.contains(id) {
+                continue;
+            }
+            match touch.how {
+                How::Read(part) => {
+                    if seen.contains(&(touch.file, None)) || seen.contains(&(touch.file, part)) {
+                        superseded.insert(id);
+                    }
+                    seen.insert((touch.file, part));
+                }
+                How::Change => {
+                    seen.insert((touch.file, None));
+                }
+            }
+        }
+        superseded
+    }
+}
