@@ -344,7 +344,8 @@ test('two tabs: the second is told what the first did, and overwrites nothing', 
   assert.ok(!words(await next()).includes('from the second tab'))
   assert.equal((await stage.ctx('history', '--conv', id)).commits.length, 1)
   await told.getByRole('button', { name: 'Look at the price again' }).click()
-  await told.waitFor({ state: 'detached' })
+  await told.filter({ hasText: /Nothing of .t2/ }).or(form(second).getByTestId('price')).first().waitFor()
+  assert.equal(await told.filter({ hasText: 'changed meanwhile' }).count(), 0)
   assert.equal(await form(second).getByLabel('New text of t2').inputValue(), 'from the second tab', 'the words are still there')
   await unharmed(page)
 })
@@ -361,6 +362,18 @@ test('a reload in the middle of a form loses nothing', async () => {
   assert.equal(await field.inputValue(), 'Written before the reload.')
   await make(page)
   assert.ok(words(await next()).includes('Written before the reload.'))
+  await unharmed(page)
+})
+
+test('a form that was written in and closed can be brought back', async () => {
+  const { page } = await scene()
+  await choose(page, 't1')
+  await page.keyboard.press('a')
+  await form(page).getByLabel('What it says').fill('Half a thought')
+  await page.keyboard.press('Escape')
+  await form(page).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Bring it back' }).click()
+  assert.equal(await form(page).getByLabel('What it says').inputValue(), 'Half a thought')
   await unharmed(page)
 })
 

@@ -24,13 +24,15 @@ import { PriceTag } from "./PriceTag";
 import { addToStage, changeDraft, closeDraft, useStage } from "./stage";
 import { Stale } from "./Stale";
 import { inShort } from "./targets";
-import { useOperate } from "./useOperate";
+import { putAside, useOperate } from "./useOperate";
 import { isStale, usePrice } from "./usePrice";
 
 export interface FieldsProps {
   conversation: string;
   draft: Draft;
   set: (values: Partial<Values>) => void;
+  /** The same for what the form begins with. */
+  prefill: (values: Partial<Values>) => void;
 }
 
 const FIELDS: Record<Draft["name"], ComponentType<FieldsProps>> = {
@@ -79,6 +81,10 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
   useInSight(form);
 
   const close = () => closeDraft(conversation);
+  const cancel = () => {
+    close();
+    putAside(conversation, draft);
+  };
 
   const make = async () => {
     if (!ready) return;
@@ -98,7 +104,7 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
     close();
   };
 
-  useKeys({ commit: () => void make(), cancel: close });
+  useKeys({ commit: () => void make(), cancel });
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -113,7 +119,7 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
       onSubmit={submit}
       onKeyDown={(event) => {
         // Keys of a form are no business of the list around it.
-        if (event.key === "Escape") close();
+        if (event.key === "Escape") cancel();
         if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) event.stopPropagation();
       }}
     >
@@ -121,15 +127,16 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
         <strong>{entry.label}</strong>
         <span className={styles.ids}>{inShort(draft.targets, 8)}</span>
         <span className={styles.words}>{entry.words}</span>
-        <CloseButton size="sm" aria-label="Cancel" onClick={close} />
+        <CloseButton size="sm" aria-label="Cancel" onClick={cancel} />
       </header>
       <Fields
         conversation={conversation}
         draft={draft}
         set={(values) => {
           setRefusal(null);
-          changeDraft(conversation, values);
+          changeDraft(conversation, values, true);
         }}
+        prefill={(values) => changeDraft(conversation, values, false)}
       />
       <footer className={styles.footer}>
         <div className={styles.price}>
@@ -151,7 +158,7 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
           )}
         </div>
         <div className={styles.buttons}>
-          <Button size="xs" variant="subtle" color="gray" onClick={close}>
+          <Button size="xs" variant="subtle" color="gray" onClick={cancel}>
             Cancel
           </Button>
           <Tooltip label="Collect it with others, and make them all at once: the provider reads again only once">

@@ -32,6 +32,8 @@ export interface Draft {
   /** The head that was on the screen when it was begun. */
   head: string;
   values: Values;
+  /** Somebody has typed or chosen something in it. */
+  touched?: boolean;
 }
 
 /** What a draft asks for, or what it still lacks. */

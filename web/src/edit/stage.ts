@@ -66,10 +66,13 @@ export function openDraft(conversation: string, draft: Draft): void {
   write(conversation, { ...stageOf(conversation), draft });
 }
 
-export function changeDraft(conversation: string, values: Partial<Values>): void {
+/** `touched`: by a person, not only by what a form begins with. */
+export function changeDraft(conversation: string, values: Partial<Values>, touched: boolean): void {
   const stage = stageOf(conversation);
-  if (stage.draft === null) return;
-  write(conversation, { ...stage, draft: { ...stage.draft, values: { ...stage.draft.values, ...values } } });
+  const { draft } = stage;
+  if (draft === null) return;
+  const next = { ...draft, values: { ...draft.values, ...values }, touched: touched || draft.touched === true };
+  write(conversation, { ...stage, draft: next });
 }
 
 export function closeDraft(conversation: string): void {

@@ -9,8 +9,8 @@ import { complain, tell } from "../notices/toasts";
 import { framesKey, keys } from "../queries";
 import { asked, type Draft, type Values } from "./draft";
 import { entryOf } from "./operations";
-import { addToStage, openDraft } from "./stage";
-import { frameOf, targetsOf } from "./targets";
+import { addToStage, openDraft, stageOf } from "./stage";
+import { frameOf, inShort, targetsOf } from "./targets";
 
 export interface Operate {
   /** Opens the form of an operation at its first target, or does it at once if it has no price. */
@@ -90,7 +90,9 @@ export function useOperate(conversation: string): Operate {
         values: { ...placed(name, ids), ...values },
       };
       if (entry.free !== true) {
+        const { draft: before } = stageOf(conversation);
         openDraft(conversation, draft);
+        if (before !== null) putAside(conversation, before);
         return;
       }
       const wanted = asked(draft);
@@ -100,6 +102,13 @@ export function useOperate(conversation: string): Operate {
   );
 
   return useMemo(() => ({ operate, stage, commit, undo }), [operate, stage, commit, undo]);
+}
+
+/** A form that somebody has written in does not vanish without a way back. */
+export function putAside(conversation: string, draft: Draft): void {
+  if (draft.touched !== true) return;
+  const label = `${entryOf(draft.name).label} ${inShort(draft.targets)}`;
+  tell(`Put aside: ${label}`, { label: "Bring it back", run: () => openDraft(conversation, draft) });
 }
 
 /** The last of the named rows, as they stand in the list; the last frame when none is named. */

@@ -25,6 +25,7 @@ export function CompositionStrip({ frames, open, onOpen }: Props) {
             key={id}
             className={styles.segment}
             data-kind={kind}
+            tabIndex={-1}
             data-open={id === openFrame || undefined}
             style={{ flexGrow: share }}
             title={label}

@@ -37,3 +37,10 @@ test("a conversation larger than its window fills the strip and no more", () => 
   expect(strip.segments.map((segment) => segment.share)).toEqual([0.75, 0.25]);
   expect(strip.free).toBe(0);
 });
+
+test("very many frames are drawn as few segments, and nothing is lost", () => {
+  const many = Array.from({ length: 2000 }, (_, index) => frame(`t${index + 1}`, 10));
+  const strip = segments(many, null);
+  expect(strip.segments.length).toBeLessThanOrEqual(240);
+  expect(strip.segments.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(20_000);
+});

@@ -24,10 +24,30 @@ export function share(tokens: number, total: number): number {
 export function segments(frames: Frame[], window: number | null): { segments: Segment[]; free: number } {
   const total = frames.reduce((sum, frame) => sum + Math.max(0, frame.tokens), 0);
   const whole = window !== null && window >= total ? window : total;
+  const all = frames
+    .filter((frame) => frame.tokens > 0)
+    .map(({ id, kind, title, tokens }) => ({ id, kind, title, tokens, share: share(tokens, whole) }));
   return {
-    segments: frames
-      .filter((frame) => frame.tokens > 0)
-      .map(({ id, kind, title, tokens }) => ({ id, kind, title, tokens, share: share(tokens, whole) })),
+    segments: merged(all),
     free: whole > 0 ? (whole - total) / whole : 0,
   };
+}
+
+const MOST_SEGMENTS = 240;
+
+/** Of very many frames those too small to be seen are drawn together with their neighbours. */
+function merged(all: Segment[]): Segment[] {
+  if (all.length <= MOST_SEGMENTS) return all;
+  const least = 1 / MOST_SEGMENTS;
+  const result: Segment[] = [];
+  for (const segment of all) {
+    const last = result.at(-1);
+    if (last !== undefined && last.kind === segment.kind && last.share < least) {
+      last.tokens += segment.tokens;
+      last.share += segment.share;
+    } else {
+      result.push({ ...segment });
+    }
+  }
+  return result;
 }

@@ -10,7 +10,7 @@ import type { FieldsProps } from "../OperationForm";
 import { scopeOf } from "../targets";
 import { jsonOf, textOf } from "./contents";
 
-export function EditFields({ conversation, draft, set }: FieldsProps) {
+export function EditFields({ conversation, draft, set, prefill }: FieldsProps) {
   const id = draft.targets[0] ?? "";
   const { data: content } = useFrame(conversation, id);
   const { mode = "text", text, json } = draft.values;
@@ -18,9 +18,9 @@ export function EditFields({ conversation, draft, set }: FieldsProps) {
 
   useEffect(() => {
     if (!ready) return;
-    if (text === undefined) set({ text: textOf(content) });
-    if (json === undefined) set({ json: jsonOf(content) });
-  }, [ready, content, text, json, set]);
+    if (text === undefined) prefill({ text: textOf(content) });
+    if (json === undefined) prefill({ json: jsonOf(content) });
+  }, [ready, content, text, json, prefill]);
 
   if (text === undefined || json === undefined) return <Loader size="sm" aria-label="Loading" />;
   const many = ["frame", "step"].includes(scopeOf(id));

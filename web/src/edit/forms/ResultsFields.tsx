@@ -11,7 +11,7 @@ import { resultsOf } from "./contents";
 import { useContents } from "./useContents";
 import { useWords } from "./useWords";
 
-export function ResultsFields({ conversation, draft, set }: FieldsProps) {
+export function ResultsFields({ conversation, draft, set, prefill }: FieldsProps) {
   const summarize = draft.name === "summarize-results";
   const contents = useContents(conversation, draft.targets);
   const words = useWords(conversation, { op: "summarize-results", ids: draft.targets }, summarize);
@@ -23,11 +23,11 @@ export function ResultsFields({ conversation, draft, set }: FieldsProps) {
   // Everything is meant at first; when summaries are wanted, everything that has one that is shorter.
   useEffect(() => {
     if (results !== undefined || !contents.ready) return;
-    if (!summarize) set({ results: all.map(({ id }) => id) });
+    if (!summarize) prefill({ results: all.map(({ id }) => id) });
     else if (found !== undefined) {
-      set({ results: found.map(({ of }) => of), words: Object.fromEntries(found.map(({ of, text }) => [of, text])) });
+      prefill({ results: found.map(({ of }) => of), words: Object.fromEntries(found.map(({ of, text }) => [of, text])) });
     }
-  }, [results, contents.ready, summarize, found, all, set]);
+  }, [results, contents.ready, summarize, found, all, prefill]);
 
   if (!contents.ready || (summarize && words.isPending)) return <Loader size="sm" aria-label="Loading" />;
   if (all.length === 0) return <p className={styles.hint}>There is no tool result here that is still sent.</p>;

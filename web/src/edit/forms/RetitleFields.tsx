@@ -10,15 +10,15 @@ import styles from "../edit.module.css";
 import type { FieldsProps } from "../OperationForm";
 import { AskHelper } from "./AskHelper";
 
-export function RetitleFields({ conversation, draft, set }: FieldsProps) {
+export function RetitleFields({ conversation, draft, set, prefill }: FieldsProps) {
   const id = draft.targets[0] ?? "";
   const { data: frames } = useFrames(conversation);
   const frame = frames?.frames.find((one) => one.id === id);
   const { title, summary } = draft.values;
 
   useEffect(() => {
-    if (title === undefined && frame !== undefined) set({ title: frame.title, summary: frame.summary ?? "" });
-  }, [title, frame, set]);
+    if (title === undefined && frame !== undefined) prefill({ title: frame.title, summary: frame.summary ?? "" });
+  }, [title, frame, prefill]);
 
   const auto = { op: "retitle" as const, id, auto: true };
   const find = async () => {

@@ -9,7 +9,7 @@ import type { FieldsProps } from "../OperationForm";
 import { AskHelper } from "./AskHelper";
 import { useWords } from "./useWords";
 
-export function SummaryFields({ conversation, draft, set }: FieldsProps) {
+export function SummaryFields({ conversation, draft, set, prefill }: FieldsProps) {
   // The words for an offload are those of a summary; its own dry run finds none.
   const wanted: Operation = { op: "compact", ids: draft.targets };
   const untouched = draft.values.text === undefined;
@@ -17,8 +17,8 @@ export function SummaryFields({ conversation, draft, set }: FieldsProps) {
   const words = found.data?.map(({ text }) => text).join("\n\n");
 
   useEffect(() => {
-    if (untouched && words !== undefined) set({ text: words });
-  }, [untouched, words, set]);
+    if (untouched && words !== undefined) prefill({ text: words });
+  }, [untouched, words, prefill]);
 
   const offload = draft.name === "offload";
   return (
