@@ -11,7 +11,7 @@ let page
 before(async () => {
   stage = await Stage.start()
   await stage.say('USE_TOOL:Read:src/parser.rs ;; THEN ;; SAY: It ends too early.', { results: { Read: `OLD-CONTENT ${'line of the file\n'.repeat(600)}` } })
-  await stage.say('USE_TOOL:Edit:src/parser.rs ;; THEN ;; USE_TOOL:Bash:cargo test ;; THEN ;; SAY: Fixed.', { results: { Bash: `TEST-OUTPUT ${'test ... ok\n'.repeat(900)}` } })
+  await stage.say('USE_TOOL:Read:src/parser.rs ;; THEN ;; USE_TOOL:Bash:cargo test ;; THEN ;; SAY: Fixed.', { results: { Read: 'NEW-CONTENT', Bash: `TEST-OUTPUT ${'test ... ok\n'.repeat(900)}` } })
   await stage.say('USE_TOOL:Bash:git status ;; THEN ;; SAY: Clean.')
   await stage.say('SAY: Anything else?')
   page = await stage.open({ view: 'map' })
@@ -63,7 +63,7 @@ test('one click stages it, and made, the provider no longer gets it', async () =
   await stage.say('SAY: ok')
   const body = stage.sent()
   assert.ok(!body.includes('OLD-CONTENT'))
-  assert.ok(body.includes('TEST-OUTPUT'))
+  assert.ok(body.includes('NEW-CONTENT') && body.includes('TEST-OUTPUT'))
   assert.ok(!stage.received().tools.some(({ name }) => name === 'Grep'))
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { bytes, count, percent, plural, short, tokens } from "./numbers";
+import { bytes, count, dollars, percent, plural, short, tokens } from "./numbers";
 
 describe("short", () => {
   test.each([
@@ -43,4 +43,8 @@ test("counts are grouped, and one is not many", () => {
   expect(count(1_234_567)).toBe("1,234,567");
   expect(plural(1, "step")).toBe("1 step");
   expect(plural(0, "step")).toBe("0 steps");
+});
+
+test("money has two figures that say something", () => {
+  expect([0, 0.00421, 0.5, 12.3].map(dollars)).toEqual(["$0", "$0.0042", "$0.5", "$12.30"]);
 });

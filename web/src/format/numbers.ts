@@ -34,6 +34,12 @@ export function bytes(value: number): string {
   return `${trim(scaled.toFixed(scaled < 99.95 ? 1 : 0))} ${units[unit]}`;
 }
 
+/** 0.0042 → "$0.0042", 12.3 → "$12.30": two figures that say something. */
+export function dollars(value: number): string {
+  if (value === 0) return "$0";
+  return `$${Math.abs(value) < 1 ? Number(value.toPrecision(2)) : value.toFixed(2)}`;
+}
+
 /** 1 → "1 step", 3 → "3 steps". */
 export function plural(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;

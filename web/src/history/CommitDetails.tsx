@@ -4,11 +4,11 @@ import { ActionIcon, Button, CopyButton, Tooltip } from "@mantine/core";
 import { CheckIcon, CopyIcon } from "@radix-ui/react-icons";
 import { useState } from "react";
 
-import { ApiError } from "../api";
+import { ApiError, type Commit } from "../api";
 import { Problem } from "../notices/Problem";
 import { shortcut } from "../palette/keys";
 import styles from "./CommitDetails.module.css";
-import { type KnownCommit, namedIn, said } from "./commits";
+import { branchOf, namedIn, said } from "./commits";
 import { DiffView } from "./DiffView";
 import { NameForm } from "./NameForm";
 import { targetsOf, withWhat } from "./operations";
@@ -17,8 +17,8 @@ import { WayPrice } from "./WayPrice";
 
 interface Props {
   conversation: string;
-  commit: KnownCommit;
-  commits: KnownCommit[];
+  commit: Commit;
+  commits: Commit[];
   head: string | null;
   branch: string;
   ways: Ways;
@@ -145,8 +145,8 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
 
 interface RefusedProps {
   error: ApiError;
-  commit: KnownCommit;
-  commits: KnownCommit[];
+  commit: Commit;
+  commits: Commit[];
   onCascade: () => void;
 }
 
@@ -163,12 +163,4 @@ function Refused({ error, commit, commits, onCascade }: RefusedProps) {
       action={{ label: "Revert them too", run: onCascade }}
     />
   );
-}
-
-/** The branch on which a commit lies that is not on this one. */
-function branchOf(commit: KnownCommit, commits: KnownCommit[]): string | null {
-  const reachable = new Set([commit.id]);
-  // Newest first, so children come before parents: walk from the oldest.
-  for (const other of commits.toReversed()) if (other.parent != null && reachable.has(other.parent)) reachable.add(other.id);
-  return commits.find(({ id, branches }) => reachable.has(id) && branches.length > 0)?.branches[0] ?? null;
 }

@@ -3,17 +3,18 @@
 import { Badge, Tooltip, UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon, ChevronRightIcon } from "@radix-ui/react-icons";
 
+import type { Commit } from "../api";
 import { short } from "../format/numbers";
 import { clock, moment } from "../format/time";
 import { CommitDetails } from "./CommitDetails";
 import styles from "./CommitRow.module.css";
-import { type KnownCommit, said } from "./commits";
+import { said } from "./commits";
 import type { Ways } from "./useWays";
 
 interface Props {
   conversation: string;
-  commit: KnownCommit;
-  commits: KnownCommit[];
+  commit: Commit;
+  commits: Commit[];
   head: string | null;
   branch: string;
   open: boolean;

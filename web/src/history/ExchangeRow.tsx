@@ -3,14 +3,15 @@
 import { Badge, Tooltip } from "@mantine/core";
 
 import type { Usage } from "../api";
-import { bytes, count, percent, plural, short } from "../format/numbers";
+import { bytes, count, dollars, percent, plural, short } from "../format/numbers";
 import { clock, duration, moment } from "../format/time";
-import { cacheShares, clearedWords, type Exchange, outcome, verdictMeaning } from "./exchanges";
+import { cacheShares, clearedWords, type Exchange, missed, outcome, verdictMeaning } from "./exchanges";
 import styles from "./ExchangeRow.module.css";
 
 export function ExchangeRow({ exchange }: { exchange: Exchange }) {
   const { request, answer } = exchange;
   const how = outcome(exchange);
+  const miss = answer === null ? null : missed(answer);
   return (
     <div className={styles.row} data-outcome={how}>
       <time className={styles.time} title={moment(exchange.at)}>
@@ -40,6 +41,7 @@ export function ExchangeRow({ exchange }: { exchange: Exchange }) {
         {how === "failed" && <Badge color="red">{answer?.status || "no answer"}</Badge>}
         {answer?.stop_reason != null && <span>{answer.stop_reason.replaceAll("_", " ")}</span>}
         {answer?.usage != null && <span className={styles.quiet}>{short(answer.usage.output)} out</span>}
+        {answer?.money != null && <span className={styles.quiet}>{dollars(answer.money)}</span>}
         {answer !== null && answer.repairs.length > 0 && (
           <Tooltip label={answer.repairs.map(([rule, what]) => `${what} (rule ${rule})`).join("; ")}>
             <span className={styles.quiet}>{plural(answer.repairs.length, "repair")}</span>
@@ -54,9 +56,7 @@ export function ExchangeRow({ exchange }: { exchange: Exchange }) {
           {answer.error.kind}: {answer.error.message}
         </p>
       )}
-      {answer?.cache_miss_reason != null && (
-        <p className={styles.note}>The cache was missed: {answer.cache_miss_reason.replaceAll("_", " ")}.</p>
-      )}
+      {miss !== null && <p className={styles.note}>{miss}</p>}
       {(answer?.applied_edits.length ?? 0) > 0 && (
         <p className={styles.note}>
           The provider cleared content on its side: {answer?.applied_edits.map(clearedWords).join("; ")}.

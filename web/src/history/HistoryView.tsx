@@ -4,15 +4,14 @@ import { Badge, Button, Loader, UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon, ChevronRightIcon } from "@radix-ui/react-icons";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 
-import type { Conversation, LineEvent } from "../api";
+import type { Commit, Conversation, LineEvent } from "../api";
 import { plural } from "../format/numbers";
 import { clock, moment } from "../format/time";
 import { PartProblem } from "../notices/Problem";
 import { useKeys } from "../palette/useKeys";
-import { useFrames, useHistory, useTimeline } from "../queries";
+import { useFrames, useTimeline } from "../queries";
 import { useRoute } from "../route";
 import { CommitRow } from "./CommitRow";
-import { allCommits, type KnownCommit } from "./commits";
 import { type Entry, entries, NO_FILTER } from "./entries";
 import { ExchangeRow } from "./ExchangeRow";
 import { Graph } from "./Graph";
@@ -20,12 +19,14 @@ import styles from "./HistoryView.module.css";
 import { width } from "./lanes";
 import { RunRow } from "./RunRow";
 import { Toolbar } from "./Toolbar";
+import { useAllHistory } from "./useAllHistory";
 import { useWays, type Ways } from "./useWays";
 
 const ROWS_AT_FIRST = 300;
+const NONE: Commit[] = [];
 
 export function HistoryView({ conversation: { id } }: { conversation: Conversation }) {
-  const history = useHistory(id);
+  const history = useAllHistory(id);
   const timeline = useTimeline(id);
   const frames = useFrames(id);
   const ways = useWays(id);
@@ -36,10 +37,7 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
   const list = useRef<HTMLOListElement>(null);
   const shownFilter = useDeferredValue(filter);
 
-  const commits = useMemo(
-    () => (history.data === undefined ? [] : allCommits(history.data, timeline.data ?? [])),
-    [history.data, timeline.data],
-  );
+  const commits = history.data?.commits ?? NONE;
   const rows = useMemo(
     () => entries(commits, timeline.data ?? [], shownFilter),
     [commits, timeline.data, shownFilter],
@@ -111,7 +109,7 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
 }
 
 /** No graph without a commit; one lane as long as there is one line of commits. */
-function graphWidth(rows: Entry[], commits: KnownCommit[]): number {
+function graphWidth(rows: Entry[], commits: Commit[]): number {
   if (commits.length === 0) return 0;
   return width(rows.flatMap((entry) => (entry.kind === "commit" ? [entry.placed] : [])));
 }
@@ -188,7 +186,7 @@ function NothingYet() {
 /** Up and down through the rows; keys for the commit that has the focus. */
 function useHistoryKeys(
   list: React.RefObject<HTMLOListElement | null>,
-  commits: KnownCommit[],
+  commits: Commit[],
   unfold: (id: string) => void,
 ) {
   const rows = () => [...(list.current?.querySelectorAll<HTMLElement>("[data-row]") ?? [])];
@@ -197,7 +195,7 @@ function useHistoryKeys(
     const at = all.findIndex((row) => row === document.activeElement);
     all[at === -1 ? 0 : Math.max(0, Math.min(all.length - 1, at + by))]?.focus();
   };
-  const focused = (): KnownCommit | undefined => {
+  const focused = (): Commit | undefined => {
     const row = document.activeElement?.closest("li")?.querySelector<HTMLElement>("[data-commit]");
     return commits.find(({ id }) => id === row?.dataset.commit);
   };

@@ -4,7 +4,7 @@ import { UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon, ChevronRightIcon } from "@radix-ui/react-icons";
 
 import type { Usage } from "../api";
-import { plural, short } from "../format/numbers";
+import { dollars, plural, short } from "../format/numbers";
 import { clock, moment } from "../format/time";
 import type { Exchange } from "./exchanges";
 import { ExchangeRow, Reading } from "./ExchangeRow";
@@ -19,6 +19,7 @@ interface Props {
 export function RunRow({ exchanges, open, onToggle }: Props) {
   const usage = together(exchanges);
   const at = exchanges[0]?.at ?? 0;
+  const money = exchanges.reduce((sum, { answer }) => sum + (answer?.money ?? 0), 0);
   const added = exchanges.reduce((sum, { request }) => sum + (request?.new ?? 0), 0);
   return (
     <div className={styles.run}>
@@ -31,7 +32,9 @@ export function RunRow({ exchanges, open, onToggle }: Props) {
           <span className={styles.quiet}>+{plural(added, "message")}</span>
         </span>
         <Reading usage={usage} />
-        <span className={styles.quiet}>{short(usage.output)} out</span>
+        <span className={styles.quiet}>
+          {short(usage.output)} out{money > 0 && ` · ${dollars(money)}`}
+        </span>
         {open ? <ChevronDownIcon aria-hidden /> : <ChevronRightIcon aria-hidden />}
       </UnstyledButton>
       {open && (

@@ -4,10 +4,10 @@ import { ActionIcon, Button, Menu, NativeSelect, SegmentedControl, Tooltip } fro
 import { CheckIcon, ChevronDownIcon, Cross2Icon, ResetIcon } from "@radix-ui/react-icons";
 import { useState } from "react";
 
-import type { Frame, History } from "../api";
+import type { Commit, Frame, History } from "../api";
 import { plural } from "../format/numbers";
 import { shortcut } from "../palette/keys";
-import { kindsOf, type KnownCommit } from "./commits";
+import { kindsOf } from "./commits";
 import { type Filter, NO_FILTER, type What } from "./entries";
 import { NameForm } from "./NameForm";
 import styles from "./Toolbar.module.css";
@@ -15,7 +15,7 @@ import type { Ways } from "./useWays";
 
 interface Props {
   history: History;
-  commits: KnownCommit[];
+  commits: Commit[];
   frames: Frame[];
   filter: Filter;
   ways: Ways;

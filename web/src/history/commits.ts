@@ -1,55 +1,6 @@
-// Commits as a person reads them: which there are on all branches, what they did, and which frames they touched.
+// Commits as a person reads them: what they did, and which frames they touched.
 
-import type { Commit, CommitEvent, History, TimelineEvent } from "../api";
-
-export interface KnownCommit extends Commit {
-  /** On the branch that is looked at. */
-  here: boolean;
-}
-
-/**
- * All commits, newest first. The history tells those of this branch with all that is known of them; those of other
- * branches are known from the timeline.
- */
-export function allCommits(history: History, events: TimelineEvent[]): KnownCommit[] {
-  const order = new Map<string, number>();
-  // The history is newest first, and so is older than anything in the timeline where the timeline has forgotten it.
-  history.commits.forEach(({ id }, index) => order.set(id, -index));
-  const commits = new Map<string, KnownCommit>(history.commits.map((commit) => [commit.id, { ...commit, here: true }]));
-  const onThisBranch = lineOf(history.head ?? null, [...history.commits, ...events.filter(isCommit)]);
-  for (const event of events) {
-    if (event.kind !== "commit") continue;
-    order.set(event.id, event.seq);
-    if (!commits.has(event.id)) commits.set(event.id, fromEvent(event, history));
-  }
-  return [...commits.values()]
-    .map((commit) => ({ ...commit, here: onThisBranch.has(commit.id) }))
-    .sort((left, right) => (order.get(right.id) ?? 0) - (order.get(left.id) ?? 0) || right.at - left.at);
-}
-
-const isCommit = (event: TimelineEvent): event is CommitEvent => event.kind === "commit";
-
-/** A head and all commits behind it. */
-function lineOf(head: string | null, commits: { id: string; parent?: string | null }[]): Set<string> {
-  const parents = new Map(commits.map(({ id, parent }) => [id, parent ?? null]));
-  const line = new Set<string>();
-  for (let id = head; id !== null && !line.has(id); id = parents.get(id) ?? null) line.add(id);
-  return line;
-}
-
-function fromEvent(event: CommitEvent, history: History): KnownCommit {
-  const { id, parent, at, author, note, operations, reasons, reverts, summary, tokens_before, tokens_after } = event;
-  return {
-    ...{ id, parent, at, author, note, operations, reasons, reverts, summary, tokens_before, tokens_after },
-    kind: event.change,
-    active: true,
-    asleep: false,
-    source_changed: false,
-    branches: history.branches.filter(({ head }) => head === id).map(({ name }) => name),
-    tags: history.tags.filter(({ commit }) => commit === id).map(({ name }) => name),
-    here: false,
-  };
-}
+import type { Commit } from "../api";
 
 const COMMIT_ID = /\b[0-9a-f]{10}\b/g;
 const TOKENS_SAID = /,? ?[\d,]+ tokens? (less|more)/g;
@@ -99,4 +50,14 @@ export function expand(id: string): string[] {
     return Array.from({ length: Math.min(10_000, Math.max(0, last - first + 1)) }, (_, index) => `t${first + index}`);
   }
   return [id.split(/[/#.]/)[0] ?? id];
+}
+
+/** A branch on which a commit lies, the one nearest to it. */
+export function branchOf(commit: Commit, commits: Commit[]): string | null {
+  const reachable = new Set([commit.id]);
+  // Newest first, so a child comes before its parent: from the oldest on, all that stands on it is found.
+  for (const other of commits.toReversed()) {
+    if (other.parent !== null && reachable.has(other.parent)) reachable.add(other.id);
+  }
+  return commits.findLast(({ id, branches }) => reachable.has(id) && branches.length > 0)?.branches[0] ?? null;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { Commit, History, TimelineEvent } from "../api";
-import { allCommits, expand, framesOf, kindsOf, namedIn, said } from "./commits";
+import type { Commit, TimelineEvent } from "../api";
+import { branchOf, expand, framesOf, kindsOf, namedIn, said } from "./commits";
 import { entries, NO_FILTER } from "./entries";
 
 const id = (name: string) => name.padStart(10, "0");
@@ -25,6 +25,7 @@ function commit(name: string, parent: string | null, more: Partial<Commit> = {})
     tokens_after: 5,
     branches: [],
     tags: [],
+    here: true,
     ...more,
   };
 }
@@ -64,6 +65,8 @@ function turn(seq: number, request: number, more: { verdict?: string; reason?: s
       transformations: [],
       repairs: [],
       cache_miss_reason: more.reason ?? null,
+      cache_miss: null,
+      money: null,
       first_byte_ms: 1,
       total_ms: 2,
       undecodable: null,
@@ -75,51 +78,28 @@ const one = commit("1", null, { operations: [{ op: "delete", ids: ["t3"] }] });
 const two = commit("2", "1", { author: "ui", operations: [{ op: "retitle", id: "t1/2" }] });
 const back = commit("4", "2", { kind: "undo", reverts: [id("2")], summary: `undo ${id("2")}` });
 const other = commit("3", "1", { author: "policy", operations: [{ op: "drop-results", ids: ["t2..t4"] }] });
-const history = {
-  conversation: "c",
-  branch: "main",
-  head: back.id,
-  branches: [
-    { name: "main", head: back.id, current: true, commits: 3 },
-    { name: "trial", head: other.id, current: false, commits: 2 },
-  ],
-  tags: [{ name: "good", commit: other.id, at: 0, summary: "" }],
-  commits: [back, two, one],
-} as History;
+const commits = [back, other, two, one];
 const events = [event(1, one), event(2, two), event(3, other), ...turn(4, 1), event(9, back)];
 
-test("commits of all branches, newest first, each knowing whether it is on this one", () => {
-  const commits = allCommits(history, events);
-  expect(commits.map(({ id, here }) => [Number(id), here])).toEqual([
-    [4, true],
-    [3, false],
-    [2, true],
-    [1, true],
-  ]);
-  expect(commits[1]?.branches).toEqual(["trial"]);
-  expect(commits[1]?.tags).toEqual(["good"]);
+test("commits that the timeline has forgotten stay behind those it knows", () => {
+  const known = [event(9, back), ...turn(4, 1)];
+  expect(entries([back, two, one], known).map(({ kind }) => kind)).toEqual(["commit", "exchange", "commit", "commit"]);
 });
 
-test("commits that the timeline has forgotten stay behind those it knows", () => {
-  const commits = allCommits(history, [event(9, back)]);
-  expect(commits.map(({ id }) => Number(id))).toEqual([4, 2, 1]);
-  expect(entries(commits, [event(9, back), ...turn(4, 1)]).map(({ kind }) => kind)).toEqual([
-    "commit",
-    "exchange",
-    "commit",
-    "commit",
-  ]);
+test("a commit of another branch knows where it is", () => {
+  const trial = { ...other, branches: ["trial"], here: false };
+  expect(branchOf(trial, [{ ...back, branches: ["main"] }, trial, two, one])).toBe("trial");
+  expect(branchOf(two, [{ ...back, branches: ["main"] }, trial, two, one])).toBe("main");
 });
 
 test("one list, with the lines of the graph running past requests", () => {
-  const list = entries(allCommits(history, events), events);
+  const list = entries(commits, events);
   expect(list.map(({ kind }) => kind)).toEqual(["commit", "exchange", "commit", "commit", "commit"]);
   const places = list.map((entry) => (entry.kind === "commit" ? entry.placed.lane : entry.past));
   expect(places).toEqual([0, [0], 1, 0, 0]);
 });
 
 test("filters leave commits only, and the graph connected", () => {
-  const commits = allCommits(history, events);
   const shown = (filter: object) =>
     entries(commits, events, { ...NO_FILTER, ...filter }).map((entry) => Number(entry.key));
   expect(shown({ author: "policy" })).toEqual([3]);
@@ -131,7 +111,6 @@ test("filters leave commits only, and the graph connected", () => {
 });
 
 test("commits or requests alone", () => {
-  const commits = allCommits(history, events);
   const kinds = (what: "commits" | "requests") => entries(commits, events, { ...NO_FILTER, what }).map(({ kind }) => kind);
   expect(kinds("commits")).toEqual(["commit", "commit", "commit", "commit"]);
   expect(kinds("requests")).toEqual(["exchange"]);

@@ -1,12 +1,12 @@
 // Commits and what went over the wire as one list, newest first, filtered, with runs of unremarkable requests folded.
 
-import type { LineEvent, TimelineEvent } from "../api";
-import { framesOf, kindsOf, type KnownCommit } from "./commits";
-import { type Exchange, exchanges, outcome } from "./exchanges";
+import type { Commit, LineEvent, TimelineEvent } from "../api";
+import { framesOf, kindsOf } from "./commits";
+import { type Exchange, exchanges, missed, outcome } from "./exchanges";
 import { below, lanes, type Placed } from "./lanes";
 
 export type Entry =
-  | { kind: "commit"; key: string; at: number; commit: KnownCommit; placed: Placed }
+  | { kind: "commit"; key: string; at: number; commit: Commit; placed: Placed }
   | { kind: "exchange"; key: string; at: number; exchange: Exchange; past: number[] }
   | { kind: "run"; key: string; at: number; exchanges: Exchange[]; past: number[] }
   | { kind: "line"; key: string; at: number; event: LineEvent; past: number[] }
@@ -28,7 +28,8 @@ export const NO_FILTER: Filter = { what: "everything", frame: null, kind: null, 
 /** Shorter runs are shown as they are. */
 const RUN_FROM = 4;
 
-export function entries(commits: KnownCommit[], events: TimelineEvent[], filter: Filter = NO_FILTER): Entry[] {
+/** `commits`: those of all branches, newest first. */
+export function entries(commits: Commit[], events: TimelineEvent[], filter: Filter = NO_FILTER): Entry[] {
   const wanted = commits.filter((commit) => passes(commit, commits, filter));
   const onlyCommits = filter.frame !== null || filter.kind !== null || filter.author !== null;
   const rows: { seq: number; at: number; make: (past: number[]) => Entry }[] = [];
@@ -71,14 +72,14 @@ export function entries(commits: KnownCommit[], events: TimelineEvent[], filter:
   return folded(list);
 }
 
-function passes(commit: KnownCommit, commits: KnownCommit[], { frame, kind, author }: Filter): boolean {
+function passes(commit: Commit, commits: Commit[], { frame, kind, author }: Filter): boolean {
   if (author !== null && commit.author !== author) return false;
   if (kind !== null && !kindsOf(commit).includes(kind)) return false;
   return frame === null || framesOf(commit, commits).has(frame);
 }
 
 /** A commit whose parent is filtered out hangs on the nearest one that is not. */
-function connected(wanted: KnownCommit[], commits: KnownCommit[]): { id: string; parent: string | null }[] {
+function connected(wanted: Commit[], commits: Commit[]): { id: string; parent: string | null }[] {
   const shown = new Set(wanted.map(({ id }) => id));
   const parents = new Map(commits.map(({ id, parent }) => [id, parent ?? null]));
   return wanted.map(({ id, parent: direct }) => {
@@ -93,7 +94,7 @@ export function unremarkable(exchange: Exchange): boolean {
   const { request, answer } = exchange;
   if (request === null || answer === null || outcome(exchange) !== "fine") return false;
   const usual = ["new", "next", "retry"].includes(request.verdict) && request.changed === 0;
-  const noted = answer.cache_miss_reason != null || answer.applied_edits.length > 0 || answer.transformations.length > 0;
+  const noted = answer.applied_edits.length > 0 || answer.transformations.length > 0 || missed(answer) !== null;
   return usual && !noted;
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { AnswerEvent, RequestEvent, TimelineEvent } from "../api";
-import { cacheShares, clearedWords, exchanges, outcome, verdictMeaning } from "./exchanges";
+import { cacheShares, clearedWords, exchanges, missed, outcome, verdictMeaning } from "./exchanges";
 
 function request(seq: number, number: number): RequestEvent {
   return {
@@ -35,6 +35,8 @@ function answer(seq: number, to: number, more: Partial<AnswerEvent> = {}): Answe
     total_ms: 2,
     error: null,
     cache_miss_reason: null,
+    cache_miss: null,
+    money: null,
     applied_edits: [],
     transformations: [],
     ending: "complete",
@@ -96,4 +98,16 @@ test("what the provider cleared is said in words", () => {
   expect(clearedWords({ type: "clear_thinking_20251015", cleared_thinking_turns: 1 })).toBe("the thinking of 1 turn");
   expect(clearedWords({ type: "something_new_20300101" })).toBe("something new");
   expect(clearedWords("x")).toBe("x");
+});
+
+test("a missed cache is told with its cause, unless it is no news", () => {
+  const with_miss = (cause: "edited" | "expired" | "unknown" | "first-request", tokens: number, place: string | null = null) =>
+    missed(answer(1, 1, { cache_miss: { cause, place, tokens } }));
+  expect(with_miss("edited", 9000, "t3")).toBe("9k tokens were read anew because of an edit at t3.");
+  expect(with_miss("expired", 1200)).toBe("1.2k tokens were read anew because the cache had gone cold.");
+  expect(with_miss("unknown", 1200)).toBe("1.2k tokens were read anew; why is not known.");
+  expect(with_miss("first-request", 9000)).toBeNull();
+  expect(with_miss("edited", 40)).toBeNull();
+  expect(missed(answer(1, 1))).toBeNull();
+  expect(missed(answer(1, 1, { cache_miss_reason: "model_mismatch" }))).toBe("The cache was missed: model mismatch.");
 });

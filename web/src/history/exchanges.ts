@@ -81,3 +81,27 @@ export function clearedWords(edit: unknown): string {
   const kind = typeof fields.type === "string" ? fields.type.replace(/_\d{8}$/, "").replaceAll("_", " ") : "an edit";
   return parts.length > 0 ? parts.join(", ") : kind;
 }
+
+const CAUSES: Record<string, string> = {
+  "model-changed": "another model was asked",
+  "tools-changed": "the tools changed",
+  "system-changed": "the system prompt changed",
+  edited: "of an edit",
+  "history-changed": "the agent changed what it had sent before",
+  expired: "the cache had gone cold",
+};
+
+/** Why the provider read again what it could have had in its cache; nothing where that is no news. */
+export function missed({ cache_miss, cache_miss_reason }: AnswerEvent): string | null {
+  if (cache_miss == null) {
+    return cache_miss_reason == null ? null : `The cache was missed: ${cache_miss_reason.replaceAll("_", " ")}.`;
+  }
+  const { cause, place, tokens } = cache_miss;
+  if (cause === "first-request" || tokens < WORTH_TELLING) return null;
+  const why = CAUSES[cause];
+  const where = place === null ? "" : ` at ${place}`;
+  return `${short(tokens)} tokens were read anew${why === undefined ? "; why is not known" : ` because ${why}${where}`}.`;
+}
+
+/** Fewer tokens than this read anew are how caches work, not news. */
+const WORTH_TELLING = 500;

@@ -3,11 +3,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { type Applied, type Frames, type History, type Way, go as walk } from "../api";
+import { type Applied, type Frames, type Way, go as walk } from "../api";
 import { short } from "../format/numbers";
 import { complain, tell } from "../notices/toasts";
 import { framesKey, keys } from "../queries";
 import { said } from "./commits";
+import { allHistory } from "./useAllHistory";
 
 export type Step = Pick<Way, "action"> & { target?: string; name?: string; cascade?: boolean };
 
@@ -32,9 +33,13 @@ export function useWays(conversation: string | null): Ways {
           if (done.commit != null && MOVES.includes(step.action)) made.set(conversation, { seen, head: done.commit });
           return done;
         });
-        const history = queries.getQueryData<History>([...keys.conversation(conversation), "history"]);
-        tell(inPast(step, applied, history?.commits ?? []), back(step, go));
-        await queries.invalidateQueries({ queryKey: keys.conversation(conversation) });
+        void queries.invalidateQueries({ queryKey: keys.conversation(conversation) });
+        // What was undone is told by its own words, which only the history knows.
+        const commits = await queries.fetchQuery(allHistory(conversation)).then(
+          (history) => history.commits,
+          () => [],
+        );
+        tell(inPast(step, applied, commits), back(step, go));
         return true;
       } catch (error) {
         if (!told) throw error;

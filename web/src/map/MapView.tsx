@@ -4,44 +4,43 @@ import { Loader } from "@mantine/core";
 import { useMemo, useState } from "react";
 
 import type { Conversation } from "../api";
-import { percent, plural, short } from "../format/numbers";
+import { dollars, percent, plural, short } from "../format/numbers";
 import { clock } from "../format/time";
 import { PartProblem } from "../notices/Problem";
-import { useFrame, useFrames, useTimeline } from "../queries";
+import { useFrames, useTimeline } from "../queries";
 import { useRoute } from "../route";
 import { Legend } from "./Legend";
 import styles from "./MapView.module.css";
 import { partsOf } from "./parts";
-import { dollars, Plot } from "./Plot";
+import { Plot } from "./Plot";
 import { Treemap } from "./Treemap";
 import { type Totals, totals, type Turn, turnsOf } from "./turns";
+import { useMap } from "./useMap";
 import { suggestions } from "./waste";
 import { Waste } from "./Waste";
 
 export function MapView({ conversation: { id } }: { conversation: Conversation }) {
   const { data: frames, error } = useFrames(id);
-  const { data: tools } = useFrame(id, "tools");
+  const { data: map, error: mapError } = useMap(id);
   const { data: events } = useTimeline(id);
   const [{ open }, go] = useRoute();
   const [shown, setShown] = useState<string | null>(null);
   const [hovered, setHovered] = useState<number | null>(null);
 
-  const parts = useMemo(() => (frames === undefined ? [] : partsOf(frames)), [frames]);
-  const weights = useMemo(
-    () =>
-      (tools?.messages ?? []).flatMap(({ blocks }) =>
-        blocks.flatMap(({ id: block, tool, tokens, kind }) =>
-          kind === "tool" && tool !== null ? [{ id: block, name: tool, tokens }] : [],
-        ),
-      ),
-    [tools],
+  const parts = useMemo(
+    () => (map === undefined || frames === undefined ? [] : partsOf(map, frames)),
+    [map, frames],
   );
-  const waste = useMemo(() => (frames === undefined ? [] : suggestions(frames, weights)), [frames, weights]);
+  const waste = useMemo(() => {
+    const tools = parts.find(({ kind }) => kind === "tools")?.places ?? [];
+    return frames === undefined ? [] : suggestions(frames, tools);
+  }, [frames, parts]);
   const wasted = useMemo(() => new Set(waste.flatMap(({ ids }) => ids)), [waste]);
-  const turns = useMemo(() => turnsOf(events ?? []), [events]);
+  const turns = useMemo(() => turnsOf(map?.turns ?? [], events ?? []), [map, events]);
 
-  if (frames === undefined) {
-    return error === null ? <Loader size="sm" aria-label="Loading" /> : <PartProblem error={error} />;
+  const problem = error ?? mapError;
+  if (frames === undefined || map === undefined) {
+    return problem === null ? <Loader size="sm" aria-label="Loading" /> : <PartProblem error={problem} />;
   }
   const pointed = hovered === null ? undefined : turns.turns[hovered];
   const onOpen = (frame: string) => go({ open: frame });
@@ -49,13 +48,13 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
     <div className={styles.view}>
       <div className={styles.top}>
         <section className={styles.picture} aria-label="What the context is made of">
-          <Treemap parts={parts} total={frames.tokens} open={open} waste={wasted} shown={shown} onOpen={onOpen} />
+          <Treemap parts={parts} total={map.tokens} open={open} waste={wasted} shown={shown} onOpen={onOpen} />
         </section>
         <aside className={styles.legend}>
           <Legend
             parts={parts}
-            total={frames.tokens}
-            calibrated={frames.calibrated}
+            total={map.tokens}
+            calibrated={map.calibrated}
             shown={shown}
             onShow={setShown}
           />
@@ -89,7 +88,10 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
         {turns.turns.length === 0 ? (
           <p className={styles.none}>No request of this conversation was answered yet.</p>
         ) : (
-          <Plot turns={turns} onHover={setHovered} onChoose={() => go({ view: "history" })} />
+          <Plot turns={turns} onHover={setHovered} onChoose={(index) => {
+              const frame = turns.turns[index]?.frame ?? null;
+              go(frame === null ? { view: "history" } : { open: frame });
+            }} />
         )}
       </section>
     </div>
@@ -106,11 +108,12 @@ function Sums({ totals: { requests, read, cached, money } }: { totals: Totals })
   );
 }
 
-function Pointed({ turn: { request, at, read, written, fresh, output, money } }: { turn: Turn }) {
+function Pointed({ turn: { request, frame, at, cache_read, cache_write, input, output, money } }: { turn: Turn }) {
   return (
     <span className={styles.sums}>
-      request {request} at {clock(at)} · {short(read)} from the cache, {short(written)} written, {short(fresh)} not cached
-      · {short(output)} out{money !== null && ` · ${dollars(money)}`}
+      request {request} at {clock(at)}
+      {frame !== null && `, ${frame}`} · {short(cache_read)} from the cache, {short(cache_write)} written, {short(input)} not
+      cached · {short(output)} out{money !== null && ` · ${dollars(money)}`}
     </span>
   );
 }

@@ -8,7 +8,7 @@ import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 
-import { short } from "../format/numbers";
+import { dollars, short } from "../format/numbers";
 import styles from "./Plot.module.css";
 import { stacked, type Turns } from "./turns";
 
@@ -55,8 +55,8 @@ export function Plot({ turns, onHover, onChoose }: Props) {
 function inShort({ turns }: Turns): string {
   const last = turns.at(-1);
   if (last === undefined) return "No request yet";
-  const whole = last.read + last.written + last.fresh;
-  return `Context over ${turns.length} requests; the last read ${short(whole)} tokens, ${short(last.read)} of them from the cache`;
+  const { context, cache_read } = last;
+  return `Context over ${turns.length} requests; the last read ${short(context)} tokens, ${short(cache_read)} of them from the cache`;
 }
 
 function data({ turns }: Turns): uPlot.AlignedData {
@@ -156,10 +156,4 @@ function mixed(one: string, other: string): string {
   const behind = channels(other);
   const mix = channels(one).map((channel, index) => Math.round(channel * 0.75 + (behind[index] ?? channel) * 0.25));
   return `rgb(${mix.join(" ")})`;
-}
-
-/** 0.0042 → "$0.004"; a price needs two figures that say something. */
-export function dollars(value: number): string {
-  if (value === 0) return "$0";
-  return `$${value < 1 ? value.toPrecision(2) : value.toFixed(2)}`;
 }

@@ -90,9 +90,9 @@ export function Treemap({ parts, total, open, waste, shown, onOpen }: Props) {
                   onClick={() => onOpen(item.id)}
                 >
                   {tile.width > 34 && tile.height > 15 && (
-                    <span className={styles.id}>{item.id}</span>
+                    <span className={styles.id}>{part.kind === "tools" ? item.title : item.id}</span>
                   )}{" "}
-                  {tile.width > 70 && tile.height > 34 && (
+                  {part.kind !== "tools" && tile.width > 70 && tile.height > 34 && (
                     <bdi className={styles.title}>{item.title}</bdi>
                   )}
                 </button>

@@ -1,9 +1,8 @@
 // What the context is made of, by kind, with the places where each kind is found.
 
-import type { Frames } from "../api";
+import type { Frame, Frames, Schemas } from "../api";
 
-export const KINDS = ["system", "tools", "user", "assistant", "thinking", "calls", "results", "reminders", "images", "other"] as const;
-export type PartKind = (typeof KINDS)[number];
+export type ContextMap = Schemas["ContextMap"];
 
 export interface Place {
   /** What a click opens. */
@@ -13,52 +12,54 @@ export interface Place {
 }
 
 export interface Part {
-  kind: PartKind;
-  /** Beside the kind's name: the tool. */
+  kind: string;
+  /** Of results: the tool. */
   tool: string | null;
   tokens: number;
+  /** The largest first. */
   places: Place[];
 }
 
-/** The largest first; places too. Parts without weight are left out. */
-export function partsOf({ frames }: Pick<Frames, "frames">): Part[] {
+/**
+ * The largest first. Definitions and calls of all tools are one part each; results are one for each tool, and where a
+ * frame has several, each step is a place of its own: a frame of a hundred calls is not one tile.
+ */
+export function partsOf({ kinds }: Pick<ContextMap, "kinds">, { frames }: Pick<Frames, "frames">): Part[] {
+  const byId = new Map(frames.map((frame) => [frame.id, frame]));
   const parts = new Map<string, Part>();
-  const add = (kind: PartKind, tool: string | null, place: Place) => {
-    if (place.tokens <= 0) return;
-    const key = `${kind} ${tool ?? ""}`;
-    const part = parts.get(key) ?? { kind, tool, tokens: 0, places: [] };
-    part.tokens += place.tokens;
-    part.places.push(place);
+  for (const { kind, tool, tokens, frames: shares } of kinds) {
+    const own = kind === "results" ? tool : null;
+    const key = `${kind} ${own ?? ""}`;
+    const part = parts.get(key) ?? { kind, tool: own, tokens: 0, places: [] };
+    part.tokens += tokens;
+    for (const share of shares) {
+      const frame = byId.get(share.id);
+      if (kind === "tools" && tool !== null) add(part, { id: `tools/${tool}`, title: tool, tokens: share.tokens });
+      else if (kind === "results" && tool !== null) for (const step of inSteps(share, tool, frame)) add(part, step);
+      else add(part, { id: share.id, title: frame?.title ?? "", tokens: share.tokens });
+    }
     parts.set(key, part);
-  };
-  for (const { id, kind, title, tokens, step_list } of frames) {
-    if (kind !== "turn") {
-      add(kind, null, { id, title, tokens });
-      continue;
-    }
-    const steps = step_list ?? [];
-    for (const step of steps) {
-      const called = step.tools.length > 0;
-      add(called ? "results" : "assistant", called ? several(step.tools) : null, step);
-    }
-    // What no step weighs is what the user said.
-    const said = tokens - steps.reduce((sum, step) => sum + step.tokens, 0);
-    add("user", null, { id, title, tokens: said });
   }
-  return sorted([...parts.values()]);
+  const list = [...parts.values()].filter(({ tokens }) => tokens > 0);
+  for (const part of list) part.places.sort((left, right) => right.tokens - left.tokens);
+  return list.sort((left, right) => right.tokens - left.tokens);
 }
 
-function several(tools: string[]): string {
-  const [first = "", ...others] = [...new Set(tools)];
-  return others.length === 0 ? first : "several tools";
+function add({ places }: Part, place: Place): void {
+  const known = places.find(({ id }) => id === place.id);
+  if (known === undefined) places.push(place);
+  else known.tokens += place.tokens;
 }
 
-export function sorted(parts: Part[]): Part[] {
-  for (const part of parts) part.places.sort((left, right) => right.tokens - left.tokens);
-  return parts.sort((left, right) => right.tokens - left.tokens);
+/** The results of a tool in a frame, shared out among the steps that call it. */
+function inSteps(share: { id: string; tokens: number }, tool: string, frame: Frame | undefined): Place[] {
+  const steps = (frame?.step_list ?? []).filter(({ tools, tokens }) => tools.includes(tool) && tokens > 0);
+  const whole = steps.reduce((sum, { tokens }) => sum + tokens, 0);
+  if (whole === 0) return [{ id: share.id, title: frame?.title ?? "", tokens: share.tokens }];
+  return steps.map(({ id, title, tokens }) => ({ id, title, tokens: (share.tokens * tokens) / whole }));
 }
 
-const NAMES: Record<PartKind, string> = {
+const NAMES: Record<string, string> = {
   system: "System prompt",
   tools: "Tool definitions",
   user: "User",
@@ -68,10 +69,10 @@ const NAMES: Record<PartKind, string> = {
   results: "Results",
   reminders: "Reminders",
   images: "Images",
+  edits: "Words of edits",
   other: "Other",
 };
 
 export function partName({ kind, tool }: Pick<Part, "kind" | "tool">): string {
-  if (tool === null) return NAMES[kind];
-  return kind === "tools" ? tool : kind === "calls" ? `${tool} calls` : `${tool} results`;
+  return tool === null ? (NAMES[kind] ?? kind) : `${tool} results`;
 }

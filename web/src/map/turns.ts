@@ -1,19 +1,9 @@
 // The requests of a conversation as points of a plot, oldest first.
 
 import type { TimelineEvent } from "../api";
-import { exchanges } from "../history/exchanges";
+import type { ContextMap } from "./parts";
 
-export interface Turn {
-  request: number;
-  at: number;
-  /** Tokens the model read, by how they were paid for. */
-  read: number;
-  written: number;
-  fresh: number;
-  output: number;
-  /** Dollars, where the price of the model is known. */
-  money: number | null;
-}
+export type Turn = ContextMap["turns"][number];
 
 export interface Turns {
   turns: Turn[];
@@ -21,55 +11,38 @@ export interface Turns {
   commits: { before: number; summary: string }[];
 }
 
-/** Requests that were answered with a count; side questions are not turns. */
-export function turnsOf(events: TimelineEvent[]): Turns {
-  const answered = exchanges(events)
-    .reverse()
-    .flatMap(({ request, answer }) => {
-      if (answer?.usage == null || (request !== null && !["main", "subagent"].includes(request.class))) return [];
-      const { input, cache_read, cache_write, output } = answer.usage;
-      const { money } = answer as { money?: number | null };
-      return [
-        {
-          request: answer.request,
-          at: request?.at ?? answer.at,
-          read: cache_read,
-          written: cache_write,
-          fresh: input,
-          output,
-          money: money ?? null,
-        },
-      ];
-    });
+/** The timeline tells when something was committed. */
+export function turnsOf(turns: Turn[], events: TimelineEvent[]): Turns {
   const commits = events.flatMap((event) =>
     event.kind === "commit"
-      ? [{ before: answered.filter(({ at }) => at <= event.at).length, summary: event.summary }]
+      ? [{ before: turns.filter(({ at }) => at <= event.at).length, summary: event.summary }]
       : [],
   );
-  return { turns: answered, commits };
+  return { turns, commits };
 }
 
-/** For the plot: each area stands on those before it. */
+/** For the plot: each bar stands in front of the next, which is higher. */
 export function stacked(turns: Turn[]): { x: number[]; read: number[]; written: number[]; whole: number[] } {
   return {
     x: turns.map((_, index) => index + 1),
-    read: turns.map(({ read }) => read),
-    written: turns.map(({ read, written }) => read + written),
-    whole: turns.map(({ read, written, fresh }) => read + written + fresh),
+    read: turns.map(({ cache_read }) => cache_read),
+    written: turns.map(({ cache_read, cache_write }) => cache_read + cache_write),
+    whole: turns.map(({ context }) => context),
   };
 }
 
 export interface Totals {
   requests: number;
   read: number;
+  /** Of what was read: 0 to 1. */
   cached: number;
   money: number | null;
 }
 
 /** Of everything the model read, how much came from the cache; what it cost as far as prices are known. */
 export function totals(turns: Turn[]): Totals {
-  const whole = turns.reduce((sum, { read, written, fresh }) => sum + read + written + fresh, 0);
-  const cached = turns.reduce((sum, { read }) => sum + read, 0);
+  const whole = turns.reduce((sum, { context }) => sum + context, 0);
+  const cached = turns.reduce((sum, { cache_read }) => sum + cache_read, 0);
   const priced = turns.filter(({ money }) => money !== null);
   return {
     requests: turns.length,

@@ -5,7 +5,7 @@ import { suggestions } from "./waste";
 
 function step(id: string, title: string, tokens: number, more: Partial<Step> = {}): Step {
   const [tool = ""] = title.split(" ");
-  return { id, title, tokens, source_tokens: tokens, messages: 2, tools: [tool], state: [], by: [], ...more };
+  return { id, title, tokens, source_tokens: tokens, messages: 2, tools: [tool], state: [], by: [], superseded: false, ...more };
 }
 
 function frames(...steps: Step[]) {
@@ -15,9 +15,9 @@ function frames(...steps: Step[]) {
 
 const end = [step("t1/8", "Bash ls", 40), step("t1/9", "Bash pwd", 40)];
 
-test("a read is out of date once the file was read again or changed", () => {
+test("a read that is out of date need not be large", () => {
   const [first, ...rest] = suggestions(
-    frames(step("t1/1", "Read a.rs", 900), step("t1/2", "Edit a.rs", 50), step("t1/3", "Read b.rs", 900), ...end),
+    frames(step("t1/1", "Read a.rs", 900, { superseded: true }), step("t1/2", "Edit a.rs", 50), step("t1/3", "Read b.rs", 900), ...end),
   );
   expect(first?.operation).toEqual({ op: "drop-results", ids: ["t1/1"] });
   expect(first?.tokens).toBe(840);
@@ -47,8 +47,8 @@ test("what is gone or pinned is not suggested", () => {
 
 test("tools that nobody called, but only when some were", () => {
   const tools = [
-    { id: "tools/Bash", name: "Bash", tokens: 200 },
-    { id: "tools/Web", name: "Web", tokens: 700 },
+    { id: "tools/Bash", title: "Bash", tokens: 200 },
+    { id: "tools/Web", title: "Web", tokens: 700 },
   ];
   expect(suggestions(frames(...end), tools)[0]?.operation).toEqual({ op: "delete", ids: ["tools/Web"] });
   expect(suggestions({ frames: [], tokens: 0 }, tools)).toEqual([]);

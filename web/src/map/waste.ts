@@ -1,6 +1,7 @@
 // What is probably not worth its tokens any more. Suggestions only: each is an operation that can be staged.
 
 import type { Frames, Operation, Step } from "../api";
+import type { Place } from "./parts";
 
 export interface Suggestion {
   key: string;
@@ -23,16 +24,13 @@ const AT_MOST = 6;
 /** What stays of a step when its result is dropped: the call and a note. */
 const STAYS = 60;
 
-export interface ToolWeight {
-  id: string;
-  name: string;
-  tokens: number;
-}
+/** A tool's definition. */
+type Tool = Pick<Place, "id" | "title" | "tokens">;
 
-export function suggestions({ frames, tokens }: Pick<Frames, "frames" | "tokens">, tools: ToolWeight[] = []): Suggestion[] {
+export function suggestions({ frames, tokens }: Pick<Frames, "frames" | "tokens">, tools: Tool[] = []): Suggestion[] {
   const steps = frames.flatMap(({ step_list, pinned }) => (step_list ?? []).map((step) => ({ ...step, pinned })));
   const old = steps.slice(0, -RECENT).filter((step) => !step.pinned && step.tools.length > 0 && !gone(step));
-  const superseded = supersededReads(steps).filter((step) => old.some(({ id }) => id === step.id) && step.tokens > STAYS);
+  const superseded = old.filter((step) => step.superseded);
   const found: Suggestion[] = [];
   if (superseded.length > 0) {
     const ids = superseded.map(({ id }) => id);
@@ -66,7 +64,7 @@ export function suggestions({ frames, tokens }: Pick<Frames, "frames" | "tokens"
     found.push({
       key: "unused tools",
       title: unused.length === 1 ? "1 tool that was never called" : `${unused.length} tools that were never called`,
-      why: `Their definitions are sent with every request: ${names(unused.map(({ name }) => ({ title: name })))}`,
+      why: `Their definitions are sent with every request: ${names(unused)}`,
       tokens: unused.reduce((total, tool) => total + tool.tokens, 0),
       ids,
       operation: { op: "delete", ids },
@@ -81,23 +79,10 @@ function gone({ state, tokens }: Step): boolean {
   return tokens <= STAYS || state.some((mark) => TAKEN_OUT.includes(mark));
 }
 
-/** Reads of a file that was read again, or written, later. The titles of steps name the file. */
-function supersededReads<Of extends Step>(steps: Of[]): Of[] {
-  const touched = new Set<string>();
-  const found: Of[] = [];
-  for (const step of steps.toReversed()) {
-    const [, tool = "", file = ""] = /^(Read|Edit|Write|MultiEdit|NotebookEdit) (\S.*)$/.exec(step.title) ?? [];
-    if (file === "" || step.state.includes("deleted")) continue;
-    if (tool === "Read" && step.tools.length === 1 && touched.has(file)) found.unshift(step);
-    touched.add(file);
-  }
-  return found;
-}
-
 /** Tools that no step calls; none at all before the model has called any, because then nobody knows. */
-function unusedTools(steps: Step[], tools: ToolWeight[]): ToolWeight[] {
+function unusedTools(steps: Step[], tools: Tool[]): Tool[] {
   const called = new Set(steps.flatMap((step) => step.tools));
-  return called.size === 0 ? [] : tools.filter(({ name, tokens }) => !called.has(name) && tokens > 0);
+  return called.size === 0 ? [] : tools.filter(({ title, tokens }) => !called.has(title) && tokens > 0);
 }
 
 function sum(steps: Step[]): number {
