@@ -3,12 +3,11 @@
 import { Button, UnstyledButton } from "@mantine/core";
 import { useState } from "react";
 
-import type { Frames, Operation } from "../api";
+import type { Frames } from "../api";
 import { PriceTag } from "../edit/PriceTag";
 import { useStage } from "../edit/stage";
 import { useOperate } from "../edit/useOperate";
 import { percent, short } from "../format/numbers";
-import { tell } from "../notices/toasts";
 import styles from "./Waste.module.css";
 import type { Suggestion } from "./waste";
 
@@ -27,11 +26,6 @@ export function Waste({ conversation, frames, suggestions, onOpen }: Props) {
   const left = suggestions.filter(({ operation }) => !staged.has(JSON.stringify(operation)));
   const possible = suggestions.reduce((sum, { tokens }) => sum + tokens, 0);
 
-  const put = (...wanted: Operation[]) => {
-    stage(...wanted);
-    tell(wanted.length === 1 ? "Put into the tray. Nothing is changed before you make it." : "All put into the tray.");
-  };
-
   return (
     <section className={styles.waste} aria-label="Worth removing">
       <header className={styles.header}>
@@ -42,7 +36,7 @@ export function Waste({ conversation, frames, suggestions, onOpen }: Props) {
           </span>
         )}
         {left.length > 1 && (
-          <Button size="compact-xs" variant="default" onClick={() => put(...left.map(({ operation }) => operation))}>
+          <Button size="compact-xs" variant="default" onClick={() => stage(...left.map(({ operation }) => operation))}>
             Stage all
           </Button>
         )}
@@ -72,7 +66,7 @@ export function Waste({ conversation, frames, suggestions, onOpen }: Props) {
                 variant={isStaged ? "subtle" : "default"}
                 disabled={isStaged}
                 aria-label={`Stage: ${title}`}
-                onClick={() => put(operation)}
+                onClick={() => stage(operation)}
               >
                 {isStaged ? "Staged" : "Stage"}
               </Button>
