@@ -101,13 +101,44 @@ test('a moved frame stands at both of its places', async () => {
   await stage.ctx('undo')
 })
 
+test('an operation begins with a right click or a key, and reaches the provider', async () => {
+  const page = await stage.open({ view: 'chat' })
+  await messages(page).getByText('Second answer', { exact: true }).click({ button: 'right' })
+  await page.getByRole('menuitem', { name: /^Delete/ }).click()
+  await page.getByRole('button', { name: 'Delete now' }).click()
+  await messages(page).getByText('t2/1').waitFor()
+  await stage.say('After the delete\nSAY:Yes')
+  assert.ok(!stage.received().messages.some(({ content }) => JSON.stringify(content).includes('"Second answer"')))
+
+  await messages(page).getByRole('button', { name: 'Open t3' }).click()
+  await page.getByRole('complementary').getByText('t3#0').waitFor()
+  await page.keyboard.press('Delete')
+  await page.getByRole('button', { name: 'Delete now' }).click()
+  await messages(page).getByText('deleted', { exact: true }).first().waitFor()
+  await stage.say('After another\nSAY:Yes')
+  assert.ok(!stage.sent().includes('Third question'))
+
+  // As it was before the second: that is told, and cannot be mistaken for now.
+  const [, first] = (await stage.ctx('history')).commits
+  await page.evaluate((at) => (location.hash = `#/active/chat/t3?at=${at}`), first.id)
+  await page.getByText('As it was sent after').waitFor()
+  await messages(page).getByText('Third answer', { exact: true }).waitFor()
+  assert.equal(await page.getByRole('complementary').getByRole('button', { name: 'Edit t3#0' }).count(), 0)
+  await page.getByRole('button', { name: 'Back to now' }).click()
+  await messages(page).getByText('Third answer', { exact: true }).waitFor({ state: 'detached' })
+  assert.deepEqual(page.complaints, [])
+  await page.close()
+  await stage.ctx('rollback', 'source')
+})
+
 test('a new turn and an edit from elsewhere appear at the end without a reload', async () => {
   const page = await stage.open({ view: 'chat' })
   await messages(page).getByText('Fourth answer', { exact: true }).waitFor()
-  await stage.say('Fifth question\nSAY:Fifth answer')
-  await messages(page).getByText('Fifth answer', { exact: true }).waitFor()
+  await stage.say('A late question\nSAY:A late answer')
+  await messages(page).getByText('A late answer', { exact: true }).waitFor()
   await until(() => messages(page).evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight < 4), 'the end is in sight')
-  await stage.ctx('edit', 't5#0', '--text', 'Changed by somebody else')
+  const late = (await stage.ctx('list')).frames.at(-1).id
+  await stage.ctx('edit', `${late}#0`, '--text', 'Changed by somebody else')
   await messages(page).getByText('Changed by somebody else').waitFor({ timeout: 3000 })
 
   await top(page)

@@ -87,6 +87,10 @@ test('the words of a message are edited with their price before them, and reach 
   assert.match(compared.join('\n'), /edited in the page/)
   assert.match(compared.join('\n'), /Second question/)
   assert.deepEqual(page.complaints, [], 'an editor does not break the policy')
+  await panel(page).getByRole('button', { name: 'Wide' }).click()
+  await panel(page).locator('.cm-merge-b').waitFor()
+  const [left, right] = await Promise.all(['.cm-merge-a', '.cm-merge-b'].map((side) => panel(page).locator(side).boundingBox()))
+  assert.ok(left.width > 300 && left.x + left.width <= right.x + 1, 'they stand beside each other')
   await page.close()
 })
 

@@ -40,6 +40,7 @@ interface Props {
   conversation: string;
   rows: readonly Row[];
   mode: Mode;
+  at: string | null;
   calibrated: boolean;
   commits: ReadonlyMap<string, Commit>;
   growing: Growing | null;
@@ -52,7 +53,7 @@ interface Props {
 const NEAR = 80;
 
 export function ChatList(props: Props) {
-  const { ref, conversation, rows, mode, calibrated, commits, growing, open, onOpen, onToggle } = props;
+  const { ref, conversation, rows, mode, at, calibrated, commits, growing, open, onOpen, onToggle } = props;
   const scroll = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   const list = useVirtualizer({
@@ -152,6 +153,7 @@ export function ChatList(props: Props) {
                     row={row}
                     conversation={conversation}
                     mode={mode}
+                    at={at}
                     calibrated={calibrated}
                     commits={commits}
                     open={isOpen(row, open)}
@@ -170,7 +172,9 @@ export function ChatList(props: Props) {
   );
 }
 
-interface RowProps extends Pick<Props, "conversation" | "mode" | "calibrated" | "commits" | "onOpen" | "onToggle"> {
+type Shared = "conversation" | "mode" | "at" | "calibrated" | "commits" | "onOpen" | "onToggle";
+
+interface RowProps extends Pick<Props, Shared> {
   row: Row;
   open: boolean;
   onMenu: (event: React.MouseEvent, id: string) => void;
@@ -178,10 +182,11 @@ interface RowProps extends Pick<Props, "conversation" | "mode" | "calibrated" | 
 
 /** Scrolling draws the list again, but no row that stays as it is. */
 const OneRow = memo(function OneRow(props: RowProps) {
-  const { row, conversation, mode, calibrated, commits, open, onOpen, onToggle, onMenu } = props;
+  const { row, conversation, mode, at, calibrated, commits, open, onOpen, onToggle, onMenu } = props;
   if (row.kind === "frame") {
     return (
       <FrameLine
+        at={at}
         row={row}
         conversation={conversation}
         mode={mode}

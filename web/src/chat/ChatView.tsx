@@ -1,6 +1,6 @@
 // The whole chat as the model sees it now, as the agent believes it is, or both side by side.
 
-import { ActionIcon, Loader, SegmentedControl, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, Loader, SegmentedControl, Tooltip } from "@mantine/core";
 import { ArrowDownIcon, DoubleArrowDownIcon, ArrowUpIcon } from "@radix-ui/react-icons";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
@@ -8,6 +8,7 @@ import type { Commit, Conversation, Frames } from "../api";
 import { plural, tokens } from "../format/numbers";
 import { useLiveEvents } from "../live";
 import { RememberFolds } from "../messages/folds";
+import { line } from "../messages/hidden";
 import { PartProblem } from "../notices/Problem";
 import { useFrames, useHistory } from "../queries";
 import { go, useRoute } from "../route";
@@ -30,8 +31,8 @@ const NONE: ReadonlyMap<string, Commit> = new Map();
 export function ChatView({ conversation }: { conversation: Conversation }) {
   const { id } = conversation;
   const [mode, setMode] = useMode();
-  const [{ open }] = useRoute();
-  const sent = useFrames(id);
+  const [{ open, at }] = useRoute();
+  const sent = useFrames(id, at);
   const source = useFrames(id, "source");
   const { data: history } = useHistory(id);
   const growing = useGrowing(id);
@@ -55,8 +56,8 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
   );
   const ready = mode === "sent" ? sent.data : mode === "agent" ? source.data : sent.data && source.data;
   const all = useMemo(
-    () => rows({ mode, sent: sent.data?.frames ?? [], source: source.data?.frames ?? [], toggled }),
-    [mode, sent.data, source.data, toggled],
+    () => rows({ mode, sent: sent.data?.frames ?? [], source: source.data?.frames ?? [], at, toggled }),
+    [mode, sent.data, source.data, at, toggled],
   );
 
   const toggle = useCallback((key: string) => {
@@ -85,6 +86,7 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
             </ActionIcon>
           </Tooltip>
         </div>
+        {at !== null && mode !== "agent" && <Past at={at} commit={commits.get(at)} />}
         {mode === "both" && (
           <div className={styles.sides} aria-hidden>
             <span>What is sent</span>
@@ -95,14 +97,15 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
         {ready === undefined && sent.error === null && <Loader size="sm" m="md" aria-label="Loading" />}
         {ready !== undefined && (
           <ChatList
-            key={mode}
+            key={`${mode} ${at ?? ""}`}
             ref={list}
             conversation={id}
             rows={all}
             mode={mode}
+            at={at}
             calibrated={ready.calibrated}
             commits={commits}
-            growing={mode === "agent" ? null : growing}
+            growing={mode === "agent" || at !== null ? null : growing}
             open={open}
             onOpen={openPart}
             onToggle={toggle}
@@ -110,6 +113,21 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
         )}
       </section>
     </RememberFolds>
+  );
+}
+
+/** Somebody looks at the chat as it was: that must not be taken for now. */
+function Past({ at, commit }: { at: string; commit: Commit | undefined }) {
+  return (
+    <p className={styles.past} role="status">
+      <span>
+        As it was sent after <code>{at}</code>
+        {commit !== undefined && <bdi> {line(commit.summary)}</bdi>}
+      </span>
+      <Button size="compact-xs" variant="light" onClick={() => go({ at: null })}>
+        Back to now
+      </Button>
+    </p>
   );
 }
 

@@ -14,6 +14,8 @@ import { tellsMore } from "./items";
 import type { Mode, Row } from "./rows";
 
 interface Props {
+  /** The point of the history that is looked at. */
+  at: string | null;
   row: Extract<Row, { kind: "frame" }>;
   conversation: string;
   mode: Mode;
@@ -24,7 +26,7 @@ interface Props {
   onMenu: (event: React.MouseEvent) => void;
 }
 
-export function FrameLine({ row, conversation, mode, calibrated, open, onOpen, onToggle, onMenu }: Props) {
+export function FrameLine({ at, row, conversation, mode, calibrated, open, onOpen, onToggle, onMenu }: Props) {
   const { frame, unfolded, foldable } = row;
   const gone = mode !== "agent" && frame.tokens === 0 && frame.source_tokens > 0 && frame.kind === "turn";
   return (
@@ -59,7 +61,7 @@ export function FrameLine({ row, conversation, mode, calibrated, open, onOpen, o
       {foldable || frame.tokens === 0 ? (
         <Title frame={frame} />
       ) : (
-        <GivenTitle conversation={conversation} row={row} />
+        <GivenTitle conversation={conversation} row={row} at={at} />
       )}
       {mode !== "agent" && frame.state.map((state) => <State key={state} state={state} />)}
       <Where row={row} mode={mode} />
@@ -74,10 +76,10 @@ function Title({ frame }: { frame: Frame }) {
 }
 
 /** A title that only repeats the words below it is not worth a line. */
-function GivenTitle({ conversation, row }: Pick<Props, "conversation" | "row">) {
+function GivenTitle({ conversation, row, at }: Pick<Props, "conversation" | "row" | "at">) {
   const { frame, pair } = row;
   // What the row below shows already, so nothing is fetched for it.
-  const { data } = useFrame(conversation, frame.id, pair.sent === null ? "source" : null, false);
+  const { data } = useFrame(conversation, frame.id, pair.sent === null ? "source" : at, false);
   if (data === undefined || !tellsMore(frame.title, data.messages)) return null;
   return <Title frame={frame} />;
 }

@@ -96,6 +96,11 @@ test("every key is there once", () => {
   expect(new Set(keys).size).toBe(keys.length);
 });
 
+test("what was sent at a point of the history is fetched as of then", () => {
+  const [, part] = rows({ mode: "sent", sent: [frame("t1")], source: [], at: "abc", toggled: new Set() });
+  expect(part).toMatchObject({ sent: { at: "abc" } });
+});
+
 test("a row has a height before it is laid out", () => {
   expect(expected(undefined)).toBeGreaterThan(0);
   for (const row of rows({ mode: "sent", sent: [three], source: [], toggled: new Set() })) {

@@ -10,7 +10,8 @@ export type Mode = "sent" | "agent" | "both";
 
 /** A piece of one side: which step of which frame, and what to fetch to see it. */
 export interface Cell {
-  at: "source" | null;
+  /** The point of the history; the newest without one. */
+  at: string | null;
   frame: string;
   /** 0 is what stands before the first step. */
   step: number;
@@ -28,12 +29,14 @@ interface Lists {
   mode: Mode;
   sent: readonly Frame[];
   source: readonly Frame[];
+  /** The point of the history that `sent` is of; the newest without one. */
+  at?: string | null;
   /** Keys of what was folded or unfolded by hand. */
   toggled: ReadonlySet<string>;
 }
 
-export function rows({ mode, sent, source, toggled }: Lists): Row[] {
-  return pairsOf(mode, sent, source).flatMap((pair) => rowsOf(pair, mode, toggled));
+export function rows({ mode, sent, source, at = null, toggled }: Lists): Row[] {
+  return pairsOf(mode, sent, source).flatMap((pair) => rowsOf(pair, mode, at, toggled));
 }
 
 function pairsOf(mode: Mode, sent: readonly Frame[], source: readonly Frame[]): Pair[] {
@@ -42,7 +45,7 @@ function pairsOf(mode: Mode, sent: readonly Frame[], source: readonly Frame[]): 
   return source.map((frame) => ({ sent: null, source: frame, offset: 0 }));
 }
 
-function rowsOf(pair: Pair, mode: Mode, toggled: ReadonlySet<string>): Row[] {
+function rowsOf(pair: Pair, mode: Mode, at: string | null, toggled: ReadonlySet<string>): Row[] {
   const frame = pair.sent ?? pair.source;
   if (frame === null) return [];
   const key = pair.sent === null ? `source ${frame.id}` : frame.id;
@@ -50,7 +53,7 @@ function rowsOf(pair: Pair, mode: Mode, toggled: ReadonlySet<string>): Row[] {
   const unfolded = !foldable || toggled.has(key);
   const head: Row = { kind: "frame", key, frame, pair, unfolded, foldable };
   if (!unfolded) return [head];
-  return [head, ...folded(parts(pair, key), mode, toggled)];
+  return [head, ...folded(parts(pair, key, at), mode, toggled)];
 }
 
 /** Whether a frame is only a line until somebody wants to see it. */
@@ -71,8 +74,8 @@ interface Part {
 }
 
 /** What stands before the first step, then the steps. */
-function parts({ sent, source, offset }: Pair, key: string): Part[] {
-  const left = sent === null ? [] : cells(sent, null);
+function parts({ sent, source, offset }: Pair, key: string, at: string | null): Part[] {
+  const left = sent === null ? [] : cells(sent, at);
   const right = source === null ? [] : cells(source, "source");
   const rightBegins = sent !== null && sent.id !== source?.id ? offset : 0;
   const found: Part[] = [];

@@ -11,6 +11,7 @@ import { plain, sentOf } from "../messages/sent";
 import { PartProblem } from "../notices/Problem";
 import { useKeys } from "../palette/useKeys";
 import { useFrame, useFrames, useHistory } from "../queries";
+import { useRoute } from "../route";
 import { Compare } from "./Compare";
 import styles from "./details.module.css";
 import { wholeFrame } from "./editing";
@@ -41,15 +42,17 @@ const LIGHT = 150_000;
 
 export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, onClose }: Props) {
   const [tab, setTab] = useState<Tab>("messages");
+  const [wide, setWide] = useState(false);
   const [draft, setDraft] = useDraft(conversation);
-  const { data: frames } = useFrames(conversation);
+  const [{ at }] = useRoute();
+  const { data: frames } = useFrames(conversation, at);
   const { data: history } = useHistory(conversation);
   useKeys({ cancel: onClose });
 
   const frame = frames?.frames.find((one) => one.id === frameOf(id));
   const step = frame?.step_list?.find((one) => one.id === id);
   const weight = Math.max(step?.source_tokens ?? frame?.source_tokens ?? 0, step?.tokens ?? frame?.tokens ?? 0);
-  const { data, error } = useFrame(conversation, id, null, tab !== "messages" || weight < LIGHT);
+  const { data, error } = useFrame(conversation, id, at, tab !== "messages" || weight < LIGHT);
   // While another one is on its way, nothing of the one before is shown.
   const content = data?.id === id ? data : undefined;
 
@@ -59,15 +62,18 @@ export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, o
   const head = frames?.head ?? "none";
   const isTurn = scopeOf(id) === "frame" && frame?.kind === "turn";
   const whole = isTurn && content !== undefined ? wholeFrame(id, content.messages) : null;
-  const writesWhole = draft?.target === id && draft.open === id && whole !== null;
+  const writesWhole = at === null && draft?.target === id && draft.open === id && whole !== null;
 
   return (
-    <div className={styles.panel}>
+    <div className={styles.panel} data-wide={wide || undefined}>
       <Heading
         conversation={conversation}
         id={id}
         frame={frame}
         content={content}
+        past={at !== null}
+        wide={wide}
+        onWide={setWide}
         onOpen={onOpen}
         onClose={onClose}
       />
@@ -93,6 +99,7 @@ export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, o
           <MessageList
             conversation={conversation}
             id={id}
+            at={at}
             frame={frame}
             head={head}
             commits={commits}
@@ -109,7 +116,7 @@ export function DetailsPanel({ conversation: { id: conversation }, id, onOpen, o
         <RawJson
           content={content}
           onEdit={
-            whole === null
+            whole === null || at !== null
               ? null
               : () => setDraft({ open: id, target: id, choice: key(whole.id, whole.kind), text: whole.text, head })
           }

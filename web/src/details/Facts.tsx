@@ -3,7 +3,8 @@
 import { useState } from "react";
 
 import type { Commit } from "../api";
-import { moment } from "../format/time";
+import { ago, moment } from "../format/time";
+import { useNow } from "../format/useNow";
 import { Copy } from "../messages/Copy";
 import { line } from "../messages/hidden";
 import { go } from "../route";
@@ -19,6 +20,7 @@ interface Props {
 
 export function Facts({ few, all, commits }: Props) {
   const [more, setMore] = useState(false);
+  const now = useNow();
   return (
     <section className={styles.facts} aria-label="Facts">
       <dl>
@@ -42,9 +44,17 @@ export function Facts({ few, all, commits }: Props) {
                       {commit.id}
                     </button>{" "}
                     <bdi>{line(commit.summary)}</bdi>{" "}
-                    <span className={styles.by}>
-                      {commit.author}, {moment(commit.at)}
-                    </span>
+                    <span className={styles.by} title={moment(commit.at)}>
+                      {commit.author}, {ago(commit.at, now)}
+                    </span>{" "}
+                    <button
+                      type="button"
+                      className={styles.link}
+                      aria-label={`The chat after ${commit.id}`}
+                      onClick={() => go({ view: "chat", at: commit.id })}
+                    >
+                      chat then
+                    </button>
                   </li>
                 ))}
                 {!more && commits.length > 3 && <li>and {commits.length - 3} more</li>}

@@ -1,7 +1,14 @@
 // What is open: its id, its marks, its title and summary, both to be changed where they stand.
 
 import { ActionIcon, Menu, Tooltip } from "@mantine/core";
-import { Cross2Icon, DotsHorizontalIcon, DrawingPinFilledIcon, DrawingPinIcon } from "@radix-ui/react-icons";
+import {
+  Cross2Icon,
+  DotsHorizontalIcon,
+  DrawingPinFilledIcon,
+  DrawingPinIcon,
+  EnterFullScreenIcon,
+  ExitFullScreenIcon,
+} from "@radix-ui/react-icons";
 
 import type { Frame, FrameContent } from "../api";
 import { State } from "../chat/FrameLine";
@@ -19,11 +26,15 @@ interface Props {
   /** The frame it is, or is in. */
   frame: Frame | undefined;
   content: FrameContent | undefined;
+  /** What is past cannot be changed. */
+  past: boolean;
+  wide: boolean;
+  onWide: (wide: boolean) => void;
   onOpen: (id: string) => void;
   onClose: () => void;
 }
 
-export function Heading({ conversation, id, frame, content, onOpen, onClose }: Props) {
+export function Heading({ conversation, id, frame, content, past, wide, onWide, onOpen, onClose }: Props) {
   const { commit, operate } = useOperate(conversation);
   const whole = scopeOf(id) === "frame";
   const title = whole ? (frame?.title ?? content?.title) : content?.title;
@@ -46,7 +57,7 @@ export function Heading({ conversation, id, frame, content, onOpen, onClose }: P
           </button>
         )}
         <span className={styles.grow} />
-        {whole && frame !== undefined && (
+        {whole && !past && frame !== undefined && (
           <Tooltip label={frame.pinned ? "Unpin: policies may touch it again" : "Pin: no policy touches it"}>
             <ActionIcon
               size="sm"
@@ -70,6 +81,19 @@ export function Heading({ conversation, id, frame, content, onOpen, onClose }: P
             <OperationItems conversation={conversation} ids={[id]} />
           </Menu.Dropdown>
         </Menu>
+        <Tooltip label={wide ? "As narrow as before" : "Wider, with room for two columns"}>
+          <ActionIcon
+            className={styles.widen ?? ""}
+            size="sm"
+            variant="subtle"
+            color="gray"
+            aria-label="Wide"
+            aria-pressed={wide}
+            onClick={() => onWide(!wide)}
+          >
+            {wide ? <ExitFullScreenIcon /> : <EnterFullScreenIcon />}
+          </ActionIcon>
+        </Tooltip>
         <ActionIcon size="sm" variant="subtle" color="gray" onClick={onClose} aria-label="Close">
           <Cross2Icon />
         </ActionIcon>
@@ -80,7 +104,7 @@ export function Heading({ conversation, id, frame, content, onOpen, onClose }: P
         heading
         text={title ?? ""}
         empty="Untitled"
-        fixed={!whole}
+        fixed={!whole || past}
         onKeep={keep("title")}
         more={<AskHelper conversation={conversation} frame={id} />}
       />
@@ -90,6 +114,7 @@ export function Heading({ conversation, id, frame, content, onOpen, onClose }: P
           name="summary"
           text={frame?.summary ?? ""}
           empty="No summary"
+          fixed={past}
           onKeep={keep("summary")}
         />
       )}

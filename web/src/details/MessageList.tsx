@@ -21,6 +21,8 @@ import type { TextDraft } from "./useDraft";
 interface Props {
   conversation: string;
   id: string;
+  /** The point of the history that is looked at; what is past cannot be edited. */
+  at: string | null;
   frame: Frame | undefined;
   head: string;
   commits: ReadonlyMap<string, Commit>;
@@ -74,8 +76,8 @@ function piecesOf(id: string, frame: Frame | undefined): Piece[] {
   return [...chunks(frame)].map(([step, chunk]) => ({ chunk, step }));
 }
 
-function PieceView({ conversation, piece, head, commits, draft, id, onDraft }: Props & { piece: Piece }) {
-  const { data, error } = useFrame(conversation, piece.chunk);
+function PieceView({ conversation, at, piece, head, commits, draft, id, onDraft }: Props & { piece: Piece }) {
+  const { data, error } = useFrame(conversation, piece.chunk, at);
   const tools = useMemo(() => toolNames(data?.messages ?? []), [data]);
   const shown = useMemo(() => {
     const messages = data?.messages ?? [];
@@ -105,11 +107,12 @@ function PieceView({ conversation, piece, head, commits, draft, id, onDraft }: P
       );
     }
     const { message } = place;
-    if (draft?.target === message.id && shown.findIndex((other) => isMessage(other, message.id)) === index) {
+    const isFirst = shown.findIndex((other) => isMessage(other, message.id)) === index;
+    if (at === null && draft?.target === message.id && isFirst) {
       const ways = choices(message);
       return <TextEditor key={index} conversation={conversation} draft={draft} choices={ways} onChange={onDraft} />;
     }
-    const canWrite = choices(message).length > 0;
+    const canWrite = at === null && choices(message).length > 0;
     return (
       <MessageView
         key={index}

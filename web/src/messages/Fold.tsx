@@ -30,7 +30,7 @@ export function Fold({ name, kind, label, summary = "", marks, sizes, error = fa
       <button type="button" className={styles.line} aria-expanded={open} onClick={() => setOpen(!open)}>
         <ChevronRightIcon className={styles.chevron} aria-hidden />
         <span className={styles.label}>{label}</span>
-        {marks}
+        {marks != null && marks !== false && <span className={styles.marks}>{marks}</span>}
         <bdi className={styles.summary}>{open ? "" : line(summary)}</bdi>
         {sizes.map((size, index) => (
           <span key={index} className={styles.size}>

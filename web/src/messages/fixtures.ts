@@ -42,5 +42,5 @@ export function frame(id: string, more: Partial<Frame> = {}): Frame {
 }
 
 export function step(id: string, more: Partial<Step> = {}): Step {
-  return { id, title: id, tokens: 5, source_tokens: 5, messages: 2, tools: [], state: [], by: [], ...more };
+  return { id, title: id, tokens: 5, source_tokens: 5, messages: 2, tools: [], superseded: false, state: [], by: [], ...more };
 }
