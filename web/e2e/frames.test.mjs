@@ -484,6 +484,29 @@ test('a conversation of 2,000 messages and 5 MB opens, scrolls and changes quick
   await unharmed(page)
 })
 
+test('live updates leave nothing behind in memory', async (t) => {
+  const { page, id } = await scene()
+  const devtools = await page.context().newCDPSession(page)
+  const heap = async () => {
+    for (let times = 0; times < 2; times += 1) await devtools.send('HeapProfiler.collectGarbage')
+    return (await devtools.send('Runtime.getHeapUsage')).usedSize / 1e6
+  }
+  const update = async (times) => {
+    for (let time = 0; time < times; time += 1) {
+      const op = time % 2 === 0 ? 'pin' : 'unpin'
+      await stage.api(`conversations/${id}/operations`, { author: 'api', operations: [{ op, ids: ['t1'] }] })
+      await new Promise((done) => setTimeout(done, 120))
+    }
+    return heap()
+  }
+  // The first updates fill what is filled once.
+  const before = await update(20)
+  const after = await update(60)
+  t.diagnostic(`${before.toFixed(1)} MB, after 60 more updates ${after.toFixed(1)} MB`)
+  assert.ok(after < before + 3, `${before} MB became ${after} MB`)
+  await unharmed(page)
+})
+
 test('the first load is small', async (t) => {
   const { page } = await scene()
   const bodies = await page.evaluate(() => {

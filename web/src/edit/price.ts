@@ -49,7 +49,7 @@ function reread(tokens: number, about: string): Figure | null {
 
 /** Dollars, where the price of the model is known. */
 function money(plan: PlanView): Figure | null {
-  const dollars = moneyOf(plan);
+  const dollars = plan.cost.money;
   if (dollars == null) return null;
   const difference = dollars.without - dollars.later;
   return {
@@ -57,17 +57,6 @@ function money(plan: PlanView): Figure | null {
     tone: difference < 0 ? "warn" : "good",
     tip: `A request costs ${dollar(dollars.without)} now, ${dollar(dollars.first)} once with the change, then ${dollar(dollars.later)}.`,
   };
-}
-
-interface Money {
-  without: number;
-  first: number;
-  later: number;
-  pays_off_after: number | null;
-}
-
-function moneyOf({ cost }: PlanView): Money | null {
-  return "money" in cost ? ((cost.money as Money | null | undefined) ?? null) : null;
 }
 
 function dollar(value: number): string {
@@ -78,7 +67,7 @@ function dollar(value: number): string {
 function breakEven(plan: PlanView): Figure | null {
   const { cost, tokens_before, tokens_after } = plan;
   // Prices differ between models; where they are known they say more than tokens.
-  const after = (moneyOf(plan) ?? cost).pays_off_after;
+  const after = (cost.money ?? cost).pays_off_after;
   if (tokens_before === tokens_after && (after === null || after === 0)) return null;
   if (after === null) {
     return { text: "never pays off", tone: "warn", tip: "It costs more than it saves. There may be other reasons for it." };

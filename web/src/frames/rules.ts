@@ -49,20 +49,12 @@ export function toolsOf(frames: Frames): { tool: string; steps: number; tokens: 
   return [...found.values()].sort((a, b) => b.tokens - a.tokens);
 }
 
-const READS = ["Read", "NotebookRead"];
-const WRITES = ["Edit", "MultiEdit", "Write", "NotebookEdit"];
-
-/** Steps that only read a file which was read whole again, or changed, later on. */
+/** Steps that only read a file which was read again, or changed, later on. */
 export function superseded(frames: Frames): string[] {
-  const later = new Set<string>();
-  const found: string[] = [];
-  for (const { id, title, tools } of steps(frames).reverse()) {
-    const [tool, ...rest] = title.split(" ");
-    const file = rest.join(" ").replace(/ \(\+\d+\)$/, "");
-    if (tool === undefined || file === "" || !tools.includes(tool)) continue;
-    // Of a step with several calls the title names the first only: it may hold something that is still good.
-    if (READS.includes(tool) && tools.length === 1 && !title.endsWith(")") && later.has(file)) found.push(id);
-    if (READS.includes(tool) || WRITES.includes(tool)) later.add(file);
-  }
-  return found.reverse();
+  return (
+    steps(frames)
+      // A step with several calls may hold something that is still good.
+      .filter((step) => step.superseded && !/ \(\+\d+\)$/.test(step.title))
+      .map(({ id }) => id)
+  );
 }
