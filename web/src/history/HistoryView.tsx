@@ -9,7 +9,7 @@ import { plural } from "../format/numbers";
 import { clock, moment } from "../format/time";
 import { PartProblem } from "../notices/Problem";
 import { useKeys } from "../palette/useKeys";
-import { useFrames, useTimeline } from "../queries";
+import { useFrames } from "../queries";
 import { useRoute } from "../route";
 import { CommitRow } from "./CommitRow";
 import { type Entry, entries, NO_FILTER } from "./entries";
@@ -19,15 +19,18 @@ import styles from "./HistoryView.module.css";
 import { width } from "./lanes";
 import { RunRow } from "./RunRow";
 import { Toolbar } from "./Toolbar";
-import { useAllHistory } from "./useAllHistory";
+import { useAllHistory, useEvents } from "./useAllHistory";
 import { useWays, type Ways } from "./useWays";
 
 const ROWS_AT_FIRST = 300;
+/** How far back requests are shown; the daemon knows more. */
+const EVENTS_AT_FIRST = 400;
 const NONE: Commit[] = [];
 
 export function HistoryView({ conversation: { id } }: { conversation: Conversation }) {
   const history = useAllHistory(id);
-  const timeline = useTimeline(id);
+  const [reach, setReach] = useState(EVENTS_AT_FIRST);
+  const timeline = useEvents(id, reach);
   const frames = useFrames(id);
   const ways = useWays(id);
   const [, go] = useRoute();
@@ -101,6 +104,17 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
       {rows.length > shown && (
         <Button size="compact-sm" variant="default" mt={10} onClick={() => setShown(shown * 2)}>
           Show older: {plural(rows.length - shown, "row")} left
+        </Button>
+      )}
+      {rows.length <= shown && timeline.data.length >= reach && filter.what !== "commits" && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          mt={10}
+          loading={timeline.isPlaceholderData}
+          onClick={() => setReach(reach * 4)}
+        >
+          Look further back
         </Button>
       )}
       {rows.length === 0 && filter !== NO_FILTER && <p className={styles.none}>Nothing fits these filters.</p>}

@@ -1,8 +1,8 @@
-// The commits of all branches. The history of one branch is in queries.ts.
+// The commits of all branches, and what happened as far back as is wanted.
 
-import { queryOptions, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 
-import { client, type History } from "../api";
+import { client, getTimeline, type History } from "../api";
 import { taken } from "../api/errors";
 import { keys } from "../queries";
 
@@ -19,4 +19,13 @@ export const allHistory = (conversation: string) =>
 
 export function useAllHistory(conversation: string) {
   return useQuery(allHistory(conversation));
+}
+
+/** The newest events of the timeline, so many. */
+export function useEvents(conversation: string, limit: number) {
+  return useQuery({
+    queryKey: [...keys.conversation(conversation), "timeline", limit],
+    queryFn: () => getTimeline(conversation, limit),
+    placeholderData: keepPreviousData,
+  });
 }
