@@ -146,6 +146,9 @@ test('a new turn and an edit from elsewhere appear at the end without a reload',
   await stage.say('Sixth question\nSAY:Sixth answer')
   await page.waitForTimeout(600)
   assert.ok((await messages(page).evaluate((list) => list.scrollTop)) < 40, 'whoever reads above is left in peace')
+  await page.getByRole('button', { name: 'New below' }).click()
+  await messages(page).getByText('Sixth answer', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'New below' }).waitFor({ state: 'detached' })
   await page.close()
 })
 

@@ -1,8 +1,9 @@
 // The rows that are in sight. The list begins at its end, where the newest is, and stays there while it grows; whoever
 // has scrolled up is left in peace.
 
-import { useVirtualizer } from "@tanstack/react-virtual";
+import { Button } from "@mantine/core";
 import { ChevronRightIcon } from "@radix-ui/react-icons";
+import { useVirtualizer } from "@tanstack/react-virtual";
 import {
   memo,
   type Ref,
@@ -18,7 +19,6 @@ import type { Commit } from "../api";
 import { OPERATIONS } from "../edit/operations";
 import { useOperate } from "../edit/useOperate";
 import { plural, tokens } from "../format/numbers";
-import { line } from "../messages/hidden";
 import { type KeyMap, useKeys } from "../palette/useKeys";
 import { CellView } from "./CellView";
 import styles from "./chat.module.css";
@@ -97,6 +97,12 @@ export function ChatList(props: Props) {
     if (current !== null && atEnd.current) current.scrollTop = current.scrollHeight;
   }, [height, growing]);
 
+  // Whoever reads above is told that there is more, and is left where they are.
+  const last = rows.at(-1)?.key ?? "";
+  /** The last row when the end was left; null at the end. */
+  const [left, setLeft] = useState<string | null>(null);
+  const isFresh = left !== null && (left !== last || growing !== null);
+
   const move = (direction: 1 | -1) => {
     const at = open === null ? first() : indexOf(rows, open);
     const next =
@@ -133,6 +139,7 @@ export function ChatList(props: Props) {
         aria-live="off"
         onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
           atEnd.current = scrollHeight - scrollTop - clientHeight < NEAR;
+          setLeft((before) => (atEnd.current ? null : (before ?? last)));
         }}
       >
         <div className={styles.rows} style={{ height }}>
@@ -167,6 +174,11 @@ export function ChatList(props: Props) {
           })}
         </div>
       </div>
+      {isFresh && (
+        <Button className={styles.fresh ?? ""} size="compact-xs" radius="xl" onClick={toEnd}>
+          New below
+        </Button>
+      )}
       {menu !== null && <RowMenu conversation={conversation} at={menu} onClose={() => setMenu(null)} />}
     </>
   );
@@ -222,7 +234,6 @@ const OneRow = memo(function OneRow(props: RowProps) {
     <div
       className={styles.part}
       data-open={open || undefined}
-      title={row.title === "" ? undefined : line(row.title)}
       // A click on words opens them; the keyboard has the frame's own button for it.
       onClick={(event) => {
         if (isPlainClick(event)) onOpen(row.id);

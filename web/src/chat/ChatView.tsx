@@ -17,6 +17,7 @@ import styles from "./chat.module.css";
 import { forget, hear, useGrowing } from "./growing";
 import { isSame, type Mode, type Row, rows } from "./rows";
 import { useMode } from "./useMode";
+import { useSourceFrames } from "./useSourceFrames";
 
 const MODES: { value: Mode; label: string }[] = [
   { value: "sent", label: "As sent" },
@@ -33,7 +34,7 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
   const [mode, setMode] = useMode();
   const [{ open, at }] = useRoute();
   const sent = useFrames(id, at);
-  const source = useFrames(id, "source");
+  const source = useSourceFrames(id, mode !== "sent");
   const { data: history } = useHistory(id);
   const growing = useGrowing(id);
   useLiveEvents(hear);

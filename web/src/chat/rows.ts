@@ -22,7 +22,7 @@ export interface Cell {
 
 export type Row =
   | { kind: "frame"; key: string; frame: Frame; pair: Pair; unfolded: boolean; foldable: boolean }
-  | { kind: "part"; key: string; id: string; sent: Cell | null; source: Cell | null; title: string }
+  | { kind: "part"; key: string; id: string; sent: Cell | null; source: Cell | null }
   | { kind: "fold"; key: string; id: string; what: "gone" | "same"; states: string[]; steps: number; tokens: number };
 
 interface Lists {
@@ -96,7 +96,6 @@ function parts({ sent, source, offset }: Pair, key: string, at: string | null): 
         id: step.number === 0 ? frame.id : `${frame.id}/${step.number}`,
         sent: mine?.cell ?? null,
         source: other?.cell ?? null,
-        title: step.step?.title ?? "",
       },
       step: mine?.step.step ?? other?.step.step ?? null,
     });
