@@ -171,7 +171,7 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
             type="submit"
             loading={busy}
             disabled={!ready}
-            rightSection={<Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
+            rightSection={ready && <Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
           >
             {entry.label} now
           </Button>

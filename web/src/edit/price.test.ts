@@ -38,6 +38,8 @@ test("money is shown where the price is known, and decides when it pays off", ()
   const money = { without: 0.02, first: 0.05, later: 0.012, pays_off_after: 5 };
   const cost = { without: 100, first: 200, later: 50, pays_off_after: 3, money };
   expect(texts(plan(9000, 4000, { cost }))).toEqual(["−5k a turn", "−$0.0080 a turn", "pays off after 5 turns"]);
+  const same = { ...cost, money: { ...money, later: 0.02, pays_off_after: null } };
+  expect(texts(plan(9000, 9000, { cost: same }))).toEqual(["same size", "$0.030 once"]);
   expect(texts(plan(9000, 4000, { cost: { ...cost, money: null } }))).toContain("pays off after 3 turns");
 });
 

@@ -52,6 +52,13 @@ function money(plan: PlanView): Figure | null {
   const dollars = plan.cost.money;
   if (dollars == null) return null;
   const difference = dollars.without - dollars.later;
+  const once = dollars.first - dollars.without;
+  // What changes nothing for good still costs something the first time.
+  if (Math.abs(difference) < 0.000_001) {
+    return once < 0.000_001
+      ? null
+      : { text: `${dollar(once)} once`, tone: "plain", tip: `The next request costs ${dollar(once)} more, then all is as before.` };
+  }
   return {
     text: `${difference < 0 ? "+" : "−"}${dollar(Math.abs(difference))} a turn`,
     tone: difference < 0 ? "warn" : "good",

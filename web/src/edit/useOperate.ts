@@ -104,9 +104,11 @@ export function useOperate(conversation: string): Operate {
   return useMemo(() => ({ operate, stage, commit, undo }), [operate, stage, commit, undo]);
 }
 
+const WRITTEN: readonly OperationName[] = ["edit", "compact", "offload", "add", "split", "summarize-results", "retitle"];
+
 /** A form that somebody has written in does not vanish without a way back. */
 export function putAside(conversation: string, draft: Draft): void {
-  if (draft.touched !== true) return;
+  if (draft.touched !== true || !WRITTEN.includes(draft.name)) return;
   const label = `${entryOf(draft.name).label} ${inShort(draft.targets)}`;
   tell(`Put aside: ${label}`, { label: "Bring it back", run: () => openDraft(conversation, draft) });
 }

@@ -3,8 +3,9 @@
 import { Badge, Tooltip } from "@mantine/core";
 import { useDraggable, useDroppable } from "@dnd-kit/core";
 import { ChevronRightIcon, DrawingPinFilledIcon } from "@radix-ui/react-icons";
-import { memo, type MouseEvent, use } from "react";
+import { memo, type MouseEvent, type PointerEventHandler, use } from "react";
 
+import type { OperationName } from "../api";
 import { entryOf } from "../edit/operations";
 import { count, percent, plural, tokens } from "../format/numbers";
 import { chipOf } from "./chips";
@@ -23,7 +24,7 @@ interface Props {
   open: boolean;
   unfolded: boolean;
   /** Names of the operations that wait in the tray. */
-  staged: readonly string[];
+  staged: readonly OperationName[];
   onPick: (id: string, click: Click) => void;
   onOpen: (id: string) => void;
   onFold: (id: string) => void;
@@ -65,7 +66,7 @@ export const FrameRow = memo(function FrameRow(props: Props) {
         event.preventDefault();
         onMenu(row.id, { x: event.clientX, y: event.clientY });
       }}
-      {...(movable ? { onPointerDown: drag.listeners?.onPointerDown as never } : {})}
+      onPointerDown={movable ? (drag.listeners?.onPointerDown as PointerEventHandler | undefined) : undefined}
     >
       <input
         type="checkbox"
@@ -119,7 +120,7 @@ export const FrameRow = memo(function FrameRow(props: Props) {
         })}
         {staged.map((name) => (
           <Badge key={name} variant="outline" color="indigo" className={styles.staged ?? ""}>
-            {entryOf(name as never).label.toLowerCase()} waits
+            {entryOf(name).label.toLowerCase()} waits
           </Badge>
         ))}
       </span>

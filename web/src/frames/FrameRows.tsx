@@ -3,7 +3,7 @@
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
 import { type Ref, useCallback, useEffect, useImperativeHandle, useMemo, useRef } from "react";
 
-import type { Frames } from "../api";
+import type { Frames, Operation, OperationName } from "../api";
 import { FormAt } from "../edit/FormAt";
 import { useStage } from "../edit/stage";
 import { targetsOf as namedIn } from "../history/operations";
@@ -127,11 +127,11 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
   );
 }
 
-const NOTHING_STAGED: readonly string[] = [];
+const NOTHING_STAGED: readonly OperationName[] = [];
 
 /** What waits in the tray for each row. */
-function stagedOf(operations: readonly Parameters<typeof namedIn>[0][]): Map<string, string[]> {
-  const staged = new Map<string, string[]>();
+function stagedOf(operations: readonly Operation[]): Map<string, OperationName[]> {
+  const staged = new Map<string, OperationName[]>();
   for (const operation of operations) {
     for (const id of namedIn(operation)) staged.set(id, [...(staged.get(id) ?? []), operation.op]);
   }
