@@ -114,7 +114,7 @@ test('an operation begins with a right click or a key, and reaches the provider'
   await page.getByRole('complementary').getByText('t3#0').waitFor()
   await page.keyboard.press('Delete')
   await page.getByRole('button', { name: 'Delete now' }).click()
-  await messages(page).getByText('deleted', { exact: true }).first().waitFor()
+  await messages(page).getByRole('button', { name: 'Unfold t3' }).waitFor()
   await stage.say('After another\nSAY:Yes')
   assert.ok(!stage.sent().includes('Third question'))
 

@@ -61,6 +61,8 @@ export function ChatList(props: Props) {
     getScrollElement: () => scroll.current,
     estimateSize: (index) => expected(rows[index]),
     getItemKey: (index) => rows[index]?.key ?? "growing",
+    // Where it begins nothing else is drawn or fetched first.
+    initialOffset: () => offsetOf(rows, open === null ? rows.length : Math.max(0, indexOf(rows, open))),
     overscan: 8,
     paddingStart: 6,
     paddingEnd: 28,
@@ -267,6 +269,11 @@ export function indexOf(rows: readonly Row[], id: string): number {
   if (exact >= 0) return exact;
   const frame = id.split(/[/#]/, 1)[0];
   return rows.findIndex((row) => row.kind === "frame" && row.frame.id === frame);
+}
+
+/** How far down a row is expected to be. */
+function offsetOf(rows: readonly Row[], index: number): number {
+  return rows.slice(0, index).reduce((sum, row) => sum + expected(row), 0);
 }
 
 function isInSight({ start, end }: { start: number; end: number }, scroll: HTMLElement | null): boolean {
