@@ -392,6 +392,22 @@ test('where there are no rows, operations are done to the frame in the panel, an
   await unharmed(page)
 })
 
+test('the frames of the past can be looked at, not changed', async () => {
+  const { page, id } = await scene()
+  const { commit } = await stage.ctx('delete', 't1', '--conv', id)
+  await stage.ctx('delete', 't3', '--conv', id)
+  await page.goto(`${stage.origin}/ui/#/${id}/frames?at=${commit}`)
+  await page.getByText(`as they were at ${commit}`).waitFor()
+  await row(page, 't1').getByText('deleted', { exact: true }).waitFor()
+  assert.equal(await row(page, 't3').getByText('deleted', { exact: true }).count(), 0)
+  await choose(page, 't3')
+  await page.keyboard.press('Delete')
+  assert.equal(await form(page).count(), 0)
+  await page.getByRole('button', { name: 'Back to now' }).click()
+  await row(page, 't3').getByText('deleted', { exact: true }).waitFor()
+  await unharmed(page)
+})
+
 test('a refusal says why, where the price would stand', async () => {
   const { page } = await scene()
   await choose(page, 't1')

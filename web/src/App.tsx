@@ -41,7 +41,7 @@ export function App() {
       chosen={chosen?.id ?? null}
       following={following}
       onChoose={(conversation) => {
-        go({ conversation, open: null });
+        go({ conversation, open: null, at: null });
         menu.close();
       }}
     />
@@ -77,7 +77,7 @@ export function App() {
         {all.length > 0 && chosen === undefined && (
           <Problem
             error={new Error(`There is no conversation ${route.conversation} any more.`)}
-            action={{ label: "Show the active one", run: () => go({ conversation: FOLLOW_ACTIVE, open: null }) }}
+            action={{ label: "Show the active one", run: () => go({ conversation: FOLLOW_ACTIVE, open: null, at: null }) }}
           />
         )}
         {chosen !== undefined && <Workspace key={chosen.id} conversation={chosen} />}

@@ -35,8 +35,8 @@ const VIEWS: Record<View, { label: string; Show: ViewComponent }> = {
 const TABS = Object.entries(VIEWS).map(([value, { label }]) => ({ value, label }));
 
 export function Workspace({ conversation }: { conversation: Conversation }) {
-  const { data: frames } = useFrames(conversation.id);
-  const [{ view, open }, go] = useRoute();
+  const [{ view, open, at }, go] = useRoute();
+  const { data: frames } = useFrames(conversation.id, at);
   const { Show } = VIEWS[view];
 
   return (
@@ -61,7 +61,7 @@ export function Workspace({ conversation }: { conversation: Conversation }) {
           onChange={(value) => go({ view: value as View })}
           aria-label="View"
         />
-        {open !== null && view !== "frames" && <OnOpen conversation={conversation.id} id={open} />}
+        {open !== null && at === null && view !== "frames" && <OnOpen conversation={conversation.id} id={open} />}
       </div>
       <div className={styles.view} data-view={view}>
         <Suspense fallback={<Loader size="sm" aria-label="Loading" />}>

@@ -85,6 +85,14 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
         tabIndex={0}
         aria-activedescendant={cursor === null ? undefined : `row-${cursor}`}
         style={{ height: virtual.getTotalSize() }}
+        onContextMenu={(event) => {
+          // The key for menus, pressed on the list, means the row of the cursor.
+          const row = event.target === event.currentTarget && cursor !== null && document.getElementById(`row-${cursor}`);
+          if (!row) return;
+          event.preventDefault();
+          const { left, bottom } = row.getBoundingClientRect();
+          does.onMenu(cursor, { x: left + 60, y: bottom });
+        }}
       >
         {virtual.getVirtualItems().map((item) => {
           const row = rows[item.index];

@@ -1,6 +1,6 @@
 // The workbench: one row a frame, opening into its steps; choosing, ordering, and every operation on what is chosen.
 
-import { Loader, Menu } from "@mantine/core";
+import { Button, Loader, Menu } from "@mantine/core";
 import { useCallback, useMemo, useRef, useState } from "react";
 
 import type { Conversation, Frames } from "../api";
@@ -22,12 +22,23 @@ import { Toolbar } from "./Toolbar";
 import { useUnfolded } from "./useUnfolded";
 
 export function FramesView({ conversation }: { conversation: Conversation }) {
-  const { data: frames, error } = useFrames(conversation.id);
+  const [{ at }, go] = useRoute();
+  const { data: frames, error } = useFrames(conversation.id, at);
   return (
     <div className={styles.view}>
+      {at !== null && (
+        <div className={styles.past} role="status">
+          <span>
+            The frames {at === "source" ? "as the agent sent them" : `as they were at ${at}`}. Nothing can be changed here.
+          </span>
+          <Button size="compact-xs" variant="light" onClick={() => go({ at: null })}>
+            Back to now
+          </Button>
+        </div>
+      )}
       <PartProblem error={error} />
       {frames === undefined && error === null && <Loader size="sm" aria-label="Loading" />}
-      {frames !== undefined && <Workbench conversation={conversation.id} frames={frames} />}
+      {frames !== undefined && <Workbench key={at} conversation={conversation.id} frames={frames} past={at !== null} />}
     </div>
   );
 }
@@ -37,7 +48,14 @@ interface MenuPlace {
   y: number;
 }
 
-function Workbench({ conversation, frames }: { conversation: string; frames: Frames }) {
+interface WorkbenchProps {
+  conversation: string;
+  frames: Frames;
+  /** A point of the history: to look at, not to change. */
+  past: boolean;
+}
+
+function Workbench({ conversation, frames, past }: WorkbenchProps) {
   const [{ open }, go] = useRoute();
   const { unfolded, fold, reveal, set: setUnfolded } = useUnfolded(conversation, open);
   const chosen = useSelection(conversation);
@@ -78,10 +96,11 @@ function Workbench({ conversation, frames }: { conversation: string; frames: Fra
 
   const openMenu = useCallback(
     (id: string, place: MenuPlace) => {
+      if (past) return;
       if (!chosen.includes(id)) pick(id, { ctrl: false, shift: false });
       setMenu(place);
     },
-    [chosen, pick],
+    [past, chosen, pick],
   );
 
   const step = (by: number, shift: boolean) => {
@@ -94,7 +113,7 @@ function Workbench({ conversation, frames }: { conversation: string; frames: Fra
 
   const shiftBy = (by: -1 | 1) => {
     const to = neighbour(frames, targets, by);
-    if (to === null) return false;
+    if (past || to === null) return false;
     stage({ op: "move", ids: targets, to });
   };
 
@@ -102,7 +121,7 @@ function Workbench({ conversation, frames }: { conversation: string; frames: Fra
     OPERATIONS.map(({ name, key }) => [key, () => operate(name, targets)] as const),
   );
   useKeys({
-    ...operations,
+    ...(past ? {} : operations),
     down: () => step(1, false),
     up: () => step(-1, false),
     downChoosing: () => step(1, true),
@@ -134,8 +153,15 @@ function Workbench({ conversation, frames }: { conversation: string; frames: Fra
         allUnfolded={frames.frames.filter(foldable).every(({ id }) => unfolded.has(id))}
         onUnfoldAll={(all) => setUnfolded(all ? frames.frames.filter(foldable).map(({ id }) => id) : [])}
         onChoose={chooseRule}
+        past={past}
       />
-      <DragOrder frames={frames} chosen={chosen} onMove={(ids, to) => stage({ op: "move", ids, to })}>
+      <DragOrder
+        frames={frames}
+        chosen={chosen}
+        onMove={(ids, to) => {
+          if (!past) stage({ op: "move", ids, to });
+        }}
+      >
         <FrameRows
           ref={list}
           conversation={conversation}

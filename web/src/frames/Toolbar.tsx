@@ -24,11 +24,12 @@ interface Props {
   allUnfolded: boolean;
   onUnfoldAll: (all: boolean) => void;
   onChoose: (ids: readonly string[]) => void;
+  past: boolean;
 }
 
 const BUTTONS: readonly OperationName[] = ["delete", "compact", "offload", "drop-results", "edit", "move", "split"];
 
-export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, onUnfoldAll, onChoose }: Props) {
+export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, onUnfoldAll, onChoose, past }: Props) {
   const { operate } = useOperate(conversation);
   const found = targetsOf(targets, frames);
   const weight = found.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -55,6 +56,7 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
         )}
         <span className={styles.gap} />
         {chosen.length > 0 &&
+          !past &&
           BUTTONS.map((name) => {
             const { label, words, key, refuses } = entryOf(name);
             const why = refuses(found);
@@ -72,7 +74,7 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
               </Tooltip>
             );
           })}
-        {chosen.length > 0 ? (
+        {past ? null : chosen.length > 0 ? (
           <Menu position="bottom-end" shadow="md" width={230} withinPortal>
             <Menu.Target>
               <ActionIcon size={22} variant="default" aria-label="All operations">
