@@ -1,6 +1,6 @@
 // The line above a frame: its id, what was done to it, what it weighs; for a folded one also what it is.
 
-import { Badge, Tooltip } from "@mantine/core";
+import { Badge } from "@mantine/core";
 import { ChevronRightIcon, DrawingPinFilledIcon } from "@radix-ui/react-icons";
 
 import type { Frame } from "../api";
@@ -87,11 +87,9 @@ function GivenTitle({ conversation, row, at }: Pick<Props, "conversation" | "row
 export function State({ state }: { state: string }) {
   const { label, tip, color } = chipOf(state);
   return (
-    <Tooltip label={tip}>
-      <Badge color={color} flex="none">
-        {label}
-      </Badge>
-    </Tooltip>
+    <Badge color={color} flex="none" title={tip}>
+      {label}
+    </Badge>
   );
 }
 

@@ -1,6 +1,6 @@
 // The messages of what is open, only those in sight; a long frame is fetched piece by piece.
 
-import { ActionIcon, Tooltip } from "@mantine/core";
+import { ActionIcon } from "@mantine/core";
 import { Pencil1Icon } from "@radix-ui/react-icons";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef } from "react";
@@ -139,10 +139,15 @@ function isMessage(place: Place, id: string): boolean {
 
 function Pencil({ id, onClick }: { id: string; onClick: () => void }) {
   return (
-    <Tooltip label="Write it anew">
-      <ActionIcon size="sm" variant="subtle" color="gray" aria-label={`Edit ${id}`} onClick={onClick}>
-        <Pencil1Icon />
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon
+      size="sm"
+      variant="subtle"
+      color="gray"
+      aria-label={`Edit ${id}`}
+      title="Write it anew"
+      onClick={onClick}
+    >
+      <Pencil1Icon />
+    </ActionIcon>
   );
 }

@@ -1,6 +1,6 @@
 // What can be done with a block that is shown: look at its JSON, copy it.
 
-import { ActionIcon, Tooltip } from "@mantine/core";
+import { ActionIcon } from "@mantine/core";
 import { CodeIcon } from "@radix-ui/react-icons";
 import { useState } from "react";
 
@@ -21,18 +21,18 @@ export function BlockTools({ block }: { block: Block }) {
         </div>
       )}
       <div className={styles.tools}>
-        <Tooltip label={raw ? "Hide its JSON" : "Show its JSON"}>
-          <ActionIcon
-            size="sm"
-            variant={raw ? "light" : "subtle"}
-            color="gray"
-            aria-label="JSON"
-            aria-pressed={raw}
-            onClick={() => setRaw(!raw)}
-          >
-            <CodeIcon />
-          </ActionIcon>
-        </Tooltip>
+        {/* The browser's own tips: hundreds of these are drawn while somebody scrolls. */}
+        <ActionIcon
+          size="sm"
+          variant={raw ? "light" : "subtle"}
+          color="gray"
+          aria-label="JSON"
+          title={raw ? "Hide its JSON" : "Show its JSON"}
+          aria-pressed={raw}
+          onClick={() => setRaw(!raw)}
+        >
+          <CodeIcon />
+        </ActionIcon>
         <Copy text={() => (raw ? pretty(blockJson(block)) : block.text)} label="Copy this block" />
       </div>
     </>

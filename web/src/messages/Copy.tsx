@@ -1,6 +1,6 @@
 // Copies a text. It is made only when it is wanted: a frame can be megabytes.
 
-import { ActionIcon, Tooltip } from "@mantine/core";
+import { ActionIcon } from "@mantine/core";
 import { CheckIcon, CopyIcon } from "@radix-ui/react-icons";
 import { useEffect, useState } from "react";
 
@@ -17,16 +17,15 @@ export function Copy({ text, label }: Props) {
     return () => clearTimeout(end);
   }, [copied]);
   return (
-    <Tooltip label={copied ? "Copied" : label}>
-      <ActionIcon
-        size="sm"
-        variant="subtle"
-        color={copied ? "teal" : "gray"}
-        aria-label={label}
-        onClick={() => void navigator.clipboard.writeText(text()).then(() => setCopied(true))}
-      >
-        {copied ? <CheckIcon width={13} /> : <CopyIcon width={13} />}
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon
+      size="sm"
+      variant="subtle"
+      color={copied ? "teal" : "gray"}
+      aria-label={label}
+      title={copied ? "Copied" : label}
+      onClick={() => void navigator.clipboard.writeText(text()).then(() => setCopied(true))}
+    >
+      {copied ? <CheckIcon width={13} /> : <CopyIcon width={13} />}
+    </ActionIcon>
   );
 }
