@@ -152,6 +152,27 @@ test('a new turn and an edit from elsewhere appear at the end without a reload',
   await page.close()
 })
 
+test('a reply is shown while it is written, and the message takes its place', async () => {
+  const page = await stage.open({ view: 'chat' })
+  await messages(page).waitFor()
+  const growing = page.getByRole('group', { name: 'Reply being written' })
+  const words = Array.from({ length: 40 }, (_, index) => `word${index}`).join(' ')
+  const said = stage.say(`A slow question\nSLOW:0.25;;THINK:Let me think slowly;;SAY:${words}`, { stream: true })
+  await growing.waitFor()
+  const lengths = new Set()
+  await until(async () => {
+    if ((await growing.count()) > 0) lengths.add((await growing.innerText().catch(() => '')).length)
+    return lengths.size > 3
+  }, 'it has grown a few times')
+  assert.ok(!(await growing.innerText().catch(() => '')).includes('Not all of it'), 'nothing is missing')
+  await said
+  await messages(page).getByText(words, { exact: true }).waitFor()
+  await growing.waitFor({ state: 'detached' })
+  assert.equal(await messages(page).getByText(words, { exact: true }).count(), 1)
+  assert.deepEqual(page.complaints, [])
+  await page.close()
+})
+
 test('2,000 messages of 5 MB open quickly, scroll smoothly, and few are drawn', async () => {
   const client = stage.another()
   const text = 'pub fn line(bytes: &[u8]) -> Span { Span { start: 0, end: bytes.len() } }\n'.repeat(68)
