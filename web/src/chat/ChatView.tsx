@@ -41,6 +41,9 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const list = useRef<ChatListHandle>(null);
 
+  // Nobody hears how it goes on while the chat is not shown.
+  useEffect(() => () => forget(id), [id]);
+
   // The message itself has taken its place.
   const ended = growing?.ended ?? false;
   const updated = sent.dataUpdatedAt;
