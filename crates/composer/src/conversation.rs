@@ -100,7 +100,7 @@ pub struct Conversation {
     pub strayed: bool,
     /// Digests at which the provider's cache was written lately, the newest last.
     pub written: VecDeque<Key>,
-    /// Where the newest requests ended, the newest last: there too the cache was written.
+    /// Where the newest requests ended that left as they came, the newest last: there too the cache was written.
     pub ends: VecDeque<NodeIx>,
     /// The digests of the current path, see [`crate::edit::ground`].
     pub chain: Chain,
@@ -217,6 +217,9 @@ impl Conversation {
                     let versions = versions_of(turn, &record.uses, blobs)?;
                     self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?)?;
                     self.strayed |= arrived.composed;
+                    if arrived.composed && turn.current {
+                        self.ends.pop_back();
+                    }
                     if turn.current {
                         self.last_turn = arrived.request;
                         self.last_activity = record.at;

@@ -17,6 +17,7 @@ pub mod log;
 mod newest;
 pub mod observe;
 pub mod recorder;
+pub mod streams;
 mod transfer;
 pub mod view;
 mod whose;
@@ -66,6 +67,7 @@ pub struct Composer {
     held: Held,
     offload_folder: Option<edit::Folder>,
     gaps: Arc<Gaps>,
+    streams: Arc<streams::Streams>,
     nonce: AtomicU64,
     /// Titles that a helper gave, by conversation.
     titles: Mutex<HashMap<String, helper::titles::Titles>>,
@@ -92,6 +94,7 @@ impl Composer {
             writer,
             newest: Newest::default(),
             gaps,
+            streams: Arc::default(),
             held,
             offload_folder: None,
             nonce: AtomicU64::new(0),
@@ -124,6 +127,11 @@ impl Composer {
     /// Calls `listener` with every record that was stored, until it returns false.
     pub fn listen(&self, listener: impl Fn(&ctx_store::Record) -> bool + Send + 'static) {
         self.writer.listen(Box::new(listener));
+    }
+
+    /// Replies while they grow.
+    pub fn streams(&self) -> &Arc<streams::Streams> {
+        &self.streams
     }
 
     /// Waits until all that was observed so far is stored, but no longer than `most`.

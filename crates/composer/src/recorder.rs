@@ -8,6 +8,7 @@
 use crate::edit::Outgoing;
 use crate::gap::Hurry;
 use crate::observe::{Seen, Ticket};
+use crate::streams::{PAUSE, Telling};
 use crate::{Composer, Timing, now};
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::{Ending, Tap};
@@ -146,6 +147,7 @@ impl Recorder {
             exchange,
             started,
             head: None,
+            handed: started,
             kept: Vec::new(),
             lost: false,
             ended: false,
@@ -299,6 +301,8 @@ pub struct ResponseCopy {
     exchange: u64,
     started: Instant,
     head: Option<Event>,
+    /// When something was handed over last.
+    handed: Instant,
     kept: Vec<u8>,
     lost: bool,
     ended: bool,
@@ -331,7 +335,9 @@ impl ResponseCopy {
             return;
         }
         self.kept.extend_from_slice(chunk);
-        if self.kept.len() >= PART {
+        let watched = self.recorder.composer.streams.are_watched();
+        if self.kept.len() >= PART || (watched && self.handed.elapsed() >= PAUSE) {
+            self.handed = Instant::now();
             self.hand_over();
         }
     }
@@ -368,6 +374,7 @@ impl Drop for ResponseCopy {
 struct Open {
     asked: Asked,
     tap: Option<Box<Tap>>,
+    telling: Telling,
     first_byte: Option<Duration>,
     ended: Option<(Option<Ending>, Duration)>,
     /// A piece of the answer is missing.
@@ -473,8 +480,13 @@ impl Work {
                 open.first_byte = Some(after);
             }
             Event::Part { exchange, bytes } => {
-                if let Some(tap) = self.open.get_mut(&exchange).and_then(|open| open.tap.as_mut()) {
-                    tap.feed(&bytes);
+                let Some(Open { asked, tap: Some(tap), telling, .. }) = self.open.get_mut(&exchange) else { return };
+                tap.feed(&bytes);
+                if let Asked::Turn(ticket) = asked
+                    && ticket.turn
+                    && self.composer.streams.are_watched()
+                {
+                    telling.tell(&self.composer.streams, ticket, tap);
                 }
             }
             Event::End { exchange, ending, after, lost } => {
@@ -493,7 +505,7 @@ impl Work {
         if !self.open.get(&exchange).is_some_and(is_over) {
             return;
         }
-        let Some(Open { asked: Asked::Turn(ticket), tap, first_byte, ended: Some((ending, after)), lost }) =
+        let Some(Open { asked: Asked::Turn(ticket), tap, first_byte, ended: Some((ending, after)), lost, .. }) =
             self.open.remove(&exchange)
         else {
             return;

@@ -3,10 +3,11 @@
 mod support;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ctx_store::MemoryStore;
 use serde_json::{Value, json};
-use support::house::{House, conversation};
+use support::house::{Arrived, House, conversation, request};
 use support::raw::{Peer, RawServer};
 
 /// One event of a stream.
@@ -145,7 +146,7 @@ async fn a_reader_is_told_that_the_daemon_was_started_again() {
     house.get("conversations/one/frames").await;
     let (_, before) = listening(&house, "", "").await;
     drop(house);
-    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    tokio::time::sleep(Duration::from_millis(5)).await;
 
     let house = House::on(store, &upstream, |_| {}).await;
     let (mut stream, reset) = listening(&house, "", &format!("Last-Event-ID: {}\r\n", before.id)).await;
@@ -156,4 +157,69 @@ async fn a_reader_is_told_that_the_daemon_was_started_again() {
     // Numbers go on: one alone is good for every epoch.
     let (mut stream, _) = listening(&house, &format!("?after={}", before.number()), "").await;
     assert_eq!(stream.next().await.data["kind"], "commit");
+}
+
+/// An event of a stream of the provider's.
+fn said(data: Value) -> String {
+    format!("event: {}\ndata: {data}\n\n", data["type"].as_str().expect("a type"))
+}
+
+fn delta(block: u64, delta: Value) -> String {
+    said(json!({"type": "content_block_delta", "index": block, "delta": delta}))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_is_told_while_it_grows_to_those_who_want_it() {
+    let (server, house) = known().await;
+    let (mut plain, _) = listening(&house, "", "").await;
+    let (mut stream, _) = listening(&house, "?streaming=true", "").await;
+    // It never reads.
+    let (_slow, _) = listening(&house, "?streaming=true", "").await;
+    let mut client = house.connect().await;
+    client.send(request("one", &conversation("one", 5))).await;
+    let mut provider = Arrived::at(&server).await.peer;
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let usage = json!({"input_tokens": 9, "output_tokens": 1});
+    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": [], "usage": usage});
+    let start =
+        |block: Value| said(json!({"type": "content_block_start", "index": block["n"], "content_block": block}));
+    provider.send(head).await;
+    let mut pieces = vec![
+        said(json!({"type": "message_start", "message": message})),
+        start(json!({"n": 0, "type": "thinking", "thinking": ""})),
+        delta(0, json!({"type": "thinking_delta", "thinking": "let me see"})),
+        start(json!({"n": 1, "type": "text", "text": ""})),
+    ];
+    pieces.extend((0..12).map(|number| delta(1, json!({"type": "text_delta", "text": format!("word {number} ")}))));
+    pieces.push(start(json!({"n": 2, "type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}})));
+    pieces.push(delta(2, json!({"type": "input_json_delta", "partial_json": "{\"file_path\":"})));
+    pieces.push(said(json!({"type": "ping"})));
+    for piece in &pieces {
+        provider.send(format!("{:x}\r\n{piece}\r\n", piece.len())).await;
+        tokio::time::sleep(Duration::from_millis(60)).await;
+    }
+    // While the reply is still under way.
+    let (mut told, mut count) = (std::collections::BTreeMap::<String, String>::new(), 0);
+    while told.get("text").is_none_or(|text| !text.contains("word 5")) {
+        let heard = stream.next().await;
+        if heard.data["kind"] != "streaming" {
+            continue;
+        }
+        assert_eq!((heard.id.as_str(), &heard.data["piece"]), ("", &json!(count)), "{heard:?}");
+        assert_eq!((&heard.data["request"], heard.data["tool"].is_null()), (&json!(2), heard.data["part"] != "tool"));
+        count += 1;
+        let part = heard.data["part"].as_str().expect("a part").to_owned();
+        told.entry(part).or_default().push_str(heard.data["text"].as_str().expect("a text"));
+    }
+    assert_eq!(told["thinking"], "let me see");
+    assert!(told["text"].starts_with("word 0 word 1 word 2 "), "{told:?}");
+    assert!(count < 10, "{count} of {} are too many", pieces.len());
+    provider.send("0\r\n\r\n").await;
+
+    // The client got every byte; those who did not ask for it heard nothing of it.
+    client.head().await;
+    assert_eq!(String::from_utf8(client.chunked().await.0).expect("text"), pieces.concat());
+    for kind in ["request", "answer"] {
+        assert_eq!(plain.next().await.data["kind"], kind);
+    }
 }

@@ -184,6 +184,10 @@ fn what_the_cache_holds_is_told_before_the_next_request_reads_it() {
     assert!((cache.tokens as f64 - read).abs() < 0.1 * read, "{cache:?}, and {read} were read");
     assert_eq!(told(&line).and_then(|cache| cache.until).as_deref(), Some("t7/3"));
 
+    // What goes back to what the client sends finds what was cached of that.
+    let undone = line.composer.frames(&line.conversation, true, Some("source")).expect("frames").cache;
+    assert_eq!(undone.and_then(|cache| cache.until).as_deref(), Some("t6/3"));
+
     // It was written at the end alone since then: what was there before is of another prefix.
     line.apply(json!({"op": "delete", "ids": ["t6/1"]}));
     assert_eq!(told(&line).and_then(|cache| cache.until).as_deref(), Some("t4/1"));

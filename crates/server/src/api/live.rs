@@ -14,6 +14,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::IntoResponse;
 use bytes::Bytes;
+use ctx_composer::streams::{Streaming, Watching};
 use ctx_composer::view::{Event, event};
 use ctx_composer::{Composer, Refusal, now};
 use http::{HeaderMap, header};
@@ -31,19 +32,24 @@ use crate::rooms::ControlError;
 const PAGE: usize = 64;
 /// One that is further behind is quicker when it reads everything again.
 const MOST: u64 = 100_000;
+/// Pieces of growing replies that wait for a reader.
+const WAITING: usize = 16;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub const DESCRIPTION: &str = "Events, each with an `id` of the form `EPOCH-SEQ`; `x-events` is the schema of their \
     data. The first lines carry an id alone, that of the newest event. Without `after` and `Last-Event-ID` the stream \
     begins with what happens next. Where it cannot go on from the given id it begins with an event named `reset`: read \
     again what you show, and listen on. The epoch is another one after a restart of the daemon. A line with a colon in \
-    front is a sign of life.";
+    front is a sign of life. With `streaming` replies are told while they grow.";
 
 #[derive(Deserialize, JsonSchema)]
 pub struct After {
     /// Begin with what happened after this event: its `seq`, or its `id` in the stream.
     #[schemars(regex(pattern = r"^([0-9a-f]{1,16}-)?[0-9]{1,19}$"))]
     after: Option<String>,
+    /// Also replies while they grow. These events have no id, are never told again, and are dropped for a slow reader.
+    #[serde(default)]
+    streaming: bool,
 }
 
 /// What a stream tells.
@@ -52,6 +58,8 @@ pub struct After {
 pub enum LiveEvent {
     Happened(Box<Event>),
     Reset(Reset),
+    /// Only where `streaming` was asked for.
+    Streaming(Streaming),
 }
 
 /// The stream cannot go on from the given id. What is shown has to be read again.
@@ -117,7 +125,8 @@ pub async fn events(
     query: Result<Query<After>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, ControlError> {
-    let after = asked(query)?.after.map(|after| {
+    let After { after, streaming } = asked(query)?;
+    let after = after.map(|after| {
         parse(&after).ok_or_else(|| bad_request(format!("`after` is the number or the id of an event, not `{after}`")))
     });
     let after = after.transpose()?;
@@ -137,9 +146,33 @@ pub async fn events(
     };
     let (send, receive) = mpsc::channel(1);
     let _ = send.try_send(first.into());
-    tokio::spawn(tell(composer, epoch, at, newest, send));
+    let growing = streaming.then(|| growing(&composer));
+    tokio::spawn(tell(composer, epoch, at, newest, growing, send));
     let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
     Ok((head, Body::new(Stream(receive))))
+}
+
+/// Replies while they grow, and what keeps them coming.
+type Growing = (mpsc::Receiver<Bytes>, Watching);
+
+fn growing(composer: &Composer) -> Growing {
+    let (send, receive) = mpsc::channel(WAITING);
+    let watching = composer.streams().watch(move |streaming| {
+        let data = serde_json::to_string(&LiveEvent::Streaming(streaming.clone())).unwrap_or_default();
+        // One that has no room is dropped: nobody waits for a reader.
+        let _ = send.try_send(format!("data: {data}\n\n").into());
+    });
+    (receive, watching)
+}
+
+async fn grown(growing: &mut Option<Growing>) -> Bytes {
+    match growing {
+        Some((receive, _)) => match receive.recv().await {
+            Some(line) => line,
+            None => std::future::pending().await,
+        },
+        None => std::future::pending().await,
+    }
 }
 
 /// Tells all that is stored after a number, and then what comes, until the reader is gone.
@@ -148,6 +181,7 @@ async fn tell(
     epoch: u64,
     mut at: u64,
     mut newest: watch::Receiver<u64>,
+    mut growing: Option<Growing>,
     send: mpsc::Sender<Bytes>,
 ) {
     let mut beats = interval(KEEP_ALIVE);
@@ -165,11 +199,17 @@ async fn tell(
         if page.count == PAGE {
             continue;
         }
-        tokio::select! {
-            more = newest.changed() => if more.is_err() { return },
-            () = send.closed() => return,
-            // A quiet line would look dead.
-            _ = beats.tick() => if send.send(Bytes::from_static(b": still here\n\n")).await.is_err() { return },
+        loop {
+            let line = tokio::select! {
+                more = newest.changed() => if more.is_ok() { break } else { return },
+                () = send.closed() => return,
+                line = grown(&mut growing) => line,
+                // A quiet line would look dead.
+                _ = beats.tick() => Bytes::from_static(b": still here\n\n"),
+            };
+            if send.send(line).await.is_err() {
+                return;
+            }
         }
     }
 }

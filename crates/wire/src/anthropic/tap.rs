@@ -13,6 +13,7 @@ use crate::encoding::{DecodeError, Decoder, Encoding};
 use crate::sse;
 use fields::{pick, text};
 use reply::Reply;
+pub use reply::{Grown, Told};
 
 /// The most that is kept of one answer. A reply that grows beyond it is not reported; the counts are.
 pub const ANSWER_LIMIT: usize = 64 * 1024 * 1024;
@@ -106,6 +107,14 @@ impl Tap {
         match &self.body {
             Body::Stream(stream) if stream.started => stream.reply.message(),
             _ => None,
+        }
+    }
+
+    /// What has come of the message that was not told before.
+    pub fn grown(&self, told: &mut Told) -> Vec<Grown> {
+        match &self.body {
+            Body::Stream(stream) if stream.started => stream.reply.grown(told),
+            _ => Vec::new(),
         }
     }
 

@@ -31,6 +31,20 @@ struct Block {
     compaction: Option<Box<str>>,
 }
 
+/// How much of each block was told: of its text, its thinking and its arguments.
+#[derive(Debug, Default)]
+pub struct Told(BTreeMap<u64, [usize; 3]>);
+
+/// What was added to a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grown {
+    pub block: u64,
+    /// `text`, `thinking` or `tool`.
+    pub part: &'static str,
+    pub tool: Option<String>,
+    pub text: String,
+}
+
 /// What came could not be used: an unknown delta, a missing member, a block that never started.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unusable;
@@ -93,6 +107,25 @@ impl Reply {
         self.size <= self.limit
     }
 
+    pub(super) fn grown(&self, told: &mut Told) -> Vec<Grown> {
+        let mut grown = Vec::new();
+        for (&index, block) in &self.blocks {
+            let told = told.0.entry(index).or_default();
+            let parts = [("text", &block.text), ("thinking", &block.thinking), ("tool", &block.input)];
+            for (told, (part, all)) in told.iter_mut().zip(parts) {
+                let new = whole(all.get(*told..).unwrap_or_default());
+                if new.is_empty() {
+                    continue;
+                }
+                *told += new.len();
+                let name = || pick(&block.start, ["name"]).and_then(|[name]| name.and_then(text).map(Cow::into_owned));
+                let tool = if part == "tool" { name() } else { None };
+                grown.push(Grown { block: index, part, tool, text: json::decode(new.as_bytes()).into_owned() });
+            }
+        }
+        grown
+    }
+
     /// The message so far; `None` if it grew too large or is not JSON.
     pub(super) fn message(&self) -> Option<Vec<u8>> {
         if self.size > self.limit {
@@ -123,6 +156,15 @@ pub(super) fn signatures(message: &[u8]) -> Vec<String> {
             value.and_then(text).map(Cow::into_owned).filter(|value| !value.is_empty())
         })
         .collect()
+}
+
+/// Without the first half of a character at its end: the other half is still to come.
+fn whole(escaped: &str) -> &str {
+    let Some((rest, last)) = escaped.len().checked_sub(6).and_then(|at| escaped.split_at_checked(at)) else {
+        return escaped;
+    };
+    let code = last.strip_prefix("\\u").and_then(|code| u16::from_str_radix(code, 16).ok());
+    if code.is_some_and(|code| (0xD800..0xDC00).contains(&code)) { rest } else { escaped }
 }
 
 fn is_json(text: &str) -> bool {
@@ -196,6 +238,27 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_added_is_told_once_and_in_whole_characters() {
+        let mut reply = Reply::new(1000);
+        let mut told = Told::default();
+        let mut add = |reply: &mut Reply, kind: &str, name: &str, piece: &str| {
+            let delta = format!(r#"{{"type":"{kind}","{name}":"{piece}"}}"#);
+            assert_eq!(reply.apply(Some("0"), Some(&delta)), Ok(()));
+            let grown = reply.grown(&mut told);
+            grown.into_iter().map(|grown| (grown.part, grown.text)).collect::<Vec<_>>()
+        };
+        assert_eq!(reply.start_block(Some("0"), Some(r#"{"type":"tool_use","name":"Read","input":{}}"#)), Ok(()));
+        assert_eq!(add(&mut reply, "text_delta", "text", r"one\n"), [("text", "one\n".to_owned())]);
+        assert_eq!(add(&mut reply, "text_delta", "text", r"two \ud83d"), [("text", "two ".to_owned())]);
+        assert_eq!(add(&mut reply, "text_delta", "text", r"\ude00!"), [("text", "\u{1f600}!".to_owned())]);
+        assert_eq!(add(&mut reply, "thinking_delta", "thinking", "hm"), [("thinking", "hm".to_owned())]);
+        assert_eq!(add(&mut reply, "input_json_delta", "partial_json", r#"{\"a\""#), [("tool", "{\"a\"".to_owned())]);
+        assert_eq!(add(&mut reply, "input_json_delta", "partial_json", ""), []);
+        let all = reply.grown(&mut Told::default());
+        assert_eq!(all.iter().map(|grown| grown.tool.as_deref()).collect::<Vec<_>>(), [None, None, Some("Read")]);
+    }
 
     #[test]
     fn a_reply_over_its_limit_holds_no_memory_and_takes_no_more() {
