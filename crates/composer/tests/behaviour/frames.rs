@@ -452,7 +452,7 @@ fn what_was_done_names_its_commits_and_cuts_are_told() {
     let by = |id: &str| frames.iter().find(|frame| frame.id == id).expect("a frame").by.clone();
     assert_eq!((by("t1"), by("tools")), (vec![titled.clone(), dropped.clone()], vec![gone.clone()]));
     assert!(by("t2").is_empty() && by("system").is_empty());
-    assert_eq!(frames[2].step_list.as_ref().expect("steps")[0].by, [dropped.clone()]);
+    assert_eq!(frames[2].step_list.as_ref().expect("steps")[0].by, std::slice::from_ref(&dropped));
 
     let (t1, step) = (show(&house, &id, "t1"), show(&house, &id, "t1/1"));
     assert_eq!((t1.by, step.by), (vec![titled, dropped.clone()], vec![dropped]));
