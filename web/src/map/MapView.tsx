@@ -1,7 +1,7 @@
 // A picture of the whole context: what it is made of, what is probably not needed, how it grew and what it cost.
 
 import { Loader } from "@mantine/core";
-import { useMemo, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 
 import type { Conversation } from "../api";
 import { dollars, percent, plural, short } from "../format/numbers";
@@ -38,12 +38,12 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
   const wasted = useMemo(() => new Set(waste.flatMap(({ ids }) => ids)), [waste]);
   const turns = useMemo(() => turnsOf(map?.turns ?? [], events ?? []), [map, events]);
 
+  const onOpen = useCallback((frame: string) => go({ open: frame }), [go]);
   const problem = error ?? mapError;
   if (frames === undefined || map === undefined) {
     return problem === null ? <Loader size="sm" aria-label="Loading" /> : <PartProblem error={problem} />;
   }
   const pointed = hovered === null ? undefined : turns.turns[hovered];
-  const onOpen = (frame: string) => go({ open: frame });
   return (
     <div className={styles.view}>
       <div className={styles.top}>

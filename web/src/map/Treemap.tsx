@@ -1,7 +1,7 @@
 // The whole context as a picture: each kind an area, each frame or step in it a tile. A click opens it.
 
 import { useElementSize } from "@mantine/hooks";
-import { useMemo, useRef } from "react";
+import { memo, useMemo, useRef } from "react";
 
 import { percent, short } from "../format/numbers";
 import { type Part, partName, type Place } from "./parts";
@@ -12,6 +12,8 @@ const HEIGHT = 340;
 /** A kind gets a heading where there is room for one. */
 const HEADING = 18;
 const GAP = 2;
+/** What nobody could see or hit is not drawn; the area behind it has the colour of its kind. */
+const SMALLEST = 3;
 
 interface Props {
   parts: Part[];
@@ -31,7 +33,7 @@ interface Area extends Box {
   tiles: (Box & { item: Place })[];
 }
 
-export function Treemap({ parts, total, open, waste, shown, onOpen }: Props) {
+export const Treemap = memo(function Treemap({ parts, total, open, waste, shown, onOpen }: Props) {
   const { ref, width } = useElementSize();
   const picture = useRef<HTMLDivElement>(null);
   const areas = useMemo(() => layOut(parts, width), [parts, width]);
@@ -103,7 +105,7 @@ export function Treemap({ parts, total, open, waste, shown, onOpen }: Props) {
       </div>
     </div>
   );
-}
+});
 
 function layOut(parts: Part[], width: number): Area[] {
   const outer = squarify(parts, ({ tokens }) => tokens, { x: 0, y: 0, width, height: HEIGHT });
@@ -112,7 +114,10 @@ function layOut(parts: Part[], width: number): Area[] {
     const headed = inner.width > 64 && inner.height > 44;
     const top = headed ? HEADING : 0;
     const room = { x: 0, y: top, width: inner.width, height: inner.height - top };
-    return { ...inner, part, name: partName(part), headed, tiles: squarify(part.places, ({ tokens }) => tokens, room) };
+    const tiles = squarify(part.places, ({ tokens }) => tokens, room).filter(
+      ({ width: across, height: down }) => across >= SMALLEST && down >= SMALLEST,
+    );
+    return { ...inner, part, name: partName(part), headed, tiles };
   });
 }
 
