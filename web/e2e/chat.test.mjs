@@ -173,6 +173,33 @@ test('a reply is shown while it is written, and the message takes its place', as
   await page.close()
 })
 
+test('whatever was done, the chat reads in the order in which it is sent', async () => {
+  const client = stage.another()
+  for (const name of ['One', 'Two', 'Three', 'Four', 'Five', 'Six']) {
+    await client.say(`Asked${name}\nSAY:Look${name};;USE_TOOL:Read:src/${name}.rs;;THEN;;SAY:More${name};;USE_TOOL:Bash:${name};;THEN;;SAY:Said${name}`)
+  }
+  const { conversations } = await stage.ctx('conversations')
+  const { id } = conversations.find(({ session }) => session === client.session)
+  const make = (...args) => stage.ctx(...args, '--conv', id)
+  await make('split', 't1', '--at-step', '2')
+  await make('combine', 't2', 't3')
+  await make('move', 't6', '--after', 't1.1')
+  await make('compact', 't4/1..2', '--text', 'MadeFour')
+  await make('edit', 't2#3', '--text', 'MadeTwo')
+  await make('add', '--text', 'MadeNew', '--after', 't4')
+  await make('delete', 't5/1')
+  await client.say('AskedLast\nSAY:SaidLast')
+  const page = await stage.open({ hash: `#/${id}/chat`, height: 4000 })
+  await messages(page).getByText('SaidLast', { exact: true }).waitFor()
+  await page.waitForTimeout(300)
+  const expected = stage.received().messages.flatMap(({ content }) => content).flatMap(({ text }) => /(?:Asked|Look|More|Said|Made)[A-Z][a-z]+/.exec(text ?? '')?.[0] ?? [])
+  assert.ok(expected.length > 15, expected.join(' '))
+  // The words of each block, by what they begin with; folded lines are no words.
+  const shown = (await messages(page).locator('[dir=auto]').allInnerTexts()).map((text) => /(?:Asked|Look|More|Said|Made)[A-Z][a-z]+/.exec(text)?.[0]).filter(Boolean)
+  assert.deepEqual(shown.slice(0, expected.length), expected)
+  await page.close()
+})
+
 test('2,000 messages of 5 MB open quickly, scroll smoothly, and few are drawn', async () => {
   const client = stage.another()
   const text = 'pub fn line(bytes: &[u8]) -> Span { Span { start: 0, end: bytes.len() } }\n'.repeat(68)

@@ -6,6 +6,7 @@ import { useMemo } from "react";
 import type { Commit, FrameContent } from "../api";
 import { tokens } from "../format/numbers";
 import { BlockView } from "../messages/BlockView";
+import { messagesOfStep } from "../messages/chunks";
 import { goneWord, GoneView } from "../messages/GoneView";
 import type { Gone } from "../messages/sent";
 import { toolNames } from "../messages/summaries";
@@ -36,7 +37,7 @@ export function CellView({ conversation, cell, commits, brief }: Props) {
 function Speeches({ content, cell, commits, brief }: Omit<Props, "conversation"> & { content: FrameContent }) {
   const tools = useMemo(() => toolNames(content.messages), [content]);
   const said = useMemo(
-    () => speeches(content.messages.filter(({ step }) => step === cell.step)),
+    () => speeches(messagesOfStep(content.messages, cell.step)),
     [content, cell.step],
   );
   const scope = `${cell.at ?? "sent"} ${cell.frame}/${cell.step} `;

@@ -6,7 +6,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef } from "react";
 
 import type { Commit, Frame, Message } from "../api";
-import { chunks } from "../messages/chunks";
+import { chunks, messagesOfStep } from "../messages/chunks";
 import { GoneView } from "../messages/GoneView";
 import { MessageView } from "../messages/MessageView";
 import { type Place, places } from "../messages/sent";
@@ -81,7 +81,7 @@ function PieceView({ conversation, at, piece, head, commits, draft, id, onDraft 
   const tools = useMemo(() => toolNames(data?.messages ?? []), [data]);
   const shown = useMemo(() => {
     const messages = data?.messages ?? [];
-    return places(piece.step === null ? messages : messages.filter(({ step }) => step === piece.step));
+    return places(piece.step === null ? messages : messagesOfStep(messages, piece.step));
   }, [data, piece.step]);
   if (data === undefined) return error === null ? <div className={styles.waiting} /> : <PartProblem error={error} />;
   const scope = `${piece.step ?? ""} `;

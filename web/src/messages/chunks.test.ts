@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { chunks, stepNumber } from "./chunks";
-import { frame, step } from "./fixtures";
+import { chunks, messagesOfStep, stepNumber } from "./chunks";
+import { frame, message, step } from "./fixtures";
 
 test("a small frame is fetched whole", () => {
   const small = frame("t1", { step_list: [step("t1/1"), step("t1/2")] });
@@ -35,6 +35,20 @@ test("heavy steps are fetched alone", () => {
 test("what stands before the first step may be several messages", () => {
   const steps = Array.from({ length: 20 }, (_, index) => step(`t1/${index + 1}`));
   expect(chunks(frame("t1", { messages: 42, step_list: steps })).get(0)).toBe("t1#0,t1#1");
+});
+
+test("a combined frame is fetched whole, however long it is", () => {
+  const steps = Array.from({ length: 30 }, (_, index) => step(`t1/${index + 1}`));
+  expect(new Set(chunks(frame("t1", { state: ["combined"], step_list: steps })).values())).toEqual(new Set(["t1"]));
+});
+
+test("what is said between two steps belongs to the step that answers it", () => {
+  const said = [0, 0, 1, 1, 0, 2, 2, 0].map((at, index) => message(`t1#${index}`, "user", [], { step: at }));
+  const ids = (wanted: number) => messagesOfStep(said, wanted).map(({ id }) => id);
+  expect(ids(0)).toEqual(["t1#0", "t1#1"]);
+  expect(ids(1)).toEqual(["t1#2", "t1#3"]);
+  expect(ids(2)).toEqual(["t1#4", "t1#5", "t1#6", "t1#7"]);
+  expect([0, 1, 2].flatMap(ids)).toHaveLength(said.length);
 });
 
 test("the number of a step", () => {

@@ -1,7 +1,7 @@
 // What is asked for at once. A frame of a thousand messages is megabytes, of which a screen shows a few: it is fetched
 // in pieces, when they come into sight. A small frame is one piece.
 
-import type { Frame } from "../api";
+import type { Frame, Message } from "../api";
 
 /** Frames with more steps or tokens than this are fetched in pieces. */
 const LARGE = { steps: 16, tokens: 40_000 };
@@ -13,7 +13,9 @@ export function chunks(frame: Frame): ReadonlyMap<number, string> {
   const steps = frame.step_list ?? [];
   const found = new Map<number, string>();
   const weight = Math.max(frame.tokens, frame.source_tokens);
-  if (steps.length <= 1 || (steps.length <= LARGE.steps && weight <= LARGE.tokens)) {
+  const isSmall = steps.length <= 1 || (steps.length <= LARGE.steps && weight <= LARGE.tokens);
+  // In a combined frame people speak between steps too; only the whole tells where.
+  if (isSmall || frame.state.includes("combined")) {
     for (const number of [0, ...steps.map(({ id }) => stepNumber(id))]) found.set(number, frame.id);
     return found;
   }
@@ -43,6 +45,19 @@ function beginning(frame: Frame): string {
   const inSteps = (frame.step_list ?? []).reduce((sum, { messages }) => sum + messages, 0);
   const before = Math.max(1, frame.messages - inSteps);
   return Array.from({ length: before }, (_, index) => `${frame.id}#${index}`).join(",");
+}
+
+/**
+ * The messages of one step, in their order. What stands before the first step is 0; what is said between two steps, as
+ * in a combined frame, belongs to the step that answers it.
+ */
+export function messagesOfStep(messages: readonly Message[], wanted: number): Message[] {
+  let last = 0;
+  return messages.filter(({ step }, index) => {
+    if (step > 0) last = step;
+    const next = () => messages.slice(index).find((other) => other.step > 0)?.step;
+    return (step > 0 || last === 0 ? step : (next() ?? last)) === wanted;
+  });
 }
 
 /** "t3/5" → 5. */
