@@ -178,6 +178,9 @@ test('whatever was done, the chat reads in the order in which it is sent', async
   for (const name of ['One', 'Two', 'Three', 'Four', 'Five', 'Six']) {
     await client.say(`Asked${name}\nSAY:Look${name};;USE_TOOL:Read:src/${name}.rs;;THEN;;SAY:More${name};;USE_TOOL:Bash:${name};;THEN;;SAY:Said${name}`)
   }
+  // Long enough to be fetched in pieces.
+  const steps = Array.from('abcdefghijklmnopqrstuvwxyz', (letter) => `SAY:LookL${letter};;USE_TOOL:Read:${letter}`)
+  await client.say(`AskedLong\n${steps.join(';;THEN;;')};;THEN;;SAY:SaidLong`)
   const { conversations } = await stage.ctx('conversations')
   const { id } = conversations.find(({ session }) => session === client.session)
   const make = (...args) => stage.ctx(...args, '--conv', id)
@@ -188,12 +191,16 @@ test('whatever was done, the chat reads in the order in which it is sent', async
   await make('edit', 't2#3', '--text', 'MadeTwo')
   await make('add', '--text', 'MadeNew', '--after', 't4')
   await make('delete', 't5/1')
+  await make('compact', 't7/5..8', '--text', 'MadeLong')
+  await make('delete', 't7/14')
+  await make('edit', 't7#0', '--text', 'MadeLongest')
+  await make('offload', 't7/20..22', '--summary', 'MadeLonger')
   await client.say('AskedLast\nSAY:SaidLast')
   const page = await stage.open({ hash: `#/${id}/chat`, height: 4000 })
   await messages(page).getByText('SaidLast', { exact: true }).waitFor()
   await page.waitForTimeout(300)
   const expected = stage.received().messages.flatMap(({ content }) => content).flatMap(({ text }) => /(?:Asked|Look|More|Said|Made)[A-Z][a-z]+/.exec(text ?? '')?.[0] ?? [])
-  assert.ok(expected.length > 15, expected.join(' '))
+  assert.ok(expected.length > 30, expected.join(' '))
   // The words of each block, by what they begin with; folded lines are no words.
   const shown = (await messages(page).locator('[dir=auto]').allInnerTexts()).map((text) => /(?:Asked|Look|More|Said|Made)[A-Z][a-z]+/.exec(text)?.[0]).filter(Boolean)
   assert.deepEqual(shown.slice(0, expected.length), expected)

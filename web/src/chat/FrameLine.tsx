@@ -2,10 +2,12 @@
 
 import { Badge } from "@mantine/core";
 import { ChevronRightIcon, DrawingPinFilledIcon } from "@radix-ui/react-icons";
+import { useMemo } from "react";
 
 import type { Frame } from "../api";
 import { count, plural, tokens } from "../format/numbers";
 import { chipOf } from "../frames/chips";
+import { chunks } from "../messages/chunks";
 import { line } from "../messages/hidden";
 import { useFrame } from "../queries";
 import { origin } from "./align";
@@ -79,7 +81,8 @@ function Title({ frame }: { frame: Frame }) {
 function GivenTitle({ conversation, row, at }: Pick<Props, "conversation" | "row" | "at">) {
   const { frame, pair } = row;
   // What the row below shows already, so nothing is fetched for it.
-  const { data } = useFrame(conversation, frame.id, pair.sent === null ? "source" : at, false);
+  const beginning = useMemo(() => chunks(frame).get(0) ?? frame.id, [frame]);
+  const { data } = useFrame(conversation, beginning, pair.sent === null ? "source" : at, false);
   if (data === undefined || !tellsMore(frame.title, data.messages)) return null;
   return <Title frame={frame} />;
 }
