@@ -46,5 +46,5 @@ test("counts are grouped, and one is not many", () => {
 });
 
 test("money has two figures that say something", () => {
-  expect([0, 0.00421, 0.5, 12.3].map(dollars)).toEqual(["$0", "$0.0042", "$0.5", "$12.30"]);
+  expect([0, 0.00421, 0.5, 12.3].map(dollars)).toEqual(["$0", "$0.0042", "$0.50", "$12.30"]);
 });

@@ -34,10 +34,10 @@ export function bytes(value: number): string {
   return `${trim(scaled.toFixed(scaled < 99.95 ? 1 : 0))} ${units[unit]}`;
 }
 
-/** 0.0042 → "$0.0042", 12.3 → "$12.30": two figures that say something. */
+/** 0.0042 → "$0.0042", 0.1 → "$0.10", 12.3 → "$12.30": two figures that say something. */
 export function dollars(value: number): string {
   if (value === 0) return "$0";
-  return `$${Math.abs(value) < 1 ? Number(value.toPrecision(2)) : value.toFixed(2)}`;
+  return `$${Math.abs(value) < 0.1 ? Number(value.toPrecision(2)) : value.toFixed(2)}`;
 }
 
 /** 1 → "1 step", 3 → "3 steps". */

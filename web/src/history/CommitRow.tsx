@@ -8,7 +8,7 @@ import { short } from "../format/numbers";
 import { clock, moment } from "../format/time";
 import { CommitDetails } from "./CommitDetails";
 import styles from "./CommitRow.module.css";
-import { said } from "./commits";
+import { isOff, said } from "./commits";
 import type { Ways } from "./useWays";
 
 interface Props {
@@ -24,9 +24,10 @@ interface Props {
 }
 
 export function CommitRow({ commit, commits, head, open, onToggle, ...rest }: Props) {
+  const off = isOff(commit, commits);
   const saved = commit.tokens_before - commit.tokens_after;
   return (
-    <div className={styles.commit} data-off={!commit.active || undefined} data-elsewhere={!commit.here || undefined}>
+    <div className={styles.commit} data-off={off || undefined} data-elsewhere={!commit.here || undefined}>
       <UnstyledButton
         className={styles.line}
         aria-expanded={open}
@@ -55,8 +56,8 @@ export function CommitRow({ commit, commits, head, open, onToggle, ...rest }: Pr
               <Badge color="grape">policy</Badge>
             </Tooltip>
           )}
-          {!commit.active && <Badge color="gray">reverted</Badge>}
-          {commit.active && commit.asleep && (
+          {off && <Badge color="gray">reverted</Badge>}
+          {commit.here && commit.active && commit.asleep && (
             <Tooltip label="What it names is not part of the newest request; it acts again if that comes back">
               <Badge color="gray">asleep</Badge>
             </Tooltip>

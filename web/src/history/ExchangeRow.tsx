@@ -19,6 +19,11 @@ export function ExchangeRow({ exchange }: { exchange: Exchange }) {
       </time>
       <div className={styles.asked}>
         {request === null ? <span className={styles.quiet}>request not on record</span> : <Asked request={request} />}
+        {answer !== null && answer.repairs.length > 0 && (
+          <Tooltip label={answer.repairs.map(([rule, what]) => `${what} (rule ${rule})`).join("; ")}>
+            <span className={styles.quiet}>{plural(answer.repairs.length, "repair")}</span>
+          </Tooltip>
+        )}
       </div>
       <div className={styles.read}>{answer?.usage != null && <Reading usage={answer.usage} />}</div>
       <div className={styles.answered}>
@@ -42,11 +47,6 @@ export function ExchangeRow({ exchange }: { exchange: Exchange }) {
         {answer?.stop_reason != null && <span>{answer.stop_reason.replaceAll("_", " ")}</span>}
         {answer?.usage != null && <span className={styles.quiet}>{short(answer.usage.output)} out</span>}
         {answer?.money != null && <span className={styles.quiet}>{dollars(answer.money)}</span>}
-        {answer !== null && answer.repairs.length > 0 && (
-          <Tooltip label={answer.repairs.map(([rule, what]) => `${what} (rule ${rule})`).join("; ")}>
-            <span className={styles.quiet}>{plural(answer.repairs.length, "repair")}</span>
-          </Tooltip>
-        )}
       </div>
       <span className={styles.took} title={firstByte(answer?.first_byte_ms ?? null)}>
         {answer === null ? "" : duration(answer.total_ms)}

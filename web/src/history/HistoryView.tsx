@@ -12,6 +12,7 @@ import { useKeys } from "../palette/useKeys";
 import { useFrames } from "../queries";
 import { useRoute } from "../route";
 import { CommitRow } from "./CommitRow";
+import { isOff } from "./commits";
 import { type Entry, entries, NO_FILTER } from "./entries";
 import { ExchangeRow } from "./ExchangeRow";
 import { Graph } from "./Graph";
@@ -73,7 +74,7 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
       <ol className={styles.rows} ref={list}>
         {rows.slice(0, shown).map((entry) => (
           <li key={entry.key} className={styles.row} data-kind={entry.kind} data-open={open.has(entry.key) || undefined}>
-            {graph > 0 && <Beside entry={entry} width={graph} head={head} />}
+            {graph > 0 && <Beside entry={entry} width={graph} head={head} commits={commits} />}
             {entry.kind === "commit" && (
               <CommitRow
                 conversation={id}
@@ -128,9 +129,16 @@ function graphWidth(rows: Entry[], commits: Commit[]): number {
   return width(rows.flatMap((entry) => (entry.kind === "commit" ? [entry.placed] : [])));
 }
 
-function Beside({ entry, width: lanes, head }: { entry: Entry; width: number; head: string | null }) {
+interface BesideProps {
+  entry: Entry;
+  width: number;
+  head: string | null;
+  commits: Commit[];
+}
+
+function Beside({ entry, width: lanes, head, commits }: BesideProps) {
   if (entry.kind !== "commit") return <Graph width={lanes} past={entry.past} />;
-  const mark = entry.commit.id === head ? "head" : entry.commit.active ? "on" : "off";
+  const mark = entry.commit.id === head ? "head" : isOff(entry.commit, commits) ? "off" : "on";
   return <Graph width={lanes} placed={entry.placed} mark={mark} />;
 }
 

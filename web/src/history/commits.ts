@@ -61,3 +61,8 @@ export function branchOf(commit: Commit, commits: Commit[]): string | null {
   }
   return commits.findLast(({ id, branches }) => reachable.has(id) && branches.length > 0)?.branches[0] ?? null;
 }
+
+/** Whether a commit is switched off on its own branch; the daemon tells that of this branch only. */
+export function isOff({ id, active, here }: Commit, commits: Commit[]): boolean {
+  return here ? !active : commits.some((other) => !other.here && other.reverts.includes(id));
+}

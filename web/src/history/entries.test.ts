@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Commit, TimelineEvent } from "../api";
-import { branchOf, expand, framesOf, kindsOf, namedIn, said } from "./commits";
+import { branchOf, expand, framesOf, isOff, kindsOf, namedIn, said } from "./commits";
 import { entries, NO_FILTER } from "./entries";
 
 const id = (name: string) => name.padStart(10, "0");
@@ -142,4 +142,12 @@ test("what a commit touches", () => {
   expect([...framesOf(back, [one, two, back])]).toEqual(["t1"]);
   expect(kindsOf(back)).toEqual(["undo"]);
   expect(namedIn(`${one.id}, ${two.id} stand on it.`)).toEqual([one.id, two.id]);
+});
+
+test("a commit of another branch is off only where that branch switched it off", () => {
+  const elsewhere = { ...other, here: false, active: false };
+  const undone = commit("5", "3", { here: false, reverts: [other.id] });
+  expect(isOff(elsewhere, [elsewhere, one])).toBe(false);
+  expect(isOff(elsewhere, [undone, elsewhere, one])).toBe(true);
+  expect(isOff({ ...two, active: false }, [two])).toBe(true);
 });

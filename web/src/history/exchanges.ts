@@ -92,11 +92,13 @@ const CAUSES: Record<string, string> = {
 };
 
 /** Why the provider read again what it could have had in its cache; nothing where that is no news. */
-export function missed({ cache_miss, cache_miss_reason }: AnswerEvent): string | null {
+export function missed({ cache_miss, cache_miss_reason, usage }: AnswerEvent): string | null {
   if (cache_miss == null) {
     return cache_miss_reason == null ? null : `The cache was missed: ${cache_miss_reason.replaceAll("_", " ")}.`;
   }
-  const { cause, place, tokens } = cache_miss;
+  const { cause, place } = cache_miss;
+  // What an edit took out was in the cache too, but is not read any more.
+  const tokens = Math.min(cache_miss.tokens, usage == null ? Infinity : usage.input + usage.cache_write);
   if (cause === "first-request" || tokens < WORTH_TELLING) return null;
   const why = CAUSES[cause];
   const where = place === null ? "" : ` at ${place}`;
