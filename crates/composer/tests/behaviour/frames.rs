@@ -548,3 +548,21 @@ fn the_timeline_tells_what_an_answer_cost_and_why_the_cache_missed() {
     assert_eq!(misses[2], &json!({"cause": "edited", "place": "t2", "tokens": 900}));
     assert!(answers.iter().all(|answer| answer["money"].as_f64().is_some_and(|dollars| dollars > 0.0)), "{answers:?}");
 }
+
+#[test]
+fn what_was_read_from_a_file_that_is_changed_later_is_found_and_dropped() {
+    let house = House::new();
+    let id = house.send(&eventful(12)).conversation;
+    let superseded = |house: &House| {
+        let steps = frames(house, &id).into_iter().filter_map(|frame| frame.step_list).flatten();
+        steps.filter(|step| step.superseded).map(|step| step.id).collect::<Vec<_>>()
+    };
+    assert_eq!(superseded(&house), ["t1/1"]);
+    let operations = json!([{"op": "drop-results", "select": {"superseded": true}}]);
+    let operations = serde_json::from_value(operations).expect("an operation");
+    let wish = Wish { operations, author: "test".into(), note: None, expect: None, dry_run: false };
+    house.composer.apply(&id, wish).expect("applied");
+    let sent = String::from_utf8(house.compose(&id)).expect("text");
+    assert!(!sent.contains("fn parse() {}") && sent.contains("1 failed"), "only the read is gone: {sent}");
+    assert!(superseded(&house).is_empty());
+}
