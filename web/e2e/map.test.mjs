@@ -70,3 +70,9 @@ test('one click stages it, and made, the provider no longer gets it', async () =
 test('the plot counts the requests', async () => {
   await page.getByRole('img', { name: /Context over \d+ requests/ }).waitFor()
 })
+
+test('what the change cost is told in the history, with its cause and in money', async () => {
+  await page.keyboard.press('4')
+  await page.getByText(/tokens were read anew because (of an edit|the tools changed)/).first().waitFor()
+  await page.getByText(/\$0\.\d+/).first().waitFor()
+})
