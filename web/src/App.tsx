@@ -77,7 +77,10 @@ export function App() {
         {all.length > 0 && chosen === undefined && (
           <Problem
             error={new Error(`There is no conversation ${route.conversation} any more.`)}
-            action={{ label: "Show the active one", run: () => go({ conversation: FOLLOW_ACTIVE, open: null, at: null }) }}
+            action={{
+              label: "Show the active one",
+              run: () => go({ conversation: FOLLOW_ACTIVE, open: null, at: null }),
+            }}
           />
         )}
         {chosen !== undefined && <Workspace key={chosen.id} conversation={chosen} />}

@@ -104,6 +104,9 @@ function Facts({ conversation }: { conversation: Conversation }) {
   ].filter((fact) => fact !== null && fact !== "");
   return (
     <p className={styles.facts}>
+      {conversation.folder !== null && (
+        <span title={conversation.folder}>{conversation.folder.split("/").filter(Boolean).at(-1) ?? "/"}</span>
+      )}
       {facts.map((fact) => (
         <span key={fact}>{fact}</span>
       ))}

@@ -36,7 +36,8 @@ export function Stale({ conversation, message, onAgain }: Props) {
   return (
     <div className={styles.stale} role="alert">
       <p>
-        <strong>This conversation was changed meanwhile.</strong> Nothing of yours was done, and nothing was overwritten.
+        <strong>This conversation was changed meanwhile.</strong> Nothing of yours was done, and nothing was
+        overwritten.
       </p>
       {commits.length > 0 && (
         <ul>

@@ -53,38 +53,40 @@ function Staged({ conversation, operations }: { conversation: string; operations
 
   return (
     <section className={styles.tray} aria-label="Staged operations">
-      {draft === null && <ol className={styles.list}>
-        {operations.map((operation, index) => {
-          const priced = each?.[index];
-          const saved = priced === undefined ? null : priced.tokens_before - priced.tokens_after;
-          return (
-            <li key={index} className={styles.item} data-nothing={priced?.nothing != null || undefined}>
-              <strong>{entryOf(operation.op).label}</strong>
-              <span className={styles.ids}>{inShort(namedIn(operation))}</span>
-              <bdi className={styles.what}>{priced?.nothing ?? withWhat(operation)}</bdi>
-              {saved !== null && saved !== 0 && (
-                <span className={styles.saved} data-more={saved < 0 || undefined}>
-                  {saved > 0 ? `−${short(saved)}` : `+${short(-saved)}`}
-                </span>
-              )}
-              <Tooltip label="Take it out of the tray">
-                <ActionIcon
-                  size={18}
-                  variant="subtle"
-                  color="gray"
-                  aria-label={`Take operation ${index + 1} out`}
-                  onClick={() => {
-                    setRefusal(null);
-                    removeFromStage(conversation, index);
-                  }}
-                >
-                  <Cross2Icon width={12} height={12} />
-                </ActionIcon>
-              </Tooltip>
-            </li>
-          );
-        })}
-      </ol>}
+      {draft === null && (
+        <ol className={styles.list}>
+          {operations.map((operation, index) => {
+            const priced = each?.[index];
+            const saved = priced === undefined ? null : priced.tokens_before - priced.tokens_after;
+            return (
+              <li key={index} className={styles.item} data-nothing={priced?.nothing != null || undefined}>
+                <strong>{entryOf(operation.op).label}</strong>
+                <span className={styles.ids}>{inShort(namedIn(operation))}</span>
+                <bdi className={styles.what}>{priced?.nothing ?? withWhat(operation)}</bdi>
+                {saved !== null && saved !== 0 && (
+                  <span className={styles.saved} data-more={saved < 0 || undefined}>
+                    {saved > 0 ? `−${short(saved)}` : `+${short(-saved)}`}
+                  </span>
+                )}
+                <Tooltip label="Take it out of the tray">
+                  <ActionIcon
+                    size={18}
+                    variant="subtle"
+                    color="gray"
+                    aria-label={`Take operation ${index + 1} out`}
+                    onClick={() => {
+                      setRefusal(null);
+                      removeFromStage(conversation, index);
+                    }}
+                  >
+                    <Cross2Icon width={12} height={12} />
+                  </ActionIcon>
+                </Tooltip>
+              </li>
+            );
+          })}
+        </ol>
+      )}
       <div className={styles.total}>
         <strong>{plural(operations.length, "operation")}</strong>
         <div className={styles.price}>

@@ -96,7 +96,9 @@ function done(...operations: Operation[]): Asked {
 function edit(id: string, { mode = "text", text = "", json = "", force }: Values): Asked {
   const more = force === true ? { force: true } : {};
   if (mode === "text") {
-    return text.trim() === "" ? { lacks: "Write the new text. To remove it, delete it." } : done({ op: "edit", id, text, ...more });
+    return text.trim() === ""
+      ? { lacks: "Write the new text. To remove it, delete it." }
+      : done({ op: "edit", id, text, ...more });
   }
   try {
     return done({ op: "edit", id, raw: JSON.parse(json) as unknown, ...more });
@@ -121,5 +123,10 @@ function retitle(id: string, { title, summary }: Values): Asked {
   const named = title?.trim() ?? "";
   const summed = summary?.trim() ?? "";
   if (named === "" && summed === "") return { lacks: "Write a title." };
-  return done({ op: "retitle", id, ...(named === "" ? {} : { title: named }), ...(summed === "" ? {} : { summary: summed }) });
+  return done({
+    op: "retitle",
+    id,
+    ...(named === "" ? {} : { title: named }),
+    ...(summed === "" ? {} : { summary: summed }),
+  });
 }

@@ -23,7 +23,11 @@ const CONVERSATION: readonly Scope[] = ["frame", "step", "message", "block"];
 
 function only(scopes: readonly Scope[], words: string) {
   return (targets: readonly Target[]) =>
-    targets.length === 0 ? "Choose a frame first." : targets.every(({ scope }) => scopes.includes(scope)) ? null : words;
+    targets.length === 0
+      ? "Choose a frame first."
+      : targets.every(({ scope }) => scopes.includes(scope))
+        ? null
+        : words;
 }
 
 function first(...rules: ((targets: readonly Target[]) => string | null)[]) {

@@ -46,7 +46,13 @@ test("money is shown where the price is known, and decides when it pays off", ()
 test("warnings come once, the worst first", () => {
   const operations = [
     { risks: [{ level: "low", what: "a" }], nothing: null },
-    { risks: [{ level: "high", what: "b" }, { level: "low", what: "a" }], nothing: "c" },
+    {
+      risks: [
+        { level: "high", what: "b" },
+        { level: "low", what: "a" },
+      ],
+      nothing: "c",
+    },
   ];
   expect(warnings(plan(1, 1, { operations })).map(({ text }) => text)).toEqual(["b", "a", "c"]);
 });

@@ -57,7 +57,11 @@ function money(plan: PlanView): Figure | null {
   if (Math.abs(difference) < 0.000_001) {
     return once < 0.000_001
       ? null
-      : { text: `${dollar(once)} once`, tone: "plain", tip: `The next request costs ${dollar(once)} more, then all is as before.` };
+      : {
+          text: `${dollar(once)} once`,
+          tone: "plain",
+          tip: `The next request costs ${dollar(once)} more, then all is as before.`,
+        };
   }
   return {
     text: `${difference < 0 ? "+" : "−"}${dollar(Math.abs(difference))} a turn`,
@@ -77,7 +81,11 @@ function breakEven(plan: PlanView): Figure | null {
   const after = (cost.money ?? cost).pays_off_after;
   if (tokens_before === tokens_after && (after === null || after === 0)) return null;
   if (after === null) {
-    return { text: "never pays off", tone: "warn", tip: "It costs more than it saves. There may be other reasons for it." };
+    return {
+      text: "never pays off",
+      tone: "warn",
+      tip: "It costs more than it saves. There may be other reasons for it.",
+    };
   }
   if (after <= 1) return { text: "pays off at once", tone: "good", tip: "Already the next request is cheaper." };
   return {
@@ -99,7 +107,9 @@ function thinking({ thinking_lost: lost }: PlanView): Figure | null {
 /** What else is worth knowing, each once, the highest risk first. */
 export function warnings(plan: PlanView): { level: string; text: string }[] {
   const order = ["high", "medium", "low"];
-  const risks = plan.operations.flatMap(({ risks }) => risks.map(({ level, what }) => ({ level: String(level), text: what })));
+  const risks = plan.operations.flatMap(({ risks }) =>
+    risks.map(({ level, what }) => ({ level: String(level), text: what })),
+  );
   const nothing = plan.operations.flatMap(({ nothing }) => (nothing === null ? [] : [{ level: "low", text: nothing }]));
   const all = [...risks, ...nothing].sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
   return all.filter(({ text }, index) => all.findIndex((other) => other.text === text) === index);

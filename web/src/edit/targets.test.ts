@@ -4,9 +4,18 @@ import type { Frame, Frames } from "../api";
 import { inShort, scopeOf, targetsOf } from "./targets";
 
 test("every kind of id says what it names", () => {
-  const scopes = ["system", "tools", "tools/Bash", "t3", "a1.2", "t3.1/4", "t3/5..9", "t3#2", "t3.1#2.0", "system#1"].map(
-    scopeOf,
-  );
+  const scopes = [
+    "system",
+    "tools",
+    "tools/Bash",
+    "t3",
+    "a1.2",
+    "t3.1/4",
+    "t3/5..9",
+    "t3#2",
+    "t3.1#2.0",
+    "system#1",
+  ].map(scopeOf);
   expect(scopes).toEqual(["system", "tools", "tool", "frame", "frame", "step", "step", "message", "block", "message"]);
 });
 

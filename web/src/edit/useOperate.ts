@@ -22,8 +22,8 @@ export interface Operate {
    * without it. Refusals are thrown.
    */
   commit: (operations: readonly Operation[], expect?: string) => Promise<Applied>;
-  /** Takes the newest commit back. */
-  undo: () => Promise<void>;
+  /** Takes the newest commit back; with an id only if that is the newest. */
+  undo: (newest?: string | null) => Promise<void>;
 }
 
 export function useOperate(conversation: string): Operate {
@@ -47,21 +47,24 @@ export function useOperate(conversation: string): Operate {
     ]);
   }, [queries, conversation]);
 
-  const undo = useCallback(async () => {
-    try {
-      const { summary } = await go(conversation, { action: "undo" });
-      void changed();
-      tell(`Undone: ${summary}`);
-    } catch (error) {
-      complain(error);
-    }
-  }, [conversation, changed]);
+  const undo = useCallback(
+    async (newest: string | null = null) => {
+      try {
+        const { summary } = await go(conversation, { action: "undo", expect: newest });
+        void changed();
+        tell(`Undone: ${summary}`);
+      } catch (error) {
+        complain(error);
+      }
+    },
+    [conversation, changed],
+  );
 
   const commit = useCallback(
     async (operations: readonly Operation[], expect = head()) => {
       const applied = await apply(conversation, { operations: [...operations], expect });
       void changed();
-      tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo() });
+      tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo(applied.commit) });
       return applied;
     },
     [conversation, head, changed, undo],
@@ -104,7 +107,15 @@ export function useOperate(conversation: string): Operate {
   return useMemo(() => ({ operate, stage, commit, undo }), [operate, stage, commit, undo]);
 }
 
-const WRITTEN: readonly OperationName[] = ["edit", "compact", "offload", "add", "split", "summarize-results", "retitle"];
+const WRITTEN: readonly OperationName[] = [
+  "edit",
+  "compact",
+  "offload",
+  "add",
+  "split",
+  "summarize-results",
+  "retitle",
+];
 
 /** A form that somebody has written in does not vanish without a way back. */
 export function putAside(conversation: string, draft: Draft): void {

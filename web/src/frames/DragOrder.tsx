@@ -37,7 +37,8 @@ interface Props {
 const ANNOUNCEMENTS = {
   onDragStart: ({ active }: { active: { id: string | number } }) => `Dragging ${active.id}.`,
   onDragOver: ({ over }: { over: { id: string | number } | null }) => (over === null ? "" : `At ${over.id}.`),
-  onDragEnd: ({ over }: { over: { id: string | number } | null }) => (over === null ? "Not moved." : `Dropped at ${over.id}.`),
+  onDragEnd: ({ over }: { over: { id: string | number } | null }) =>
+    over === null ? "Not moved." : `Dropped at ${over.id}.`,
   onDragCancel: () => "Not moved.",
 };
 
@@ -78,7 +79,10 @@ export function DragOrder({ frames, chosen, onMove, children }: Props) {
       onDragMove={move}
       onDragEnd={end}
       onDragCancel={cancel}
-      accessibility={{ announcements: ANNOUNCEMENTS, screenReaderInstructions: { draggable: "Alt and an arrow key move it." } }}
+      accessibility={{
+        announcements: ANNOUNCEMENTS,
+        screenReaderInstructions: { draggable: "Alt and an arrow key move it." },
+      }}
     >
       <Dragging value={useMemo(() => ({ moving, drop }), [moving, drop])}>{children}</Dragging>
       <DragOverlay dropAnimation={null}>

@@ -87,7 +87,8 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
         style={{ height: virtual.getTotalSize() }}
         onContextMenu={(event) => {
           // The key for menus, pressed on the list, means the row of the cursor.
-          const row = event.target === event.currentTarget && cursor !== null && document.getElementById(`row-${cursor}`);
+          const row =
+            event.target === event.currentTarget && cursor !== null && document.getElementById(`row-${cursor}`);
           if (!row) return;
           event.preventDefault();
           const { left, bottom } = row.getBoundingClientRect();

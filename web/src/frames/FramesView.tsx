@@ -29,7 +29,8 @@ export function FramesView({ conversation }: { conversation: Conversation }) {
       {at !== null && (
         <div className={styles.past} role="status">
           <span>
-            The frames {at === "source" ? "as the agent sent them" : `as they were at ${at}`}. Nothing can be changed here.
+            The frames {at === "source" ? "as the agent sent them" : `as they were at ${at}`}. Nothing can be changed
+            here.
           </span>
           <Button size="compact-xs" variant="light" onClick={() => go({ at: null })}>
             Back to now
@@ -178,7 +179,15 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
         />
       </DragOrder>
       {menu !== null && (
-        <Menu opened onClose={() => setMenu(null)} position="bottom-start" withinPortal shadow="md" width={230} trapFocus>
+        <Menu
+          opened
+          onClose={() => setMenu(null)}
+          position="bottom-start"
+          withinPortal
+          shadow="md"
+          width={230}
+          trapFocus
+        >
           <Menu.Target>
             <button
               type="button"

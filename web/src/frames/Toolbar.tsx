@@ -1,8 +1,7 @@
 // Above the rows: choosing by rule, what is chosen and what can be done to it, and the names of the columns.
 
-import { ActionIcon, Button, Menu, NumberInput, Tooltip } from "@mantine/core";
-import { ChevronDownIcon, ChevronRightIcon, Cross2Icon, DotsHorizontalIcon, PlusIcon } from "@radix-ui/react-icons";
-import { useState } from "react";
+import { ActionIcon, Button, Menu, Tooltip } from "@mantine/core";
+import { ChevronRightIcon, Cross2Icon, DotsHorizontalIcon, PlusIcon } from "@radix-ui/react-icons";
 
 import type { Frames, OperationName } from "../api";
 import { entryOf } from "../edit/operations";
@@ -10,10 +9,10 @@ import { OperationItems } from "../edit/OperationMenu";
 import { select } from "../edit/selection";
 import { targetsOf } from "../edit/targets";
 import { useOperate } from "../edit/useOperate";
-import { plural, short, tokens } from "../format/numbers";
+import { plural, tokens } from "../format/numbers";
 import { shortcut } from "../palette/keys";
 import styles from "./frames.module.css";
-import { byTool, largerThan, olderThan, superseded, toolsOf } from "./rules";
+import { RuleMenu } from "./RuleMenu";
 
 interface Props {
   conversation: string;
@@ -52,7 +51,9 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
             </ActionIcon>
           </span>
         ) : (
-          <span className={styles.tip}>Click to look, Shift or Ctrl to choose several, right-click for everything else</span>
+          <span className={styles.tip}>
+            Click to look, Shift or Ctrl to choose several, right-click for everything else
+          </span>
         )}
         <span className={styles.gap} />
         {chosen.length > 0 &&
@@ -118,53 +119,5 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
         <span className={styles.share}>Share</span>
       </div>
     </div>
-  );
-}
-
-function RuleMenu({ frames, onChoose }: { frames: Frames; onChoose: (ids: readonly string[]) => void }) {
-  const [size, setSize] = useState<number | string>(2000);
-  const [age, setAge] = useState<number | string>(5);
-  const [opened, setOpened] = useState(false);
-  // Everything is counted only while somebody looks.
-  const rules = opened
-    ? [
-        { label: `Larger than ${short(Number(size))} tokens`, ids: largerThan(frames, Number(size)) },
-        { label: `More than ${Number(age)} frames back`, ids: olderThan(frames, Number(age)) },
-        { label: "Read again or changed later", ids: superseded(frames) },
-      ]
-    : [];
-  return (
-    <Menu opened={opened} onChange={setOpened} position="bottom-start" shadow="md" width={290} withinPortal>
-      <Menu.Target>
-        <Button size="compact-xs" variant="default" rightSection={<ChevronDownIcon width={12} height={12} />}>
-          Select
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown aria-label="Select by rule">
-        <div className={styles.rules}>
-          <NumberInput size="xs" label="Tokens" min={0} step={500} value={size} onChange={setSize} />
-          <NumberInput size="xs" label="Frames back" min={0} value={age} onChange={setAge} />
-        </div>
-        {rules.map(({ label, ids }) => (
-          <Rule key={label} label={label} ids={ids} onChoose={onChoose} />
-        ))}
-        <Menu.Divider />
-        <Menu.Label>Steps with calls of</Menu.Label>
-        {opened &&
-          toolsOf(frames)
-            .slice(0, 12)
-            .map(({ tool, tokens }) => (
-              <Rule key={tool} label={`${tool} · ${short(tokens)}`} ids={byTool(frames, tool)} onChoose={onChoose} />
-            ))}
-      </Menu.Dropdown>
-    </Menu>
-  );
-}
-
-function Rule({ label, ids, onChoose }: { label: string; ids: string[]; onChoose: (ids: readonly string[]) => void }) {
-  return (
-    <Menu.Item disabled={ids.length === 0} rightSection={<span>{ids.length}</span>} onClick={() => onChoose(ids)}>
-      {label}
-    </Menu.Item>
   );
 }

@@ -7,7 +7,9 @@ import { rowsOf } from "./rows";
 const steps = (frame: string) => [1, 2].map((number) => ({ id: `${frame}/${number}`, tokens: 1, source_tokens: 1 }));
 const frames = (until: string | null) =>
   ({
-    frames: ["t1", "t2"].map((id) => ({ id, kind: "turn", tokens: 2, source_tokens: 2, step_list: steps(id) }) as unknown as Frame),
+    frames: ["t1", "t2"].map(
+      (id) => ({ id, kind: "turn", tokens: 2, source_tokens: 2, step_list: steps(id) }) as unknown as Frame,
+    ),
     cache: { until, tokens: 1200, at: 0, ttl_seconds: 300, expires_at: 300_000, warm: true, read: 0, written: 0 },
   }) as unknown as Frames;
 

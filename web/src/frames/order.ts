@@ -12,8 +12,15 @@ export function dropPlace(frames: Frames, moving: readonly string[], over: strin
   if (!turns.includes(over)) return over === "system" || over === "tools" ? startUnlessThere(turns, moving) : null;
   const still = turns.filter((id) => !moving.includes(id));
   const at = turns.indexOf(over) + (behind ? 1 : 0);
-  const before = turns.slice(0, at).filter((id) => still.includes(id)).at(-1);
-  const arranged = [...turns.slice(0, at).filter((id) => still.includes(id)), ...moving, ...turns.slice(at).filter((id) => still.includes(id))];
+  const before = turns
+    .slice(0, at)
+    .filter((id) => still.includes(id))
+    .at(-1);
+  const arranged = [
+    ...turns.slice(0, at).filter((id) => still.includes(id)),
+    ...moving,
+    ...turns.slice(at).filter((id) => still.includes(id)),
+  ];
   if (arranged.join() === turns.join()) return null;
   return before === undefined ? { start: true } : { after: before };
 }

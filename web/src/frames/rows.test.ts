@@ -5,7 +5,13 @@ import { choose, withoutCovered } from "./choose";
 import { rowsOf } from "./rows";
 import { byTool, largerThan, olderThan, superseded, toolsOf } from "./rules";
 
-const step = (id: string, title: string, tokens: number, tools = [title.split(" ")[0] ?? ""], state: string[] = []): Step => ({
+const step = (
+  id: string,
+  title: string,
+  tokens: number,
+  tools = [title.split(" ")[0] ?? ""],
+  state: string[] = [],
+): Step => ({
   id,
   title,
   tokens,
@@ -18,7 +24,16 @@ const step = (id: string, title: string, tokens: number, tools = [title.split(" 
 });
 
 const frame = (id: string, kind: Frame["kind"], tokens: number, step_list: Step[] = [], state: string[] = []) =>
-  ({ id, kind, tokens, source_tokens: tokens * 2, title: id, step_list, state, steps: step_list.length }) as unknown as Frame;
+  ({
+    id,
+    kind,
+    tokens,
+    source_tokens: tokens * 2,
+    title: id,
+    step_list,
+    state,
+    steps: step_list.length,
+  }) as unknown as Frame;
 
 const frames = {
   frames: [

@@ -57,7 +57,9 @@ function Choice({ from, chosen, onChoose }: ChoiceProps) {
               onChange={({ currentTarget }) =>
                 // In the order of the conversation, whatever the order of the clicks.
                 onChoose(
-                  turns.map((turn) => turn.id).filter((turn) => (turn === id ? currentTarget.checked : chosen.includes(turn))),
+                  turns
+                    .map((turn) => turn.id)
+                    .filter((turn) => (turn === id ? currentTarget.checked : chosen.includes(turn))),
                 )
               }
             />

@@ -25,7 +25,10 @@ export function ResultsFields({ conversation, draft, set, prefill }: FieldsProps
     if (results !== undefined || !contents.ready) return;
     if (!summarize) prefill({ results: all.map(({ id }) => id) });
     else if (found !== undefined) {
-      prefill({ results: found.map(({ of }) => of), words: Object.fromEntries(found.map(({ of, text }) => [of, text])) });
+      prefill({
+        results: found.map(({ of }) => of),
+        words: Object.fromEntries(found.map(({ of, text }) => [of, text])),
+      });
     }
   }, [results, contents.ready, summarize, found, all, prefill]);
 
@@ -51,7 +54,12 @@ export function ResultsFields({ conversation, draft, set, prefill }: FieldsProps
           label={`${chosen.size} of ${all.length}`}
           checked={chosen.size === all.length}
           indeterminate={chosen.size > 0 && chosen.size < all.length}
-          onChange={({ currentTarget }) => choose(all.map(({ id }) => id), currentTarget.checked)}
+          onChange={({ currentTarget }) =>
+            choose(
+              all.map(({ id }) => id),
+              currentTarget.checked,
+            )
+          }
         />
         {tools.length > 1 &&
           tools.map((tool) => {

@@ -47,7 +47,10 @@ test("the JSON to edit holds no thinking and nothing that is gone", () => {
     ["user", 1],
     ["assistant", 1],
   ]);
-  expect(JSON.parse(jsonOf({ ...content, id: "t1#5", messages: messages.slice(5) }))).toHaveProperty("role", "assistant");
+  expect(JSON.parse(jsonOf({ ...content, id: "t1#5", messages: messages.slice(5) }))).toHaveProperty(
+    "role",
+    "assistant",
+  );
   expect(JSON.parse(jsonOf({ ...content, id: "t1#5.0", messages: messages.slice(5) }))).toEqual({
     type: "text",
     text: "Done",
@@ -55,7 +58,9 @@ test("the JSON to edit holds no thinking and nothing that is gone", () => {
 });
 
 test("results are called by their tools", () => {
-  expect(resultsOf([content, content]).map(({ tool, line, failed, replaced }) => [tool, line, failed, replaced])).toEqual([
+  expect(
+    resultsOf([content, content]).map(({ tool, line, failed, replaced }) => [tool, line, failed, replaced]),
+  ).toEqual([
     ["Read", "one two", false, false],
     ["Bash", "x", true, true],
   ]);

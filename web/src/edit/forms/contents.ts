@@ -69,7 +69,11 @@ export function resultsOf(contents: readonly FrameContent[]): Result[] {
 }
 
 export function firstLine(text: string, most = 200): string {
-  return text.slice(0, most * 4).trim().replace(/\s+/g, " ").slice(0, most);
+  return text
+    .slice(0, most * 4)
+    .trim()
+    .replace(/\s+/g, " ")
+    .slice(0, most);
 }
 
 /** `t3#12` → 12. */
