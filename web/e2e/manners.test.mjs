@@ -62,6 +62,25 @@ test('axe finds nothing serious in the palette, the keys and a narrow window', a
   await tab.context().close()
 })
 
+test('axe finds nothing serious in the forms, the tray and the panel', async () => {
+  const tab = await stage.open({ view: 'frames', open: 't1' })
+  for (const name of ['Compact', 'Edit', 'Move', 'Split', 'Drop results', 'Retitle', 'Add', 'Delete']) {
+    // An editor keeps its keys.
+    await tab.getByRole('heading', { level: 2 }).first().click()
+    await tab.keyboard.press('Control+k')
+    await tab.getByRole('combobox', { name: 'Find and do anything' }).fill(name)
+    await tab.getByRole('option', { name: new RegExp(`^${name}`) }).first().waitFor()
+    await tab.keyboard.press('Enter')
+    await tab.getByRole('button', { name: /^(Stage|Add to tray)/ }).first().waitFor()
+    await tab.waitForTimeout(300)
+    assert.deepEqual(await complaintsOf(tab), [], name)
+  }
+  await tab.getByRole('button', { name: /^(Stage|Add to tray)/ }).first().click()
+  await tab.waitForTimeout(500)
+  assert.deepEqual(await complaintsOf(tab), [], 'tray')
+  await tab.context().close()
+})
+
 test('the palette does an operation by keys alone', async () => {
   await page.goto(`${page.url().split('#')[0]}#/active/history/t2`)
   await page.getByRole('region', { name: 'History' }).waitFor()

@@ -7,6 +7,7 @@ import { useState } from "react";
 import { ApiError, type Commit } from "../api";
 import { Problem } from "../notices/Problem";
 import { shortcut } from "../palette/keys";
+import { go as goTo } from "../route";
 import styles from "./CommitDetails.module.css";
 import { branchOf, namedIn, said } from "./commits";
 import { DiffView } from "./DiffView";
@@ -95,6 +96,16 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
         <Tooltip label={`A name by which you find it again (${shortcut("tag")})`}>
           <Button size="compact-sm" variant="default" data-does="tag" onClick={() => setNaming("tag")}>
             Name it
+          </Button>
+        </Tooltip>
+        <Tooltip label="The frames as they were after this commit">
+          <Button
+            size="compact-sm"
+            variant="subtle"
+            color="gray"
+            onClick={() => goTo({ view: "frames", at: commit.id, open: null })}
+          >
+            Look at it then
           </Button>
         </Tooltip>
         {commit.tags.map((name) => (

@@ -6,7 +6,7 @@ export interface Key {
   keys: readonly string[];
   words: string;
   group: Group;
-  /** Also heard while somebody types in a field of one line. */
+  /** Also heard while somebody types in a field; an editor hears all but `commit` itself. */
   whileTyping?: true;
 }
 

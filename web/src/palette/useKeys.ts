@@ -41,8 +41,8 @@ function hear(event: KeyboardEvent): void {
   }
 }
 
-const EDITOR = "textarea, [contenteditable]:not([contenteditable=false]), [role=textbox]:not(input)";
-const FIELD = "input:not([type=checkbox], [type=radio], [type=button]), select";
+const EDITOR = "[contenteditable]:not([contenteditable=false]), [role=textbox]:not(input, textarea)";
+const FIELD = "input:not([type=checkbox], [type=radio], [type=button]), textarea, select";
 const ITSELF = "button, a[href], summary, [role=button], [role=tab], [role=switch], input";
 const CLOSED = "[role=dialog], [role=menu], [role=listbox]";
 
