@@ -22,7 +22,7 @@ const CONFLICT: StatusCode = StatusCode::CONFLICT;
 const UNFIT: StatusCode = StatusCode::UNPROCESSABLE_ENTITY;
 const OURS: StatusCode = StatusCode::INTERNAL_SERVER_ERROR;
 
-/// What the control API says, by status.
+/// What the control API says, by status, and then by name.
 pub const API: &[Code] = &[
     code(BAD, "ambiguous-commit", "the beginning of an id fits several commits"),
     code(BAD, "ambiguous-conversation", "a name fits several conversations"),
@@ -45,10 +45,12 @@ pub const API: &[Code] = &[
     code(UNKNOWN, "unknown-commit", "no commit, tag or branch has this name"),
     code(UNKNOWN, "unknown-conversation", "no conversation has this name, or it is gone"),
     code(UNKNOWN, "unknown-id", "no frame, step, message or block has this id"),
+    code(UNKNOWN, "unknown-job", "the daemon knows no such job"),
     code(UNKNOWN, "unknown-path", "the API has no such path"),
     code(UNKNOWN, "unknown-tag", "no tag has this name"),
     code(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", "the path does not take this method"),
     code(CONFLICT, "credential", "the request has a credential in its body, which is never stored"),
+    code(CONFLICT, "helper-cancelled", "somebody stopped it; nothing has changed"),
     code(CONFLICT, "incomplete", "the conversation is not completely stored"),
     code(CONFLICT, "stale", "the head is not the expected one: somebody made a commit meanwhile"),
     code(CONFLICT, "taken", "there is a branch or a tag of this name already"),
@@ -60,8 +62,11 @@ pub const API: &[Code] = &[
     code(UNFIT, "empty", "a text without a letter"),
     code(UNFIT, "gone", "nothing of it is left: it was taken out before"),
     code(UNFIT, "healthy", "there is nothing to heal"),
+    code(UNFIT, "helper-budget", "the helper has used up its tokens of today"),
+    code(UNFIT, "helper-settings", "the helper is not set up, or its key is missing"),
     code(UNFIT, "inactive", "the commit is switched off already"),
     code(UNFIT, "many-images", "more images than the provider takes"),
+    code(UNFIT, "many-questions", "more summaries are wanted at once than a helper is asked for"),
     code(UNFIT, "many-results", "one text is given for several tool results"),
     code(UNFIT, "needed", "other commits stand on this one"),
     code(UNFIT, "no-content", "not exactly one of `text` and `raw`, or neither a title nor a summary"),
@@ -71,6 +76,7 @@ pub const API: &[Code] = &[
     code(UNFIT, "no-place", "not exactly one place is given"),
     code(UNFIT, "no-results", "there are no tool results in it"),
     code(UNFIT, "no-target", "it is not said which commit or name is meant"),
+    code(UNFIT, "no-words", "there are no words to make a summary or a title of"),
     code(UNFIT, "not-a-frame", "a whole frame is needed here"),
     code(UNFIT, "not-a-turn", "the system prompt and the tools cannot be changed in this way"),
     code(UNFIT, "not-first", "a conversation has to begin with the user"),
@@ -84,19 +90,13 @@ pub const API: &[Code] = &[
     code(UNFIT, "protected", "the client cannot do without it; `force` all the same"),
     code(UNFIT, "same-conversation", "frames are imported from another conversation"),
     code(UNFIT, "thinking", "the model's thinking cannot be written"),
+    code(UNFIT, "titled", "somebody gave it a title, and that one stays"),
     code(UNFIT, "too-few", "at least two frames are needed"),
+    code(UNFIT, "too-short", "a summary would not be shorter"),
     code(UNFIT, "unsupported", "an operation that was not expected here; a defect"),
     code(OURS, "internal", "the daemon could not finish; a defect"),
     code(OURS, "not-written", "a file could not be written"),
     code(OURS, "store", "the store could not be read"),
-    code(StatusCode::INSUFFICIENT_STORAGE, "not-stored", "the commit could not be stored; nothing has changed"),
-    code(UNFIT, "many-questions", "more summaries are wanted at once than a helper is asked for"),
-    code(UNFIT, "no-words", "there are no words to make a summary or a title of"),
-    code(UNFIT, "titled", "somebody gave it a title, and that one stays"),
-    code(UNFIT, "too-short", "a summary would not be shorter"),
-    code(UNFIT, "helper-settings", "the helper is not set up, or its key is missing"),
-    code(UNFIT, "helper-budget", "the helper has used up its tokens of today"),
-    code(CONFLICT, "helper-cancelled", "somebody stopped it; nothing has changed"),
     code(StatusCode::BAD_GATEWAY, "helper-down", "the helper cannot be reached, or has no time"),
     code(StatusCode::BAD_GATEWAY, "helper-nonsense", "what the helper answered cannot be used"),
     code(
@@ -105,7 +105,7 @@ pub const API: &[Code] = &[
         "the helper does not take the request: its key, its model, its limits",
     ),
     code(StatusCode::GATEWAY_TIMEOUT, "helper-slow", "the helper did not answer in time"),
-    code(UNKNOWN, "unknown-job", "the daemon knows no such job"),
+    code(StatusCode::INSUFFICIENT_STORAGE, "not-stored", "the commit could not be stored; nothing has changed"),
 ];
 
 /// What the MCP server says besides. It comes in a tool's answer, which has no status.

@@ -82,4 +82,13 @@ fn the_documentation_has_every_code_with_its_status_and_meaning() {
     assert!(missing.is_empty(), "docs/api.md lacks:\n{missing:#?}");
     let old: Vec<&&str> = lines.iter().filter(|line| !wanted.iter().any(|wanted| wanted == *line)).collect();
     assert!(old.is_empty(), "docs/api.md has codes that are not:\n{old:#?}");
+    let in_order: Vec<&str> = docs.lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(in_order, wanted, "docs/api.md has them in another order");
+}
+
+#[test]
+fn the_codes_stand_by_status_and_then_by_name() {
+    let places: Vec<(u16, &str)> = API.iter().map(|code| (code.status.as_u16(), code.code)).collect();
+    assert!(places.is_sorted(), "{places:#?}");
+    assert!(MCP.is_sorted());
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::ask::Refusal;
 use super::own::{Caller, Own};
+use super::settings::{OPERATIONS, WAYS};
 
 /// Lists and texts inside an answer are cut here; what was cut is told.
 const MOST_ITEMS: usize = 20;
@@ -54,6 +55,7 @@ impl Answer {
 }
 
 pub fn refused(refusal: &Refusal) -> CallToolResult {
+    let refusal = Refusal { hint: for_tools(&refusal.hint), ..refusal.clone() };
     let mut error = json!({"code": refusal.code, "message": refusal.message, "hint": refusal.hint});
     let mut text = refusal.to_string();
     if !refusal.since.is_empty() {
@@ -64,6 +66,37 @@ pub fn refused(refusal: &Refusal) -> CallToolResult {
     let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
     result.structured_content = Some(json!({"error": error}));
     result
+}
+
+/// A hint of the daemon's for somebody who has tools, and no command line.
+fn for_tools(hint: &str) -> String {
+    // Every second part stands in backquotes.
+    let parts = hint.split('`').enumerate().map(|(at, part)| match at % 2 {
+        1 => in_tools(part).unwrap_or_else(|| format!("`{part}`")),
+        _ => part.to_owned(),
+    });
+    match hint.matches('`').count() % 2 {
+        0 => parts.collect(),
+        _ => hint.to_owned(),
+    }
+}
+
+/// What a command is called among the tools.
+fn in_tools(command: &str) -> Option<String> {
+    if let Some(flag) = command.strip_prefix("--") {
+        let (name, value) = flag.split_once(' ').unwrap_or((flag, ""));
+        let value = if value.is_empty() { String::new() } else { format!(" {value}") };
+        return Some(format!("`{}`{value}", name.replace('-', "_")));
+    }
+    let (verb, rest) = command.strip_prefix("ctx ").map(|rest| rest.split_once(' ').unwrap_or((rest, "")))?;
+    Some(match verb {
+        "list" if rest.contains("--steps") => "ctx_list with `steps_of`".to_owned(),
+        "list" | "show" | "search" | "undo" => format!("ctx_{verb}"),
+        "history" | "status" => "ctx_status".to_owned(),
+        way if WAYS.contains(&way) => format!("ctx_undo with `action` {way}"),
+        operation if OPERATIONS.contains(&operation) => format!("the operation `{operation}`"),
+        _ => return None,
+    })
 }
 
 /// How many copies of an answer the client may show to its model.
@@ -102,6 +135,23 @@ pub fn line(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hints_name_tools_where_there_is_no_command_line() {
+        assert_eq!(for_tools("Did you mean t1? `ctx list` shows the ids."), "Did you mean t1? ctx_list shows the ids.");
+        assert_eq!(for_tools("`ctx list --steps` shows them."), "ctx_list with `steps_of` shows them.");
+        assert_eq!(
+            for_tools("`ctx history` shows what removed it; `ctx revert` brings it back."),
+            "ctx_status shows what removed it; ctx_undo with `action` revert brings it back."
+        );
+        assert_eq!(
+            for_tools("Say one of `--after ID` and `--larger-than`."),
+            "Say one of `after` ID and `larger_than`."
+        );
+        assert_eq!(for_tools("Use `ctx delete`, or name `t3`."), "Use the operation `delete`, or name `t3`.");
+        assert_eq!(for_tools("`ctx doctor` looks at the store."), "`ctx doctor` looks at the store.");
+        assert_eq!(for_tools("an odd ` quote"), "an odd ` quote");
+    }
 
     #[test]
     fn what_is_long_is_cut_and_says_so() {

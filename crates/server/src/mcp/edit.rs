@@ -109,7 +109,9 @@ async fn wished(ask: &impl Ask, own: &Own, path: &str, mut wish: Value) -> Resul
     Err(match refusal.code.as_str() {
         "stale" => {
             let hint = "Look at it with ctx_list, then say it again with the new head.".to_owned();
-            Refusal { hint, since: newest_commits(ask, own).await, ..refusal }
+            // A plan tells the commits since then in its message, with what they touch.
+            let since = if refusal.message.contains('\n') { Vec::new() } else { newest_commits(ask, own).await };
+            Refusal { hint, since, ..refusal }
         }
         "bad-request" => {
             let message = refusal.message.replace("Failed to deserialize the JSON body into the target type: ", "");
@@ -136,7 +138,8 @@ fn told(own: &Own, applied: &Value) -> Answer {
     let commit = applied["commit"].as_str();
     let mut rest: Map<String, Value> = Map::new();
     rest.insert("head".into(), commit.unwrap_or(head(own)).into());
-    let kept = ["commit", "summary", "tokens_before", "tokens_after", "frames", "preview", "problem", "files"];
+    let kept =
+        ["commit", "summary", "tokens_before", "tokens_after", "frames", "preview", "problem", "remarks", "files"];
     for name in kept {
         let is_empty = applied[name].as_array().is_some_and(Vec::is_empty);
         if !is_empty {

@@ -124,10 +124,17 @@ async fn at(ask: &impl Ask, name: &str, found_by: FoundBy) -> Result<Own, Refusa
     })
 }
 
+async fn all(ask: &impl Ask) -> Result<Vec<Value>, Refusal> {
+    let mut answer = ask.ask("/conversations".to_owned(), None).await?;
+    Ok(match answer["conversations"].take() {
+        Value::Array(all) => all,
+        _ => Vec::new(),
+    })
+}
+
 /// The conversations that were active last, those of the session first.
 async fn newest(ask: &impl Ask, session: Option<&String>) -> Result<Vec<Value>, Refusal> {
-    let mut answer = ask.ask("/conversations".to_owned(), None).await?;
-    let Value::Array(mut all) = answer["conversations"].take() else { return Ok(Vec::new()) };
+    let mut all = all(ask).await?;
     let is_of_session = |one: &Value| session.is_some_and(|session| one["session"] == session.as_str());
     all.sort_by_key(|one| Reverse((is_of_session(one), one["last_activity"].as_u64())));
     all.truncate(LOOKED_AT);
@@ -166,11 +173,15 @@ async fn makes(ask: &impl Ask, id: &str, call: &str) -> Result<bool, Refusal> {
     Ok(blocks.any(|block| block["tool_use_id"] == call))
 }
 
-/// The newest main conversation that was told our working directory.
+/// The main conversation that was told our working directory: the active one, else the newest. A copy from a file was
+/// told of it too, and nobody speaks in it.
 async fn in_directory(ask: &impl Ask, origin: &Origin) -> Result<Option<String>, Refusal> {
     let Some(directory) = origin.directory.as_ref().and_then(|path| path.to_str()) else { return Ok(None) };
-    for one in newest(ask, None).await? {
-        let (Some(id), true) = (one["id"].as_str(), one["class"] == "main") else { continue };
+    let mut mains = all(ask).await?;
+    mains.retain(|one| one["class"] == "main" && one["imported"] != true);
+    mains.sort_by_key(|one| Reverse((one["active"] == true, one["last_activity"].as_u64())));
+    for one in mains.iter().take(LOOKED_AT) {
+        let Some(id) = one["id"].as_str() else { continue };
         for part in ["t1%231", "t1%230", "system"] {
             let shown = ask.ask(format!("/conversations/{}/frames/{part}", encoded(id)), None).await;
             let Ok(shown) = shown else { continue };
@@ -194,6 +205,8 @@ fn tells(text: &str, directory: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -202,5 +215,43 @@ mod tests {
         assert!(tells(told, "/home/me/a"));
         assert!(!tells(told, "/home/me") && !tells(told, "/home/me/a/b"));
         assert!(tells("Working directory: /x", "/x"));
+    }
+
+    /// A daemon whose conversations were all told the same folder.
+    struct Daemon(Value);
+
+    impl Ask for Daemon {
+        async fn ask(&self, path: String, _: Option<Value>) -> Result<Value, Refusal> {
+            if path == "/conversations" {
+                return Ok(json!({ "conversations": self.0 }));
+            }
+            let id = path.split('/').nth(2).unwrap_or_default();
+            match path.contains("/history") {
+                true => Ok(json!({ "conversation": id, "head": null, "branch": "main" })),
+                false => Ok(json!({ "messages": [{ "blocks": [{ "text": "Working directory: /x" }] }] })),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_means_the_active_conversation_and_never_a_copy() {
+        let one = |id: &str, class: &str, at: u64, more: Value| {
+            let mut one = json!({ "id": id, "class": class, "last_activity": at });
+            more.as_object().into_iter().flatten().for_each(|(name, value)| one[name] = value.clone());
+            one
+        };
+        let mut all = vec![
+            one("copy", "main", 99, json!({ "imported": true })),
+            one("newer", "main", 9, json!({})),
+            one("active", "main", 8, json!({ "active": true })),
+        ];
+        // However many sub-agents are at work.
+        all.extend((0..10).map(|number| one(&format!("s{number}"), "subagent", 50, json!({}))));
+        let origin = Origin { directory: Some("/x".into()), ..Origin::default() };
+        let found = find(&Daemon(json!(all)), &origin, &Caller::default(), None).await.expect("found");
+        assert_eq!((found.id.as_str(), found.found_by), ("active", FoundBy::Directory));
+        all.retain(|one| one["id"] != "active");
+        let found = find(&Daemon(json!(all)), &origin, &Caller::default(), None).await.expect("found");
+        assert_eq!((found.id.as_str(), found.found_by), ("newer", FoundBy::Directory));
     }
 }

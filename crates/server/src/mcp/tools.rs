@@ -51,9 +51,9 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
         ),
         tool(
             SEARCH,
-            "Where a text stands in the conversation, whatever its case.",
+            "Where words stand in the conversation, whatever their case: blocks that hold all of them.",
             json!({
-                "text": {"type": "string"},
+                "text": {"type": "string", "description": "\"in quotes\": a phrase"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": 50},
             }),
         ),
