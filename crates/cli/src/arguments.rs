@@ -91,6 +91,11 @@ pub fn conversation_meant(environment: &Environment) -> String {
     named.unwrap_or_else(|| "active".to_owned())
 }
 
+/// Who signs what is done here: an agent that runs `ctx`, or a person.
+pub fn author(environment: &Environment) -> &'static str {
+    if environment.get(env::AGENT_SESSION).is_some() { "agent" } else { "cli" }
+}
+
 /// An agent's own conversation is unknown to a daemon through which it does not speak. Nobody named it, so say whence
 /// the name comes; the active one may be anybody's and is not taken instead.
 pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
@@ -187,6 +192,12 @@ mod tests {
         assert_eq!(meant(&[session, ("CTX_CONV", "c3f9")]), "c3f9");
         assert_eq!(meant(&[session, ("CTX_CONV", "")]), "0a1b");
         assert_eq!(meant(&[]), "active");
+    }
+
+    #[test]
+    fn what_an_agent_does_is_signed_otherwise_than_what_a_person_does() {
+        assert_eq!(author(&Environment::of(&[("CLAUDE_CODE_SESSION_ID", "0a1b")])), "agent");
+        assert_eq!(author(&Environment::of(&[("CTX_CONV", "c3f9")])), "cli");
     }
 
     #[test]

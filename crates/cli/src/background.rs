@@ -31,7 +31,7 @@ pub struct Started {
 
 /// The daemon that runs, if one does. Trouble with one that runs is a failure.
 pub fn running(context: &Context) -> Result<Option<(Client, Status)>, Failure> {
-    let answer = context.client().and_then(|client| client.status().map(|status| (client, status)));
+    let answer = context.found().and_then(|client| client.status().map(|status| (client, status)));
     match answer {
         Ok(found) => Ok(Some(found)),
         Err(failure) if failure.code == "no-daemon" => Ok(None),

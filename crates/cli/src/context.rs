@@ -5,6 +5,7 @@ use crate::client::{Client, Whereabouts};
 use crate::env::Environment;
 use crate::failure::Failure;
 use crate::home::Home;
+use crate::offer;
 use crate::terminal::Output;
 
 pub struct Context {
@@ -24,8 +25,16 @@ impl Context {
         Home::find(self.place.home.as_deref(), &self.environment)
     }
 
-    /// The daemon that runs, as far as one can tell without asking it.
+    /// The daemon, for a verb that cannot do without one: a person in a terminal is asked whether to start it.
     pub fn client(&self) -> Result<Client, Failure> {
+        match offer::somebody_is_there() {
+            true => offer::or_start(self.found().and_then(Client::there), self),
+            false => self.found(),
+        }
+    }
+
+    /// The daemon that runs, as far as one can tell without asking it.
+    pub fn found(&self) -> Result<Client, Failure> {
         Client::find(&Whereabouts {
             home: self.home()?,
             flag: self.place.listen,

@@ -69,7 +69,8 @@ impl Event {
         let commit = &self.commit;
         match self.kind.as_str() {
             "commit" => {
-                Some(format!("{} by {}: {} ({} tokens)", commit.id, commit.author, commit.summary, commit.tokens()))
+                let summary = words::grouped(&commit.summary);
+                Some(format!("{} by {}: {summary} ({} tokens)", commit.id, commit.author, commit.tokens()))
             }
             "line" => {
                 let (action, what) = self.line.as_ref()?.as_object()?.iter().next()?;
@@ -166,6 +167,9 @@ mod tests {
         let aside = |json: &str| event(json).aside().unwrap_or_default();
         assert_eq!(aside(r#"{"kind":"line","line":{"branch":{"name":"trial","at":null}}}"#), "branch trial");
         assert!(aside(r#"{"kind":"recovery"}"#).contains("thinking"));
+        let commit = r#"{"kind":"commit","id":"00000000a1","author":"cli","summary":"delete t1, 12345 tokens less",
+            "tokens_before":20000,"tokens_after":7655}"#;
+        assert_eq!(aside(commit), "00000000a1 by cli: delete t1, 12,345 tokens less (20,000 → 7,655 tokens)");
         assert_eq!(aside(r#"{"kind":"request"}"#), "");
         let repaired = event(r#"{"kind":"answer","repairs":[{"rule":"A30"},{"rule":"A30"},{"rule":"A41"}]}"#);
         assert_eq!(repaired.remarks(), ["repaired by rule A30, A41"]);

@@ -14,6 +14,7 @@ mod failure;
 mod help;
 mod home;
 mod logging;
+mod offer;
 mod terminal;
 mod verbs;
 

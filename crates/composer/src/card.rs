@@ -21,6 +21,7 @@ pub fn of(conversation: &Conversation) -> Card {
         agent: opened.agent.clone(),
         parent: opened.parent.clone(),
         forked_from: opened.forked_from.clone(),
+        imported: false,
         frames: frames.len(),
         messages: path.len(),
         requests: conversation.requests,

@@ -47,6 +47,9 @@ pub struct Card {
     pub agent: Option<String>,
     pub parent: Option<String>,
     pub forked_from: Option<String>,
+    /// A copy from a file, in which nobody has spoken since.
+    #[serde(default)]
+    pub imported: bool,
     pub frames: usize,
     pub messages: usize,
     pub requests: u32,

@@ -71,6 +71,8 @@ pub struct Composer {
     nonce: AtomicU64,
     /// Titles that a helper gave, by conversation.
     titles: Mutex<HashMap<String, helper::titles::Titles>>,
+    /// What edited conversations weigh, found out when somebody looks.
+    weighed: Mutex<view::Weighed>,
     /// One commit is made at a time. Taken before all others.
     editing: Mutex<()>,
     /// One request is looked at at a time, so that records are written in the order they build on
@@ -99,6 +101,7 @@ impl Composer {
             offload_folder: None,
             nonce: AtomicU64::new(0),
             titles: Mutex::new(titles),
+            weighed: Mutex::default(),
             editing: Mutex::default(),
             observing: Mutex::default(),
         })
@@ -154,6 +157,7 @@ impl Composer {
         ids.iter().for_each(|id| {
             directory.forget(id);
             lock(&self.titles).remove(id);
+            lock(&self.weighed).remove(id);
             self.held.forget(id);
             self.offload_folder.iter().for_each(|folder| folder.forget(id));
         });

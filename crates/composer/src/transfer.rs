@@ -8,7 +8,7 @@
 //! send somebody a file that writes to any place. `restore` brings such content back without its file.
 
 use crate::conversation::Conversation;
-use crate::directory::lock;
+use crate::directory::{Card, lock};
 use crate::edit::{Ground, lacks_its_file};
 use crate::log::{self, Opened};
 use crate::{Composer, EDITED, Refusal, card};
@@ -101,7 +101,7 @@ pub struct Imported {
 impl Composer {
     /// The conversation as a file, and its id.
     pub fn export(&self, name: &str) -> Result<(String, Vec<u8>), Refusal> {
-        let id = self.resolve(name)?;
+        let id = self.meant(name)?;
         self.settle(crate::PATIENCE);
         let found = self.store.records(&id, 0)?;
         let title = lock(&self.directory).card(&id).map(|card| card.title.clone()).unwrap_or_default();
@@ -159,7 +159,8 @@ impl Composer {
         self.settle(crate::PATIENCE);
         let (id, session) = self.place_for(&read, file)?;
         let (mut step, conversation) = replayed(&read, &id, session.as_ref())?;
-        let card = card::of(&conversation);
+        // Until somebody speaks in it.
+        let card = Card { imported: true, ..card::of(&conversation) };
         let ground = Ground::of(&conversation, true);
         let view = ground.lay(conversation.effects(conversation.history.head()));
         let missing = view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages));
@@ -199,7 +200,7 @@ impl Composer {
         let stored: HashSet<String> = self.store.conversations()?.into_iter().map(|row| row.id).collect();
         let mut directory = lock(&self.directory);
         let opened = read.opened();
-        let is_same = |card: &crate::directory::Card| card.session == opened.session && card.agent == opened.agent;
+        let is_same = |card: &Card| card.session == opened.session && card.agent == opened.agent;
         let session = opened.session.clone().filter(|_| !directory.cards().any(is_same));
         let own = &read.head.conversation;
         let is_free = directory.card(own).is_none() && !stored.contains(own);

@@ -58,6 +58,13 @@ mod tests {
     }
 
     #[test]
+    fn whoever_changes_something_says_which_head_it_saw() {
+        let text = text("ctx");
+        let changes: Vec<&str> = text.lines().filter(|line| line.contains("ctx batch - ")).collect();
+        assert!(changes.len() >= 2 && changes.iter().all(|line| line.contains("--expect HEAD")), "{changes:?}");
+    }
+
+    #[test]
     fn it_is_short() {
         // About four characters a token.
         assert!(text("ctx").len() < 6_000, "{}", text("ctx").len());

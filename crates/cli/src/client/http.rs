@@ -163,7 +163,7 @@ async fn connect(address: SocketAddr) -> Result<SendRequest<Full<Bytes>>, Troubl
     Ok(sender)
 }
 
-fn connect_reason(error: &io::Error) -> String {
+pub(super) fn connect_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
         _ => error.to_string(),

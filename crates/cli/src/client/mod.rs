@@ -24,6 +24,8 @@ use crate::terminal::busy::Busy;
 
 /// The daemon answers from memory or disk; nothing that takes longer is still at work.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// For a look whether anybody is there at all.
+const KNOCK: Duration = Duration::from_secs(1);
 /// For files, which may be large.
 const LONG_PATIENCE: Duration = Duration::from_secs(600);
 
@@ -40,6 +42,14 @@ impl Client {
     pub fn find(whereabouts: &Whereabouts) -> Result<Self, Failure> {
         let (found, token) = whereabouts.look()?;
         Ok(Self { address: found.address(), token, found, runtime: runtime()? })
+    }
+
+    /// The same, if something listens at its address.
+    pub fn there(self) -> Result<Self, Failure> {
+        match std::net::TcpStream::connect_timeout(&self.address, KNOCK) {
+            Ok(_) => Ok(self),
+            Err(error) => Err(self.found.explain(http::Trouble::Unreachable(http::connect_reason(&error)))),
+        }
     }
 
     pub fn address(&self) -> SocketAddr {

@@ -92,6 +92,7 @@ mod tests {
             parent: None,
             forked_from: None,
             folder: None,
+            imported: false,
             frames: 4,
             messages: 31,
             requests: 12,

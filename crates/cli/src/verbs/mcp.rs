@@ -96,7 +96,7 @@ impl Ask for Way {
 
 impl Inside {
     fn ask(&self, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
-        match self.context.client().and_then(|client| put(&client, path, body)) {
+        match self.context.found().and_then(|client| put(&client, path, body)) {
             Err(failure) if failure.code == "no-daemon" => put(&self.started()?, path, body),
             outcome => outcome,
         }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::view::{Found, FoundIn, Hit};
+use ctx_composer::view::{Found, FoundIn, Hit, terms};
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::client::{encoded, understood};
@@ -15,12 +15,16 @@ use crate::terminal::{Output, text, words};
 
 /// Find words in all conversations
 #[derive(Args, Debug)]
-#[command(after_help = "Large and small letters are the same. The system prompt and the tools are not searched.
+#[command(
+    after_help = "Several words: all of them, in any order, in the same block. An argument with blanks in it, or words in double quotes,
+are a phrase. Large and small letters are the same. The system prompt and the tools are not searched.
 
 Examples:
-  ctx search 'connection refused'
+  ctx search parser token                 both words, wherever they stand in a block
+  ctx search 'connection refused'         this phrase
   ctx search parser --conv active --limit 100
-  ctx search parser --json | jq -r '.conversations[] | \"\\(.id) \\(.hits[].frame)\"'")]
+  ctx search parser --json | jq -r '.conversations[] | \"\\(.id) \\(.hits[].frame)\"'"
+)]
 pub struct Arguments {
     /// The words
     #[arg(value_name = "TEXT", required = true, value_parser = non_empty)]
@@ -36,7 +40,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let query = arguments.words.join(" ");
+    let query = query(&arguments.words);
     let mut question = format!("/search?q={}&limit={}", encoded(&query, ""), arguments.limit);
     if let Some(conversation) = &arguments.conversation {
         question.push_str(&format!("&conv={}", encoded(conversation, "")));
@@ -55,8 +59,17 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
+/// What was typed as one query: what the shell was given in quotes is a phrase.
+fn query(words: &[String]) -> String {
+    let phrase = |word: &String| match word.trim().contains(char::is_whitespace) && !word.trim().starts_with('"') {
+        true => format!("\"{}\"", word.trim().replace('"', "\\\"")),
+        false => word.clone(),
+    };
+    words.iter().map(phrase).collect::<Vec<_>>().join(" ")
+}
+
 fn render(found: &Found, is_one: bool, now: u64, output: &Output) -> String {
-    let query = text::line(&found.query);
+    let (query, terms) = (text::line(&found.query), terms(&found.query));
     if found.conversations.is_empty() {
         return format!("`{query}` is in none of {}.\n", words::plural(found.searched as u64, "conversation"));
     }
@@ -69,7 +82,7 @@ fn render(found: &Found, is_one: bool, now: u64, output: &Output) -> String {
             table.row([
                 Cell::indented(&hit.id, ID),
                 Cell::styled(&kind(hit), FAINT),
-                marked(&hit.snippet, &query, style),
+                marked(&hit.snippet, &terms, style),
             ]);
         }
         lines.push_str(&table.render(output));
@@ -115,21 +128,25 @@ fn kind(hit: &Hit) -> String {
 }
 
 /// The words stand out.
-fn marked(snippet: &str, query: &str, style: anstyle::Style) -> Cell {
+fn marked(snippet: &str, terms: &[String], style: anstyle::Style) -> Cell {
     let snippet = text::line(snippet);
     let lower = snippet.to_lowercase();
-    let at = lower.find(&query.to_lowercase()).filter(|_| lower.len() == snippet.len());
-    let pieces = at.and_then(|at| {
-        let (before, rest) = snippet.split_at_checked(at)?;
-        let (found, after) = rest.split_at_checked(query.len())?;
-        Some((before, found, after))
-    });
-    match pieces {
-        Some((before, found, after)) => {
-            Cell::default().then_safe(before, style).then_safe(found, WARNING).then_safe(after, style)
-        }
-        None => Cell::default().then_safe(&snippet, style),
+    // Where small letters are spelt longer than large ones the places do not fit.
+    let terms = if lower.len() == snippet.len() { terms } else { &[] };
+    let mut cell = Cell::default();
+    let mut from = 0;
+    loop {
+        let next = terms.iter().filter_map(|term| Some((from + lower.get(from..)?.find(term)?, term.len())));
+        // Of words that begin alike the longest.
+        let next = next.min_by_key(|(at, length)| (*at, std::cmp::Reverse(*length)));
+        let pieces = next.and_then(|(at, length)| {
+            Some((snippet.get(from..at)?, snippet.get(at..at + length)?, at + length)).filter(|_| length > 0)
+        });
+        let Some((before, found, behind)) = pieces else { break };
+        cell = cell.then_safe(before, style).then_safe(found, WARNING);
+        from = behind;
     }
+    cell.then_safe(snippet.get(from..).unwrap_or_default(), style)
 }
 
 #[cfg(test)]
@@ -168,6 +185,27 @@ mod tests {
             let shown = render(&found(), true, 0, &Output::narrow(width));
             assert!(shown.lines().all(|line| text::width(line) <= width), "{shown}");
         }
+    }
+
+    #[test]
+    fn what_the_shell_had_in_quotes_is_a_phrase() {
+        let query = |words: &[&str]| query(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(query(&["parser", "token"]), "parser token");
+        assert_eq!(query(&["connection refused", "port"]), "\"connection refused\" port");
+        assert_eq!(terms(&query(&["say \"no\" twice"])), ["say \"no\" twice"]);
+        assert_eq!(query(&["\"a b\" c"]), "\"a b\" c", "quotes of one's own stay");
+    }
+
+    #[test]
+    fn every_word_stands_out() {
+        let terms = ["straw".to_owned(), "needle".to_owned(), "need".to_owned()];
+        let mut table = Table::new(&[Column::Flexible("")]);
+        table.row([marked("a Needle in straw, straw", &terms, PLAIN)]);
+        let shown = table.render(&Output::coloured());
+        for word in ["Needle", "straw"] {
+            assert!(shown.contains(&format!("\u{1b}[33m{word}\u{1b}[0m")), "{shown:?}");
+        }
+        assert_eq!(shown.matches("\u{1b}[33m").count(), 3, "{shown:?}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let client = context.client()?;
+    let client = context.found()?;
     let answer = client.get("/status")?;
     if arguments.format.json {
         context.output.json(&answer)?;

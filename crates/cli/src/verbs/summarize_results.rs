@@ -12,7 +12,9 @@ use crate::failure::Failure;
 #[command(after_help = "Examples:
   ctx summarize-results t3
   ctx summarize-results t3/5 --text 'The file defines three traits.'
-  ctx summarize-results --result toolu_01A --text 'All 312 tests pass.'")]
+  ctx summarize-results --result toolu_01A --text 'All 312 tests pass.'
+
+One text is for one result. Without --text each result gets a summary of its own.")]
 pub struct Arguments {
     #[command(flatten)]
     what: Results,

@@ -116,6 +116,12 @@ fn beside_the_original_it_is_one_of_its_own() {
     let came = scene.json(&["import", "--file", &file]);
     let copy = word(&came["conversation"]);
     assert_ne!(copy, own);
+    let imported = |id: &str| {
+        let all = scene.json(&["conversations"]);
+        let mut all = all["conversations"].as_array().into_iter().flatten();
+        all.find(|one| one["id"] == id).expect("it is listed")["imported"].clone()
+    };
+    assert_eq!((imported(&copy), imported(&own)), (true.into(), Value::Null), "a copy is known as one");
     assert_eq!((word(&came["was"]), &came["session"]), (own.clone(), &Value::Null));
     assert_eq!(dump(&scene.place, &["--conv", &copy]), before);
     scene.place.run(&["rollback", "source", "--conv", &copy]).ok();
@@ -230,6 +236,7 @@ fn a_file_is_not_written_over_another_and_import_of_frames_is_another_thing() {
     let refused = scene.place.run(&["export"]).refused();
     assert!(refused.err.contains("is there already") && refused.err.contains("--force"), "{refused:?}");
     assert_eq!(scene.place.run(&["export", "-"]).ok().out.into_bytes(), before);
+    assert_eq!(scene.place.run(&["export", "-", "--conv", "the needle"]).ok().out.into_bytes(), before);
     assert_eq!(scene.place.run(&["export", "-", "--json"]).code, Some(2));
     for wrong in [
         &["import"][..],

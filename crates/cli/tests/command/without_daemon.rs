@@ -27,6 +27,40 @@ fn programs_get_the_same_as_json_on_stdout() {
     }
 }
 
+/// In a terminal of `script`, which feeds it what it is given.
+#[cfg(unix)]
+fn in_a_terminal(place: &Place, arguments: &str, keys: &str) -> Option<String> {
+    use std::process::{Command, Stdio};
+    let ctx = place.ctx(&[] as &[&str]);
+    let line = format!("{} {arguments}", ctx.get_program().to_string_lossy());
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).env_clear().current_dir(ctx.get_current_dir()?);
+    command.envs(ctx.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("NO_COLOR", "1").env("TERM", "xterm").env("SHELL", "/bin/sh");
+    command.env("CTX_LISTEN", closed_port().to_string()).env("CTX_UPSTREAM", "http://127.0.0.1:9");
+    let input = place.write("keys", keys);
+    let out = command.stdin(std::fs::File::open(input).ok()?).stderr(Stdio::null()).output().ok()?;
+    Some(String::from_utf8_lossy(&out.stdout).replace("\r\n", "\n"))
+}
+
+#[test]
+#[cfg(unix)]
+fn in_a_terminal_one_is_offered_and_started_if_that_is_wished() {
+    let place = Place::new();
+    let Some(told) = in_a_terminal(&place, "list", "n\n") else {
+        eprintln!("there is no `script`; nothing is tested");
+        return;
+    };
+    assert!(told.contains("No daemon runs. Start one? [Y/n]") && told.contains("error: no daemon"), "{told}");
+    assert!(place.notice().is_none());
+    // What only tells about the daemon does not start one.
+    assert!(!in_a_terminal(&place, "status", "y\n").expect("a terminal").contains("Start one?"));
+    let told = in_a_terminal(&place, "conversations", "\n").expect("a terminal");
+    assert!(told.contains("Start one? [Y/n]") && told.contains("started the daemon on"), "{told}");
+    assert!(!in_a_terminal(&place, "conversations", "n\n").expect("a terminal").contains("Start one?"));
+    place.run(&["stop"]).ok();
+}
+
 #[test]
 fn looking_leaves_no_trace() {
     let place = Place::new();

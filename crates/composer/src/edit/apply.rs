@@ -7,14 +7,16 @@ use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::helper::{Filled, Written};
 use crate::{Composer, EDITED, Refusal, card, log, now, record};
-use ctx_core::edit::effect::{Effect, EffectId, Made};
+use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
+use ctx_core::edit::operation::Where;
 use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
 use ctx_core::message::Kind;
 use ctx_store::{NewRecord, Note, Step};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::MutexGuard;
 
@@ -52,6 +54,9 @@ pub struct Applied {
     /// Files that were written.
     #[serde(default)]
     pub files: Vec<PathBuf>,
+    /// What else is worth knowing: what stays though it was named, what does not come along.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// Words that the operations lacked and that were found for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<Written>,
@@ -71,6 +76,29 @@ pub struct Preview {
 pub struct RepairView {
     pub rule: String,
     pub what: String,
+}
+
+/// What a commit would come to.
+pub(super) struct Outcome {
+    pub applied: Applied,
+    /// Whether anything would differ.
+    changes: bool,
+    /// Messages of ours that the rules would take out wholly.
+    unsent: HashSet<MadeId>,
+    /// What the client's request is long, and what it would be, in bytes; where that is known.
+    size: Option<(usize, usize)>,
+}
+
+impl Outcome {
+    /// Whether it may be: it changes something, what was written is sent, and the whole is not too large.
+    pub fn check(&self, operations: &[Operation], id: CommitId, effects: &[Effect]) -> Result<(), Refusal> {
+        let repairs = &self.applied.preview.repairs;
+        if !self.changes {
+            return Err(super::nothing::nothing(operations, repairs).into());
+        }
+        is_sent_at_all(operations, id, effects, &self.unsent, repairs)?;
+        fits(self.size)
+    }
 }
 
 impl Composer {
@@ -97,12 +125,14 @@ impl Composer {
         let mut files = Files::default();
         let effects = self.resolve_all(&conversation, id, &wish, &mut files)?;
         few_images(&conversation, id, &effects)?;
-        let (mut applied, changes) = self.outcome(&conversation, id, &effects)?;
-        if !changes {
-            return Err(super::nothing::nothing(&wish.operations, &applied.preview.repairs).into());
-        }
+        let after = on_top(&conversation, id, &effects);
+        let before = conversation.effects(conversation.history.head());
+        let outcome = self.weigh_up(&conversation, before, after)?;
+        outcome.check(&wish.operations, id, &effects)?;
+        let mut applied = outcome.applied;
         applied.summary = summary(&wish.operations, &applied);
         applied.files.clone_from(&files.paths);
+        applied.remarks.clone_from(&files.remarks);
         applied.written = written;
         if wish.dry_run {
             return Ok(applied);
@@ -186,9 +216,12 @@ impl Composer {
             Operation::Offload { ids, select, summary } => {
                 self.offload(conversation, &desk, (ids, select), summary.as_deref(), dry_run, files)
             }
-            Operation::Import { from, ids, to } => self.import(&conversation.id, &desk, from, ids, to),
-            Operation::Edit { id, .. } => {
+            Operation::Import { from, ids, to } => {
+                self.import(&conversation.id, &desk, (from, ids), to, (id, before.len()), files)
+            }
+            Operation::Edit { id, force, .. } => {
                 let effects = desk.effects(operation)?;
+                files.remarks.extend(staying(std::slice::from_ref(id), *force, &weights));
                 match self.reads_so(conversation, &desk, id, &effects)? {
                     true => Err(super::nothing::nothing(std::slice::from_ref(operation), &[]).into()),
                     false => Ok(effects),
@@ -199,20 +232,13 @@ impl Composer {
                 let effects = operations.iter().map(|operation| desk.effects(operation));
                 Ok(effects.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
             }
+            Operation::Delete { ids, force, .. } => {
+                let effects = desk.effects(operation)?;
+                files.remarks.extend(staying(ids, *force, &weights));
+                Ok(effects)
+            }
             other => Ok(desk.effects(other)?),
         }
-    }
-
-    /// What a commit of these effects would change, and whether it would.
-    fn outcome(
-        &self,
-        conversation: &Conversation,
-        id: CommitId,
-        effects: &[Effect],
-    ) -> Result<(Applied, bool), Refusal> {
-        let before = conversation.effects(conversation.history.head());
-        let after = on_top(conversation, id, effects);
-        self.weigh_up(conversation, before, after)
     }
 
     /// What going from one set of effects to another changes.
@@ -222,17 +248,18 @@ impl Composer {
         before: Vec<(EffectId, &Effect)>,
         after: Vec<(EffectId, &Effect)>,
     ) -> Result<Applied, Refusal> {
-        self.weigh_up(conversation, before, after).map(|(applied, _)| applied)
+        self.weigh_up(conversation, before, after).map(|outcome| outcome.applied)
     }
 
-    fn weigh_up(
+    pub(super) fn weigh_up(
         &self,
         conversation: &Conversation,
         before: Vec<(EffectId, &Effect)>,
         after: Vec<(EffectId, &Effect)>,
-    ) -> Result<(Applied, bool), Refusal> {
+    ) -> Result<Outcome, Refusal> {
         let ground = Ground::of(conversation, true);
         let ((old, was), (new, is)) = (self.lay(conversation, &ground, before), self.lay(conversation, &ground, after));
+        let (unsent, size) = (new.unsent(), is.size);
         let (old, new) = (overview(conversation, &ground, &old), overview(conversation, &ground, &new));
         let mut preview = Overview::preview(conversation, &old, &new);
         preview.thinking_dropped = is.thinking_dropped.saturating_sub(was.thinking_dropped);
@@ -249,9 +276,10 @@ impl Composer {
             preview,
             problem: None,
             files: Vec::new(),
+            remarks: Vec::new(),
             written: Vec::new(),
         };
-        Ok((applied, changes))
+        Ok(Outcome { applied, changes, unsent, size })
     }
 
     /// Stores a commit so that a power cut does not lose it, then makes it count.
@@ -287,9 +315,14 @@ impl Composer {
             let mut conversation = lock(&shared);
             conversation.history = next;
             conversation.composed_weight = None;
-            let card = card::of(&conversation);
+            let mut card = card::of(&conversation);
             self.held.put(&card, edited);
-            lock(&self.directory).put(card);
+            let mut directory = lock(&self.directory);
+            // An edit is no word of the agent's.
+            card.imported = directory.card(&id).is_some_and(|card| card.imported);
+            directory.put(card);
+            drop(directory);
+            lock(&self.weighed).remove(&id);
         }
         Ok(())
     }
@@ -303,6 +336,66 @@ impl Composer {
             .map(|salt| CommitId::of(parts.into_iter().chain([[salt].as_slice()])))
             .find(|id| conversation.history.get(*id).is_none())
             .unwrap_or(CommitId(0))
+    }
+}
+
+/// Blocks of the system prompt that stay though all of it was named.
+fn staying(ids: &[String], force: bool, weights: &Weights) -> Option<String> {
+    let names_all = ids.iter().flat_map(|ids| ids.split(',')).any(|id| id.trim() == "system");
+    if force || !names_all {
+        return None;
+    }
+    let kept = weights.protected.iter().enumerate().filter_map(|(at, why)| Some((at, (*why)?)));
+    let told: Vec<String> = kept.map(|(at, why)| format!("`system#{at}` stays: {why}")).collect();
+    (!told.is_empty()).then(|| format!("{}; `--force` takes it out too", told.join("; ")))
+}
+
+/// What somebody wrote must not vanish: a rule that takes out all of it is a reason to refuse.
+fn is_sent_at_all(
+    operations: &[Operation],
+    id: CommitId,
+    effects: &[Effect],
+    unsent: &HashSet<MadeId>,
+    repairs: &[RepairView],
+) -> Result<(), Refusal> {
+    let is_raw = |operation: &&Operation| matches!(operation, Operation::Edit { raw: Some(_), .. });
+    let Some(operation) = operations.iter().find(is_raw) else { return Ok(()) };
+    let is_lost = |(index, effect): (u32, &Effect)| {
+        let effect_id = EffectId { commit: id, index };
+        let count = effect.made().len() as u32;
+        matches!(effect, Effect::Replace { why: Why::Edited, .. })
+            && count > 0
+            && (0..count).all(|message| unsent.contains(&MadeId { effect: effect_id, message }))
+    };
+    if !(0..).zip(effects).any(is_lost) {
+        return Ok(());
+    }
+    let rules: Vec<String> = repairs.iter().map(|repair| format!("{} ({})", repair.what, repair.rule)).collect();
+    let name = operation.ids().join(", ");
+    Err(Refusal::new(
+        "bad-content",
+        match rules.is_empty() {
+            true => format!("Nothing of what you write for `{name}` could be sent."),
+            false => format!("Nothing of what you write for `{name}` could be sent: {}.", rules.join("; ")),
+        },
+        "`ctx show ID --raw` shows what it looks like; `ctx delete` takes it out.",
+    ))
+}
+
+/// What the provider takes at most (A81).
+const LARGEST: usize = 32 * 1024 * 1024;
+
+/// An edit must not make a request too large that the client kept small enough.
+fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
+    match size {
+        Some((own, new)) if own <= LARGEST && new > LARGEST => Err(Refusal::new(
+            "too-large",
+            format!(
+                "The request would be {new} bytes long, and the provider takes {LARGEST} at most (A81); the agent's own is {own}."
+            ),
+            "Write less, or delete or offload something large in the same batch.",
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -400,25 +493,78 @@ fn in_json(hint: &str) -> String {
     out
 }
 
-/// What was done, in a line.
+/// Kinds of operations that are told one by one.
+const FEW: usize = 4;
+
+/// What was done, in a line: what was named, as it was named.
 pub(super) fn summary(operations: &[Operation], applied: &Applied) -> String {
     if let [Operation::Split { id, .. }] = operations {
         // The parts stand in the order of the new view, behind them the frame that is no more.
         let parts: Vec<String> = applied.frames.iter().filter(|frame| *frame != id).cloned().collect();
         return format!("split {id} into {}", several(&parts));
     }
-    let mut names: Vec<&str> = operations.iter().map(Operation::name).collect();
-    names.dedup();
-    let frames = match applied.frames.as_slice() {
-        [] => String::new(),
-        frames => format!(" {}", several(frames)),
+    let mut done: Vec<(&Operation, Vec<String>)> = Vec::new();
+    for operation in operations {
+        let ids = operation.ids().iter().flat_map(|ids| ids.split(',')).map(|id| id.trim().to_owned());
+        let ids: Vec<String> = ids.filter(|id| !id.is_empty()).collect();
+        match done.last_mut() {
+            Some((last, all)) if last.name() == operation.name() && goes(last) == goes(operation) => {
+                all.extend(ids.into_iter().filter(|id| !all.contains(id)).collect::<Vec<_>>());
+            }
+            _ => done.push((operation, ids)),
+        }
+    }
+    let what = match done.as_slice() {
+        [(operation, ids)] => one(operation, ids, &applied.frames),
+        few if few.len() <= FEW => {
+            few.iter().map(|(operation, ids)| one(operation, ids, &[])).collect::<Vec<_>>().join("; ")
+        }
+        _ => {
+            let mut names: Vec<&str> = Vec::new();
+            operations.iter().map(Operation::name).for_each(|name| {
+                if !names.contains(&name) {
+                    names.push(name)
+                }
+            });
+            format!("{} operations ({}) on {}", operations.len(), names.join(", "), several(&applied.frames))
+        }
     };
     let tokens = match applied.tokens_before.cmp(&applied.tokens_after) {
         std::cmp::Ordering::Equal => String::new(),
-        std::cmp::Ordering::Greater => format!(", {} tokens less", applied.tokens_before - applied.tokens_after),
-        std::cmp::Ordering::Less => format!(", {} tokens more", applied.tokens_after - applied.tokens_before),
+        std::cmp::Ordering::Greater => format!(", {} less", tokens(applied.tokens_before - applied.tokens_after)),
+        std::cmp::Ordering::Less => format!(", {} more", tokens(applied.tokens_after - applied.tokens_before)),
     };
-    format!("{}{frames}{tokens}", names.join(", "))
+    format!("{what}{tokens}")
+}
+
+/// What one operation did. `frames`: those that changed, where they are its own.
+fn one(operation: &Operation, ids: &[String], frames: &[String]) -> String {
+    let name = operation.name();
+    let named = match ids {
+        [first, .., last] if ids.len() > 4 => format!(" {first} … {last} ({} in all)", ids.len()),
+        [] if frames.is_empty() => String::new(),
+        [] => format!(" {}", several(frames)),
+        ids => format!(" {}", ids.join(", ")),
+    };
+    match operation {
+        Operation::Import { from, .. } if frames.is_empty() => format!("{name}{named} of {from}"),
+        Operation::Import { from, .. } => format!("{name}{named} of {from} as {}", several(frames)),
+        _ => format!("{name}{named}{}", goes(operation)),
+    }
+}
+
+/// Where an operation moves something to.
+fn goes(operation: &Operation) -> String {
+    match operation {
+        Operation::Move { to: Where { after: Some(after), .. }, .. } => format!(" after {after}"),
+        Operation::Move { to: Where { start: true, .. }, .. } => " to the start".to_owned(),
+        Operation::Move { .. } => " to the end".to_owned(),
+        _ => String::new(),
+    }
+}
+
+pub(super) fn tokens(count: u64) -> String {
+    if count == 1 { "1 token".to_owned() } else { format!("{count} tokens") }
 }
 
 fn several(frames: &[String]) -> String {

@@ -9,6 +9,7 @@ use crate::{Composer, Refusal};
 use ctx_core::Key;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::edit::frame_id::FrameId;
 use ctx_core::tokens;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -210,7 +211,25 @@ impl Composer {
         let (old_places, new_places) = (places(&old), places(&new));
         let mut frames = Vec::new();
         let gone = before.frames.iter().filter(|frame| !weight_after.contains_key(frame.id.as_str()));
+        // A cut alone changes nothing that is sent: the parts are what the whole was.
+        let (cut, joined) = (only_cut(&before, &after), only_cut(&after, &before));
         for id in after.frames.iter().chain(gone).map(|frame| frame.id.as_str()) {
+            if cut.wholes.contains(id) || joined.parts.contains(id) {
+                continue;
+            }
+            if let Some(weight) = weight_after.get(id).filter(|_| cut.parts.contains(id) || joined.wholes.contains(id))
+            {
+                frames.push(FrameDiff {
+                    id: id.to_owned(),
+                    title: show::title(&ground, &new, id, new_places.get(id).copied()).unwrap_or_default(),
+                    change: "same".to_owned(),
+                    tokens_before: scale(*weight),
+                    tokens_after: scale(*weight),
+                    before: String::new(),
+                    after: String::new(),
+                });
+                continue;
+            }
             let (was, is) = (weight_before.get(id).copied(), weight_after.get(id).copied());
             let (old_at, new_at) = (old_places.get(id).copied(), new_places.get(id).copied());
             let moved = |view: &View<'_>, at: Option<usize>| at.is_some_and(|at| view.frames[at].moved);
@@ -247,6 +266,31 @@ impl Composer {
             frames,
         })
     }
+}
+
+/// Frames of which the other side only has parts, with the same content, and those parts.
+#[derive(Default)]
+struct OnlyCut<'a> {
+    wholes: HashSet<&'a str>,
+    parts: HashSet<&'a str>,
+}
+
+fn only_cut<'a>(whole: &'a Overview, cut: &'a Overview) -> OnlyCut<'a> {
+    let known: HashSet<&str> = cut.frames.iter().map(|frame| frame.id.as_str()).collect();
+    let keys = |frames: &[&FrameOverview]| -> Vec<Key> {
+        frames.iter().flat_map(|frame| &frame.sent).filter(|sent| !sent.left_out).map(|sent| sent.key).collect()
+    };
+    let mut found = OnlyCut::default();
+    for frame in whole.frames.iter().filter(|frame| !known.contains(frame.id.as_str())) {
+        let Ok(id) = frame.id.parse::<FrameId>() else { continue };
+        let is_part = |other: &&FrameOverview| other.id.parse::<FrameId>().is_ok_and(|other| other.is_in(&id));
+        let parts: Vec<&FrameOverview> = cut.frames.iter().filter(is_part).collect();
+        if !parts.is_empty() && keys(&[frame]) == keys(&parts) {
+            found.wholes.insert(&frame.id);
+            found.parts.extend(parts.iter().map(|part| part.id.as_str()));
+        }
+    }
+    found
 }
 
 fn by_id(overview: &Overview) -> HashMap<&str, f64> {

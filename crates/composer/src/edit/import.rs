@@ -1,25 +1,58 @@
 //! Frames copied from another conversation.
 
+use super::offload::Files;
 use super::{Ground, Weights};
 use crate::directory::lock;
 use crate::view::show;
 use crate::{Composer, Refusal};
 use ctx_core::Key;
-use ctx_core::edit::effect::{Effect, Made};
+use ctx_core::edit::CommitId;
+use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::message::{Kind, Role};
 use serde_json::Value;
 
+/// A frame, or what was named of it, on its way.
+struct Copied {
+    frame: Option<usize>,
+    titles: Vec<String>,
+    messages: Vec<Made>,
+}
+
+/// What does not come along, by kind.
+#[derive(Default)]
+struct LeftBehind {
+    thinking: usize,
+    reminders: usize,
+}
+
+impl LeftBehind {
+    fn in_words(&self) -> Option<String> {
+        let count = |number: usize, word: &str| match number {
+            0 => None,
+            1 => Some(format!("1 {word}")),
+            more => Some(format!("{more} {word}s")),
+        };
+        let thinking = count(self.thinking, "thinking block");
+        let reminders =
+            count(self.reminders, "note").map(|notes| format!("{notes} of the client's own (environment, reminders)"));
+        let all: Vec<String> = thinking.into_iter().chain(reminders).collect();
+        (!all.is_empty()).then(|| format!("not imported, for it belongs to where it was made: {}", all.join(", ")))
+    }
+}
+
 impl Composer {
+    /// Copies frames, each as a frame of its own. `(commit, index)`: the name of the first effect.
     pub(super) fn import(
         &self,
         into: &str,
         desk: &Desk<'_>,
-        from: &str,
-        ids: &[String],
+        (from, ids): (&str, &[String]),
         to: &Where,
+        (commit, index): (CommitId, usize),
+        files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
         let other = self.meant(from)?;
         if other == into {
@@ -37,8 +70,8 @@ impl Composer {
         let weights = Weights::of(&conversation);
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let theirs = conversation.desk(&view, &source, &weights, &scale, 0);
-        let mut messages: Vec<Made> = Vec::new();
-        let mut titles = Vec::new();
+        let mut copied: Vec<Copied> = Vec::new();
+        let mut left = LeftBehind::default();
         for target in theirs.targets(ids, &Select::default())? {
             if matches!(target.scope, Scope::System | Scope::Tool) {
                 return Err(Refusal::new(
@@ -47,7 +80,12 @@ impl Composer {
                     "Frames, steps and messages can be imported.",
                 ));
             }
-            titles.push(show::target_title(&conversation, &theirs, &target));
+            // Several parts of one frame stay together.
+            if copied.last().is_none_or(|last| last.frame != target.frame) {
+                copied.push(Copied { frame: target.frame, titles: Vec::new(), messages: Vec::new() });
+            }
+            let Some(copy) = copied.last_mut() else { continue };
+            copy.titles.push(show::target_title(&conversation, &theirs, &target));
             let texts = self.texts(&conversation, show::messages_of(&target.units))?;
             let mut last = None;
             for laid in target.units.iter().filter(|laid| laid.covered.is_none()) {
@@ -58,11 +96,15 @@ impl Composer {
                     }
                     Unit::Source { message, block: Some(at) } => {
                         let facts = ground.messages[message];
-                        let Some(block) =
-                            facts.blocks.get(at).filter(|block| !matches!(block.kind, Kind::Thinking | Kind::Reminder))
-                        else {
+                        let Some(block) = facts.blocks.get(at) else { continue };
+                        match block.kind {
+                            Kind::Thinking => left.thinking += 1,
+                            Kind::Reminder => left.reminders += 1,
+                            _ => {}
+                        }
+                        if matches!(block.kind, Kind::Thinking | Kind::Reminder) {
                             continue;
-                        };
+                        }
                         let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
                         let Some(mut value) = show::block_value(text, block) else { continue };
                         if let Some(content) = view.new_result(laid) {
@@ -73,22 +115,36 @@ impl Composer {
                     Unit::Source { block: None, .. } => continue,
                 };
                 let role = if role == Role::System { Role::User } else { role };
-                match messages.last_mut().filter(|_| owner.is_some() && owner == last) {
+                match copy.messages.last_mut().filter(|_| owner.is_some() && owner == last) {
                     Some(made) => made.blocks.extend(blocks),
-                    None => messages.push(Made { role: Some(role), blocks }),
+                    None => copy.messages.push(Made { role: Some(role), blocks }),
                 }
                 last = owner;
             }
         }
-        let salt = format!("{other}{}", desk.next_added);
-        for made in &mut messages {
-            made.blocks.iter_mut().for_each(|block| *block = renamed(block, &salt));
-        }
-        if messages.is_empty() {
+        copied.retain(|copy| !copy.messages.is_empty());
+        if copied.is_empty() {
             return Err(Refusal::new("gone", "There is nothing to import.", "`ctx list --conv` shows what there is."));
         }
-        let title = format!("{} (from {other})", titles.join(", "));
-        Ok(desk.insert(messages, to, Some(title))?)
+        let salt = format!("{other}{}", desk.next_added);
+        let mut effects: Vec<Effect> = Vec::new();
+        for (number, mut copy) in (desk.next_added..).zip(copied) {
+            for made in &mut copy.messages {
+                made.blocks.iter_mut().for_each(|block| *block = renamed(block, &salt));
+            }
+            let title = Some(format!("{} (from {other})", copy.titles.join(", ")));
+            match effects.len() {
+                0 => effects = desk.insert(copy.messages, to, title)?,
+                before => {
+                    let effect = EffectId { commit, index: (index + before - 1) as u32 };
+                    let key = FrameKey::Made { effect, part: 0 };
+                    let to = Place::After(FrameRef { key, until: None });
+                    effects.push(Effect::Insert { number, messages: copy.messages, to, title });
+                }
+            }
+        }
+        files.remarks.extend(left.in_words());
+        Ok(effects)
     }
 }
 

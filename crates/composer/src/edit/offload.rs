@@ -84,10 +84,11 @@ impl Folder {
     }
 }
 
-/// The files that a commit needs. Those that are new go again when it does not come about.
+/// The files that a commit needs, and what is to be told of it. Files that are new go again when it does not come about.
 #[derive(Debug, Default)]
 pub struct Files {
     pub paths: Vec<PathBuf>,
+    pub remarks: Vec<String>,
     new: Vec<PathBuf>,
 }
 

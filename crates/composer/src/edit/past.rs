@@ -331,6 +331,14 @@ fn refused(conversation: &Conversation, action: Action, name: &str, cannot: Cann
             format!("{} stand{} on {name}.", listed(&commits), if commits.len() == 1 { "s" } else { "" }),
             "Say `--cascade` to take back those too.",
         ),
+        Cannot::Nothing if action == Action::Rollback => Refusal::new(
+            "nothing-to-do",
+            match name {
+                "source" => "No edit is active: what the agent sends is what the model gets.".to_owned(),
+                name => format!("Everything is as it was after {name}."),
+            },
+            "`ctx history` shows what was done; `ctx revert` takes a rollback back.",
+        ),
         Cannot::Nothing => Refusal::new(
             "nothing-to-do",
             format!("There is nothing to {}.", verb(action)),

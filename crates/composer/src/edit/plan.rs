@@ -119,9 +119,11 @@ pub struct PlanView {
     pub head: Option<String>,
     #[serde(default)]
     pub note: Option<String>,
+    /// What each operation would do; of a plan that was made this is not worked out.
     pub operations: Vec<PlannedView>,
-    /// The highest of its operations.
-    pub risk: Level,
+    /// The highest of its operations; likewise.
+    #[serde(default)]
+    pub risk: Option<Level>,
     /// Thinking blocks that would not be sent any more.
     pub thinking_lost: usize,
     /// Cache marks in what would be sent.
@@ -216,17 +218,47 @@ impl Composer {
     pub fn plan(&self, name: &str, plan: Plan) -> Result<PlanView, Refusal> {
         let chosen = chosen(&plan)?;
         let operations: Vec<Operation> = chosen.iter().map(|(_, planned)| planned.operation.clone()).collect();
-        let mut view = self.look_at(name, &plan, &chosen, &operations)?;
-        if plan.apply {
-            let expect = Some(view.head.clone().unwrap_or_else(|| "none".to_owned()));
-            let reasons: Vec<Option<String>> = chosen.iter().map(|(_, planned)| planned.reason.clone()).collect();
-            let reasons = if reasons.iter().all(Option::is_none) { Vec::new() } else { reasons };
-            let wish = Wish { operations, author: plan.author, note: plan.note, expect, dry_run: false };
-            // By its id: which one is active may change meanwhile.
-            let id = view.applied.conversation.clone();
-            view.applied = self.apply_for(&id, wish, reasons)?;
+        if !plan.apply {
+            return self.look_at(name, &plan, &chosen, &operations);
         }
-        Ok(view)
+        // By its id: which one is active may change meanwhile.
+        let id = self.meant(name)?;
+        let reasons: Vec<Option<String>> = chosen.iter().map(|(_, planned)| planned.reason.clone()).collect();
+        let reasons = if reasons.iter().all(Option::is_none) { Vec::new() } else { reasons };
+        let (author, note, expect) = (plan.author.clone(), plan.note.clone(), plan.expect.clone());
+        let wish = Wish { operations: operations.clone(), author, note, expect, dry_run: false };
+        match self.apply_for(&id, wish, reasons) {
+            Ok(applied) => self.made(applied, &plan),
+            // A look at the whole tells more: what has happened since, and all that does not fit.
+            Err(refusal) => Err(self.look_at(&id, &plan, &chosen, &operations).err().unwrap_or(refusal)),
+        }
+    }
+
+    /// What a plan that was made came to. What each operation would have done by itself nobody asks any more.
+    fn made(&self, applied: Applied, plan: &Plan) -> Result<PlanView, Refusal> {
+        let shared = self.stored(&applied.conversation)?;
+        let conversation = lock(&shared);
+        let commit = applied.commit.as_deref().and_then(|commit| conversation.history.find(commit).ok());
+        let head = commit.and_then(|commit| conversation.history.get(commit)?.parent);
+        let ground = Ground::of(&conversation, true);
+        let lay = |head| self.lay(&conversation, &ground, conversation.effects(head)).0;
+        let thinking_lost = risk::Look::new(&conversation, &ground).lost(&lay(head), &lay(commit)).thinking();
+        let explained = self.explain_effects(&conversation, conversation.effects(commit))?;
+        Ok(PlanView {
+            head: head.map(|head| head.to_string()),
+            note: plan.note.clone(),
+            operations: Vec::new(),
+            risk: None,
+            thinking_lost,
+            marks: explained.map_or(0, |explained| explained.marks),
+            cost: Cost::of(
+                applied.tokens_before,
+                applied.tokens_after,
+                applied.preview.tokens_reread,
+                prices(&conversation, applied.tokens_after),
+            ),
+            applied,
+        })
     }
 
     fn look_at(
@@ -299,15 +331,19 @@ impl Composer {
             return Err(super::nothing::nothing(operations, &new_repairs(&first, last)).into());
         }
         let all = on_top(&conversation, id, &effects);
-        let mut applied = self.difference(&conversation, on_top(&conversation, id, &[]), all.clone())?;
-        applied.summary = summary(operations, &applied);
+        let mut outcome = self.weigh_up(&conversation, on_top(&conversation, id, &[]), all.clone())?;
+        outcome.check(operations, id, &effects)?;
+        let applied = &mut outcome.applied;
+        applied.summary = summary(operations, applied);
         applied.files.clone_from(&files.paths);
+        applied.remarks.clone_from(&files.remarks);
+        let applied = outcome.applied;
         let marks = self.explain_effects(&conversation, all)?.map_or(0, |explained| explained.marks);
         let thinking_lost = risks.lost(&first.view, &last.view).thinking();
         Ok(PlanView {
             head: conversation.history.head().map(|head| head.to_string()),
             note: plan.note.clone(),
-            risk: views.iter().map(|view| view.risk).max().unwrap_or_default(),
+            risk: views.iter().map(|view| view.risk).max(),
             operations: views,
             thinking_lost,
             marks,

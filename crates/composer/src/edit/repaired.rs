@@ -8,12 +8,15 @@ use crate::{Composer, Refusal};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
+use ctx_wire::anthropic::compose::Segment;
 
 /// What composing the newest request with some effects comes to.
 #[derive(Default)]
 pub struct Repaired {
     pub repairs: Vec<RepairView>,
     pub thinking_dropped: usize,
+    /// The client's own request and the composed one, in bytes.
+    pub size: Option<(usize, usize)>,
     left_out: LeftOut,
 }
 
@@ -30,7 +33,12 @@ impl Composer {
                 rule: repair.rule.to_owned(),
                 what: repair.what.clone(),
             };
+            let length = |segment: &Segment| match segment {
+                Segment::Source(range) => range.len(),
+                Segment::Made(bytes) => bytes.len(),
+            };
             Some(Repaired {
+                size: Some((at_hand.body.bytes().len(), composed.segments.iter().map(length).sum())),
                 repairs: composed.repairs.iter().map(repair).collect(),
                 thinking_dropped: composed.thinking_dropped,
                 left_out: composed.kept.left_out(&ground.lay(effects.to_vec()), &ground.messages),

@@ -127,7 +127,7 @@ impl Composer {
             return Err(Refusal::new(
                 "many-questions",
                 format!("{} summaries are too many at once; {MOST} are not.", questions.len()),
-                "Choose fewer, such as `--larger-than 2000`, or give one text for all with `--text`.",
+                "Choose fewer, such as `--larger-than 2000`; `ctx drop-results` needs no words.",
             ));
         }
         let head = conversation.history.head().map_or_else(|| "none".to_owned(), |head| head.to_string());
@@ -174,18 +174,16 @@ impl Composer {
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         // Some words, to see whether it can be done at all.
         let filled = operation.clone().filled("…".to_owned());
-        let resolved = desk.effects(&filled)?;
         match operation {
             Operation::SummarizeResults { ids, select, result, .. } => {
-                let results = resolved.iter().flat_map(|effect| match effect {
-                    Effect::Results { results, .. } => results.as_slice(),
-                    _ => &[],
-                });
+                let wanted = desk.wanted_results(ids, select, result.as_deref())?;
+                if wanted.is_empty() {
+                    desk.effects(&filled)?;
+                }
                 let mut open = Vec::new();
-                for found in results {
-                    let Some(call) = found.block.id.as_deref() else { continue };
-                    let at = (0..source.messages.len()).find(|at| desk.message_ref(*at) == found.of);
-                    let Some(target) = at.and_then(|at| block(&desk, at, found.block.at as usize)) else { continue };
+                for (laid, _, found) in wanted {
+                    let (Some(call), Unit::Source { message, .. }) = (found.id.as_deref(), laid.unit) else { continue };
+                    let Some(target) = block(&desk, message, found.at as usize) else { continue };
                     let material = self.material(conversation, &desk, &[target])?;
                     if local::words(Kind::Result, &material).is_err() && result.is_none() {
                         continue;
@@ -204,6 +202,7 @@ impl Composer {
                 Ok(open)
             }
             Operation::Retitle { id, .. } => {
+                desk.effects(&filled)?;
                 let targets = desk.named(std::slice::from_ref(id))?;
                 let frame = targets.first().and_then(|target| view.frames.get(target.frame?));
                 if let Some(frame) = frame.filter(|frame| is_named_by_hand(conversation, frame.key)) {
@@ -216,6 +215,7 @@ impl Composer {
                 Ok(vec![(filled, Kind::Title, self.material(conversation, &desk, &targets)?)])
             }
             Operation::Compact { ids, select, .. } => {
+                desk.effects(&filled)?;
                 let targets = desk.targets(ids, select)?;
                 Ok(vec![(filled, Kind::Summary, self.material(conversation, &desk, &targets)?)])
             }

@@ -85,6 +85,13 @@ impl Composer {
         let cache = self.cached(&conversation, &ground, &view, now());
         Ok(Frames { cache, ..of(&conversation, &ground, &view, with_steps) })
     }
+
+    /// What all of a conversation weighs as it is sent now.
+    pub(super) fn weigh(&self, conversation: &Conversation) -> Result<u64, Refusal> {
+        let ground = Ground::of(conversation, true);
+        let (view, _) = self.lay_at(conversation, &ground, "HEAD")?;
+        Ok(of(conversation, &ground, &view, false).tokens)
+    }
 }
 
 fn of(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, with_steps: bool) -> Frames {
@@ -152,7 +159,7 @@ fn one(
                     numbers.dedup();
                     StepView {
                         id: format!("{}/{step}", frame.id),
-                        title: show::step_title(path, &sources),
+                        title: show::step_title(desk.view, path, &sources, &units),
                         tokens: (desk.scale)(desk.weight(&units)),
                         source_tokens: (desk.scale)(source_weight(path, &units)),
                         messages: numbers.len(),

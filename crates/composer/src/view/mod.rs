@@ -10,11 +10,12 @@ pub(crate) mod show;
 mod timeline;
 
 pub use cache::CacheView;
+pub(crate) use conversations::Weighed;
 pub use conversations::{ConversationView, Conversations};
 pub use frames::{FrameView, Frames, StepView};
 pub use map::{ContextMap, KindView, ShareView, TurnView};
 pub use misses::{CacheMiss, Cause};
-pub use search::{Found, FoundIn, Hit};
+pub use search::{Found, FoundIn, Hit, terms};
 pub use show::{BlockView, MessageView, Shown};
 pub use timeline::{Event, Timeline, What, event};
 

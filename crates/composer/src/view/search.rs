@@ -57,18 +57,19 @@ pub struct Hit {
 }
 
 impl Composer {
-    /// Finds words, whatever their case, in what was said, called and answered. The system prompt and the tools are
-    /// left out: they are the same everywhere.
+    /// Finds blocks that hold all of these words, in any order and whatever their case, in what was said, called and
+    /// answered; `"in quotes"` they are a phrase. The system prompt and the tools are left out: they are the same
+    /// everywhere.
     pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
-        let needle = query.trim().to_lowercase();
-        if needle.is_empty() {
+        let terms = terms(query);
+        if terms.is_empty() {
             return Err(Refusal::new("bad-query", "It is not said what to search for.", "Give a word or a few."));
         }
         self.settle(crate::PATIENCE);
         let wanted = name.map(|name| self.meant(name)).transpose()?;
         let mut found = Found { query: query.trim().to_owned(), searched: 0, more: false, conversations: Vec::new() };
         let mut left = most;
-        for card in self.conversations().conversations {
+        for card in self.listed().conversations {
             if wanted.as_ref().is_some_and(|id| *id != card.id) {
                 continue;
             }
@@ -77,7 +78,7 @@ impl Composer {
                 break;
             }
             found.searched += 1;
-            let mut hits = self.search_in(&card.id, &needle)?;
+            let mut hits = self.search_in(&card.id, &terms)?;
             let matches = hits.len();
             hits.truncate(if wanted.is_some() { left } else { left.min(OF_EACH) });
             left -= hits.len();
@@ -89,28 +90,28 @@ impl Composer {
         Ok(found)
     }
 
-    fn search_in(&self, id: &str, needle: &str) -> Result<Vec<Hit>, Refusal> {
+    fn search_in(&self, id: &str, terms: &[String]) -> Result<Vec<Hit>, Refusal> {
         let shared = lock(&self.directory).touch(id);
         let Some(shared) = shared else {
             // Read for this once: a search must not drive out of memory what agents work on.
             let Some(conversation) = Conversation::load(id, &*self.store)? else { return Ok(Vec::new()) };
-            let texts = self.texts_with(worn(&conversation), needle)?;
-            return Ok(hits(&conversation, texts, needle));
+            let texts = self.texts_with(worn(&conversation), terms)?;
+            return Ok(hits(&conversation, texts, terms));
         };
         // The store is read while nobody is kept waiting for the conversation.
         let worn = worn(&lock(&shared));
-        let texts = self.texts_with(worn, needle)?;
-        Ok(hits(&lock(&shared), texts, needle))
+        let texts = self.texts_with(worn, terms)?;
+        Ok(hits(&lock(&shared), texts, terms))
     }
 
     /// The messages that may hold the words.
-    fn texts_with(&self, worn: Vec<(usize, Worn)>, needle: &str) -> Result<Texts, Refusal> {
+    fn texts_with(&self, worn: Vec<(usize, Worn)>, terms: &[String]) -> Result<Texts, Refusal> {
         let mut texts = HashMap::new();
         for some in worn.chunks(AT_A_TIME) {
             let hashes: Vec<Hash> = some.iter().map(|(_, worn)| worn.blob).collect();
             for ((at, worn), blob) in some.iter().zip(self.store.blobs(&hashes)?) {
                 if let Blob::Present(bare) = blob
-                    && may_hold(&bare, needle)
+                    && may_hold(&bare, terms)
                 {
                     texts.insert(*at, dress(&bare, &worn.dress).unwrap_or(bare));
                 }
@@ -125,16 +126,57 @@ fn worn(conversation: &Conversation) -> Vec<(usize, Worn)> {
     slots.filter_map(|(at, slot)| Some((at, conversation.versions.get(&slot)?.clone()))).collect()
 }
 
-/// Letters and digits are spelt as they are in JSON, so their longest run must be there; of anything else one has to
-/// look closer.
-fn may_hold(message: &[u8], needle: &str) -> bool {
+/// What is looked for: words, and phrases in quotes, in small letters. In a phrase `\"` is a quote. A quote that is
+/// never closed, or stands inside a word, is a character like any other.
+pub fn terms(query: &str) -> Vec<String> {
+    let mut terms: Vec<String> = Vec::new();
+    let mut rest = query.trim_start();
+    while !rest.is_empty() {
+        let (term, behind) = phrase(rest).unwrap_or_else(|| {
+            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            let (word, behind) = rest.split_at(end);
+            (word.to_owned(), behind)
+        });
+        let term = term.trim().to_lowercase();
+        if !term.is_empty() && !terms.contains(&term) {
+            terms.push(term);
+        }
+        rest = behind.trim_start();
+    }
+    terms
+}
+
+/// The phrase in quotes that a text begins with, and what comes behind it.
+fn phrase(text: &str) -> Option<(String, &str)> {
+    let inside = text.strip_prefix('"')?;
+    let mut phrase = String::new();
+    let mut chars = inside.char_indices().peekable();
+    while let Some((at, char)) = chars.next() {
+        match char {
+            '\\' if chars.peek().is_some_and(|(_, next)| *next == '"') => {
+                phrase.push('"');
+                chars.next();
+            }
+            '"' => return Some((phrase, inside.get(at + 1..).unwrap_or_default())),
+            other => phrase.push(other),
+        }
+    }
+    None
+}
+
+/// Letters and digits are spelt as they are in JSON, so their longest run must be there, of each word; of anything else
+/// one has to look closer.
+fn may_hold(message: &[u8], terms: &[String]) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | ',' | ':');
-    let run = needle.split(|c| !is_plain(c)).max_by_key(|run| run.len()).unwrap_or_default();
-    std::str::from_utf8(&message.to_ascii_lowercase()).map_or(true, |text| text.contains(run))
+    let run = |term: &'_ str| -> String {
+        term.split(|c| !is_plain(c)).max_by_key(|run| run.len()).unwrap_or_default().to_owned()
+    };
+    std::str::from_utf8(&message.to_ascii_lowercase())
+        .map_or(true, |text| terms.iter().all(|term| text.contains(&run(term))))
 }
 
 /// The blocks that hold the words, in the order of the conversation. The path may have grown meanwhile.
-fn hits(conversation: &Conversation, mut texts: Texts, needle: &str) -> Vec<Hit> {
+fn hits(conversation: &Conversation, mut texts: Texts, terms: &[String]) -> Vec<Hit> {
     let ground = Ground::of(conversation, true);
     if let Some(pending) = &conversation.pending {
         texts.insert(ground.messages.len().saturating_sub(1), pending.bytes.clone());
@@ -154,13 +196,13 @@ fn hits(conversation: &Conversation, mut texts: Texts, needle: &str) -> Vec<Hit>
         let target =
             Target { name: name.clone(), scope: Scope::Frame, frame: Some(at), units, covers: Vec::new(), weight: 0.0 };
         for message in show::message_views(conversation, &view, &ground.messages, &target, &texts) {
-            hits.extend(message.blocks.iter().filter_map(|block| hit(&name, &message, block, needle)));
+            hits.extend(message.blocks.iter().filter_map(|block| hit(&name, &message, block, terms)));
         }
     }
     hits
 }
 
-fn hit(frame: &str, message: &MessageView, block: &BlockView, needle: &str) -> Option<Hit> {
+fn hit(frame: &str, message: &MessageView, block: &BlockView, terms: &[String]) -> Option<Hit> {
     Some(Hit {
         id: block.id.clone(),
         frame: frame.to_owned(),
@@ -168,14 +210,15 @@ fn hit(frame: &str, message: &MessageView, block: &BlockView, needle: &str) -> O
         kind: block.kind.clone(),
         tool: block.tool.clone(),
         sent: block.is_sent(),
-        snippet: snippet(&block.text, needle)?,
+        snippet: snippet(&block.text, terms)?,
     })
 }
 
-/// The words with what stands around them, on one line.
-fn snippet(text: &str, needle: &str) -> Option<String> {
+/// The first of the words with what stands around it, on one line; nothing if one of them is missing.
+fn snippet(text: &str, terms: &[String]) -> Option<String> {
     let lower = text.to_lowercase();
-    let at = lower.find(needle)?;
+    let places: Option<Vec<(usize, &String)>> = terms.iter().map(|term| Some((lower.find(term)?, term))).collect();
+    let (at, needle) = places?.into_iter().min()?;
     // Small letters are as many as large ones, but for a handful in the world; those shift the view a little.
     let before = lower.get(..at)?.chars().count();
     let start = before.saturating_sub(AROUND);
@@ -195,6 +238,33 @@ fn snippet(text: &str, needle: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn snippet(text: &str, query: &str) -> Option<String> {
+        super::snippet(text, &terms(query))
+    }
+
+    fn may_hold(message: &[u8], query: &str) -> bool {
+        super::may_hold(message, &terms(query))
+    }
+
+    #[test]
+    fn words_are_looked_for_one_by_one_and_phrases_whole() {
+        assert_eq!(terms("  Connection refused "), ["connection", "refused"]);
+        assert_eq!(terms(r#""connection refused" port"#), ["connection refused", "port"]);
+        assert_eq!(terms(r#""say \"hi\"" x"#), [r#"say "hi""#, "x"]);
+        assert_eq!(terms(r#"a"b "never closed"#), [r#"a"b"#, r#""never"#, "closed"]);
+        assert_eq!(terms(r#""" " " word word"#), ["word"]);
+        assert!(terms(" \t").is_empty());
+    }
+
+    #[test]
+    fn all_words_must_be_there_in_any_order() {
+        let text = "the port was refused: no connection";
+        assert!(snippet(text, "connection refused").is_some());
+        assert_eq!(snippet(text, "\"connection refused\""), None);
+        assert_eq!(snippet(text, "connection granted"), None);
+        assert!(snippet("Connection  refused; connection refused", "\"connection refused\"").is_some());
+    }
+
     #[test]
     fn a_snippet_is_one_line_around_the_words() {
         assert_eq!(snippet("a\n  Needle\tb", "needle").as_deref(), Some("a Needle b"));
@@ -209,6 +279,7 @@ mod tests {
     fn a_message_is_only_left_out_when_it_cannot_hold_the_words() {
         assert!(may_hold(br#"{"content":"The NEEDLE"}"#, "needle"));
         assert!(!may_hold(br#"{"content":"hay"}"#, "needle"));
+        assert!(!may_hold(br#"{"content":"The needle"}"#, "needle thread"), "one of them is missing");
         assert!(may_hold(br#"{"content":"a\"b"}"#, "a\"b"), "it may be spelt otherwise");
         assert!(may_hold("{\"content\":\"\\u00e9\"}".as_bytes(), "é"));
         assert!(!may_hold(br#"{"content":"hay"}"#, "a \"needle\""), "its plain part is missing");

@@ -535,13 +535,37 @@ pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &ctx_core::edit::f
                 first_words = first_words.or(path[message].title.as_deref().map(str::to_owned));
             }
             Unit::Made(made) if first_words.is_none() => {
-                let text = view.made(made).and_then(|made| serde_json::from_str::<Value>(made.blocks.first()?).ok());
-                first_words = text.and_then(|value| Some(ctx_wire::anthropic::words::line(value["text"].as_str()?)));
+                first_words = made_title(view, made);
             }
             _ => {}
         }
     }
-    first_words.unwrap_or_else(|| "(no words)".to_owned())
+    // Where nobody speaks, what the model does tells more.
+    let doing = || {
+        let mut speakers = units.iter().filter_map(|laid| match laid.unit {
+            Unit::Source { message, .. } => {
+                Some(message).filter(|at| path[*at].role == ctx_core::message::Role::Assistant)
+            }
+            Unit::Made(_) => None,
+        });
+        speakers.find_map(|message| Some(step_title(view, path, &[message], &[])).filter(|title| title != NO_TEXT))
+    };
+    first_words.or_else(doing).unwrap_or_else(|| "(no words)".to_owned())
+}
+
+/// A step that says and does nothing.
+const NO_TEXT: &str = "(no text)";
+
+/// What a message of ours says, or calls.
+fn made_title(view: &View<'_>, id: ctx_core::edit::effect::MadeId) -> Option<String> {
+    view.made(id)?.blocks.iter().find_map(|block| {
+        let value: Value = serde_json::from_str(block).ok()?;
+        match value["type"].as_str()? {
+            "text" => Some(ctx_wire::anthropic::words::line(value["text"].as_str()?)),
+            "tool_use" => Some(value["name"].as_str()?.to_owned()),
+            _ => None,
+        }
+    })
 }
 
 /// The title of a frame by its id, and its place in the view.
@@ -576,12 +600,19 @@ pub fn plain(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, 
     out
 }
 
-/// The title of a step: what the model did, or the first of what it said.
-pub fn step_title(path: &[&Message], messages: &[usize]) -> String {
-    let Some((&first, &last)) = messages.first().zip(messages.last()) else { return "(no text)".to_owned() };
-    let step = frames::Step {
-        start: frames::Border { message: first, block: 0 },
-        end: frames::Border { message: last + 1, block: 0 },
+/// The title of a step: what the model did, or the first of what it said; else what an edit wrote there.
+pub fn step_title(view: &View<'_>, path: &[&Message], messages: &[usize], units: &[Laid]) -> String {
+    let of_client = messages.first().zip(messages.last()).map(|(&first, &last)| {
+        let step = frames::Step {
+            start: frames::Border { message: first, block: 0 },
+            end: frames::Border { message: last + 1, block: 0 },
+        };
+        frames::step_title(path, &step)
+    });
+    let of_ours = || {
+        let sent = units.iter().filter(|laid| laid.covered.is_none());
+        let mut made = sent.filter_map(|laid| if let Unit::Made(made) = laid.unit { Some(made) } else { None });
+        made.find_map(|made| made_title(view, made))
     };
-    frames::step_title(path, &step)
+    of_client.filter(|title| title != NO_TEXT).or_else(of_ours).unwrap_or_else(|| NO_TEXT.to_owned())
 }

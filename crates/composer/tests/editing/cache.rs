@@ -103,7 +103,7 @@ fn ten_edits(line: &Line) {
         json!({"op": "edit", "id": "t6#0", "text": "a shorter question"}),
         json!({"op": "compact", "ids": ["t7"], "text": "they looked at part 7"}),
         json!({"op": "offload", "ids": ["t8/1"]}),
-        json!({"op": "summarize-results", "ids": ["t8"], "text": "nothing of note"}),
+        json!({"op": "summarize-results", "ids": ["t8/2"], "text": "nothing of note"}),
         json!({"op": "delete", "ids": ["t9/1..2"]}),
         json!({"op": "combine", "ids": ["t9", "t10"]}),
         json!({"op": "add", "text": "remember this", "role": "user", "to": {"after": "t11"}}),

@@ -46,7 +46,10 @@ fn source_is_the_point_before_the_first_commit() {
     assert!(back.summary.starts_with("roll back to source: "), "{}", back.summary);
     assert!(!deleted(&world, "HEAD"));
     let again = refused(&world, Action::Rollback, Some("none"), None);
-    assert_eq!((again.code, again.message.as_str()), ("nothing-to-do", "There is nothing to roll back."));
+    assert_eq!(
+        (again.code, again.message.as_str()),
+        ("nothing-to-do", "No edit is active: what the agent sends is what the model gets.")
+    );
     assert_eq!(refused(&world, Action::Revert, Some("source"), None).code, "no-target");
     go(&world, Action::Undo, None, None).expect("the rollback is a commit too");
     assert!(deleted(&world, "HEAD"));

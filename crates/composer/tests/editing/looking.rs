@@ -73,7 +73,7 @@ fn the_commit_tells_the_tokens_that_are_left_and_names_what_was_changed_by_someb
     let history = world.composer().history(&check::name(&world, 0), 1).expect("a history");
     let commit = &history.commits[0];
     assert_about((commit.tokens_before, commit.tokens_after), (before, total(&world)));
-    assert!(commit.summary.starts_with("delete t2, "), "{}", commit.summary);
+    assert!(commit.summary.starts_with("delete t2#2.0, "), "{}", commit.summary);
     let explained = world.composer().explain(&check::name(&world, 0), None).expect("explained");
     assert_about((explained.source_tokens, explained.tokens), (before, total(&world)));
 }

@@ -97,6 +97,11 @@ pub enum Named {
 
 /// Reads what a person wrote for ids; the error is the part that names nothing.
 pub fn read(ids: &[String]) -> Result<Vec<Named>, String> {
+    // A gap between commas is a slip of the hand; an id that was meant may be missing there.
+    let has_gap = |text: &&String| text.contains(',') && text.split(',').any(|part| part.trim().is_empty());
+    if let Some(text) = ids.iter().find(has_gap) {
+        return Err(text.clone());
+    }
     let parts = ids.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|text| !text.is_empty());
     parts
         .map(|text| {
@@ -167,5 +172,8 @@ mod tests {
         assert_eq!(read("t2..t5"), Ok(vec![Named::Range(FrameId::turn(2), FrameId::turn(5))]));
         assert_eq!(read("t2,nope"), Err("nope".to_owned()));
         assert_eq!(read(""), Ok(vec![]));
+        for gap in ["t1,,t2", ",t1", "t1,", "t1, ,t2", ","] {
+            assert_eq!(read(gap), Err(gap.to_owned()));
+        }
     }
 }

@@ -8,8 +8,8 @@ mod target;
 pub use content::text_block;
 pub use target::{Scope, Target};
 
-use super::effect::{Cover, Effect, EffectId, Made, Named, NewResult, Why};
-use super::fold::{Source, Unit, View};
+use super::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult, Why};
+use super::fold::{Laid, Source, Unit, View};
 use super::operation::{Operation, Select};
 use super::refusal::Refusal;
 use crate::message::{Kind, Role};
@@ -90,6 +90,7 @@ impl Desk<'_> {
 
     /// The ids of which something is left to delete.
     fn still_there(&self, ids: &[String], select: &Select) -> Result<Vec<String>, Refusal> {
+        self.named(ids)?;
         let mut there = Vec::new();
         let mut nothing = None;
         for id in ids.iter().flat_map(|ids| ids.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
@@ -112,14 +113,14 @@ impl Desk<'_> {
     /// What to cover so that these targets are gone.
     pub fn covers(&self, targets: &[Target], force: bool) -> Result<Vec<Cover>, Refusal> {
         let mut covers = Vec::new();
-        let mut spared = None;
+        let mut spared = Vec::new();
         for target in targets {
             for cover in &target.covers {
                 match cover {
                     Cover::System { at, .. } if !force => match self.protected.get(*at as usize).copied().flatten() {
                         // Named alone it is refused; as a part of `system` it is passed over.
-                        Some(why) if target.covers.len() == 1 => return Err(protected(*at, why)),
-                        Some(why) => spared = Some((*at, why)),
+                        Some(why) if target.covers.len() == 1 => return Err(protected(&[(*at, why)])),
+                        Some(why) => spared.push((*at, why)),
                         None => covers.push(cover.clone()),
                     },
                     _ => covers.push(cover.clone()),
@@ -127,10 +128,10 @@ impl Desk<'_> {
             }
         }
         let nothing_left = covers.iter().all(|cover| self.is_out(cover));
-        match (covers.is_empty(), spared) {
-            (_, Some((at, why))) if nothing_left => Err(protected(at, why)),
-            (true, _) => Err(gone(&targets.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", "))),
-            (false, _) => Ok(covers),
+        match covers.is_empty() {
+            _ if nothing_left && !spared.is_empty() => Err(protected(&spared)),
+            true => Err(gone(&targets.iter().map(|target| target.name.clone()).collect::<Vec<_>>().join(", "))),
+            false => Ok(covers),
         }
     }
 
@@ -182,44 +183,18 @@ impl Desk<'_> {
         result: Option<&str>,
         text: Option<&str>,
     ) -> Result<Vec<Effect>, Refusal> {
-        // What is larger is asked of each result, not of what holds it.
-        let around = Select { larger_than: None, tool: None, superseded: false, ..select.clone() };
-        if ids.is_empty() && select.is_empty() && result.is_none() {
-            return Err(target::nothing_named());
-        }
         let text_or_dropped = text.unwrap_or(DROPPED);
-        let targets = match ids {
-            [] => self.everywhere(&around, result.is_some()),
-            ids => self.targets(ids, &around)?,
-        };
-        let mut results: Vec<NewResult> = Vec::new();
-        let mut already = false;
-        let superseded = if select.superseded { self.superseded() } else { HashSet::new() };
-        for laid in targets.iter().flat_map(|target| &target.units).filter(|laid| laid.covered.is_none()) {
-            let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
-            let facts = self.source.messages[message];
-            let Some(found) = facts.blocks.get(block) else { continue };
-            let id = found.tool_use_id.as_deref();
-            let wanted = found.kind == Kind::ToolResult
-                && facts.role == Role::User
-                && result.is_none_or(|wanted| id == Some(wanted))
-                && select.tool.as_deref().is_none_or(|tool| self.tool_of(id).is_some_and(|name| name == tool))
-                && (!select.superseded || id.is_some_and(|id| superseded.contains(id)))
-                && select.larger_than.is_none_or(|most| (self.scale)(self.weigh(laid)) > most);
-            // What reads like that already need not be changed again.
-            let is_so = self.view.new_result(laid) == Some(text_or_dropped);
-            already |= wanted && is_so;
-            if wanted && !is_so {
-                results.push(NewResult {
-                    of: self.message_ref(message),
-                    block: Named::of(block as u32, found),
-                    text: text_or_dropped.to_owned(),
-                });
-            }
-        }
+        let wanted = self.wanted_results(ids, select, result)?;
+        // What reads like that already need not be changed again.
+        let is_so = |laid: &Laid| self.view.new_result(laid) == Some(text_or_dropped);
+        let results: Vec<NewResult> = wanted
+            .iter()
+            .filter(|(laid, ..)| !is_so(laid))
+            .map(|(_, of, block)| NewResult { of: *of, block: block.clone(), text: text_or_dropped.to_owned() })
+            .collect();
         if results.is_empty() {
             let asked = if ids.is_empty() { "the conversation".to_owned() } else { format!("`{}`", ids.join(", ")) };
-            if already {
+            if !wanted.is_empty() {
                 let so = if text.is_some() { "read like that" } else { "are dropped" };
                 return Err(Refusal::nothing(format!("All such tool results in {asked} {so} already.")));
             }
@@ -229,7 +204,46 @@ impl Desk<'_> {
                 "`ctx list --steps` shows the calls of each frame.",
             ));
         }
+        if text.is_some() && result.is_none() && wanted.len() > 1 {
+            return Err(many_results(wanted.len()));
+        }
         Ok(vec![Effect::Results { results, summarized: text.is_some() }])
+    }
+
+    /// The tool results that are meant, whatever they read by now.
+    pub fn wanted_results(
+        &self,
+        ids: &[String],
+        select: &Select,
+        result: Option<&str>,
+    ) -> Result<Vec<(Laid, MessageRef, Named)>, Refusal> {
+        // What is larger is asked of each result, not of what holds it.
+        let around = Select { larger_than: None, tool: None, superseded: false, ..select.clone() };
+        if ids.is_empty() && select.is_empty() && result.is_none() {
+            return Err(target::nothing_named());
+        }
+        let targets = match ids {
+            [] => self.everywhere(&around, result.is_some()),
+            ids => self.targets(ids, &around)?,
+        };
+        let mut wanted = Vec::new();
+        let superseded = if select.superseded { self.superseded() } else { HashSet::new() };
+        for laid in targets.iter().flat_map(|target| &target.units).filter(|laid| laid.covered.is_none()) {
+            let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
+            let facts = self.source.messages[message];
+            let Some(found) = facts.blocks.get(block) else { continue };
+            let id = found.tool_use_id.as_deref();
+            let is_wanted = found.kind == Kind::ToolResult
+                && facts.role == Role::User
+                && result.is_none_or(|wanted| id == Some(wanted))
+                && select.tool.as_deref().is_none_or(|tool| self.tool_of(id).is_some_and(|name| name == tool))
+                && (!select.superseded || id.is_some_and(|id| superseded.contains(id)))
+                && select.larger_than.is_none_or(|most| (self.scale)(self.weigh(laid)) > most);
+            if is_wanted {
+                wanted.push((*laid, self.message_ref(message), Named::of(block as u32, found)));
+            }
+        }
+        Ok(wanted)
     }
 
     /// The name of the tool that a call with this id calls.
@@ -255,12 +269,18 @@ fn not_empty(text: &str) -> Result<&str, Refusal> {
     Ok(text)
 }
 
-fn protected(at: u32, why: &str) -> Refusal {
+/// One text would make several results say the same.
+fn many_results(count: usize) -> Refusal {
     Refusal::new(
-        "protected",
-        format!("`system#{at}` is protected: {why}."),
-        "If you are sure, say it again with `--force`.",
+        "many-results",
+        format!("One text cannot stand for {count} tool results: each answers a call of its own."),
+        "Name one with `--result`, or leave `--text` away: then each gets a summary of its own.",
     )
+}
+
+fn protected(blocks: &[(u32, &str)]) -> Refusal {
+    let told: Vec<String> = blocks.iter().map(|(at, why)| format!("`system#{at}` is protected: {why}.")).collect();
+    Refusal::new("protected", told.join(" "), "If you are sure, say it again with `--force`.")
 }
 
 fn gone(name: &str) -> Refusal {

@@ -60,6 +60,14 @@ impl View<'_> {
         self.left_out.made.get(&id).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Messages of ours that the rules take out wholly.
+    pub fn unsent(&self) -> HashSet<MadeId> {
+        let is_whole = |(id, gone): &(&MadeId, &Vec<u32>)| {
+            !gone.is_empty() && Some(gone.len()) == self.made(**id).map(|made| made.blocks.len())
+        };
+        self.left_out.made.iter().filter(is_whole).map(|(id, _)| *id).collect()
+    }
+
     /// Whether the rules keep something of the system prompt, or a tool, that is covered.
     pub fn keeps(&self, id: &str) -> bool {
         !(if id == "system" { &self.left_out.system } else { &self.left_out.tools }).is_empty()

@@ -41,7 +41,8 @@ pub fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
     let head = match (&applied.commit, dry_run) {
         (_, true) => paint.warning("preview"),
         (Some(commit), false) => paint.id(&text::line(commit)),
-        (None, false) => paint.id(&text::line(&applied.branch)),
+        // A branch without a commit; that is also what `--expect` calls it.
+        (None, false) => paint.faint("none"),
     };
     let tokens = match applied.tokens_before == applied.tokens_after {
         true => words::plural(applied.tokens_after, "token"),
@@ -50,6 +51,7 @@ pub fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
     let mut lines = format!("{head}  {}  {}\n", text::line(&words::grouped(&applied.summary)), paint.faint(&tokens));
     let preview = &applied.preview;
     let mut remarks: Vec<String> = applied.problem.iter().map(|problem| text::line(&words::grouped(problem))).collect();
+    remarks.extend(applied.remarks.iter().map(|remark| text::line(remark)));
     remarks.extend(preview.repairs.iter().map(repaired));
     if preview.tokens_reread > 0 {
         let from = preview.first_change.as_ref().map(|id| format!(", from {id} on")).unwrap_or_default();
@@ -98,7 +100,7 @@ mod tests {
     fn a_preview_has_no_commit_and_a_branch_none_yet() {
         let json = r#"{"commit":null,"branch":"trial","tokens_before":7,"tokens_after":7,"summary":"now on trial"}"#;
         insta::assert_snapshot!(render(&applied(json), true, &Output::plain()), @"preview  now on trial  7 tokens");
-        insta::assert_snapshot!(render(&applied(json), false, &Output::plain()), @"trial  now on trial  7 tokens");
+        insta::assert_snapshot!(render(&applied(json), false, &Output::plain()), @"none  now on trial  7 tokens");
     }
 
     #[test]

@@ -47,14 +47,23 @@ pub struct Selection {
     #[arg(long, value_name = "NAME", value_parser = non_empty)]
     tool: Option<String>,
     /// Only what is larger than so many tokens
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens)]
     larger_than: Option<u64>,
     /// Only what is older than so many newest frames
-    #[arg(long, value_name = "FRAMES")]
+    #[arg(long, value_name = "FRAMES", value_parser = frames)]
     older_than: Option<usize>,
     /// Only what was read from files that are read again, or changed, later
     #[arg(long)]
     superseded: bool,
+}
+
+fn tokens(text: &str) -> Result<u64, String> {
+    let is_number = |text: &str| text.replace([',', '_'], "").parse().ok();
+    is_number(text).ok_or_else(|| "say a number of tokens, such as 2000".to_owned())
+}
+
+fn frames(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "say a number of frames, such as 5".to_owned())
 }
 
 impl Selection {

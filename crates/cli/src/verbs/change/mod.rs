@@ -18,7 +18,7 @@ pub use self::applied::{render as applied_in_words, repaired};
 pub use self::given::{Ids, Place, Results, Selected, invalid_json, read, read_bytes, text, without_last_newline};
 pub use self::names::Names;
 use super::plan::file::Plan;
-use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
+use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
 use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -146,7 +146,7 @@ impl Wish {
         }
     }
 
-    fn body(&self, how: &How) -> Value {
+    fn body(&self, how: &How, author: &str) -> Value {
         let mut body = match self {
             Self::Operations { operations, .. } => json!({ "operations": operations }),
             Self::History { action, target, name, cascade } => {
@@ -156,11 +156,11 @@ impl Wish {
                 let mut plan = plan.clone();
                 plan.note = how.note.clone().or(plan.note);
                 plan.expect = how.expect.clone().or(plan.expect);
-                return super::plan::body(&plan, only, !how.dry_run);
+                return super::plan::body(&plan, only, !how.dry_run, author);
             }
             Self::Heal | Self::Conversation(_) | Self::Look(_) => json!({}),
         };
-        body["author"] = "cli".into();
+        body["author"] = author.into();
         body["note"] = json!(how.note);
         body["expect"] = json!(how.expect);
         body["dry_run"] = how.dry_run.into();
@@ -185,6 +185,7 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let client = context.client()?;
+    let author = author(&context.environment);
     let path = of_conversation(&how.conversation.conversation, wish.place());
     if let Wish::Look(names) = wish {
         names.tell(&client.get(&path)?, how, &context.output)?;
@@ -193,9 +194,9 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
     let answer = match wish.is_open() && !how.dry_run {
         true => {
             let path = of_conversation(&how.conversation.conversation, "helper");
-            client.find_words(&path, &wish.body(how))
+            client.find_words(&path, &wish.body(how, author))
         }
-        false => client.post(&path, &wish.body(how)),
+        false => client.post(&path, &wish.body(how, author)),
     };
     let answer = answer.map_err(|failure| match wish.draft() {
         Some(draft) => {

@@ -21,7 +21,7 @@ fn change(line: &str) -> Change {
 fn asked(line: &str) -> (&'static str, Value) {
     let mut change = change(line);
     let wish = change.wish(&Context::of_process(PlaceArguments::default())).expect("a wish");
-    (wish.place(), wish.body(change.how()))
+    (wish.place(), wish.body(change.how(), "cli"))
 }
 
 #[track_caller]

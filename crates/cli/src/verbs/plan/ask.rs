@@ -8,6 +8,7 @@ use ctx_core::edit::Operation;
 
 use super::file::Plan;
 use super::{body, shown};
+use crate::arguments::author;
 use crate::client::{Client, encoded, of_conversation, understood};
 use crate::context::Context;
 use crate::env;
@@ -51,15 +52,16 @@ pub fn choose(
     let all = plan.operations.len();
     let numbers: Vec<usize> = (1..=all).filter(|number| only.is_empty() || only.contains(number)).collect();
     let (mut taken, mut take_all) = (Vec::new(), false);
-    for number in numbers {
+    for &number in &numbers {
         loop {
             let trial: Vec<usize> = taken.iter().copied().chain([number]).collect();
             let view = match house.look(plan, &trial) {
                 Ok(view) => view,
-                // Nothing of the plan holds any more.
-                Err(failure) if matches!(&*failure.code, "stale" | "no-daemon" | "unknown-conversation") => {
-                    return Err(failure);
+                // Nothing of the plan holds any more. What has happened since is compared with all of it.
+                Err(failure) if failure.code == "stale" => {
+                    return Err(house.look(plan, &numbers).err().unwrap_or(failure));
                 }
+                Err(failure) if matches!(&*failure.code, "no-daemon" | "unknown-conversation") => return Err(failure),
                 Err(failure) => {
                     let told = text::line(&failure.message);
                     let why = if failure.code == "nothing-to-do" { "passed over" } else { "left out, it does not fit" };
@@ -167,7 +169,7 @@ impl<'a> Daemon<'a> {
 
     fn post(&self, plan: &Plan, only: &[usize], apply: bool) -> Result<PlanView, Failure> {
         let path = of_conversation(&self.conversation, "plan");
-        understood(&self.client.post(&path, &body(plan, only, apply))?)
+        understood(&self.client.post(&path, &body(plan, only, apply, author(&self.context.environment)))?)
     }
 }
 
@@ -269,6 +271,30 @@ mod tests {
             "{told}"
         );
         assert_eq!(asked("y\n", &[2]).0, Some(vec![2]));
+    }
+
+    #[test]
+    fn a_stale_plan_is_compared_as_a_whole() {
+        struct Moved;
+        impl House for Moved {
+            fn look(&self, _: &Plan, only: &[usize]) -> Result<PlanView, Failure> {
+                Err(Failure::new("stale", format!("compared with {only:?}")))
+            }
+            fn show(&self, _: &[String], _: &Output) -> Result<String, Failure> {
+                Ok(String::new())
+            }
+            fn edit(&self, text: &str, _: &str) -> Result<String, Failure> {
+                Ok(text.to_owned())
+            }
+        }
+        let told = |only: &[usize]| {
+            let text = r#"[{"op":"delete","ids":["t1"]}, {"op":"delete","ids":["t2"]}, {"op":"delete","ids":["t3"]}]"#;
+            let mut plan = super::super::file::read(text).expect("a plan");
+            let (mut input, mut out) = (&b"y\n"[..], Vec::new());
+            choose(&mut plan, only, &Moved, &mut input, &mut out, &Output::plain()).expect_err("stale").message
+        };
+        assert_eq!(told(&[]), "compared with [1, 2, 3]");
+        assert_eq!(told(&[2, 3]), "compared with [2, 3]");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use self::file::{Only, Plan};
 use super::change::{applied_in_words, read};
-use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
+use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
 use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -74,8 +74,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if arguments.interactive {
         return interactive(plan, &only, conversation, context);
     }
-    let answer =
-        context.client()?.post(&of_conversation(conversation, "plan"), &body(&plan, &only, arguments.apply))?;
+    let answer = context.client()?.post(
+        &of_conversation(conversation, "plan"),
+        &body(&plan, &only, arguments.apply, author(&context.environment)),
+    )?;
     if arguments.format.json {
         context.output.json(&answer)?;
     } else {
@@ -85,11 +87,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 /// What the daemon is asked for.
-pub fn body(plan: &Plan, only: &[usize], apply: bool) -> Value {
+pub fn body(plan: &Plan, only: &[usize], apply: bool, author: &str) -> Value {
     let mut body = plan.json();
     body["only"] = only.into();
     body["apply"] = apply.into();
-    body["author"] = "cli".into();
+    body["author"] = author.into();
     body
 }
 

@@ -23,7 +23,7 @@ pub fn whole(plan: &PlanView, output: &Output) -> String {
         lines.push_str(&one(operation, output));
     }
     let preview = &applied.preview;
-    let mut sum = vec![format!("risk of the whole: {}", level(plan.risk, output))];
+    let mut sum = vec![format!("risk of the whole: {}", level(plan.risk.unwrap_or_default(), output))];
     if preview.tokens_reread > 0 {
         let from = preview.first_change.as_ref().map(|id| format!(", from {id} on")).unwrap_or_default();
         let reread = words::plural(preview.tokens_reread, "token");
@@ -32,6 +32,7 @@ pub fn whole(plan: &PlanView, output: &Output) -> String {
     if plan.thinking_lost > 0 {
         sum.push(format!("{} not sent any more", words::plural(plan.thinking_lost as u64, "thinking block")));
     }
+    sum.extend(applied.remarks.iter().map(|remark| text::line(remark)));
     sum.extend(preview.repairs.iter().map(repaired));
     sum.push(cost(plan));
     sum.extend(applied.files.iter().map(|file| text::line(&format!("to be written: {}", file.display()))));

@@ -54,9 +54,14 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.client()?;
     let conversation = &arguments.conversation.conversation;
+    let ids: Vec<&str> = arguments.ids.iter().flat_map(|ids| ids.split(',')).map(str::trim).collect();
+    if ids.contains(&"") {
+        let message =
+            format!("`{}` has a gap: between two commas, or at an end, there is no id.", arguments.ids.join(" "));
+        return Err(Failure::new("unknown-id", message).hint("write them like `t3,t7`"));
+    }
     // All of them first: half an answer before a refusal helps nobody.
-    let ids = arguments.ids.iter().flat_map(|ids| ids.split(',')).map(str::trim).filter(|id| !id.is_empty());
-    let answers = ids.map(|id| {
+    let answers = ids.into_iter().map(|id| {
         let question = arguments.at.of(&format!("frames/{}", encoded(id, "/")));
         client.get(&of_conversation(conversation, &question))
     });

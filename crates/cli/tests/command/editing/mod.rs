@@ -6,4 +6,5 @@ mod looking_back;
 mod plans;
 mod refusals;
 pub mod scene;
+mod telling;
 mod writing;

@@ -57,7 +57,9 @@ fn some_of_a_plan_becomes_one_commit_with_its_reasons() {
     let file = path(&scene, &tidy());
     let (applied, sent) = scene.change(&["plan", &file, "--apply", "--only", "1,3"]);
     assert!(!sent.contains("needle") && sent.contains("seven cows") && sent.contains("The barn is red."), "{sent}");
-    assert_eq!(applied["operations"].as_array().map(Vec::len), Some(2));
+    assert_eq!(applied["operations"], json!([]), "what each would do is told before, not after");
+    assert_eq!(applied["head"], Value::Null, "the head that it was made at");
+    assert!(applied["cost"]["later"].as_u64() > Some(0), "{applied}");
     let history = scene.json(&["history"]);
     let commit = &history["commits"][0];
     assert_eq!(history["commits"].as_array().map(Vec::len), Some(1));

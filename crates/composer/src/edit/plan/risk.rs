@@ -2,6 +2,7 @@
 
 use super::{RepairView, State};
 use crate::conversation::Conversation;
+use crate::edit::apply::tokens;
 use crate::edit::compare::Overview;
 use crate::edit::{Ground, Weights};
 use ctx_core::edit::Operation;
@@ -278,7 +279,7 @@ impl<'a> Look<'a> {
         let scale = |state: &State<'_>| self.conversation.calibration.tokens(state.overview.weight);
         let (before, after) = (scale(was), scale(is));
         if saves && after > before {
-            risks.push(Risk::new(Level::Low, format!("it saves nothing: {} tokens more", after - before)));
+            risks.push(Risk::new(Level::Low, format!("it saves nothing: {} more", tokens(after - before))));
         }
     }
 

@@ -6,6 +6,7 @@ use crate::conversation::Conversation;
 use crate::edit::Ground;
 use crate::edit::apply::expected;
 use crate::edit::compare::{Overview, overview};
+use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::{Commit, CommitId};
 
 /// Commits that are told.
@@ -72,13 +73,22 @@ fn touched(
     let (old, new) = (at(parent), at(Some(commit)));
     let changed = Overview::changed(&old, &new);
     let order: Vec<&str> = old.frames.iter().map(|frame| frame.id.as_str()).collect();
-    let is_touched = |id: &&str| frames_of(id, &order).iter().any(|frame| changed.iter().any(|one| one == frame));
+    let is_touched =
+        |id: &&str| frames_of(id, &order).iter().any(|frame| changed.iter().any(|one| is_part(one, frame)));
     let mut touched = Vec::new();
     for (number, planned) in chosen {
         let ids = planned.operation.ids().iter().flat_map(|ids| ids.split(',')).map(str::trim);
         touched.extend(ids.filter(is_touched).map(|id| format!("{id} of operation {number}")));
     }
     touched
+}
+
+/// Whether one of two frames is the other, or a part of it: `t4.1` of `t4`.
+fn is_part(one: &str, other: &str) -> bool {
+    match (one.parse::<FrameId>(), other.parse::<FrameId>()) {
+        (Ok(one), Ok(other)) => one.is_in(&other) || other.is_in(&one),
+        _ => one == other,
+    }
 }
 
 /// The frames that an id lies in.
@@ -108,5 +118,15 @@ mod tests {
         assert_eq!(frames_of("t2..t9", &order), ["t2", "t9"]);
         assert_eq!(frames_of("t4..t2", &order), Vec::<&str>::new());
         assert_eq!(frames_of("tools/Bash", &order), ["tools"]);
+    }
+
+    #[test]
+    fn a_part_of_a_frame_counts_as_the_frame() {
+        for (one, other) in [("t4", "t4.1"), ("t4.1", "t4"), ("t4", "t4"), ("tools", "tools"), ("t4.1.2", "t4.1")] {
+            assert!(is_part(one, other), "{one} {other}");
+        }
+        for (one, other) in [("t4.1", "t4.2"), ("t4", "t41"), ("a4", "t4"), ("tools", "system")] {
+            assert!(!is_part(one, other), "{one} {other}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Operations on the order and the borders of frames.
 
-use super::target::count;
-use super::{Desk, Scope};
+use super::target::{count, nothing_named};
+use super::{Desk, Scope, Target};
 use crate::edit::effect::{Effect, FrameKey, FrameRef, Made, MessageRef, Place};
 use crate::edit::fold::{Frame, Segment, Unit};
 use crate::edit::layout::{Group, Layout};
@@ -13,8 +13,12 @@ use std::collections::HashMap;
 impl Desk<'_> {
     /// The frames that ids name; nothing smaller.
     fn frames(&self, ids: &[String], verb: &str) -> Result<Vec<usize>, Refusal> {
+        self.whole_frames(self.targets(ids, &Select::default())?, verb)
+    }
+
+    fn whole_frames(&self, targets: Vec<Target>, verb: &str) -> Result<Vec<usize>, Refusal> {
         let mut frames = Vec::new();
-        for target in self.targets(ids, &Select::default())? {
+        for target in targets {
             match (target.scope, target.frame) {
                 (Scope::Frame, Some(at)) => {
                     if !frames.contains(&at) {
@@ -305,7 +309,18 @@ impl Desk<'_> {
     }
 
     pub(super) fn pin(&self, ids: &[String], pinned: bool) -> Result<Vec<Effect>, Refusal> {
-        let frames = self.keys(ids, if pinned { "pin" } else { "unpin" })?;
+        // A pin can be taken from a frame that is gone: it would come back with it.
+        let frames = match pinned {
+            true => self.frames(ids, "pin")?,
+            false => {
+                let targets = self.named(ids)?;
+                if targets.is_empty() {
+                    return Err(nothing_named());
+                }
+                self.whole_frames(targets, "unpin")?
+            }
+        };
+        let frames = frames.into_iter().map(|at| self.view.frames[at].key).collect();
         Ok(vec![Effect::Pin { frames, pinned }])
     }
 

@@ -360,7 +360,50 @@ impl Desk<'_> {
                 format!("Turn it round: `{frame}/{to}..{from}`."),
             );
         }
+        if text.contains(',') {
+            return Refusal::new(
+                "unknown-id",
+                format!("`{text}` has a gap: between two commas, or at an end, there is no id."),
+                "Write them like `t3,t7`.",
+            );
+        }
+        // Half a range: the other end is not said.
+        if let Some((from, to)) = text.split_once("..")
+            && (from.is_empty() || to.is_empty())
+        {
+            return self.half(text, from, to);
+        }
+        if text.contains(['*', '?']) || matches!(text, "all" | "everything" | "-") {
+            return Refusal::new(
+                "unknown-id",
+                format!("No `{text}` in this conversation: ids have no wildcards."),
+                match self.ends() {
+                    Some((first, last)) => format!("All frames are `{first}..{last}`; `ctx list` shows the ids."),
+                    None => "`ctx list` shows the ids.".to_owned(),
+                },
+            );
+        }
         self.unknown(text)
+    }
+
+    /// The first frame and the last.
+    fn ends(&self) -> Option<(&FrameId, &FrameId)> {
+        Some((&self.view.frames.first()?.id, &self.view.frames.last()?.id))
+    }
+
+    /// A range of which only one end is said.
+    fn half(&self, text: &str, from: &str, to: &str) -> Refusal {
+        let hint = match (from.split_once('/'), self.ends()) {
+            (Some((frame, first)), _) => {
+                let steps = frame.parse().ok().and_then(|id| self.single(&id).ok()).map(|(_, layout)| layout.steps);
+                steps.map(|last| format!("Did you mean `{frame}/{first}..{last}`?"))
+            }
+            (None, Some((_, last))) if !from.is_empty() => Some(format!("Did you mean `{from}..{last}`?")),
+            (None, Some((first, _))) if !to.is_empty() => Some(format!("Did you mean `{first}..{to}`?")),
+            _ => None,
+        };
+        let hint = hint.unwrap_or_else(|| "Say where it begins and where it ends, such as `t2..t5`.".to_owned());
+        Refusal::new("unknown-id", format!("`{text}` is half a range."), format!("{hint} `ctx list` shows the ids."))
     }
 
     pub(super) fn unknown(&self, name: &str) -> Refusal {

@@ -521,3 +521,53 @@ fn superseded_reads_are_chosen_like_everything_else() {
     assert_eq!(code(&bench, drop(&["t1/2"], Select::default())), "no-results", "it was the only one");
     assert!(bench.effects(&drop(&["t1/1"], Select::default())).is_ok());
 }
+
+#[test]
+fn one_text_stands_for_one_result_only() {
+    let mut bench = Bench::new(talk());
+    let summarize = |id: &str, select: Select, result: Option<&str>| Operation::SummarizeResults {
+        ids: ids(id),
+        select,
+        result: result.map(str::to_owned),
+        text: Some("short".into()),
+    };
+    let large = Select { larger_than: Some(0), ..Select::default() };
+    for refused in [
+        summarize("t2", Select::default(), None),
+        summarize("t2/1", Select::default(), None),
+        summarize("t2#3", Select::default(), None),
+        summarize("t1,t2", Select::default(), None),
+        summarize("t2", large.clone(), None),
+        Operation::SummarizeResults { ids: vec![], select: large, result: None, text: Some("short".into()) },
+    ] {
+        assert_eq!(code(&bench, refused.clone()), "many-results", "{refused:?}");
+    }
+    bench.make(summarize("t1", Select::default(), None));
+    assert!(bench.sent()[0].contains("=short"), "{:?}", bench.sent());
+}
+
+#[test]
+fn what_is_almost_an_id_gets_a_hint_that_fits() {
+    let bench = Bench::new(talk());
+    let hint = |id: &str| {
+        let refusal = bench.refused(delete(id));
+        assert_eq!(refusal.code, "unknown-id", "{id}");
+        refusal.hint
+    };
+    assert_eq!(hint("*"), "All frames are `t1..t3`; `ctx list` shows the ids.");
+    assert_eq!(hint("t2.."), "Did you mean `t2..t3`? `ctx list` shows the ids.");
+    assert_eq!(hint("..t2"), "Did you mean `t1..t2`? `ctx list` shows the ids.");
+    assert!(hint("t1/1..").starts_with("Did you mean `t1/1.."), "{}", hint("t1/1.."));
+    assert_eq!(hint("t1,,t2"), "Write them like `t3,t7`.");
+}
+
+#[test]
+fn a_frame_that_is_gone_can_be_unpinned() {
+    let mut bench = Bench::new(talk());
+    bench.make(Operation::Pin { ids: vec!["t2".into()] });
+    bench.make(delete("t2"));
+    bench.make(Operation::Unpin { ids: vec!["t2".into()] });
+    assert!(bench.desk(|desk| desk.view.frames.iter().all(|frame| !frame.pinned)));
+    assert_eq!(code(&bench, Operation::Unpin { ids: vec!["t2/1".into()] }), "not-a-frame");
+    assert_eq!(code(&bench, Operation::Unpin { ids: vec![] }), "nothing-named");
+}
