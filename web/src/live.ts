@@ -18,6 +18,15 @@ const PASSING: readonly string[] = ["streaming"];
 
 const listeners = new Set<(event: LiveEvent) => void>();
 
+/** Commits of this tab, which has asked again already when their event comes. */
+const own = new Set<string>();
+const REMEMBERED_FOR = 10_000;
+
+export function madeHere(commit: string): void {
+  own.add(commit);
+  setTimeout(() => own.delete(commit), REMEMBERED_FOR);
+}
+
 /** Hears every event as it comes, for what cannot be asked for. */
 export function useLiveEvents(hear: (event: LiveEvent) => void): void {
   const latest = useRef(hear);
@@ -52,9 +61,13 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let wasLost = false;
   const changed = new Set<string>();
+  const commits = new Map<string, string>();
 
   const refresh = () => {
     gathering = undefined;
+    for (const [id, conversation] of commits) if (!own.has(id)) changed.add(conversation);
+    commits.clear();
+    if (changed.size === 0) return;
     void queries.invalidateQueries({ queryKey: keys.conversations });
     void queries.invalidateQueries({ queryKey: keys.status });
     for (const id of changed) void queries.invalidateQueries({ queryKey: keys.conversation(id) });
@@ -66,7 +79,8 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
     if (event === null) return;
     for (const listener of listeners) listener(event);
     if (PASSING.includes(event.kind)) return;
-    if ("conversation" in event) changed.add(event.conversation);
+    if (event.kind === "commit") commits.set(event.id, event.conversation);
+    else if ("conversation" in event) changed.add(event.conversation);
     gathering ??= setTimeout(refresh, GATHER_FOR);
   };
 

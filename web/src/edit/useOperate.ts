@@ -5,6 +5,7 @@ import { hashKey, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 
 import { apply, type Applied, ApiError, type Frames, go, type Operation, type OperationName } from "../api";
+import { madeHere } from "../live";
 import { complain, tell } from "../notices/toasts";
 import { framesKey, keys } from "../queries";
 import { asked, type Draft, type Values } from "./draft";
@@ -63,6 +64,7 @@ export function useOperate(conversation: string): Operate {
   const commit = useCallback(
     async (operations: readonly Operation[], expect = head()) => {
       const applied = await apply(conversation, { operations: [...operations], expect });
+      if (applied.commit !== null) madeHere(applied.commit);
       void changed();
       tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo(applied.commit) });
       return applied;
