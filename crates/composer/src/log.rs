@@ -222,3 +222,24 @@ impl Line {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figures that people are shown come from it; a restart must not change them by one.
+    #[test]
+    fn an_estimate_comes_out_of_the_log_to_the_bit() {
+        let plain = r#"{"request":1,"status":200,"ending":"complete","total_ms":9}"#;
+        let plain: Answered = serde_json::from_str(plain).expect("an answer");
+        let mut bits = 1_u64;
+        for _ in 0..20_000 {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let estimate = (bits >> 11) as f64 / (1_u64 << 36) as f64;
+            let answered = Answered { estimated: Some(estimate), ..plain.clone() };
+            let line = serde_json::to_vec(&answered).expect("it is written");
+            let read: Answered = serde_json::from_slice(&line).expect("it is read");
+            assert_eq!(read.estimated.map(f64::to_bits), Some(estimate.to_bits()), "{estimate}");
+        }
+    }
+}

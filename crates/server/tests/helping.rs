@@ -208,6 +208,24 @@ async fn a_preview_asks_nobody() {
 }
 
 #[tokio::test]
+async fn its_words_can_be_read_before_they_count() {
+    let fake = Fake::saying(Some(("200 OK", openai("The needle is on line 7")))).await;
+    let house = house(fake.settings(Provider::OpenAi, "")).await;
+    let dry = json!({"operations": compact(), "author": "test", "dry_run": true});
+    let job = house.post("conversations/one/helper", &dry).await["job"].as_str().expect("a job").to_owned();
+    let done = loop {
+        let job = house.get(&format!("helper/jobs/{job}")).await;
+        if job["state"] != "asking" {
+            break job;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(fake.count(), 1);
+    assert!(done["applied"]["written"].to_string().contains("The needle is on line 7"), "{done}");
+    assert_eq!(house.get("conversations/one/history").await["commits"], json!([]));
+}
+
+#[tokio::test]
 async fn whatever_a_helper_does_wrong_changes_nothing_and_is_told() {
     let huge = openai(&"x".repeat(3_000_000));
     let long = openai(&"words ".repeat(3_000));

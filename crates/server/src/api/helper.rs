@@ -105,9 +105,14 @@ pub async fn retry(State(api): State<Api>, Path(job): Path<String>) -> Answer<Jo
     Ok(Json(start(&api, job.view().conversation, job.wish()).await?.view()))
 }
 
-/// Whether a model is to be asked. A preview asks nobody: ctx's own words stand in for those to come.
+/// Whether a model is to be asked on the way. A preview asks nobody: ctx's own words stand in for those to come. Who
+/// wants to read the helper's words before they count begins a job.
 pub fn is_wanted(api: &Api, wish: &Wish) -> bool {
-    api.0.helper.is_on() && !wish.dry_run && wish.operations.iter().any(|operation| operation.is_open())
+    !wish.dry_run && can_help(api, wish)
+}
+
+fn can_help(api: &Api, wish: &Wish) -> bool {
+    api.0.helper.is_on() && wish.operations.iter().any(|operation| operation.is_open())
 }
 
 /// For those who wait for the commit.
@@ -116,7 +121,7 @@ pub async fn apply(api: &Api, name: String, wish: Wish) -> Answer<Applied> {
 }
 
 async fn start(api: &Api, name: String, wish: Wish) -> Result<Handle, ControlError> {
-    let (again, asks) = (wish.clone(), is_wanted(api, &wish));
+    let (again, asks) = (wish.clone(), can_help(api, &wish));
     // What is wrong with the wish is told before anybody is asked.
     let open = api.ask(move |composer| composer.questions(&name, wish)).await?;
     let commit = api.clone();
