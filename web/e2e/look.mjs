@@ -14,6 +14,7 @@ try {
   page.on('request', (request) => hosts.add(new URL(request.url()).host))
   await page.goto(link)
   await page.getByText(title).first().waitFor()
+  await page.getByText('t1', { exact: true }).first().waitFor()
   const address = page.url()
   const frames = await page.getByText(/^(system|tools|t\d+)$/).allInnerTexts()
   await page.getByText(title).last().click()
