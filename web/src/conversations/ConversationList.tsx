@@ -102,7 +102,8 @@ interface EntryProps {
 
 function EntryButton({ conversation, depth, now, current, onChoose }: EntryProps) {
   const { id, active, title, folder, last_activity, client, agent, forked_from, frames, calibrated } = conversation;
-  const who = conversation.class === "subagent" ? `sub-agent${agent === null ? "" : ` ${agent.slice(0, 8)}`}` : agentName(client);
+  const who =
+    conversation.class === "subagent" ? `sub-agent${agent === null ? "" : ` ${agent.slice(0, 8)}`}` : agentName(client);
   return (
     <button
       type="button"

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 
 import { marked } from "./useSearch";
 
-const hits = (snippet: string, words: string) => marked(snippet, words).map(({ text, hit }) => (hit ? `[${text}]` : text));
+const hits = (snippet: string, words: string) =>
+  marked(snippet, words).map(({ text, hit }) => (hit ? `[${text}]` : text));
 
 test("the words are marked wherever they occur, in any case", () => {
   expect(hits("The Lexer and the lexer.", "lexer")).toEqual(["The ", "[Lexer]", " and the ", "[lexer]", "."]);

@@ -1,4 +1,5 @@
-// Full-text search over all conversations. An answer stays good for a while: what is typed back and forth is not asked again.
+// Full-text search over all conversations. An answer stays good for a while: what is typed back and forth is not asked
+// again.
 
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 

@@ -70,21 +70,29 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
       )}
       <div className={styles.actions}>
         {commit.here && commit.active && (
-          <Button size="compact-sm" variant="default" data-does="revert" onClick={() => void go(revert)} {...price(revert)}>
+          <Button
+            size="compact-sm"
+            variant="default"
+            data-does="revert"
+            onClick={() => void go(revert)}
+            {...price(revert)}
+          >
             Revert
           </Button>
         )}
         {commit.here && commit.id !== head && (
-          <Button size="compact-sm" variant="default" data-does="rollback" onClick={() => void go(rollback)} {...price(rollback)}>
+          <Button
+            size="compact-sm"
+            variant="default"
+            data-does="rollback"
+            onClick={() => void go(rollback)}
+            {...price(rollback)}
+          >
             Go back to here
           </Button>
         )}
         {elsewhere !== null && (
-          <Button
-            size="compact-sm"
-            variant="default"
-            onClick={() => void go({ action: "checkout", name: elsewhere })}
-          >
+          <Button size="compact-sm" variant="default" onClick={() => void go({ action: "checkout", name: elsewhere })}>
             Go to branch {elsewhere}
           </Button>
         )}
@@ -170,7 +178,9 @@ function Refused({ error, commit, commits, onCascade }: RefusedProps) {
   const more = /\d+ more/.exec(error.message)?.[0];
   return (
     <Problem
-      error={new Error(`Later commits stand on this one: ${[...names, ...(more === undefined ? [] : [more])].join(", ")}.`)}
+      error={
+        new Error(`Later commits stand on this one: ${[...names, ...(more === undefined ? [] : [more])].join(", ")}.`)
+      }
       action={{ label: "Revert them too", run: onCascade }}
     />
   );

@@ -42,14 +42,13 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
   const shownFilter = useDeferredValue(filter);
 
   const commits = history.data?.commits ?? NONE;
-  const rows = useMemo(
-    () => entries(commits, timeline.data ?? [], shownFilter),
-    [commits, timeline.data, shownFilter],
-  );
+  const rows = useMemo(() => entries(commits, timeline.data ?? [], shownFilter), [commits, timeline.data, shownFilter]);
   const graph = graphWidth(rows, commits);
 
   const toggle = (key: string) =>
-    setOpen((before) => (before.has(key) ? new Set([...before].filter((other) => other !== key)) : new Set([...before, key])));
+    setOpen((before) =>
+      before.has(key) ? new Set([...before].filter((other) => other !== key)) : new Set([...before, key]),
+    );
   useHistoryKeys(list, commits, (key) => setOpen((before) => new Set([...before, key])));
 
   const error = history.error ?? timeline.error;
@@ -73,7 +72,12 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
       {commits.length === 0 && filter.what !== "requests" && <NothingYet />}
       <ol className={styles.rows} ref={list}>
         {rows.slice(0, shown).map((entry) => (
-          <li key={entry.key} className={styles.row} data-kind={entry.kind} data-open={open.has(entry.key) || undefined}>
+          <li
+            key={entry.key}
+            className={styles.row}
+            data-kind={entry.kind}
+            data-open={open.has(entry.key) || undefined}
+          >
             {graph > 0 && <Beside entry={entry} width={graph} head={head} commits={commits} />}
             {entry.kind === "commit" && (
               <CommitRow
@@ -177,7 +181,12 @@ function Source({ ways, graph }: { ways: Ways; graph: number }) {
     <li className={styles.row} data-kind="source">
       {graph > 0 && <Graph width={graph} placed={{ lane: 0, from: [], past: [], goesOn: false }} mark="off" />}
       <div className={styles.source}>
-        <UnstyledButton className={styles.sourceLine} aria-expanded={open} onClick={() => setOpen(!open)} data-row="source">
+        <UnstyledButton
+          className={styles.sourceLine}
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+          data-row="source"
+        >
           <span>What the agent sent, without any edit</span>
           {open ? <ChevronDownIcon aria-hidden /> : <ChevronRightIcon aria-hidden />}
         </UnstyledButton>

@@ -111,7 +111,8 @@ test("filters leave commits only, and the graph connected", () => {
 });
 
 test("commits or requests alone", () => {
-  const kinds = (what: "commits" | "requests") => entries(commits, events, { ...NO_FILTER, what }).map(({ kind }) => kind);
+  const kinds = (what: "commits" | "requests") =>
+    entries(commits, events, { ...NO_FILTER, what }).map(({ kind }) => kind);
   expect(kinds("commits")).toEqual(["commit", "commit", "commit", "commit"]);
   expect(kinds("requests")).toEqual(["exchange"]);
 });

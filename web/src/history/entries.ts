@@ -100,7 +100,7 @@ export function unremarkable(exchange: Exchange): boolean {
 
 function folded(list: Entry[]): Entry[] {
   const result: Entry[] = [];
-  for (let index = 0; index < list.length; ) {
+  for (let index = 0; index < list.length;) {
     const run: Extract<Entry, { kind: "exchange" }>[] = [];
     for (let entry = list[index + run.length]; entry?.kind === "exchange"; entry = list[index + run.length]) {
       if (!unremarkable(entry.exchange)) break;

@@ -101,8 +101,11 @@ test("what the provider cleared is said in words", () => {
 });
 
 test("a missed cache is told with its cause, unless it is no news", () => {
-  const with_miss = (cause: "edited" | "expired" | "unknown" | "first-request", tokens: number, place: string | null = null) =>
-    missed(answer(1, 1, { cache_miss: { cause, place, tokens } }));
+  const with_miss = (
+    cause: "edited" | "expired" | "unknown" | "first-request",
+    tokens: number,
+    place: string | null = null,
+  ) => missed(answer(1, 1, { cache_miss: { cause, place, tokens } }));
   expect(with_miss("edited", 9000, "t3")).toBe("9k tokens were read anew because of an edit at t3.");
   expect(with_miss("expired", 1200)).toBe("1.2k tokens were read anew because the cache had gone cold.");
   expect(with_miss("unknown", 1200)).toBe("1.2k tokens were read anew; why is not known.");

@@ -102,7 +102,8 @@ export function missed({ cache_miss, cache_miss_reason, usage }: AnswerEvent): s
   if (cause === "first-request" || tokens < WORTH_TELLING) return null;
   const why = CAUSES[cause];
   const where = place === null ? "" : ` at ${place}`;
-  return `${short(tokens)} tokens were read anew${why === undefined ? "; why is not known" : ` because ${why}${where}`}.`;
+  const because = why === undefined ? "; why is not known" : ` because ${why}${where}`;
+  return `${short(tokens)} tokens were read anew${because}.`;
 }
 
 /** Fewer tokens than this read anew are how caches work, not news. */

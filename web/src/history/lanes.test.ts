@@ -39,6 +39,9 @@ test("a lane is used again once its line has ended", () => {
 
 test("nothing has one empty lane, and an unknown parent keeps its line", () => {
   expect(width(lanes([]))).toBe(1);
-  const placed = lanes([{ id: "b", parent: "far away" }, { id: "x", parent: null }]);
+  const placed = lanes([
+    { id: "b", parent: "far away" },
+    { id: "x", parent: null },
+  ]);
   expect(placed[1]).toEqual({ lane: 1, from: [], past: [0], goesOn: false });
 });

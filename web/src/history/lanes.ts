@@ -1,5 +1,5 @@
-// Which lane of the graph each commit stands in, and which lines run past it. Commits have one parent each, so the graph
-// is a tree: lines meet only where a branch began.
+// Which lane of the graph each commit stands in, and which lines run past it. Commits have one parent each, so the
+// graph is a tree: lines meet only where a branch began.
 
 export interface Node {
   id: string;

@@ -30,9 +30,16 @@ test("huge texts are not matched, but nothing is lost", () => {
 test("unchanged runs are folded, changes keep their neighbours", () => {
   const before = Array.from({ length: 20 }, (_, index) => `${index}`).join("\n");
   const pieces = folded(lineDiff(before, before.replace("\n10\n", "\nten\n")));
-  expect(pieces.map((piece) => (piece.kind === "fold" ? piece.lines.length : piece.line.text))).toEqual(
-    [8, "8", "9", "10", "ten", "11", "12", 7],
-  );
+  expect(pieces.map((piece) => (piece.kind === "fold" ? piece.lines.length : piece.line.text))).toEqual([
+    8,
+    "8",
+    "9",
+    "10",
+    "ten",
+    "11",
+    "12",
+    7,
+  ]);
 });
 
 test("a fold that would hide one or two lines is not worth it", () => {

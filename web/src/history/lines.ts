@@ -16,7 +16,11 @@ export function lineDiff(before: string, after: string): Line[] {
   let start = 0;
   while (start < old.length && start < now.length && old[start] === now[start]) start += 1;
   let end = 0;
-  while (end < old.length - start && end < now.length - start && old[old.length - 1 - end] === now[now.length - 1 - end]) {
+  while (
+    end < old.length - start &&
+    end < now.length - start &&
+    old[old.length - 1 - end] === now[now.length - 1 - end]
+  ) {
     end += 1;
   }
   return [
@@ -70,7 +74,7 @@ export function folded(lines: Line[], around = 2): Piece[] {
     if (kind !== "same") near.fill(1, Math.max(0, index - around), index + around + 1);
   });
   const pieces: Piece[] = [];
-  for (let index = 0; index < lines.length; ) {
+  for (let index = 0; index < lines.length;) {
     let end = index;
     while (end < lines.length && near[end] === 0) end += 1;
     if (end - index >= 3) {

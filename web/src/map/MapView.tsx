@@ -27,10 +27,7 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
   const [shown, setShown] = useState<string | null>(null);
   const [hovered, setHovered] = useState<number | null>(null);
 
-  const parts = useMemo(
-    () => (map === undefined || frames === undefined ? [] : partsOf(map, frames)),
-    [map, frames],
-  );
+  const parts = useMemo(() => (map === undefined || frames === undefined ? [] : partsOf(map, frames)), [map, frames]);
   const waste = useMemo(() => {
     const tools = parts.find(({ kind }) => kind === "tools")?.places ?? [];
     return frames === undefined ? [] : suggestions(frames, tools);
@@ -51,13 +48,7 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
           <Treemap parts={parts} total={map.tokens} open={open} waste={wasted} shown={shown} onOpen={onOpen} />
         </section>
         <aside className={styles.legend}>
-          <Legend
-            parts={parts}
-            total={map.tokens}
-            calibrated={map.calibrated}
-            shown={shown}
-            onShow={setShown}
-          />
+          <Legend parts={parts} total={map.tokens} calibrated={map.calibrated} shown={shown} onShow={setShown} />
         </aside>
       </div>
       <Waste conversation={id} frames={frames} suggestions={waste} onOpen={onOpen} />
@@ -88,10 +79,14 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
         {turns.turns.length === 0 ? (
           <p className={styles.none}>No request of this conversation was answered yet.</p>
         ) : (
-          <Plot turns={turns} onHover={setHovered} onChoose={(index) => {
+          <Plot
+            turns={turns}
+            onHover={setHovered}
+            onChoose={(index) => {
               const frame = turns.turns[index]?.frame ?? null;
               go(frame === null ? { view: "history" } : { open: frame });
-            }} />
+            }}
+          />
         )}
       </section>
     </div>
@@ -112,8 +107,8 @@ function Pointed({ turn: { request, frame, at, cache_read, cache_write, input, o
   return (
     <span className={styles.sums}>
       request {request} at {clock(at)}
-      {frame !== null && `, ${frame}`} · {short(cache_read)} from the cache, {short(cache_write)} written, {short(input)} not
-      cached · {short(output)} out{money !== null && ` · ${dollars(money)}`}
+      {frame !== null && `, ${frame}`} · {short(cache_read)} from the cache, {short(cache_write)} written,{" "}
+      {short(input)} not cached · {short(output)} out{money !== null && ` · ${dollars(money)}`}
     </span>
   );
 }

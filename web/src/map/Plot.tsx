@@ -56,7 +56,8 @@ function inShort({ turns }: Turns): string {
   const last = turns.at(-1);
   if (last === undefined) return "No request yet";
   const { context, cache_read } = last;
-  return `Context over ${turns.length} requests; the last read ${short(context)} tokens, ${short(cache_read)} of them from the cache`;
+  const read = `the last read ${short(context)} tokens, ${short(cache_read)} of them from the cache`;
+  return `Context over ${turns.length} requests; ${read}`;
 }
 
 function data({ turns }: Turns): uPlot.AlignedData {
@@ -113,10 +114,21 @@ function options(turns: Turns, width: number, colour: Colours): uPlot.Options {
     cursor: { y: false, points: { show: false } },
     scales: { x: { time: false, range: (_, min, max) => [Math.min(min, 1) - 0.5, max + 0.5] } },
     axes: [
-      axis(colour, { size: 26, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? String(tick) : "")) }),
+      axis(colour, {
+        size: 26,
+        values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? String(tick) : "")),
+      }),
       axis(colour, { size: 48, values: (_, ticks) => ticks.map(short) }),
       ...(withMoney
-        ? [axis(colour, { scale: "$", side: 1, size: 52, grid: { show: false }, values: (_, ticks) => ticks.map(dollars) })]
+        ? [
+            axis(colour, {
+              scale: "$",
+              side: 1,
+              size: 52,
+              grid: { show: false },
+              values: (_, ticks) => ticks.map(dollars),
+            }),
+          ]
         : []),
     ],
     series: [

@@ -6,7 +6,11 @@ import { type ContextMap, partName, partsOf } from "./parts";
 const step = (id: string, title: string, tokens: number, tools: string[]) => ({ id, title, tokens, tools });
 const frames = [
   { id: "system", title: "System prompt" },
-  { id: "t1", title: "Fix it", step_list: [step("t1/1", "Read a.rs", 300, ["Read"]), step("t1/2", "Read b.rs", 100, ["Read"])] },
+  {
+    id: "t1",
+    title: "Fix it",
+    step_list: [step("t1/1", "Read a.rs", 300, ["Read"]), step("t1/2", "Read b.rs", 100, ["Read"])],
+  },
   { id: "t2", title: "Thanks", step_list: [] },
 ] as unknown as Frame[];
 

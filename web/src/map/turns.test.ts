@@ -15,7 +15,8 @@ const turn = (request: number, at: number, money: number | null = null): Turn =>
   context: 10 * request + 6,
   money,
 });
-const commit = (at: number) => ({ kind: "commit", seq: at, at, id: "c", summary: "delete t3" }) as unknown as TimelineEvent;
+const commit = (at: number) =>
+  ({ kind: "commit", seq: at, at, id: "c", summary: "delete t3" }) as unknown as TimelineEvent;
 
 test("commits stand between the requests", () => {
   const { commits } = turnsOf([turn(1, 10), turn(2, 20)], [commit(15), commit(30)]);

@@ -5,7 +5,18 @@ import { suggestions } from "./waste";
 
 function step(id: string, title: string, tokens: number, more: Partial<Step> = {}): Step {
   const [tool = ""] = title.split(" ");
-  return { id, title, tokens, source_tokens: tokens, messages: 2, tools: [tool], state: [], by: [], superseded: false, ...more };
+  return {
+    id,
+    title,
+    tokens,
+    source_tokens: tokens,
+    messages: 2,
+    tools: [tool],
+    state: [],
+    by: [],
+    superseded: false,
+    ...more,
+  };
 }
 
 function frames(...steps: Step[]) {
@@ -17,7 +28,12 @@ const end = [step("t1/8", "Bash ls", 40), step("t1/9", "Bash pwd", 40)];
 
 test("a read that is out of date need not be large", () => {
   const [first, ...rest] = suggestions(
-    frames(step("t1/1", "Read a.rs", 900, { superseded: true }), step("t1/2", "Edit a.rs", 50), step("t1/3", "Read b.rs", 900), ...end),
+    frames(
+      step("t1/1", "Read a.rs", 900, { superseded: true }),
+      step("t1/2", "Edit a.rs", 50),
+      step("t1/3", "Read b.rs", 900),
+      ...end,
+    ),
   );
   expect(first?.operation).toEqual({ op: "drop-results", ids: ["t1/1"] });
   expect(first?.tokens).toBe(840);

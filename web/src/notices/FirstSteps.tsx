@@ -13,7 +13,9 @@ export function FirstSteps() {
       <Command text="ctx install claude-code" />
       <p>Or point any client of the Anthropic API at it:</p>
       <Command text={`ANTHROPIC_BASE_URL=${window.location.origin} claude`} />
-      <p className={styles.quiet}>This page shows it as soon as the first request has passed. Nothing needs a reload.</p>
+      <p className={styles.quiet}>
+        This page shows it as soon as the first request has passed. Nothing needs a reload.
+      </p>
     </div>
   );
 }

@@ -62,14 +62,7 @@ export function PaletteDialog({ query: first, onClose, ...rest }: Props) {
 
   let index = -1;
   return (
-    <Modal.Root
-      opened
-      onClose={onClose}
-      size={620}
-      yOffset="12vh"
-      lockScroll={false}
-      transitionProps={{ duration: 0 }}
-    >
+    <Modal.Root opened onClose={onClose} size={620} yOffset="12vh" lockScroll={false} transitionProps={{ duration: 0 }}>
       <Modal.Overlay backgroundOpacity={0.35} />
       <Modal.Content aria-label="Find and do anything" radius={10}>
         <div className={styles.field}>

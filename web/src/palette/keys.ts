@@ -30,7 +30,11 @@ export const KEYS = {
 
   down: { keys: ["arrowdown", "j"], words: "Next one", group: "Moving and choosing" },
   up: { keys: ["arrowup", "k"], words: "One before", group: "Moving and choosing" },
-  downChoosing: { keys: ["shift+arrowdown", "shift+j"], words: "Choose the next one too", group: "Moving and choosing" },
+  downChoosing: {
+    keys: ["shift+arrowdown", "shift+j"],
+    words: "Choose the next one too",
+    group: "Moving and choosing",
+  },
   upChoosing: { keys: ["shift+arrowup", "shift+k"], words: "Choose the one before too", group: "Moving and choosing" },
   first: { keys: ["home"], words: "First one", group: "Moving and choosing" },
   last: { keys: ["end"], words: "Last one", group: "Moving and choosing" },
