@@ -393,6 +393,17 @@ test('where there are no rows, operations are done to the frame in the panel, an
   await unharmed(page)
 })
 
+test('on a narrow screen the form is not hidden by the panel', async () => {
+  const { page, next } = await scene({ width: 480, height: 860 })
+  await title(page, 't2').click()
+  await page.getByRole('complementary').waitFor()
+  await page.keyboard.press('o')
+  await page.getByRole('complementary').waitFor({ state: 'detached' })
+  await make(page)
+  assert.ok(!words(await next()).includes('content of src/slow.rs'))
+  await unharmed(page)
+})
+
 test('the frames of the past can be looked at, not changed', async () => {
   const { page, id } = await scene()
   const { commit } = await stage.ctx('delete', 't1', '--conv', id)

@@ -8,6 +8,7 @@ import { apply, type Applied, ApiError, type Frames, go, type Operation, type Op
 import { madeHere } from "../live";
 import { complain, tell } from "../notices/toasts";
 import { framesKey, keys } from "../queries";
+import { go as show } from "../route";
 import { asked, type Draft, type Values } from "./draft";
 import { entryOf } from "./operations";
 import { addToStage, openDraft, stageOf } from "./stage";
@@ -98,6 +99,8 @@ export function useOperate(conversation: string): Operate {
         const { draft: before } = stageOf(conversation);
         openDraft(conversation, draft);
         if (before !== null) putAside(conversation, before);
+        // On a narrow screen the panel would lie over the form.
+        if (window.matchMedia("(max-width: 760px)").matches) show({ open: null });
         return;
       }
       const wanted = asked(draft);
