@@ -122,6 +122,17 @@ test('words in the text of any conversation lead to their place', async () => {
   await page.keyboard.press('Escape')
 })
 
+test('a conversation is found and chosen by keys alone', async () => {
+  const tab = await stage.open()
+  await tab.keyboard.press('/')
+  await tab.keyboard.type('harvest')
+  await tab.waitForTimeout(100)
+  await tab.keyboard.press('ArrowDown')
+  await tab.keyboard.press('Enter')
+  await tab.getByRole('heading', { level: 2, name: /harvest/ }).waitFor()
+  await tab.context().close()
+})
+
 test('views and conversations are a key away, and ? shows the keys', async () => {
   const tab = await stage.open({ view: 'frames' })
   await tab.keyboard.press('4')

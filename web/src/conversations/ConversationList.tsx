@@ -4,7 +4,7 @@
 import { Button, CloseButton, TextInput, Tooltip, UnstyledButton } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { MagnifyingGlassIcon } from "@radix-ui/react-icons";
-import { useState } from "react";
+import { useRef, useState } from "react";
 
 import type { Conversation } from "../api";
 import { plural, tokens } from "../format/numbers";
@@ -27,13 +27,14 @@ export function ConversationList({ conversations, chosen, following, onChoose }:
   const [words, setWords] = useState("");
   const [allShown, setAllShown] = useState(false);
   const [searched] = useDebouncedValue(words.trim(), 250);
+  const scroll = useRef<HTMLDivElement>(null);
   const now = useNow();
   const usual = conversations.filter((one) => shownByDefault(one) || one.id === chosen);
   const hidden = conversations.length - usual.length;
   const entries = asTree(matching(allShown ? conversations : usual, words));
 
   return (
-    <div className={styles.column}>
+    <div className={styles.column} onKeyDown={(event) => walk(event, scroll.current)}>
       <div className={styles.tools}>
         <TextInput
           size="xs"
@@ -46,6 +47,7 @@ export function ConversationList({ conversations, chosen, following, onChoose }:
           onChange={(event) => setWords(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key === "Escape") setWords("");
+            else if (event.key === "Enter") scroll.current?.querySelector("button")?.click();
           }}
         />
         {!following && (
@@ -56,7 +58,7 @@ export function ConversationList({ conversations, chosen, following, onChoose }:
           </Tooltip>
         )}
       </div>
-      <div className={styles.scroll}>
+      <div className={styles.scroll} ref={scroll}>
         <ul className={styles.list} aria-label="Conversations">
           {entries.map(({ conversation, depth }) => (
             <li key={conversation.id}>
@@ -90,6 +92,17 @@ export function ConversationList({ conversations, chosen, following, onChoose }:
       </div>
     </div>
   );
+}
+
+/** Arrow keys go from the field into the list, and through it. */
+function walk(event: React.KeyboardEvent, list: HTMLElement | null): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step === undefined || list === null) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const buttons = [...list.querySelectorAll("button")];
+  const at = buttons.findIndex((button) => button === document.activeElement);
+  buttons[Math.max(0, Math.min(buttons.length - 1, at + step))]?.focus();
 }
 
 interface EntryProps {
