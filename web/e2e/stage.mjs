@@ -45,23 +45,33 @@ export class Stage {
   #contexts = []
 
   /** `ctx`, `provider`: more arguments for each. */
-  static async start({ ctx = [], provider = [], env = {} } = {}) {
+  static async start(options) {
     const stage = new Stage()
-    stage.folder = mkdtempSync(join(tmpdir(), 'ctx-e2e-'))
-    stage.home = join(stage.folder, 'home')
-    stage.records = join(stage.folder, 'records')
-    mkdirSync(stage.records)
-    stage.env = { PATH: process.env.PATH, HOME: stage.folder, ...env }
-    const portFile = join(stage.folder, 'port')
-    stage.#run(TESTKIT, ['fake-provider', '--strict', '--bind-thinking', '--record', stage.records, '--record-raw', '--port', '0', '--port-file', portFile, ...provider])
-    await until(() => existsSync(portFile) && readFileSync(portFile, 'utf8').trim() !== '', 'the fake provider listens')
-    stage.upstream = `http://127.0.0.1:${readFileSync(portFile, 'utf8').trim()}`
-    stage.port = await freePort()
-    stage.origin = `http://127.0.0.1:${stage.port}`
-    stage.arguments = ctx
-    await stage.startDaemon()
-    stage.client = new Client(stage.origin)
+    try {
+      await stage.#start(options)
+    } catch (error) {
+      const words = stage.#children.map(({ words }) => words).join('')
+      await stage.stop()
+      throw new Error(`the stage cannot be set: ${error.message}\n${words}`)
+    }
     return stage
+  }
+
+  async #start({ ctx = [], provider = [], env = {} } = {}) {
+    this.folder = mkdtempSync(join(tmpdir(), 'ctx-e2e-'))
+    this.home = join(this.folder, 'home')
+    this.records = join(this.folder, 'records')
+    mkdirSync(this.records)
+    this.env = { PATH: process.env.PATH, HOME: this.folder, ...env }
+    const portFile = join(this.folder, 'port')
+    this.#run(TESTKIT, ['fake-provider', '--strict', '--bind-thinking', '--record', this.records, '--record-raw', '--port', '0', '--port-file', portFile, ...provider])
+    await until(() => existsSync(portFile) && readFileSync(portFile, 'utf8').trim() !== '', 'the fake provider listens')
+    this.upstream = `http://127.0.0.1:${readFileSync(portFile, 'utf8').trim()}`
+    this.port = await freePort()
+    this.origin = `http://127.0.0.1:${this.port}`
+    this.arguments = ctx
+    await this.startDaemon()
+    this.client = new Client(this.origin)
   }
 
   async startDaemon() {
@@ -78,6 +88,10 @@ export class Stage {
     child.words = ''
     child.stderr.on('data', (chunk) => (child.words = (child.words + chunk).slice(-4000)))
     child.on('error', (error) => (child.words += error))
+    // Whatever becomes of the test, nothing is left running.
+    const end = () => child.kill('SIGKILL')
+    process.on('exit', end)
+    child.on('exit', () => process.off('exit', end))
     this.#children.push(child)
     return child
   }
@@ -306,7 +320,7 @@ function freePort() {
 }
 
 async function ended(child) {
-  if (child.exitCode !== null || child.signalCode !== null) return
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const gone = new Promise((done) => child.once('exit', done))
   child.kill('SIGTERM')
   const late = setTimeout(() => child.kill('SIGKILL'), 5000)
