@@ -1,6 +1,6 @@
 //! Words that are found in the background: waiting for them, and stopping it.
 
-use std::pin::pin;
+use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,18 +16,44 @@ use crate::terminal::busy::Busy;
 const QUICK: Duration = Duration::from_millis(10);
 const SLOW: Duration = Duration::from_millis(300);
 
+type Interrupted = Pin<Box<dyn Future<Output = ()>>>;
+
 impl Client {
     /// Does a wish whose words have to be found first. Ctrl-C stops it, and then nothing is changed.
     pub fn find_words(&self, path: &str, wish: &Value) -> Result<Bytes, Failure> {
+        // Listened for before the job begins: an interrupt in between must not leave it behind.
+        let interrupted = self.interrupted();
         let begun: JobView = understood(&self.post(path, wish)?)?;
-        self.wait(begun)
+        self.wait_unless(begun, interrupted)
     }
 
     /// Waits for the end of a job.
-    pub fn wait(&self, mut job: JobView) -> Result<Bytes, Failure> {
+    pub fn wait(&self, job: JobView) -> Result<Bytes, Failure> {
+        self.wait_unless(job, self.interrupted())
+    }
+
+    /// Comes true with the first Ctrl-C from now on.
+    fn interrupted(&self) -> Interrupted {
+        let mut interrupted: Interrupted = Box::pin(async {
+            // Where nobody can listen for it, it ends the program as ever.
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        });
+        // The first look at it begins to listen.
+        let at_once = self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = &mut interrupted => true,
+                () = std::future::ready(()) => false,
+            }
+        });
+        if at_once { Box::pin(std::future::ready(())) } else { interrupted }
+    }
+
+    fn wait_unless(&self, mut job: JobView, mut interrupted: Interrupted) -> Result<Bytes, Failure> {
         let place = api(&format!("/helper/jobs/{}", job.job));
         let waited = self.runtime.block_on(async {
-            let mut interrupted = pin!(tokio::signal::ctrl_c());
             let (mut busy, mut told, mut pause) = (None, usize::MAX, QUICK);
             while job.state == State::Asking {
                 if told != job.found {
@@ -36,7 +62,7 @@ impl Client {
                     busy = Some(Busy::start(asking(&job)));
                 }
                 let stop = tokio::select! {
-                    _ = &mut interrupted => true,
+                    () = &mut interrupted => true,
                     () = tokio::time::sleep(pause) => false,
                 };
                 pause = (pause * 2).min(SLOW);

@@ -107,11 +107,12 @@ impl Composer {
     /// The messages that may hold the words.
     fn texts_with(&self, worn: Vec<(usize, Worn)>, terms: &[String]) -> Result<Texts, Refusal> {
         let mut texts = HashMap::new();
+        let runs: Vec<&str> = terms.iter().map(|term| longest_run(term)).collect();
         for some in worn.chunks(AT_A_TIME) {
             let hashes: Vec<Hash> = some.iter().map(|(_, worn)| worn.blob).collect();
             for ((at, worn), blob) in some.iter().zip(self.store.blobs(&hashes)?) {
                 if let Blob::Present(bare) = blob
-                    && may_hold(&bare, terms)
+                    && may_hold(&bare, &runs)
                 {
                     texts.insert(*at, dress(&bare, &worn.dress).unwrap_or(bare));
                 }
@@ -164,15 +165,15 @@ fn phrase(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Letters and digits are spelt as they are in JSON, so their longest run must be there, of each word; of anything else
-/// one has to look closer.
-fn may_hold(message: &[u8], terms: &[String]) -> bool {
+/// Letters and digits are spelt as they are in JSON, so their longest run must be there; of anything else one has to
+/// look closer.
+fn longest_run(term: &str) -> &str {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | ',' | ':');
-    let run = |term: &'_ str| -> String {
-        term.split(|c| !is_plain(c)).max_by_key(|run| run.len()).unwrap_or_default().to_owned()
-    };
-    std::str::from_utf8(&message.to_ascii_lowercase())
-        .map_or(true, |text| terms.iter().all(|term| text.contains(&run(term))))
+    term.split(|c| !is_plain(c)).max_by_key(|run| run.len()).unwrap_or_default()
+}
+
+fn may_hold(message: &[u8], runs: &[&str]) -> bool {
+    std::str::from_utf8(&message.to_ascii_lowercase()).map_or(true, |text| runs.iter().all(|run| text.contains(run)))
 }
 
 /// The blocks that hold the words, in the order of the conversation. The path may have grown meanwhile.
@@ -243,7 +244,8 @@ mod tests {
     }
 
     fn may_hold(message: &[u8], query: &str) -> bool {
-        super::may_hold(message, &terms(query))
+        let terms = terms(query);
+        super::may_hold(message, &terms.iter().map(|term| longest_run(term)).collect::<Vec<_>>())
     }
 
     #[test]
