@@ -74,8 +74,11 @@ fn command_line_page_api_its_description_and_mcp_have_the_same_operations() {
     let named = catalogue.1.split("name: \"").skip(1).filter_map(|rest| rest.split('"').next());
     assert_eq!(named.map(str::to_owned).collect::<BTreeSet<_>>(), operations);
     for way in ways {
-        let says =
-            |(path, text): &(PathBuf, String)| !path.ends_with("api/schema.ts") && text.contains(&format!("\"{way}\""));
+        // By its name, or by the path that it has.
+        let ways = [format!("\"{way}\""), format!("/{way}\"")];
+        let says = |(path, text): &(PathBuf, String)| {
+            !path.ends_with("api/schema.ts") && ways.iter().any(|way| text.contains(way))
+        };
         assert!(page.iter().any(says), "the page has no way to {way}");
     }
 }
