@@ -1,10 +1,11 @@
 //! Puts the built page (`web/dist`) into the binary, if it is there. Without it the daemon works the same and
-//! `/ui/` says how to get the page. `CTX_WEB_DIST` names another folder.
+//! `/ui/` says how to get the page. `CTX_WEB_DIST` names another folder. Each file is there as it is and packed, for
+//! browsers that take it so: all of them.
 
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 fn main() -> io::Result<()> {
@@ -24,17 +25,28 @@ fn main() -> io::Result<()> {
         println!("cargo:rerun-if-changed={}", web.display());
     }
 
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let mut table = String::from("pub(crate) static ASSETS: &[Asset] = &[\n");
-    for file in &files {
+    for (number, file) in files.iter().enumerate() {
         let name = file.strip_prefix(&dist).map_err(io::Error::other)?;
         let name = name.to_string_lossy().replace('\\', "/");
         let path = file.canonicalize()?;
-        writeln!(table, "    Asset {{ name: {name:?}, bytes: include_bytes!({path:?}) }},")
-            .map_err(io::Error::other)?;
+        let packed = out.join(format!("{number}.gz"));
+        fs::write(&packed, pack(&fs::read(file)?)?)?;
+        writeln!(
+            table,
+            "    Asset {{ name: {name:?}, bytes: include_bytes!({path:?}), packed: include_bytes!({packed:?}) }},"
+        )
+        .map_err(io::Error::other)?;
     }
     table.push_str("];\n");
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     fs::write(out.join("page.rs"), table)
+}
+
+fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    packer.write_all(bytes)?;
+    packer.finish()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {

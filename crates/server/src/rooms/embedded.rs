@@ -5,6 +5,8 @@ pub(crate) struct Asset {
     /// Relative to `/ui/`.
     pub(crate) name: &'static str,
     pub(crate) bytes: &'static [u8],
+    /// The same, as gzip.
+    pub(crate) packed: &'static [u8],
 }
 
 include!(concat!(env!("OUT_DIR"), "/page.rs"));

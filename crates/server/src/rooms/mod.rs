@@ -75,7 +75,7 @@ impl Rooms {
                 response
             }
             Ok(PagePass::Known) => match head.uri.path().strip_prefix("/ui/") {
-                Some(name) => page::serve(embedded::ASSETS, name),
+                Some(name) => page::serve(embedded::ASSETS, name, &head.headers),
                 None => page::moved("/ui/"),
             },
             Err(Refusal::TokenMissing | Refusal::TokenWrong) => page::needs_link(),

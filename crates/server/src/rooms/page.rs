@@ -20,14 +20,20 @@ pub(super) fn secure(headers: &mut HeaderMap) {
     headers.insert(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin"));
 }
 
-/// A file of the page by its name below `/ui/`. Names without an extension are places inside the page.
-pub(super) fn serve(assets: &'static [Asset], name: &str) -> Response<Bytes> {
+/// A file of the page by its name below `/ui/`. Names without an extension are places inside the page. A client that
+/// takes gzip gets it packed.
+pub(super) fn serve(assets: &'static [Asset], name: &str, client: &HeaderMap) -> Response<Bytes> {
     let find = |wanted: &str| assets.iter().find(|asset| asset.name == wanted);
     let is_place = !name.rsplit('/').next().unwrap_or_default().contains('.');
     match find(name).or_else(|| is_place.then(|| find("index.html")).flatten()) {
         Some(asset) => {
-            let mut response = Response::new(Bytes::from_static(asset.bytes));
+            let packed = takes_gzip(client);
+            let mut response = Response::new(Bytes::from_static(if packed { asset.packed } else { asset.bytes }));
             let headers = response.headers_mut();
+            headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+            if packed {
+                headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            }
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type(asset.name)));
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching(asset.name)));
             response
@@ -40,6 +46,11 @@ pub(super) fn serve(assets: &'static [Asset], name: &str) -> Response<Bytes> {
         ),
         None => small_page(StatusCode::NOT_FOUND, "There is no such file", "Go back to <a href=\"/ui/\">the page</a>."),
     }
+}
+
+fn takes_gzip(client: &HeaderMap) -> bool {
+    let values = client.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|coding| coding.trim().eq_ignore_ascii_case("gzip"))
 }
 
 pub(super) fn needs_link() -> Response<Bytes> {
@@ -130,8 +141,8 @@ mod tests {
     use super::*;
 
     static ASSETS: &[Asset] = &[
-        Asset { name: "index.html", bytes: b"<!doctype html>" },
-        Asset { name: "assets/app-3f2a9c1b.js", bytes: b"go()" },
+        Asset { name: "index.html", bytes: b"<!doctype html>", packed: b"page" },
+        Asset { name: "assets/app-3f2a9c1b.js", bytes: b"go()", packed: b"go" },
     ];
 
     fn header(response: &Response<Bytes>, name: HeaderName) -> &str {
@@ -140,22 +151,32 @@ mod tests {
 
     #[test]
     fn hashed_files_are_kept_for_ever_and_the_page_itself_is_asked_for_again() {
-        let script = serve(ASSETS, "assets/app-3f2a9c1b.js");
+        let script = serve(ASSETS, "assets/app-3f2a9c1b.js", &HeaderMap::new());
         assert_eq!(script.body(), &Bytes::from_static(b"go()"));
         assert!(header(&script, header::CACHE_CONTROL).contains("immutable"));
         assert_eq!(header(&script, header::CONTENT_TYPE), "text/javascript; charset=utf-8");
         for name in ["", "index.html", "c/3f9a1/t3"] {
-            let page = serve(ASSETS, name);
+            let page = serve(ASSETS, name, &HeaderMap::new());
             assert_eq!(page.body(), &Bytes::from_static(b"<!doctype html>"), "{name}");
             assert_eq!(header(&page, header::CACHE_CONTROL), "no-cache");
         }
     }
 
     #[test]
+    fn who_takes_gzip_gets_it_and_others_do_not() {
+        for (said, body) in [("gzip, deflate, br", "go"), ("br,GZIP", "go"), ("br", "go()"), ("gzip;q=0", "go()")] {
+            let client = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(said))]);
+            let script = serve(ASSETS, "assets/app-3f2a9c1b.js", &client);
+            assert_eq!(script.body(), body, "{said}");
+            assert_eq!(script.headers().contains_key(header::CONTENT_ENCODING), body == "go", "{said}");
+        }
+    }
+
+    #[test]
     fn a_missing_file_is_not_found_and_a_missing_page_is_explained() {
-        assert_eq!(serve(ASSETS, "assets/gone.js").status(), StatusCode::NOT_FOUND);
-        assert_eq!(serve(ASSETS, "../token.txt").status(), StatusCode::NOT_FOUND);
-        let explained = serve(&[], "");
+        assert_eq!(serve(ASSETS, "assets/gone.js", &HeaderMap::new()).status(), StatusCode::NOT_FOUND);
+        assert_eq!(serve(ASSETS, "../token.txt", &HeaderMap::new()).status(), StatusCode::NOT_FOUND);
+        let explained = serve(&[], "", &HeaderMap::new());
         assert_eq!(explained.status(), StatusCode::OK);
         assert!(String::from_utf8_lossy(explained.body()).contains("cargo xtask run"));
     }
