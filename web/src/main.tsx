@@ -1,6 +1,7 @@
 // Mounts the page. What it looks like is in App.tsx.
 
-import "@mantine/core/styles.css";
+// In a layer: what the page says itself counts, in whatever order the builder puts the style sheets.
+import "@mantine/core/styles.layer.css";
 import "./theme.css";
 
 import { MantineProvider } from "@mantine/core";
