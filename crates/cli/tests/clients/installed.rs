@@ -117,8 +117,8 @@ fn composes(scope: &str, config: &str) {
         stage.path(config).join("skills/compose-context/SKILL.md"),
         &[
             &bash("ctx list --json --compact"),
-            &bash(&format!("ctx batch - --dry-run <<< '{DROP}\n{}'", r#"{"op":"pin","ids":["t1"]}"#)),
-            &bash(&format!("ctx batch - --note 'what was read first' <<< '{DROP}'")),
+            &bash(&format!("ctx batch - --dry-run --expect none <<< '{DROP}\n{}'", r#"{"op":"pin","ids":["t1"]}"#)),
+            &bash(&format!("ctx batch - --expect none --note 'what was read first' <<< '{DROP}'")),
             &bash("ctx run -- touch ran-away"),
             "SAY:I dropped what was read",
         ],
@@ -141,6 +141,7 @@ fn composes(scope: &str, config: &str) {
     let history = stage.json(&["history", "--conv", &session]);
     assert_eq!(history["commits"].as_array().map(Vec::len), Some(1), "{history:#}");
     assert_eq!(history["commits"][0]["note"], "what was read first");
+    assert_eq!(history["commits"][0]["author"], "agent", "it was not a person");
 
     installed.ask("SAY:on we go", &["--resume", &session]);
     assert!(!installed.sent().contains("the pelican lives") && installed.sent().contains("heron"));
