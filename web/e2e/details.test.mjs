@@ -207,7 +207,7 @@ test('the file of an offloaded frame is told and can be copied; so can ids, word
   await page.close()
 })
 
-test('a helper finds a title, can be stopped, and never takes a title that somebody gave', async () => {
+test('a helper finds a title and a summary, can be stopped, and never takes a title that somebody gave', async () => {
   let slow = false
   const helper = createServer((request, response) => {
     request.resume()
@@ -226,6 +226,11 @@ test('a helper finds a title, can be stopped, and never takes a title that someb
     await ask.click()
     await panel(page).getByRole('heading', { name: 'The parser was fixed' }).waitFor()
     assert.equal((await other.ctx('list')).frames.at(-1).title.replace(/\.$/, ''), 'The parser was fixed')
+
+    const before = await other.ctx('list')
+    await panel(page).getByRole('button', { name: 'Ask small for a summary' }).click()
+    await until(async () => (await other.ctx('list')).frames.at(-1).summary === 'The parser was fixed.', 'a summary')
+    assert.equal((await other.ctx('list')).tokens, before.tokens, 'nothing of it is sent')
 
     slow = true
     await ask.click()

@@ -1,4 +1,4 @@
-// A button that asks the helper model for a title, with its progress and a way to stop it. Hidden while there is no
+// A button that asks the helper model for a title or a summary, with its progress and a way to stop it. Hidden while there is no
 // helper.
 
 import { ActionIcon, Loader, Tooltip } from "@mantine/core";
@@ -11,15 +11,16 @@ import { useOperate } from "../edit/useOperate";
 import { complain, tell } from "../notices/toasts";
 import { keys, useHelper } from "../queries";
 import styles from "./details.module.css";
-import { askForTitle } from "./words";
+import { askFor, type Words } from "./words";
 
 interface Props {
   conversation: string;
   frame: string;
+  words: Words;
 }
 
-export function AskHelper({ conversation, frame }: Props) {
-  const { undo } = useOperate(conversation);
+export function AskHelper({ conversation, frame, words }: Props) {
+  const { undo, commit } = useOperate(conversation);
   const { data: helper } = useHelper();
   const queries = useQueryClient();
   const [job, setJob] = useState<Job | "asked" | null>(null);
@@ -37,8 +38,9 @@ export function AskHelper({ conversation, frame }: Props) {
   const ask = async () => {
     setJob("asked");
     try {
-      const applied = await askForTitle(conversation, frame, (now) => shown.current && setJob(now));
-      if (applied !== null) tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo() });
+      const applied = await askFor(words, conversation, frame, (now) => shown.current && setJob(now), commit);
+      // A summary is told by who makes the commit.
+      if (applied !== null && words === "title") tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo() });
     } catch (error) {
       complain(error);
     } finally {
@@ -69,7 +71,7 @@ export function AskHelper({ conversation, frame }: Props) {
       </span>
     );
   }
-  const label = `Ask ${helper.model ?? helper.provider} for a title`;
+  const label = `Ask ${helper.model ?? helper.provider} for a ${words}`;
   return (
     <Tooltip label={label}>
       <ActionIcon size="sm" variant="subtle" color="gray" aria-label={label} onClick={() => void ask()}>

@@ -106,7 +106,7 @@ export function Heading({ conversation, id, frame, content, past, wide, onWide, 
         empty="Untitled"
         fixed={!whole || past}
         onKeep={keep("title")}
-        more={<AskHelper conversation={conversation} frame={id} />}
+        more={<AskHelper conversation={conversation} frame={id} words="title" />}
       />
       {whole && (
         <InPlace
@@ -116,6 +116,7 @@ export function Heading({ conversation, id, frame, content, past, wide, onWide, 
           empty="No summary"
           fixed={past}
           onKeep={keep("summary")}
+          more={<AskHelper conversation={conversation} frame={id} words="summary" />}
         />
       )}
     </header>
