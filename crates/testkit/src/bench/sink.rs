@@ -20,6 +20,9 @@ pub const END: &[u8] = b"\r\n0\r\n\r\n";
 
 /// Reads of this size are as fast as larger ones, and a thousand connections stay small.
 const BUFFER: usize = 256 * 1024;
+/// A thousand connections at once find room; the standard library waits with 128, and the rest is tried again only
+/// after seconds.
+const BACKLOG: i32 = 4096;
 /// Threads only read, write and sleep.
 const STACK: usize = 128 * 1024;
 /// A head longer than this is not ours.
@@ -28,6 +31,7 @@ const LONGEST_HEAD: usize = 64 * 1024;
 /// Listens on a free port of loopback and serves until the process ends.
 pub fn start() -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    rustix::net::listen(&listener, BACKLOG)?;
     let address = listener.local_addr()?;
     thread::Builder::new().name("sink".into()).spawn(move || {
         for stream in listener.incoming().flatten() {
