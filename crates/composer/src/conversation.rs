@@ -100,8 +100,10 @@ pub struct Conversation {
     pub strayed: bool,
     /// Digests at which the provider's cache was written lately, the newest last.
     pub written: VecDeque<Key>,
-    /// Where the newest requests ended that left as they came, the newest last: there too the cache was written.
+    /// Where the newest requests ended, the newest last: there too the cache was written.
     pub ends: VecDeque<NodeIx>,
+    /// Those of them whose requests did not leave as they came.
+    pub rewritten: VecDeque<NodeIx>,
     /// The digests of the current path, see [`crate::edit::ground`].
     pub chain: Chain,
     /// What composing knows of the leading messages of the path.
@@ -156,6 +158,7 @@ impl Conversation {
             strayed: false,
             written: VecDeque::new(),
             ends: VecDeque::new(),
+            rewritten: VecDeque::new(),
             chain: Chain::default(),
             memo: Memo::default(),
             composed_weight: None,
@@ -218,7 +221,7 @@ impl Conversation {
                     self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?)?;
                     self.strayed |= arrived.composed;
                     if arrived.composed && turn.current {
-                        self.ends.pop_back();
+                        self.rewritten();
                     }
                     if turn.current {
                         self.last_turn = arrived.request;
@@ -250,6 +253,7 @@ impl Conversation {
             tree.reserve(self.tree.next_slot(0));
             self.tree = tree;
             self.ends.clear();
+            self.rewritten.clear();
             self.versions.clear();
             self.broken = false;
         }
@@ -305,6 +309,12 @@ impl Conversation {
         self.bound.extend(signatures.map(|signature| (signature, prefix)));
         self.written.extend(answered.marks.iter().copied().chain([prefix]));
         self.written.drain(..self.written.len().saturating_sub(WRITTEN));
+    }
+
+    /// The newest request did not leave as it came.
+    pub fn rewritten(&mut self) {
+        self.rewritten.extend(self.ends.back());
+        self.rewritten.drain(..self.rewritten.len().saturating_sub(ENDS));
     }
 
     pub fn line(&mut self, line: &Line) {

@@ -221,9 +221,8 @@ impl Composer {
             None => false,
         };
         conversation.strayed |= arrived.composed;
-        // What was written to the cache is not what came.
         if arrived.composed && trusted {
-            conversation.ends.pop_back();
+            conversation.rewritten();
         }
         step.records.insert(arrival, record(&conversation.id, seen.at, log::ARRIVED, &arrived, uses));
         match spare {

@@ -12,7 +12,7 @@ use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
-use ctx_core::{Key, SlotId};
+use ctx_core::{Key, NodeIx, SlotId};
 use ctx_store::{Note, Step};
 use ctx_wire::anthropic::compose::{self, Composed, Input, Memo, Places, Segment};
 use ctx_wire::anthropic::envelope::{self, Envelope};
@@ -157,7 +157,17 @@ impl Conversation {
 
     /// Where the provider's cache was written.
     fn all_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> QuickSet<Key> {
-        let ends: QuickSet<SlotId> = self.ends.iter().map(|&node| self.tree.slot_at(node).id).collect();
+        self.written_at(at_hand, prefixes, |_| true)
+    }
+
+    /// The same of what left as it came: what people are told of.
+    fn surely_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> QuickSet<Key> {
+        self.written_at(at_hand, prefixes, |node| !self.rewritten.contains(node))
+    }
+
+    fn written_at(&self, at_hand: &AtHand<'_>, prefixes: &[Key], counts: impl Fn(&NodeIx) -> bool) -> QuickSet<Key> {
+        let ends = self.ends.iter().filter(|node| counts(node));
+        let ends: QuickSet<SlotId> = ends.map(|&node| self.tree.slot_at(node).id).collect();
         let after = at_hand.slots.iter().zip(prefixes.iter().skip(1));
         let at_ends = after.filter(|(slot, _)| ends.contains(slot)).map(|(_, prefix)| *prefix);
         self.written.iter().copied().chain(at_ends).collect()
@@ -330,7 +340,7 @@ impl Composer {
     pub(crate) fn stops(&self, conversation: &Conversation, effects: Vec<(EffectId, &Effect)>) -> Option<Stops> {
         let stops = self.with_newest(conversation, |at_hand| {
             let prefixes = conversation.chain.after(at_hand.envelope.digest, &at_hand.digests);
-            let written = conversation.all_written(at_hand, &prefixes);
+            let written = conversation.surely_written(at_hand, &prefixes);
             let is_written = |prefixes: &[Key]| prefixes.iter().map(|prefix| written.contains(prefix)).collect();
             let mut stops = match conversation.compose(at_hand, effects) {
                 Some(Written { composed, .. }) => {
