@@ -4,7 +4,7 @@ use super::Ground;
 use super::apply::Preview;
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::view::show;
+use crate::view::{show, titles};
 use crate::{Composer, Refusal};
 use ctx_core::Key;
 use ctx_core::edit::effect::{Effect, EffectId};
@@ -221,7 +221,7 @@ impl Composer {
             {
                 frames.push(FrameDiff {
                     id: id.to_owned(),
-                    title: show::title(&ground, &new, id, new_places.get(id).copied()).unwrap_or_default(),
+                    title: titles::title(&ground, &new, id, new_places.get(id).copied()).unwrap_or_default(),
                     change: "same".to_owned(),
                     tokens_before: scale(*weight),
                     tokens_after: scale(*weight),
@@ -246,7 +246,7 @@ impl Composer {
                 Some(at) if change != "same" => show::plain(&conversation, &ground, view, at, &texts),
                 _ => String::new(),
             };
-            let title = |view: &View<'_>, at: Option<usize>| show::title(&ground, view, id, at);
+            let title = |view: &View<'_>, at: Option<usize>| titles::title(&ground, view, id, at);
             frames.push(FrameDiff {
                 id: id.to_owned(),
                 title: title(&new, new_at).or_else(|| title(&old, old_at)).unwrap_or_default(),

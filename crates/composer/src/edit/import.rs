@@ -3,7 +3,7 @@
 use super::offload::Files;
 use super::{Ground, Weights};
 use crate::directory::lock;
-use crate::view::show;
+use crate::view::{show, titles};
 use crate::{Composer, Refusal};
 use ctx_core::Key;
 use ctx_core::edit::CommitId;
@@ -85,7 +85,7 @@ impl Composer {
                 copied.push(Copied { frame: target.frame, titles: Vec::new(), messages: Vec::new() });
             }
             let Some(copy) = copied.last_mut() else { continue };
-            copy.titles.push(show::target_title(&conversation, &theirs, &target));
+            copy.titles.push(titles::target_title(&theirs, &target));
             let texts = self.texts(&conversation, show::messages_of(&target.units))?;
             let mut last = None;
             for laid in target.units.iter().filter(|laid| laid.covered.is_none()) {

@@ -1,7 +1,7 @@
 //! Content that goes to a file, and the stub that tells the agent where it is.
 
 use crate::conversation::Conversation;
-use crate::view::show;
+use crate::view::{show, titles};
 use crate::{Composer, Refusal};
 use ctx_core::edit::effect::{Effect, Made, Named, NewResult, Why};
 use ctx_core::edit::fold::{Laid, Unit, View};
@@ -164,7 +164,7 @@ impl Composer {
             if is_offloaded(desk, target) {
                 continue;
             }
-            let title = show::target_title(conversation, desk, target);
+            let title = titles::target_title(desk, target);
             let text = self.markdown(conversation, desk, target, &title)?;
             let tokens = (desk.scale)(target.weight);
             let name = file_name(&target.name, &title, &text);

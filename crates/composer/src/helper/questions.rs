@@ -6,7 +6,7 @@ use super::{Kind, Nonsense, SELF, Written, clean, local};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Ground, Weights, Wish};
-use crate::view::show;
+use crate::view::{show, titles};
 use crate::{Composer, Refusal, now};
 use ctx_core::edit::effect::{Effect, FrameKey};
 use ctx_core::edit::fold::Unit;
@@ -256,7 +256,7 @@ impl Composer {
             }
         }
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
-        let title = targets.first().map(|target| show::target_title(conversation, desk, target)).unwrap_or_default();
+        let title = targets.first().map(|target| titles::target_title(desk, target)).unwrap_or_default();
         Ok(Material { name: names.join(", "), title, pieces })
     }
 }

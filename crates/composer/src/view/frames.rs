@@ -1,7 +1,7 @@
 //! The frames of a conversation as they are sent, with their steps if wanted.
 
 use super::cache::CacheView;
-use super::{Refusal, show};
+use super::{Refusal, titles};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Ground, Weights, lacks_its_file};
@@ -131,7 +131,7 @@ fn one(
     FrameView {
         id: frame.id.to_string(),
         kind: "turn".into(),
-        title: show::frame_title(desk.view, path, frame),
+        title: titles::frame_title(desk.view, path, frame),
         summary: frame.summary.clone(),
         tokens: (desk.scale)(desk.weight(&layout.units)),
         source_tokens: (desk.scale)(source_weight(path, &layout.units)),
@@ -159,7 +159,7 @@ fn one(
                     numbers.dedup();
                     StepView {
                         id: format!("{}/{step}", frame.id),
-                        title: show::step_title(desk.view, path, &sources, &units),
+                        title: titles::step_title(desk.view, path, &sources, &units),
                         tokens: (desk.scale)(desk.weight(&units)),
                         source_tokens: (desk.scale)(source_weight(path, &units)),
                         messages: numbers.len(),

@@ -8,6 +8,7 @@ mod misses;
 mod search;
 pub(crate) mod show;
 mod timeline;
+pub(crate) mod titles;
 
 pub use cache::CacheView;
 pub(crate) use conversations::Weighed;

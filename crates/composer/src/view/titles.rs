@@ -1,0 +1,99 @@
+//! What frames, steps and parts are called where nobody gave them a title.
+
+use crate::edit::Ground;
+use ctx_core::edit::effect::MadeId;
+use ctx_core::edit::fold::{Frame, Laid, Unit, View};
+use ctx_core::edit::resolve::{Desk, Scope, Target};
+use ctx_core::frames;
+use ctx_core::message::{Message, Role};
+use serde_json::Value;
+
+/// The title of what was named.
+pub fn target_title(desk: &Desk<'_>, target: &Target) -> String {
+    let Some(frame) = target.frame.and_then(|at| desk.view.frames.get(at)) else { return target.name.clone() };
+    let frame_title = frame_title(desk.view, desk.source.messages, frame);
+    match target.scope {
+        Scope::Frame => frame_title,
+        _ => {
+            let call = target.sent_blocks().find_map(|(message, block)| {
+                let facts = desk.source.messages[message].blocks.get(block)?;
+                let tool = facts.tool.as_deref()?;
+                Some(facts.label.as_deref().map_or_else(|| tool.to_owned(), |label| format!("{tool} {label}")))
+            });
+            call.unwrap_or_else(|| format!("{} of {frame_title}", target.name))
+        }
+    }
+}
+
+/// The title of a frame: the one it was given, or the words that open it.
+pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &Frame) -> String {
+    if let Some(title) = &frame.title {
+        return title.clone();
+    }
+    let units = view.units(frame, path);
+    let mut first_words = None;
+    for laid in &units {
+        match laid.unit {
+            Unit::Source { message, block: Some(_) } => {
+                if let Some(title) = path[message].title.as_deref().filter(|_| path[message].speaks.is_some()) {
+                    return title.to_owned();
+                }
+                first_words = first_words.or(path[message].title.as_deref().map(str::to_owned));
+            }
+            Unit::Made(made) if first_words.is_none() => {
+                first_words = made_title(view, made);
+            }
+            _ => {}
+        }
+    }
+    // Where nobody speaks, what the model does tells more.
+    let doing = || {
+        let mut speakers = units.iter().filter_map(|laid| match laid.unit {
+            Unit::Source { message, .. } => Some(message).filter(|at| path[*at].role == Role::Assistant),
+            Unit::Made(_) => None,
+        });
+        speakers.find_map(|message| Some(step_title(view, path, &[message], &[])).filter(|title| title != NO_TEXT))
+    };
+    first_words.or_else(doing).unwrap_or_else(|| "(no words)".to_owned())
+}
+
+/// A step that says and does nothing.
+const NO_TEXT: &str = "(no text)";
+
+/// What a message of ours says, or calls.
+fn made_title(view: &View<'_>, id: MadeId) -> Option<String> {
+    view.made(id)?.blocks.iter().find_map(|block| {
+        let value: Value = serde_json::from_str(block).ok()?;
+        match value["type"].as_str()? {
+            "text" => Some(ctx_wire::anthropic::words::line(value["text"].as_str()?)),
+            "tool_use" => Some(value["name"].as_str()?.to_owned()),
+            _ => None,
+        }
+    })
+}
+
+/// The title of a frame by its id, and its place in the view.
+pub fn title(ground: &Ground<'_>, view: &View<'_>, id: &str, at: Option<usize>) -> Option<String> {
+    match id {
+        "system" => Some("System prompt".to_owned()),
+        "tools" => Some("Tools".to_owned()),
+        _ => Some(frame_title(view, &ground.messages, view.frames.get(at?)?)),
+    }
+}
+
+/// The title of a step: what the model did, or the first of what it said; else what an edit wrote there.
+pub fn step_title(view: &View<'_>, path: &[&Message], messages: &[usize], units: &[Laid]) -> String {
+    let of_client = messages.first().zip(messages.last()).map(|(&first, &last)| {
+        let step = frames::Step {
+            start: frames::Border { message: first, block: 0 },
+            end: frames::Border { message: last + 1, block: 0 },
+        };
+        frames::step_title(path, &step)
+    });
+    let of_ours = || {
+        let sent = units.iter().filter(|laid| laid.covered.is_none());
+        let mut made = sent.filter_map(|laid| if let Unit::Made(made) = laid.unit { Some(made) } else { None });
+        made.find_map(|made| made_title(view, made))
+    };
+    of_client.filter(|title| title != NO_TEXT).or_else(of_ours).unwrap_or_else(|| NO_TEXT.to_owned())
+}
