@@ -13,8 +13,9 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("ctx-wire", &["ctx-core"]),
     ("ctx-store", &["ctx-core"]),
     ("ctx-composer", &["ctx-core", "ctx-wire", "ctx-store"]),
+    ("ctx-lab", &["ctx-core", "ctx-wire", "ctx-store", "ctx-composer"]),
     ("ctx-server", &["ctx-core", "ctx-wire", "ctx-composer"]),
-    ("ctx-cli", &["ctx-core", "ctx-wire", "ctx-store", "ctx-composer", "ctx-server"]),
+    ("ctx-cli", &["ctx-core", "ctx-wire", "ctx-store", "ctx-composer", "ctx-lab", "ctx-server"]),
     // The fake provider judges what the others send, so it shares no code with them.
     ("testkit", &[]),
     ("xtask", &[]),

@@ -1,0 +1,5 @@
+//! The laboratory: recorded conversations are played again, turn by turn, through the engine that edits live ones, and
+//! what a policy would have done to tokens, money and quality is counted.
+
+pub mod needs;
+pub mod recording;

@@ -1,0 +1,1 @@
+//! What later steps relied on.

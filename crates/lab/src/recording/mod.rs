@@ -1,0 +1,34 @@
+//! What was recorded of a conversation: its messages as they were sent, and what is known of each request.
+
+use serde_json::value::RawValue;
+
+/// One conversation, as it stood at its last request. The request of a turn is everything before its answer.
+#[derive(Debug)]
+pub struct Recording {
+    pub name: String,
+    /// As it was recorded; which prices hold for it is decided elsewhere.
+    pub model: String,
+    /// The request without its messages: system, tools and settings, as an object.
+    pub head: Box<RawValue>,
+    pub messages: Vec<Box<RawValue>>,
+    pub turns: Vec<Turn>,
+}
+
+/// One request and its answer.
+#[derive(Debug, Clone, Default)]
+pub struct Turn {
+    /// Which message the model answered with. The request held the messages before it.
+    pub answer: usize,
+    /// When it was asked, in milliseconds since 1970, if that is known.
+    pub at: Option<i64>,
+    pub usage: Option<Usage>,
+}
+
+/// What the provider reported for a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub input: u64,
+    pub cache_read: u64,
+    pub cache_written: u64,
+    pub output: u64,
+}
