@@ -158,11 +158,9 @@ impl Composer {
             restart,
             bound: Vec::new(),
         };
-        turn.bound = match &forked_from {
-            Some(from) => self.thoughts_of(from, &facts),
-            None if placed.verdict == Verdict::New => self.thoughts_of_nobody(&conversation.id, &facts),
-            None => Vec::new(),
-        };
+        if placed.verdict == Verdict::New {
+            turn.bound = self.thoughts(&conversation.id, forked_from.as_deref(), &facts);
+        }
         if !turn.bound.is_empty() {
             let id = conversation.id.clone();
             step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
@@ -250,39 +248,32 @@ impl Composer {
         trusted
     }
 
-    /// What the thinking is bound to that a fork takes along, where that is not simply what its client sends.
-    fn thoughts_of(&self, from: &str, facts: &[Message]) -> Vec<(Key, Option<Key>)> {
-        let Ok(Some(shared)) = self.get(from) else { return Vec::new() };
-        let parent = lock(&shared);
-        if !parent.is_edited() {
-            return Vec::new();
-        }
-        let signatures = facts.iter().flat_map(|message| &message.blocks).filter_map(|block| block.signature);
-        let bound = |signature| match parent.bound.get(&signature) {
-            Some(prefix) => Some((signature, Some(*prefix))),
-            None => (!parent.own.contains(&signature)).then_some((signature, None)),
-        };
-        signatures.filter_map(bound).collect()
-    }
-
-    /// What begins like an edited conversation whose first answer we never saw may be a fork of it: then nobody
-    /// knows what its thinking is bound to.
-    fn thoughts_of_nobody(&self, id: &str, facts: &[Message]) -> Vec<(Key, Option<Key>)> {
+    /// What the thinking is bound to that a new conversation brings along, where that is not simply what its client
+    /// sends. The one it comes from tells, or one that begins alike; where one of them is edited and none tells, an
+    /// answer went by unseen, and nobody knows.
+    fn thoughts(&self, id: &str, from: Option<&str>, facts: &[Message]) -> Vec<(Key, Option<Key>)> {
         let signatures: Vec<Key> =
             facts.iter().flat_map(|message| &message.blocks).filter_map(|block| block.signature).collect();
         if signatures.is_empty() {
             return Vec::new();
         }
-        let beginning = Beginning { opening: None, ..Beginning::of(facts.iter()) };
-        let mut alike = lock(&self.directory).beginning_with(&beginning, true, CANDIDATES);
-        alike.extend(lock(&self.directory).beginning_with(&beginning, false, CANDIDATES));
-        let is_edited = |other: &String| {
-            other != id && self.get(other).ok().flatten().is_some_and(|shared| lock(&shared).is_edited())
-        };
-        if !alike.iter().any(is_edited) {
+        let beginning = Beginning::of(facts.iter());
+        let mut kin: Vec<String> = from.map(str::to_owned).into_iter().collect();
+        for named in [true, false] {
+            kin.extend(lock(&self.directory).beginning_with(&beginning, named, CANDIDATES));
+        }
+        let kin: Vec<_> = kin.iter().filter(|kin| *kin != id).filter_map(|kin| self.get(kin).ok().flatten()).collect();
+        if !kin.iter().any(|kin| lock(kin).is_edited()) {
             return Vec::new();
         }
-        signatures.into_iter().map(|signature| (signature, None)).collect()
+        let told = |signature: &Key| {
+            kin.iter().find_map(|kin| {
+                let kin = lock(kin);
+                let bound = kin.bound.get(signature).map(|prefix| Some((*signature, Some(*prefix))));
+                bound.or_else(|| kin.own.contains(signature).then_some(None))
+            })
+        };
+        signatures.iter().filter_map(|signature| told(signature).unwrap_or(Some((*signature, None)))).collect()
     }
 
     /// A fork goes on with the operations on what it shares with the conversation it comes from.

@@ -198,3 +198,22 @@ fn a_fork_of_a_first_answer_that_we_lost_does_not_send_its_thinking() {
     turns(&mut world, 1, 2);
     turns(&mut world, 0, 1);
 }
+
+#[test]
+fn nor_does_a_fork_that_might_as_well_come_from_a_conversation_without_edits() {
+    let mut world = world();
+    world.call(0, "toolu_1").expect("accepted");
+    world.add_fork(0);
+    world.result(1);
+    turns(&mut world, 1, 1);
+    apply(&world, 1, json!({"op": "edit", "id": "t1#0", "text": "another question"}));
+    // It takes the edit along, and we never see its answer.
+    world.add_fork(0);
+    world.result(2);
+    world.plain_turn(2, false).expect("accepted");
+    // Now two have as much of its history.
+    world.result(0);
+    turns(&mut world, 0, 1);
+    world.add_fork(2);
+    turns(&mut world, 3, 2);
+}

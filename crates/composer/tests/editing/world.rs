@@ -304,7 +304,7 @@ impl World {
     }
 
     pub fn add_fork(&mut self, at: usize) {
-        let client = self.talks[at].client.fork(&mut Random::new(2));
+        let client = self.talks[at].client.fork(&mut Random::new(2 + self.talks.len() as u64));
         self.add(client, at);
     }
 

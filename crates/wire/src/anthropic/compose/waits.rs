@@ -43,7 +43,7 @@ pub(super) fn only_results(plan: &mut Plan<'_>) {
             continue;
         }
         let behind = std::mem::take(&mut turns[at].behind);
-        let (results, rest) = parted(plan, behind);
+        let (results, rest) = parted(plan, &turns[at].says, behind);
         turns[at].behind = results;
         if rest.is_empty() {
             continue;
@@ -91,9 +91,12 @@ pub(super) fn forget(plan: &mut Plan<'_>, ids: &[String]) {
     }
 }
 
-/// The results, and all else. A system message that the client has there is its own business.
-fn parted(plan: &Plan<'_>, behind: Vec<Out>) -> (Vec<Out>, Vec<Out>) {
+/// The results, and all else. A system message that the client itself has behind the results of a call that waits is
+/// its own business.
+fn parted(plan: &Plan<'_>, says: &[Out], behind: Vec<Out>) -> (Vec<Out>, Vec<Out>) {
     let (mut results, mut rest): (Vec<Out>, Vec<Out>) = (Vec::new(), Vec::new());
+    let asked: Vec<u32> = says.iter().filter(|out| waits(plan, out)).filter_map(|out| out.source).collect();
+    let answers = |results: u32| asked.iter().any(|call| call + 1 == results);
     let is_result = |piece: &Piece| tag(plan.input, &plan.made, *piece) == Tag::Result;
     for mut out in behind {
         match out.role {
@@ -109,7 +112,8 @@ fn parted(plan: &Plan<'_>, behind: Vec<Out>) -> (Vec<Out>, Vec<Out>) {
                 }
             }
             Role::System if !is_directive(plan.input, &out) => {
-                let follows = results.last().is_some_and(|last| out.source == last.source.map(|source| source + 1));
+                let after = results.last().and_then(|last| last.source).filter(|source| answers(*source));
+                let follows = after.is_some_and(|after| out.source == Some(after + 1));
                 if out.is_whole() && follows { results.push(out) } else { rest.push(out) }
             }
             _ => results.push(out),

@@ -1,7 +1,7 @@
 //! Turns that call tools of the client and of the provider at once.
 
 use super::*;
-use ctx_core::edit::effect::{FrameKey, FrameRef, Place};
+use ctx_core::edit::effect::{FrameKey, FrameRef, MessageRef, Place};
 
 fn search(id: &str) -> String {
     format!(r#"{{"type":"server_tool_use","id":"{id}","name":"web_search","input":{{}}}}"#)
@@ -129,4 +129,27 @@ fn a_system_message_that_lost_its_place_does_not_come_between_a_search_and_what_
     let wherever = [before, vec![first.clone()], behind.to_vec()].concat();
     let in_place = [&messages[..3], &[first], &messages[5..6], behind].concat();
     assert!(done.messages() == wherever || done.messages() == in_place, "{:#?}", done.messages());
+}
+
+#[test]
+fn a_system_message_that_was_moved_behind_results_does_not_stay_there() {
+    let messages = [
+        user("a"),
+        list("assistant", &[call("t1")]),
+        list("user", &[result("t1")]),
+        system("s"),
+        says("b"),
+        user("c"),
+        list("assistant", &[call("t2"), search("s1")]),
+        list("user", &[result("t2")]),
+    ];
+    // The results arrived when the frame had been moved: they are the last.
+    let until = Some((MessageRef::Slot(SlotId(6)), 1));
+    let moved = Effect::Move { frames: vec![FrameRef { until, ..slot(5) }], to: Place::Start };
+    let done = Case::of(&strs(&messages)).effect(moved).delete_messages(&[0, 4]).compose();
+    let sent = done.messages();
+    let at = |what: &str| sent.iter().position(|message| message.contains(what)).expect("sent");
+    assert!(at(&system("s")) < at("server_tool_use"), "{sent:#?}");
+    assert_eq!(sent[at("server_tool_use")..].len(), 3, "{sent:#?}");
+    assert!(done.rules().contains(&"A46"), "{:?}", done.rules());
 }
