@@ -174,7 +174,9 @@ impl Before {
 
     fn then(&self, plan: &Plan<'_>, out: &Out) -> Before {
         let goes_on = self.role == Role::Assistant || out.role == Role::User;
-        let waits = (goes_on && self.waits) || (out.role == Role::Assistant && waits::waits(plan, out));
+        // What they found ends it.
+        let found = pieces(plan.input, out).any(|piece| tag(plan.input, &plan.made, piece) == Tag::ServerResult);
+        let waits = (goes_on && self.waits && !found) || (out.role == Role::Assistant && waits::waits(plan, out));
         Before { role: out.role, source: out.source, fits: may_precede(plan, out), waits }
     }
 

@@ -153,3 +153,26 @@ fn a_system_message_that_was_moved_behind_results_does_not_stay_there() {
     assert_eq!(sent[at("server_tool_use")..].len(), 3, "{sent:#?}");
     assert!(done.rules().contains(&"A46"), "{:?}", done.rules());
 }
+
+#[test]
+fn what_was_found_in_the_same_row_ends_the_wait() {
+    let added = r#"{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_definition","definition":{"name":"New","input_schema":{}}}}]}"#;
+    let uses = r#"{"type":"tool_use","id":"t9","name":"New","input":{}}"#;
+    let messages = [
+        user("a"),
+        list("assistant", &[call("t1"), search("s1")]),
+        list("user", &[result("t1")]),
+        list("assistant", &[found("s1"), text("b")]),
+        user("c"),
+        added.to_owned(),
+        says("d"),
+        user("e"),
+        list("assistant", &[uses.to_owned()]),
+        list("user", &[result("t9")]),
+    ];
+    let by: &[(Option<Role>, &[&str])] = &[(Some(Role::User), &[&text("short")])];
+    let done = Case::of(&strs(&messages)).replace(&[(2, 0)], by).delete_messages(&[4, 5, 6]).compose();
+    let sent = done.messages();
+    let at = |what: &str| sent.iter().position(|message| message.contains(what)).expect("sent");
+    assert!(at("tool_addition") < at(uses), "{sent:#?}");
+}
