@@ -1,5 +1,12 @@
 //! What was recorded of a conversation: its messages as they were sent, and what is known of each request.
 
+mod claude_code;
+mod corpus;
+mod gather;
+mod time;
+
+pub use gather::{Gathered, Skipped, read};
+
 use serde_json::value::RawValue;
 
 /// One conversation, as it stood at its last request. The request of a turn is everything before its answer.
@@ -9,12 +16,15 @@ pub struct Recording {
     /// As it was recorded; which prices hold for it is decided elsewhere.
     pub model: String,
     /// The request without its messages: system, tools and settings, as an object.
+    /// Where a recording does not tell them they are absent.
     pub head: Box<RawValue>,
+    /// The bytes that were recorded; only a message that was recorded in pieces is written anew.
     pub messages: Vec<Box<RawValue>>,
     pub turns: Vec<Turn>,
 }
 
-/// One request and its answer.
+/// One request and its answer. Not every answer among the messages has a turn: what a compaction kept was answered in
+/// the recording before.
 #[derive(Debug, Clone, Default)]
 pub struct Turn {
     /// Which message the model answered with. The request held the messages before it.

@@ -1,0 +1,107 @@
+//! Claude Code's own session files, `<session>.jsonl`: one object a line, each naming the line it follows.
+//!
+//! The conversation is the chain that ends in the newest line; what was rewound is not on it. A compaction ends one
+//! recording (`<session>`) and begins the next (`<session>#2`); a sub-agent of two steps and more is one of its own
+//! (`<session>+1`, or a file of its own). An answer is written as one line a block, and each tool result as one line:
+//! they are put together as the client sends them. What the client injects into a request is in the recording where the
+//! file tells its text; the system prompt and the tools where the file tells them, which older files do not.
+
+mod chain;
+mod line;
+mod merge;
+
+use super::{Recording, Turn, time};
+use line::Line;
+use serde_json::value::RawValue;
+use std::path::Path;
+
+pub(super) struct Session {
+    pub(super) recordings: Vec<Recording>,
+    /// Lines, counted from 1, and why they were not used.
+    pub(super) skipped: Vec<(Option<usize>, String)>,
+}
+
+/// Whether this is to be read line by line: several objects, or one that says what kind of line it is.
+pub(super) fn is_session(path: &Path, bytes: &[u8]) -> bool {
+    if path.extension().is_some_and(|ending| ending == "jsonl") {
+        return true;
+    }
+    let first = bytes.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+    first.and_then(|line| line::read(line, 1).ok()).is_some_and(|line| !line.kind.is_empty())
+}
+
+pub(super) fn read(name: &str, bytes: &[u8]) -> Session {
+    let (mut lines, mut skipped) = (Vec::new(), Vec::new());
+    for (index, text) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        if !text.trim_ascii().is_empty() {
+            match line::read(text, index + 1) {
+                Ok(line) => lines.push(line),
+                Err(why) => skipped.push((Some(index + 1), why)),
+            }
+        }
+    }
+    if !lines.iter().any(|line| line.message.is_some() && !line.uuid.is_empty()) {
+        return Session { recordings: Vec::new(), skipped: vec![(None, "it holds no lines of a conversation".into())] };
+    }
+    let found = chain::chains(&lines);
+    skipped.extend(found.gaps.iter().map(|gap| (Some(*gap), MISSING.to_owned())));
+    let mut recordings = Vec::new();
+    let mut segments = 0;
+    for segment in &found.main {
+        let recording = recording(&lines, segment, name.to_owned());
+        // An empty segment is none: a compaction right after another one.
+        if let Some(mut recording) = recording {
+            segments += 1;
+            if segments > 1 {
+                recording.name = format!("{name}#{segments}");
+            }
+            recordings.push(recording);
+        }
+    }
+    let sides = found.sides.iter().filter_map(|side| recording(&lines, side, String::new()));
+    let sides: Vec<Recording> = sides.filter(|side| side.turns.len() >= 2).collect();
+    let alone = recordings.is_empty() && sides.len() == 1;
+    for (index, mut side) in sides.into_iter().enumerate() {
+        side.name = if alone { name.to_owned() } else { format!("{name}+{}", index + 1) };
+        recordings.push(side);
+    }
+    if recordings.is_empty() {
+        skipped.push((None, "it holds no answer of a model, or only a sub-agent of one step".into()));
+    }
+    Session { recordings, skipped }
+}
+
+const MISSING: &str = "the line that this one follows is missing: the conversation is read from its next prompt on";
+
+fn recording(lines: &[Line], segment: &chain::Segment, name: String) -> Option<Recording> {
+    let merged = merge::messages(segment);
+    let mut turns = Vec::new();
+    let mut asked = None;
+    for (index, message) in merged.iter().enumerate() {
+        if message.is_answer && !message.kept && index > 0 {
+            let at = asked.or(message.at).and_then(time::milliseconds);
+            turns.push(Turn { answer: index, at, usage: message.usage });
+        }
+        asked = message.at.filter(|_| !message.is_answer);
+    }
+    let model = merged.iter().rev().find_map(|message| message.model)?;
+    if turns.is_empty() {
+        return None;
+    }
+    let last = segment.lines.iter().map(|line| line.number).max();
+    let shape = lines.iter().rev().filter(|line| Some(line.number) <= last).find_map(|line| line.shape.as_ref());
+    let messages: Result<Vec<_>, _> = merged.iter().map(|message| RawValue::from_string(message.json())).collect();
+    Some(Recording { name, model: model.to_owned(), head: head(model, shape)?, messages: messages.ok()?, turns })
+}
+
+fn head(model: &str, shape: Option<&line::RequestShape>) -> Option<Box<RawValue>> {
+    let mut head = format!(r#"{{"model":{},"max_tokens":32000"#, serde_json::to_string(model).ok()?);
+    let shape = shape.map(|shape| [("system", shape.system), ("tools", shape.tools)]).into_iter().flatten();
+    for (key, value) in shape {
+        if let Some(value) = value {
+            head.push_str(&format!(r#","{key}":{}"#, value.get()));
+        }
+    }
+    head.push('}');
+    RawValue::from_string(head).ok()
+}

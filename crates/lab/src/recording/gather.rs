@@ -1,0 +1,117 @@
+//! Finding recordings in files and folders. What a file is, is told by what is in it; what cannot be used is named, with
+//! the reason.
+
+use super::{Recording, claude_code, corpus};
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// No conversation is as large as this.
+const LARGEST: u64 = 1 << 30;
+
+/// What was found, in the order of the files' names.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    pub recordings: Vec<Recording>,
+    pub skipped: Vec<Skipped>,
+}
+
+/// A file, or one line of it, that could not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    pub file: PathBuf,
+    /// Counted from 1; none when it is about the whole file.
+    pub line: Option<usize>,
+    pub why: String,
+}
+
+/// Reads files and folders: request bodies with or without usage, and Claude Code's session files. In folders, and the
+/// folders in them, the files whose names end in `.json` and `.jsonl` are looked at. A file is read once, however often
+/// it is named.
+pub fn read(paths: &[PathBuf]) -> Gathered {
+    let mut reading = Reading::default();
+    for path in paths {
+        match fs::metadata(path) {
+            Ok(about) if about.is_dir() => reading.folder(path),
+            Ok(_) => reading.file(path, true),
+            Err(error) => reading.skip(path, None, format!("it cannot be opened: {error}")),
+        }
+    }
+    reading.gathered
+}
+
+#[derive(Default)]
+struct Reading {
+    gathered: Gathered,
+    seen: HashSet<PathBuf>,
+    names: HashMap<String, usize>,
+}
+
+impl Reading {
+    fn folder(&mut self, folder: &Path) {
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => return self.skip(folder, None, format!("the folder cannot be opened: {error}")),
+        };
+        let mut entries: Vec<_> = entries.flatten().collect();
+        entries.sort_by_key(|entry| entry.file_name());
+        for entry in entries {
+            // Links to folders are not followed: they may lead in circles.
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                self.folder(&path);
+            } else if path.is_file() && path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl") {
+                self.file(&path, false);
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path, named: bool) {
+        if !self.seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned())) {
+            return;
+        }
+        if fs::metadata(path).is_ok_and(|about| about.len() > LARGEST) {
+            return self.skip(path, None, "it is larger than any conversation (1 GiB)".into());
+        }
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => return self.skip(path, None, format!("it cannot be read: {error}")),
+        };
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if claude_code::is_session(path, &bytes) {
+            let session = claude_code::read(&name, &bytes);
+            for (line, why) in session.skipped {
+                self.skip(path, line, why);
+            }
+            for recording in session.recordings {
+                self.keep(recording);
+            }
+        } else if named || !passed_over(path, &bytes) {
+            let usage = corpus::usage_of(path).and_then(|usage| fs::read(usage).ok());
+            match corpus::read(name, &bytes, usage.as_deref()) {
+                Ok(recording) => self.keep(recording),
+                Err(why) => self.skip(path, None, why),
+            }
+        }
+    }
+
+    /// Two conversations never have one name.
+    fn keep(&mut self, mut recording: Recording) {
+        let count = self.names.entry(recording.name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            recording.name = format!("{} ({count})", recording.name);
+        }
+        self.gathered.recordings.push(recording);
+    }
+
+    fn skip(&mut self, file: &Path, line: Option<usize>, why: String) {
+        self.gathered.skipped.push(Skipped { file: file.to_owned(), line, why });
+    }
+}
+
+/// Files that lie beside recordings and are known to hold none.
+fn passed_over(path: &Path, bytes: &[u8]) -> bool {
+    let about_an_agent = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".meta.json"));
+    about_an_agent || corpus::belongs(bytes)
+}
