@@ -119,7 +119,7 @@ proptest! {
         std::fs::write(folder.path().join(format!("c.{ending}")), [&damaged[..damaged.len() / 2], &noise].concat()).expect("a file");
         let gathered = super::read_all(folder.path());
         for recording in &gathered.recordings {
-            // needs here
+            let _ = ctx_lab::needs::needs(recording);
             prop_assert!(recording.turns.iter().all(|turn| turn.answer < recording.messages.len() && turn.answer > 0));
         }
     }

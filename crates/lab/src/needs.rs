@@ -1,1 +1,0 @@
-//! What later steps relied on.
