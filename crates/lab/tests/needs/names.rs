@@ -11,7 +11,11 @@ fn a_path_in_a_call_relies_on_where_it_stands_as_a_whole_word() {
         json!({"file_path": "src/main.rs"}),
         "fn",
     );
-    let talk = talk.user("src/main.rs.old").call("Grep", json!({"pattern": "x", "path": "./src/main.rs/"}), "");
+    let talk = talk.user("src/main.rs.old").user("my-src/main.rs").call(
+        "Grep",
+        json!({"pattern": "x", "path": "./src/main.rs/"}),
+        "",
+    );
     assert_eq!(talk.names(), [need(1, "src/main.rs", &[(2, 0)]), need(2, "src/main.rs", &[(2, 0), (3, 0)])]);
 }
 
@@ -45,7 +49,7 @@ fn a_text_quotes_in_backticks_and_not_in_blocks_of_code() {
 fn of_a_command_the_words_count_but_not_its_programs_options_and_documents() {
     let talk =
         Talk::new().user("my_tool some_flag env_name the_file in_document last_one /bin/run_it dev/null --long-flag");
-    let command = "env_name=1 my_tool --long-flag --x=some_flag the_file > /dev/null <<'EOF'\nin_document\nEOF\n./bin/run_it \"last_one\"";
+    let command = "env_name=1 my_tool --long-flag --x=some_flag the_file > /dev/null <<'EOF'\nx in_document\nEOF\n./bin/run_it \"last_one\"";
     let names: Vec<String> =
         talk.call("Bash", json!({"command": command}), "").names().into_iter().map(|(_, name, _)| name).collect();
     assert_eq!(names, ["some_flag", "the_file", "bin/run_it", "last_one"]);
