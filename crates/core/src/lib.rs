@@ -9,6 +9,7 @@ pub mod edit;
 pub mod frames;
 pub mod key;
 pub mod message;
+pub mod policy;
 pub mod quick;
 pub mod reconcile;
 pub mod tokens;

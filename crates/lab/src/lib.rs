@@ -1,5 +1,11 @@
 //! The laboratory: recorded conversations are played again, turn by turn, through the engine that edits live ones, and
 //! what a policy would have done to tokens, money and quality is counted.
 
+pub mod cache;
+pub mod harm;
 pub mod needs;
 pub mod recording;
+pub mod replay;
+pub mod request;
+pub mod run;
+pub mod shorten;

@@ -3,6 +3,7 @@
 mod cache;
 mod conversations;
 mod frames;
+mod look;
 mod map;
 mod misses;
 mod search;

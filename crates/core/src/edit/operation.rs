@@ -21,6 +21,9 @@ pub struct Select {
     /// Only what was read from a file that is read again, or changed, later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub superseded: bool,
+    /// Only these calls and their results, by the ids of the calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
 }
 
 impl Select {

@@ -218,7 +218,7 @@ impl Desk<'_> {
         result: Option<&str>,
     ) -> Result<Vec<(Laid, MessageRef, Named)>, Refusal> {
         // What is larger is asked of each result, not of what holds it.
-        let around = Select { larger_than: None, tool: None, superseded: false, ..select.clone() };
+        let around = Select { older_than: select.older_than, ..Select::default() };
         if ids.is_empty() && select.is_empty() && result.is_none() {
             return Err(target::nothing_named());
         }
@@ -236,6 +236,7 @@ impl Desk<'_> {
             let is_wanted = found.kind == Kind::ToolResult
                 && facts.role == Role::User
                 && result.is_none_or(|wanted| id == Some(wanted))
+                && (select.calls.is_empty() || id.is_some_and(|id| select.calls.iter().any(|call| call == id)))
                 && select.tool.as_deref().is_none_or(|tool| self.tool_of(id).is_some_and(|name| name == tool))
                 && (!select.superseded || id.is_some_and(|id| superseded.contains(id)))
                 && select.larger_than.is_none_or(|most| (self.scale)(self.weigh(laid)) > most);

@@ -55,6 +55,9 @@ pub struct Selection {
     /// Only what was read from files that are read again, or changed, later
     #[arg(long)]
     superseded: bool,
+    /// Only this call and its result, by the call's id; may be said several times
+    #[arg(long = "call", value_name = "ID", value_parser = non_empty)]
+    calls: Vec<String>,
 }
 
 fn tokens(text: &str) -> Result<u64, String> {
@@ -73,6 +76,7 @@ impl Selection {
             larger_than: self.larger_than,
             older_than: self.older_than,
             superseded: self.superseded,
+            calls: self.calls.clone(),
         }
     }
 }

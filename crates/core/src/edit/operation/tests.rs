@@ -14,8 +14,13 @@ fn survives<T: Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::D
 }
 
 fn operations() -> Vec<Operation> {
-    let select =
-        Select { tool: Some("Read".into()), larger_than: Some(u64::MAX), older_than: Some(5), superseded: true };
+    let select = Select {
+        tool: Some("Read".into()),
+        larger_than: Some(u64::MAX),
+        older_than: Some(5),
+        superseded: true,
+        calls: vec!["toolu_1".into()],
+    };
     vec![
         delete("t1,t2"),
         Operation::Delete { ids: vec![], select: select.clone(), force: true },

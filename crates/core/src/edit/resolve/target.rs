@@ -74,6 +74,11 @@ impl Desk<'_> {
         if let Some(tool) = &select.tool {
             targets.iter_mut().for_each(|target| self.keep_calls(target, &|_, name| name == Some(tool)));
         }
+        if !select.calls.is_empty() {
+            let keep =
+                |id: Option<&str>, _: Option<&str>| id.is_some_and(|id| select.calls.iter().any(|call| call == id));
+            targets.iter_mut().for_each(|target| self.keep_calls(target, &keep));
+        }
         if select.superseded {
             let superseded = self.superseded();
             let keep = |id: Option<&str>, _: Option<&str>| id.is_some_and(|id| superseded.contains(id));

@@ -523,6 +523,29 @@ fn superseded_reads_are_chosen_like_everything_else() {
 }
 
 #[test]
+fn calls_are_chosen_by_their_ids() {
+    let all = How::Read(None);
+    let bench = Bench::new(touching(&[("a", all), ("b", all), ("c", all)]));
+    let id = |at: usize| {
+        let call = bench.talk.messages[at].blocks.last().expect("a call");
+        call.tool_use_id.as_deref().expect("an id").to_owned()
+    };
+    let select = |calls: Vec<String>| Select { calls, ..Select::default() };
+    let drop = |calls| Operation::DropResults { ids: vec![], select: select(calls), result: None };
+    let results = |operation: &Operation| match bench.effects(operation).expect("applied").as_slice() {
+        [Effect::Results { results, .. }] => results.len(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(results(&drop(vec![id(1)])), 1);
+    assert_eq!(results(&drop(vec![id(1), id(5), "unknown".into()])), 2);
+    assert_eq!(code(&bench, drop(vec!["unknown".into()])), "no-results");
+    let delete = Operation::Delete { ids: vec![], select: select(vec![id(3)]), force: false };
+    assert!(
+        matches!(bench.effects(&delete).expect("applied").as_slice(), [Effect::Replace { covers, .. }] if covers.len() == 2)
+    );
+}
+
+#[test]
 fn one_text_stands_for_one_result_only() {
     let mut bench = Bench::new(talk());
     let summarize = |id: &str, select: Select, result: Option<&str>| Operation::SummarizeResults {

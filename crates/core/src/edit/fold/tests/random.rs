@@ -78,6 +78,7 @@ fn operation(bench: &Bench, (kind, a, b, c): Event) -> Option<Operation> {
             larger_than: (c % 5 == 0).then_some(u64::from(c % 2000)),
             older_than: (c % 7 == 0).then_some(c as usize % 4),
             superseded: c % 11 == 0,
+            calls: Vec::new(),
         };
         let text = format!("text {c}");
         Some(match kind % 18 {

@@ -1,0 +1,25 @@
+use super::{Keep, Look, Policy, Proposed};
+
+const STEPS: usize = 5;
+
+/// When the provider's cache has expired everything is written anew, and clearing costs nothing: then all older results
+/// go. Else as the provider does.
+pub struct Cold;
+
+impl Policy for Cold {
+    fn name(&self) -> &str {
+        "cold"
+    }
+
+    fn about(&self) -> &str {
+        "when the cache has expired, results older than 5 steps go; above 100,000 tokens all but the newest 3"
+    }
+
+    fn propose(&self, look: &Look) -> Vec<Proposed> {
+        if !look.cold {
+            return Keep::above(100_000, 3).propose(look);
+        }
+        let old = look.whole().filter(|item| look.age(item) >= STEPS);
+        Proposed::clear(old, "the cache has expired: this costs nothing now").into_iter().collect()
+    }
+}

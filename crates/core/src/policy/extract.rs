@@ -1,0 +1,52 @@
+//! What is left of a result that goes: the names in it. They are what later steps mostly need, and a small part of it.
+
+use std::collections::HashSet;
+
+/// What stands in the place of a result, before its names.
+pub const CLEARED: &str = "[The content of this tool result was removed to save context.]";
+const NAMES: &str = "[The content of this tool result was removed to save context. Names in it:";
+
+/// Shorter words are common ones, longer ones are no names.
+const LENGTH: std::ops::RangeInclusive<usize> = 6..=120;
+
+/// The paths and identifiers of a text, each once, in order: words of some length with a `/`, `_`, `.` or `-` inside, a
+/// digit, or a capital inside.
+pub fn names(text: &str) -> impl Iterator<Item = &str> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
+    let words = text.split(move |c: char| !is_word(c)).map(|word| word.trim_matches(['.', '/', '-']));
+    let mut told = HashSet::new();
+    words.filter(|word| LENGTH.contains(&word.len()) && is_name(word)).filter(move |word| told.insert(*word))
+}
+
+fn is_name(word: &str) -> bool {
+    let has_letter = word.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let inside = word.get(1..).unwrap_or_default();
+    let tells =
+        |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || matches!(byte, b'/' | b'_' | b'.' | b'-');
+    has_letter && (inside.bytes().any(tells) || word.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
+/// The text that takes a result's place: its names, without those that `known` says stand elsewhere.
+pub fn extract(text: &str, known: impl Fn(&str) -> bool) -> String {
+    let names: Vec<&str> = names(text).filter(|name| !known(name)).collect();
+    if names.is_empty() { CLEARED.to_owned() } else { format!("{NAMES} {}]", names.join(" ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_identifiers_are_names_and_words_are_not() {
+        let text = "    12→fn find_it(path: &Path) in src/lib.rs: HashMap of something, 2026-11-15. 1234567 readme.md; find_it";
+        assert_eq!(names(text).collect::<Vec<_>>(), ["find_it", "src/lib.rs", "HashMap", "readme.md"]);
+        assert_eq!(names("…äöü/some_name ./a/b.rs --dry-run").collect::<Vec<_>>(), ["some_name", "a/b.rs", "dry-run"]);
+    }
+
+    #[test]
+    fn what_stands_elsewhere_need_not_stay() {
+        assert_eq!(extract("src/lib.rs and find_it", |name| name == "find_it"), format!("{NAMES} src/lib.rs]"));
+        assert_eq!(extract("nothing to see", |_| false), CLEARED);
+        assert!(extract("nothing", |_| false).len() < 80);
+    }
+}

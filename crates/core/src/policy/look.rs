@@ -1,0 +1,157 @@
+//! What a policy sees of a conversation.
+
+use crate::edit::fold::{Laid, Unit};
+use crate::edit::resolve::Desk;
+use crate::key::Key;
+use crate::message::{Block, How, Kind, Role};
+use std::collections::HashMap;
+
+/// A conversation just before a request, as that would be sent if nothing were done.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Look {
+    /// The results of tools, oldest first.
+    pub items: Vec<Item>,
+    /// Tokens of all of it, system and tools with it.
+    pub tokens: u64,
+    /// How many the model takes.
+    pub window: u64,
+    /// Answers so far.
+    pub steps: usize,
+    /// The provider's cache has expired: whatever is sent will be written anew.
+    pub cold: bool,
+    pub rates: Rates,
+}
+
+/// What a token costs when the cache is read for it, and when it is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    pub read: f64,
+    pub write: f64,
+}
+
+impl Default for Rates {
+    fn default() -> Rates {
+        Rates { read: 0.1, write: 1.25 }
+    }
+}
+
+/// Tokens of a result that says only that it was cleared.
+const LEFT: u64 = 50;
+
+/// A result of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// The id of its call.
+    pub call: Box<str>,
+    pub tool: Box<str>,
+    /// The file that was read or changed, if it was about one.
+    pub file: Option<Key>,
+    /// It changed that file.
+    pub changes: bool,
+    pub tokens: u64,
+    /// Tokens that stand before it.
+    pub before: u64,
+    /// Which answer asked for it, counted from 0.
+    pub step: usize,
+    /// Tokens that would be left of it.
+    pub left: u64,
+    /// Its content was taken out already.
+    pub cleared: bool,
+    pub pinned: bool,
+    /// It was read from a file that was read again, or changed, later.
+    pub superseded: bool,
+}
+
+impl Look {
+    /// What is there and may go.
+    pub fn whole(&self) -> impl DoubleEndedIterator<Item = &Item> {
+        self.items.iter().filter(|item| !item.cleared && !item.pinned)
+    }
+
+    /// Answers since a result was asked for.
+    pub fn age(&self, item: &Item) -> usize {
+        self.steps.saturating_sub(item.step)
+    }
+
+    /// What it costs to clear from this item on, and what each later request saves by it: one request's worth of the
+    /// cache is written again, unless it has to be anyway.
+    pub fn price<'i>(&self, items: impl IntoIterator<Item = &'i Item>) -> Price {
+        let (mut removed, mut first) = (0, u64::MAX);
+        for item in items {
+            removed += item.tokens.saturating_sub(item.left);
+            first = first.min(item.before);
+        }
+        let tail = self.tokens.saturating_sub(first.min(self.tokens)).saturating_sub(removed) as f64;
+        let once =
+            if self.cold { -(removed as f64) * self.rates.write } else { tail * (self.rates.write - self.rates.read) };
+        Price { once, later: removed as f64 * self.rates.read, removed }
+    }
+}
+
+/// What clearing costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    /// At the next request; below nothing when the cache is cold.
+    pub once: f64,
+    /// Saved by each request after it.
+    pub later: f64,
+    pub removed: u64,
+}
+
+impl Price {
+    /// After so many requests it has paid off.
+    pub fn pays_after(&self) -> f64 {
+        if self.once <= 0.0 { 0.0 } else { self.once / self.later.max(f64::MIN_POSITIVE) }
+    }
+}
+
+impl Desk<'_> {
+    /// The results of tools as they would be sent, with the tokens that stand before each; and all tokens.
+    pub fn items(&self, around: f64) -> (Vec<Item>, u64) {
+        let superseded = self.superseded();
+        let mut calls: HashMap<&str, (&Block, usize)> = HashMap::new();
+        let answers = self.source.messages.iter().filter(|message| message.role == Role::Assistant);
+        for (step, message) in answers.enumerate() {
+            let called = message.blocks.iter().filter(|block| block.kind == Kind::ToolUse);
+            calls.extend(called.filter_map(|block| Some((block.tool_use_id.as_deref()?, (block, step)))));
+        }
+        let mut items = Vec::new();
+        let mut before = around;
+        for frame in &self.view.frames {
+            for laid in self.view.units(frame, self.source.messages) {
+                if laid.covered.is_some() || self.view.is_left_out(&laid) {
+                    continue;
+                }
+                let weight = self.view.weigh(&laid, self.source.messages);
+                if let Some(item) = self.item(&laid, &calls) {
+                    let superseded = superseded.contains(&*item.call);
+                    let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
+                    items.push(Item { tokens, before, pinned: frame.pinned, superseded, ..item });
+                }
+                before += weight;
+            }
+        }
+        (items, (self.scale)(before))
+    }
+
+    fn item(&self, laid: &Laid, calls: &HashMap<&str, (&Block, usize)>) -> Option<Item> {
+        let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
+        let message = self.source.messages.get(message)?;
+        let block = message.blocks.get(block)?;
+        let id = block.tool_use_id.as_ref().filter(|_| block.kind == Kind::ToolResult && message.role == Role::User)?;
+        let (call, step) = calls.get(&**id)?;
+        Some(Item {
+            call: id.clone(),
+            tool: call.tool.clone().unwrap_or_default(),
+            file: call.touches.as_ref().map(|touch| touch.file),
+            changes: call.touches.as_ref().is_some_and(|touch| touch.how == How::Change),
+            tokens: 0,
+            before: 0,
+            step: *step,
+            left: LEFT,
+            cleared: laid.result.is_some(),
+            pinned: false,
+            superseded: false,
+        })
+    }
+}

@@ -1,0 +1,230 @@
+//! A recording is played again: each request goes through the engine with what a policy has done so far, and is charged
+//! by the model of the provider's cache.
+
+use crate::cache::{Cache, Reading};
+use crate::harm::{Recorded, Sight};
+use crate::needs::{Kind, Need};
+use crate::request::{SHORT, Script, Seen as SeenMessages};
+use crate::shorten::Results;
+use ctx_composer::edit::{Outgoing, Wish};
+use ctx_composer::{Composer, Seen, Ticket, Timing};
+use ctx_core::edit::Operation;
+use ctx_core::edit::refusal::NOTHING;
+use ctx_core::policy::{Look, Policy, Proposed};
+use ctx_store::MemoryStore;
+use ctx_wire::anthropic::identify::Hints;
+use ctx_wire::anthropic::price::Price;
+use ctx_wire::anthropic::tap::{Ending, Tap};
+use ctx_wire::pieces::Arriving;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// What is smaller is not cached.
+const LEAST: f64 = 1024.0;
+
+/// What became of a recording under a policy.
+#[derive(Debug, Clone, Default)]
+pub struct Played {
+    pub name: String,
+    pub turns: Vec<Turn>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Turn {
+    pub reading: Reading,
+    /// In dollars: what was read, and what was answered.
+    pub input_cost: f64,
+    pub output_cost: f64,
+    /// Dollars that reading something again would cost, which the policy forced.
+    pub forced: f64,
+    /// What the policy did before this request, and why.
+    pub done: Vec<String>,
+    /// What the answer relied on and could not see any more.
+    pub missed: Vec<(Kind, String)>,
+}
+
+/// Why a recording cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum Unplayable {
+    #[error("the engine cannot take a request: {0}")]
+    Engine(#[from] ctx_composer::Problem),
+    #[error("the engine cannot open a store in memory: {0}")]
+    Store(#[from] ctx_store::StoreError),
+    #[error("the engine does not recognise its own conversation")]
+    Lost,
+}
+
+/// What is known of a recording before any policy.
+pub struct Known<'k> {
+    pub script: &'k Script<'k>,
+    pub needs: &'k [Need],
+    pub results: &'k [Recorded],
+    pub price: Price,
+    pub window: u64,
+}
+
+pub fn play(known: &Known<'_>, policy: &dyn Policy) -> Result<Played, Unplayable> {
+    let script = known.script;
+    let composer = Composer::open(Arc::new(MemoryStore::new()))?;
+    let mut player = Player {
+        known,
+        composer,
+        cache: Cache::new(script.lives, LEAST),
+        seen: SeenMessages::default(),
+        results: Results::default(),
+        sight: Sight::default(),
+        met: 0,
+        conversation: None,
+    };
+    let mut needs = known.needs.iter().peekable();
+    let mut turns = Vec::with_capacity(script.recording.turns.len());
+    for turn in 0..script.recording.turns.len() {
+        let mut played = player.turn(turn, policy)?;
+        while needs.next_if(|need| need.turn < turn).is_some() {}
+        while let Some(need) = needs.next_if(|need| need.turn == turn) {
+            if player.sight.misses(need) {
+                played.missed.push((need.kind, need.text.clone()));
+            }
+        }
+        if !played.missed.is_empty() {
+            played.forced = player.forced(&played);
+        }
+        turns.push(played);
+    }
+    Ok(Played { name: script.recording.name.clone(), turns })
+}
+
+struct Player<'k> {
+    known: &'k Known<'k>,
+    composer: Composer,
+    cache: Cache,
+    seen: SeenMessages,
+    results: Results,
+    sight: Sight,
+    /// Messages that were met.
+    met: usize,
+    conversation: Option<String>,
+}
+
+impl Player<'_> {
+    fn turn(&mut self, turn: usize, policy: &dyn Policy) -> Result<Turn, Unplayable> {
+        let script = self.known.script;
+        let at = script.at(turn).max(0) as u64;
+        let count = script.recording.turns.get(turn).map_or(0, |turn| turn.answer);
+        let new = script.recording.messages.get(self.met..count).unwrap_or_default();
+        new.iter().for_each(|message| self.results.meet(message.get()));
+        self.met = count;
+        let done = self.act(policy, at);
+        let body = script.request(turn);
+        let (ticket, sent) = self.send(&body, at)?;
+        if !done.is_empty() {
+            self.sight.look(&sent, self.known.results, count);
+        }
+        let reading = self.cache.take(&script.parts(&sent, &mut self.seen), at as i64);
+        self.answer(&ticket, turn, &reading, at)?;
+        self.conversation = Some(ticket.conversation);
+        let price = &self.known.price;
+        let write = if script.lives > SHORT { price.write_1h } else { price.write_5m };
+        let dollars = |tokens: f64, price: f64| tokens * price / 1e6;
+        let input_cost =
+            dollars(reading.read, price.read) + dollars(reading.written, write) + dollars(reading.input, price.input);
+        let output_cost = dollars(script.output(turn), price.output);
+        Ok(Turn { reading, input_cost, output_cost, done, ..Turn::default() })
+    }
+
+    /// Lets the policy look, and does what it wants.
+    fn act(&mut self, policy: &dyn Policy, now: u64) -> Vec<String> {
+        let Some(id) = self.conversation.clone() else { return Vec::new() };
+        let mut look = match self.composer.policy_look(&id, now) {
+            Ok(look) => look,
+            Err(refusal) => return vec![format!("refused: {}", refusal.message)],
+        };
+        self.complete(&mut look);
+        let proposed = policy.propose(&look);
+        if proposed.is_empty() {
+            return Vec::new();
+        }
+        let mut reasons: Vec<String> = proposed.iter().map(|proposed| proposed.reason.clone()).collect();
+        reasons.dedup();
+        let operations: Vec<Operation> = proposed.into_iter().map(|proposed| self.filled(proposed)).collect();
+        let wish =
+            Wish { operations, author: "policy".into(), note: Some(reasons.join("; ")), expect: None, dry_run: false };
+        match self.composer.apply(&id, wish) {
+            Ok(applied) => reasons.into_iter().map(|reason| format!("{}: {reason}", applied.summary)).collect(),
+            Err(refusal) if refusal.code == NOTHING => Vec::new(),
+            Err(refusal) => vec![format!("refused: {}", refusal.message)],
+        }
+    }
+
+    /// What the engine does not know of a recording.
+    fn complete(&self, look: &mut Look) {
+        look.window = self.known.window;
+        for item in &mut look.items {
+            if let Some(left) = self.results.left(&item.call) {
+                item.left = (left * self.known.script.scale).round() as u64;
+            }
+        }
+    }
+
+    fn filled(&mut self, proposed: Proposed) -> Operation {
+        let operation = proposed.operation;
+        let call = match &operation {
+            Operation::SummarizeResults { select, text: None, .. } => select.calls.first().cloned(),
+            _ => None,
+        };
+        match call.and_then(|call| self.results.shorten(&call)) {
+            Some(text) => operation.filled(text),
+            None => operation,
+        }
+    }
+
+    /// A request goes through the engine; what leaves it is given back.
+    fn send(&self, body: &[u8], at: u64) -> Result<(Ticket, Vec<u8>), Unplayable> {
+        let session = &*self.known.script.recording.name;
+        let hints = Hints::read(|name| match name {
+            "x-claude-code-session-id" => Some(session),
+            "x-claude-code-request-class" => Some("main"),
+            _ => None,
+        });
+        let mut pieces = Arriving::alone();
+        pieces.push(body);
+        let mut outgoing: Option<Outgoing> = None;
+        let seen = Seen { hints, pieces: pieces.finish(), at, counting: false };
+        let ticket = self.composer.hold(seen, &mut |out| outgoing = out)?;
+        let sent = outgoing.map_or_else(|| body.to_vec(), |outgoing| outgoing.bytes(body));
+        ticket.map(|ticket| (ticket, sent)).ok_or(Unplayable::Lost)
+    }
+
+    /// The answer that was recorded, with what the provider would have counted.
+    fn answer(&self, ticket: &Ticket, turn: usize, reading: &Reading, at: u64) -> Result<(), Unplayable> {
+        let script = self.known.script;
+        let recorded = script.recording.turns.get(turn).and_then(|turn| script.recording.messages.get(turn.answer));
+        let message: Value = recorded.and_then(|json| serde_json::from_str(json.get()).ok()).unwrap_or_default();
+        let content = match &message["content"] {
+            Value::String(text) => json!([{"type": "text", "text": text}]),
+            content => content.clone(),
+        };
+        let tokens = |tokens: f64| tokens.round() as u64;
+        let (short, long) = if script.lives > SHORT { (0.0, reading.written) } else { (reading.written, 0.0) };
+        let usage = json!({
+            "input_tokens": tokens(reading.input), "output_tokens": tokens(script.output(turn)),
+            "cache_read_input_tokens": tokens(reading.read), "cache_creation_input_tokens": tokens(reading.written),
+            "cache_creation": {"ephemeral_5m_input_tokens": tokens(short), "ephemeral_1h_input_tokens": tokens(long)},
+        });
+        let body = json!({"id": format!("msg_{turn}"), "type": "message", "role": "assistant", "content": content,
+            "model": script.recording.model, "stop_reason": "end_turn", "usage": usage});
+        let mut tap = Tap::new(200, Some("application/json"), None);
+        tap.feed(body.to_string().as_bytes());
+        let timing = Timing { at: at + 1, first_byte_ms: Some(1), total_ms: 1 };
+        Ok(self.composer.answered(ticket, Some(Ending::Complete), Some(tap.finish(Ending::Complete)), timing)?)
+    }
+
+    /// What it costs to look again at what was taken away: one more request with all of the context, a short call, and
+    /// the result.
+    fn forced(&self, turn: &Turn) -> f64 {
+        const CALL: f64 = 100.0;
+        const RESULT: f64 = 2000.0;
+        let price = &self.known.price;
+        (turn.reading.prompt() * price.read + CALL * price.output + RESULT * price.write_5m) / 1e6
+    }
+}

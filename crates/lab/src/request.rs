@@ -1,0 +1,205 @@
+//! A recording as the requests that were sent: with a head of the size it had, and the marks that the client sets.
+
+use crate::cache::Part;
+use crate::recording::{Recording, Usage};
+use ctx_core::{Key, tokens};
+use ctx_wire::anthropic::dress::undress;
+use ctx_wire::anthropic::{message, request};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// What a recording says of its head when it does not say how large it was.
+const USUAL_HEAD: f64 = 20_000.0;
+/// Words that stand for a system prompt and tools that were not recorded.
+const FILLER: &str = "what the agent was told before the conversation began; ";
+const CHARS_PER_TOKEN: f64 = 2.92;
+
+/// How long the provider kept things, in milliseconds.
+pub const SHORT: i64 = 300_000;
+pub const LONG: i64 = 3_600_000;
+
+pub struct Script<'r> {
+    pub recording: &'r Recording,
+    /// Its messages, every content a list: with and without a mark they are the same.
+    messages: Vec<String>,
+    /// Everything before the first message.
+    head: String,
+    head_tokens: f64,
+    /// From estimates to what the provider counted.
+    pub scale: f64,
+    pub lives: i64,
+    /// Whether the provider's counts were recorded.
+    pub counted: bool,
+    /// Whether it is known when each request was sent.
+    pub timed: bool,
+}
+
+/// What is known of messages that were sent, by their bytes.
+#[derive(Default)]
+pub struct Seen(HashMap<Key, Part>);
+
+impl<'r> Script<'r> {
+    pub fn of(recording: &'r Recording) -> Script<'r> {
+        let mut before = vec![0.0];
+        for message in &recording.messages {
+            let own = tokens::of_message(&message::read(message.get().as_bytes()).facts);
+            before.push(before.last().copied().unwrap_or(0.0) + own);
+        }
+        let estimate = |answer: usize| before.get(answer).copied().unwrap_or(0.0);
+        let counts: Vec<(f64, f64)> = recording
+            .turns
+            .iter()
+            .filter_map(|turn| Some((estimate(turn.answer), prompt(turn.usage.as_ref()?))))
+            .filter(|(_, counted)| *counted > 0.0)
+            .collect();
+        let (scale, head_tokens) = fit(&counts);
+        let lives = lifetime(recording);
+        let head = with_head(recording.head.get(), head_tokens / scale, lives);
+        let messages = recording.messages.iter().map(|message| as_list(message.get())).collect();
+        let timed = recording.turns.iter().all(|turn| turn.at.is_some());
+        Script { recording, messages, head, head_tokens, scale, lives, counted: !counts.is_empty(), timed }
+    }
+
+    /// The request of a turn, as the client sent it.
+    pub fn request(&self, turn: usize) -> Vec<u8> {
+        let answer = self.recording.turns.get(turn).map_or(0, |turn| turn.answer);
+        let messages = self.messages.get(..answer).unwrap_or_default();
+        let mut body = self.head.clone();
+        body.reserve(messages.iter().map(|message| message.len() + 1).sum::<usize>() + 64);
+        for (at, message) in messages.iter().enumerate() {
+            if at > 0 {
+                body.push(',');
+            }
+            match at + 1 == answer {
+                true => body.push_str(&marked(message, self.lives)),
+                false => body.push_str(message),
+            }
+        }
+        body.push_str("]}");
+        body.into_bytes()
+    }
+
+    /// A request as the cache sees it.
+    pub fn parts(&self, sent: &[u8], seen: &mut Seen) -> Vec<Part> {
+        let Ok(spans) = request::parse(sent) else { return Vec::new() };
+        let head = Part { key: Key::of([self.head.as_bytes()]), tokens: self.head_tokens, blocks: 1, marked: true };
+        let messages = spans.messages.iter().filter_map(|span| sent.get(span.clone())).map(|bytes| {
+            *seen.0.entry(Key::of([bytes])).or_insert_with(|| {
+                let read = message::read(bytes);
+                let (bare, _) = undress(bytes, &read.cuts);
+                let tokens = tokens::of_message(&read.facts) * self.scale;
+                Part { key: Key::of([&*bare]), tokens, blocks: positions(&read.facts), marked: read.marked }
+            })
+        });
+        std::iter::once(head).chain(messages).collect()
+    }
+
+    /// Tokens of an answer.
+    pub fn output(&self, turn: usize) -> f64 {
+        let answer = self.recording.turns.get(turn).and_then(|turn| self.recording.messages.get(turn.answer));
+        answer.map_or(0.0, |answer| tokens::of_message(&message::read(answer.get().as_bytes()).facts) * self.scale)
+    }
+
+    /// When a turn was asked; where that is not known, right after the one before.
+    pub fn at(&self, turn: usize) -> i64 {
+        self.recording.turns.get(turn).and_then(|turn| turn.at).unwrap_or(turn as i64 * 1000)
+    }
+}
+
+/// Blocks of a message as a mark counts them: calls in a row are one, results in a row too.
+fn positions(message: &ctx_core::Message) -> usize {
+    use ctx_core::Kind;
+    let mut before = None;
+    let mut count = 0;
+    for block in &message.blocks {
+        let in_a_row = matches!(block.kind, Kind::ToolUse | Kind::ToolResult) && before == Some(block.kind);
+        count += usize::from(!in_a_row);
+        before = Some(block.kind);
+    }
+    count
+}
+
+fn prompt(usage: &Usage) -> f64 {
+    (usage.input + usage.cache_read + usage.cache_written) as f64
+}
+
+/// The scale and the head that make estimates of messages what the provider counted, at the first and the last request.
+fn fit(counts: &[(f64, f64)]) -> (f64, f64) {
+    let (Some((first, counted_first)), Some((last, counted_last))) = (counts.first(), counts.last()) else {
+        return (1.0, USUAL_HEAD);
+    };
+    let grown = last - first;
+    let scale = if grown > 1000.0 { ((counted_last - counted_first) / grown).clamp(0.5, 2.0) } else { 1.0 };
+    (scale, (counted_first - first * scale).max(0.0))
+}
+
+/// Where something was read from the cache after minutes, it was kept for an hour.
+fn lifetime(recording: &Recording) -> i64 {
+    let pairs = recording.turns.iter().zip(recording.turns.iter().skip(1));
+    let is_long = pairs
+        .filter_map(|(before, turn)| Some((turn.at? - before.at?, turn.usage?)))
+        .any(|(gap, usage)| gap > SHORT + 100_000 && usage.cache_read as f64 > 0.8 * prompt(&usage));
+    if is_long { LONG } else { SHORT }
+}
+
+fn mark(lives: i64) -> Value {
+    if lives > SHORT { json!({"type": "ephemeral", "ttl": "1h"}) } else { json!({"type": "ephemeral"}) }
+}
+
+/// The body up to its first message, with a system prompt of so many tokens, as estimated.
+fn with_head(head: &str, estimated: f64, lives: i64) -> String {
+    let mut head: Value = serde_json::from_str(head).unwrap_or_else(|_| json!({}));
+    let mut system = match head["system"].take() {
+        Value::String(text) => vec![json!({"type": "text", "text": text})],
+        Value::Array(blocks) => blocks,
+        _ => Vec::new(),
+    };
+    let own: usize = system.iter().map(|block| block["text"].as_str().map_or(0, str::len)).sum::<usize>()
+        + head["tools"].as_array().map_or(0, |tools| tools.iter().map(|tool| tool.to_string().len()).sum());
+    let missing = (estimated * CHARS_PER_TOKEN) as usize;
+    let filler: String = FILLER.chars().cycle().take(missing.saturating_sub(own).max(1)).collect();
+    system.push(json!({"type": "text", "text": filler, "cache_control": mark(lives)}));
+    head["system"] = Value::Array(system);
+    let mut text = head.to_string();
+    text.pop();
+    text.push_str(",\"messages\":[");
+    text
+}
+
+/// A message whose content is a list.
+fn as_list(message: &str) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
+    let Value::String(text) = &value["content"] else { return message.to_owned() };
+    value["content"] = json!([{"type": "text", "text": text}]);
+    value.to_string()
+}
+
+/// A message with a cache mark on its last block.
+fn marked(message: &str, lives: i64) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
+    if let Some(block) = value["content"].as_array_mut().and_then(|blocks| blocks.last_mut()) {
+        block["cache_control"] = mark(lives);
+    }
+    value.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_laid_through_what_was_counted() {
+        assert_eq!(fit(&[]), (1.0, USUAL_HEAD));
+        assert_eq!(fit(&[(1000.0, 21_500.0), (5000.0, 27_500.0)]), (1.5, 20_000.0));
+        assert_eq!(fit(&[(1000.0, 500.0)]), (1.0, 0.0));
+    }
+
+    #[test]
+    fn a_mark_stands_on_the_last_block() {
+        let marked = marked(&as_list(r#"{"role":"user","content":"hi"}"#), SHORT);
+        assert_eq!(
+            marked,
+            r#"{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}"#
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! Recordings played again through the engine.
+
+use ctx_core::policy::{Keep, None as Nothing, Policy};
+use ctx_lab::recording::Recording;
+use ctx_lab::replay::{Played, play};
+use ctx_lab::run::with_known;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+/// A conversation of so many calls, each with a result of 3,000 tokens and more.
+fn recording(calls: usize) -> Recording {
+    let mut messages = vec![json!({"role": "user", "content": "please look at all of these files"})];
+    for call in 0..calls {
+        let input = json!({"file_path": format!("/src/file{call}.rs")});
+        let id = format!("toolu_{call}");
+        messages.push(
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "Read", "input": input}]}),
+        );
+        let text = format!("fn word_{call}() {{ }} ").repeat(500);
+        messages
+            .push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]}));
+    }
+    messages.push(json!({"role": "assistant", "content": [{"type": "text", "text": "done"}]}));
+    let answers = messages.iter().enumerate().filter(|(_, message)| message["role"] == "assistant");
+    let turns = answers.map(|(answer, _)| ctx_lab::recording::Turn { answer, ..Default::default() }).collect();
+    let raw = |value: &Value| -> Box<RawValue> { to_raw_value(value).expect("JSON") };
+    Recording {
+        name: "made".into(),
+        model: "claude-opus-4-5-20251101".into(),
+        head: raw(
+            &json!({"model": "claude-opus-4-5-20251101", "max_tokens": 1000, "tools": [{"name": "Read", "input_schema": {}}]}),
+        ),
+        messages: messages.iter().map(raw).collect(),
+        turns,
+    }
+}
+
+fn played(recording: &Recording, policy: &dyn Policy) -> Played {
+    with_known(recording, |known| play(known, policy)).expect("played")
+}
+
+#[test]
+fn without_a_policy_what_was_sent_is_read_again_and_what_is_new_is_written() {
+    let recording = recording(10);
+    let played = played(&recording, &Nothing);
+    assert_eq!(played.turns.len(), 11);
+    for (before, turn) in played.turns.iter().zip(played.turns.iter().skip(1)) {
+        assert!((turn.reading.read - before.reading.prompt()).abs() < 1.0, "{turn:?}");
+        assert!(turn.reading.written > 2000.0 && turn.reading.input == 0.0, "{turn:?}");
+        assert!(turn.done.is_empty() && turn.missed.is_empty());
+    }
+}
+
+#[test]
+fn clearing_makes_requests_smaller_and_costs_the_rest_of_the_cache_once() {
+    let recording = recording(10);
+    let played = played(&recording, &Keep::above(40_000, 3));
+    let none = self::played(&recording, &Nothing);
+    let cleared: Vec<usize> = (0..11).filter(|turn| !played.turns[*turn].done.is_empty()).collect();
+    let first = *cleared.first().expect("it acts");
+    assert!(played.turns[first].reading.read < 25_000.0, "up to the first result: {:?}", played.turns[first]);
+    assert!(played.turns[first].reading.prompt() < none.turns[first].reading.prompt() - 10_000.0);
+    let next = &played.turns[first + 1].reading;
+    assert!((next.read - played.turns[first].reading.prompt()).abs() < 1.0, "only once: {next:?}");
+    assert!(played.turns[10].reading.prompt() < 45_000.0, "{:?}", played.turns[10]);
+    assert!(played.turns[first].done[0].contains("drop-results"), "{:?}", played.turns[first].done);
+}
