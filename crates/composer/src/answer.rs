@@ -49,6 +49,9 @@ impl Composer {
             None => {}
         }
         conversation.learn(&answered, timing.at.saturating_sub(timing.total_ms));
+        if conversation.waits() {
+            self.set_alarm(&conversation);
+        }
         if answered.status == 200 {
             let signatures: Vec<Key> = answered.signatures.iter().filter_map(|text| text.parse().ok()).collect();
             conversation.bind(signatures.into_iter(), &answered);

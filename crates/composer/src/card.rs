@@ -36,7 +36,7 @@ pub fn of(conversation: &Conversation) -> Card {
 }
 
 /// The estimate of the next request, as it would be sent.
-fn weight(conversation: &Conversation) -> f64 {
+pub fn weight(conversation: &Conversation) -> f64 {
     if !conversation.is_edited() {
         return conversation.estimate() + conversation.pending_estimate();
     }

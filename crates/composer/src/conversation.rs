@@ -3,6 +3,7 @@
 //! Everything here is either replayed from the log or derived from it; dropping a conversation
 //! from memory loses nothing.
 
+use crate::edit::wait::Waiting;
 use crate::edit::{Chain, Sent};
 use crate::envelope::{self, Whole};
 use crate::helper::titles::Titles;
@@ -87,6 +88,12 @@ pub struct Conversation {
     /// The newest commit when the newest turn came.
     pub asked: Option<CommitId>,
     pub last_activity: u64,
+    /// When the newest request came, whatever it was.
+    pub heard: u64,
+    /// What the settings say of how long the provider's cache lives, in seconds.
+    pub kept_for: Option<u64>,
+    /// Wishes that wait for their moment, and those that did.
+    pub waiting: Vec<Waiting>,
     /// What was done to it.
     pub history: History,
     /// What each thinking signature is bound to: the digest of the prompt it was produced after.
@@ -151,6 +158,9 @@ impl Conversation {
             cached: None,
             asked: None,
             last_activity: 0,
+            heard: 0,
+            kept_for: None,
+            waiting: Vec::new(),
             history: History::default(),
             bound: QuickMap::default(),
             own: QuickSet::default(),
@@ -216,6 +226,7 @@ impl Conversation {
             log::ARRIVED => {
                 let arrived: Arrived = serde_json::from_slice(&record.body).ok()?;
                 self.requests = self.requests.max(arrived.request);
+                self.heard = self.heard.max(record.at);
                 if let Some(turn) = &arrived.turn {
                     let versions = versions_of(turn, &record.uses, blobs)?;
                     self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?)?;
@@ -238,6 +249,7 @@ impl Conversation {
             log::COMMIT => self.history.push(serde_json::from_slice(&record.body).ok()?),
             log::LINE => self.line(&serde_json::from_slice(&record.body).ok()?),
             log::RECOVERY => self.drops_thinking = true,
+            log::WAIT => self.wait(&serde_json::from_slice(&record.body).ok()?, record.at),
             _ => return None,
         }
         Some(())
@@ -346,7 +358,7 @@ impl Conversation {
         const SHORT: u64 = 300;
         let told = self.cached.as_ref().and_then(|cached| cached.ttl);
         let asked = || self.body.as_ref().and_then(|body| ctx_wire::anthropic::cache::lifetime(body.bytes()));
-        told.or_else(asked).unwrap_or(SHORT)
+        self.kept_for.or(told).or_else(asked).unwrap_or(SHORT)
     }
 
     /// The messages of the current path, the pending reply behind them.

@@ -6,6 +6,7 @@
 
 mod apply;
 mod compare;
+mod cost;
 mod ground;
 mod heal;
 mod import;
@@ -16,11 +17,13 @@ mod past;
 mod plan;
 mod repaired;
 mod sent;
+pub(crate) mod wait;
 
 pub use apply::{Applied, Preview, RepairView, Wish};
 pub(crate) use apply::{expected, on_top};
 pub(crate) use compare::around_alike;
 pub use compare::{Diff, FrameDiff};
+pub use cost::{Cache, Cost, Money};
 pub use ground::Chain;
 pub(crate) use ground::{Ground, Weights};
 pub use lines::{BranchView, Branches, TagView, Tags};
@@ -28,6 +31,7 @@ pub use offload::Folder;
 pub(crate) use offload::lacks_its_file;
 pub use past::shown;
 pub use past::{Action, CommitView, HistoryView, Way};
-pub use plan::{Cost, Level, Money, Plan, PlanView, Planned, PlannedView, Risk};
+pub use plan::{Level, Plan, PlanView, Planned, PlannedView, Risk};
 pub(crate) use sent::{AtHand, Stops, digest};
 pub use sent::{Explained, Outgoing, Part, Ready, Sent};
+pub use wait::{Moments, Unmade, WaitView, WaitingView, When};

@@ -73,6 +73,11 @@ pub struct Composer {
     titles: Mutex<HashMap<String, helper::titles::Titles>>,
     /// What edited conversations weigh, found out when somebody looks.
     weighed: Mutex<view::Weighed>,
+    /// What moments are told by that wishes wait for, and who wakes up for them.
+    moments: edit::Moments,
+    alarm: edit::wait::Alarm,
+    /// The conversation of which something of the history is being stored: what is stored counts a little later.
+    storing: Mutex<Option<String>>,
     /// One commit is made at a time. Taken before all others.
     editing: Mutex<()>,
     /// One request is looked at at a time, so that records are written in the order they build on
@@ -89,6 +94,8 @@ impl Composer {
         let held = Held::default();
         let edited: HashSet<String> = store.notes(EDITED)?.into_iter().map(|(id, _)| id).collect();
         lock(&directory).cards().for_each(|card| held.put(card, edited.contains(&card.id)));
+        let waiting = store.notes(edit::wait::WAITING)?.into_iter().map(|(id, _)| id);
+        let alarm = edit::wait::Alarm::of(waiting);
         let titles = helper::titles::read(store.notes(helper::titles::TITLES)?);
         Ok(Composer {
             store,
@@ -102,6 +109,9 @@ impl Composer {
             nonce: AtomicU64::new(0),
             titles: Mutex::new(titles),
             weighed: Mutex::default(),
+            moments: edit::Moments::default(),
+            alarm,
+            storing: Mutex::default(),
             editing: Mutex::default(),
             observing: Mutex::default(),
         })
@@ -113,7 +123,13 @@ impl Composer {
         self
     }
 
-    /// Whether a request must be held until it is composed: its conversation has operations, or may have.
+    /// Moments that wishes wait for are told by these.
+    pub fn with_moments(mut self, moments: edit::Moments) -> Composer {
+        self.moments = moments;
+        self
+    }
+
+    /// Whether a request must be held until it is composed: its conversation has operations or waits for some, or may.
     pub fn holds(&self, hints: &ctx_wire::anthropic::identify::Hints) -> bool {
         self.held.holds(hints)
     }
@@ -159,6 +175,7 @@ impl Composer {
             lock(&self.titles).remove(id);
             lock(&self.weighed).remove(id);
             self.held.forget(id);
+            self.alarm.set(id, None);
             self.offload_folder.iter().for_each(|folder| folder.forget(id));
         });
         Ok(purged)
@@ -179,12 +196,18 @@ impl Composer {
             self.writer.settle(PATIENCE);
             let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
             conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
+            conversation.kept_for = self.moments.cache_seconds;
             let mut directory = lock(&self.directory);
             if directory.dropped() == dropped || attempt == TRIES {
                 return Ok(Some(directory.keep(conversation)));
             }
         }
         Ok(None)
+    }
+
+    /// A conversation that nobody has heard of.
+    fn newborn(&self, id: String, opened: log::Opened) -> Conversation {
+        Conversation { kept_for: self.moments.cache_seconds, ..Conversation::new(id, opened) }
     }
 
     /// Whether [`Composer::rest`] would give something back.

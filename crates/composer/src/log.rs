@@ -3,8 +3,9 @@
 //! A record says what was decided, never what to decide again: replaying the log asks nobody and
 //! gives the same tree. Blobs are named by their place in the record's list of uses.
 
+use crate::edit::{Unmade, When};
 use ctx_core::Key;
-use ctx_core::edit::{CommitId, History};
+use ctx_core::edit::{CommitId, History, Operation};
 use ctx_wire::anthropic::price::Billed;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,9 @@ pub const COMMIT: &str = "commit";
 pub const LINE: &str = "line";
 /// The provider refused thinking that we thought valid: from now on it is asked to drop such blocks.
 pub const RECOVERY: &str = "recovery";
-pub const KINDS: [&str; 6] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY];
+/// A wish that waits for its moment, or what became of one: [`Wait`].
+pub const WAIT: &str = "wait";
+pub const KINDS: [&str; 7] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY, WAIT];
 /// The version that this program writes.
 pub const VERSION: u16 = 1;
 
@@ -221,6 +224,51 @@ impl Line {
             Line::RemoveTag { name } => history.remove_tag(name),
         }
     }
+}
+
+/// A wish that waits for its moment, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    Wished(Box<Wished>),
+    /// Its commit stands before this record. `request`: the one whose arrival was the moment, and that it counts for.
+    Made {
+        id: String,
+        commit: CommitId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<u32>,
+    },
+    /// It did not fit any more.
+    Failed {
+        id: String,
+        why: Unmade,
+    },
+    Cancelled {
+        id: String,
+        author: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wished {
+    /// `w1` is the first of its conversation.
+    pub id: String,
+    pub when: When,
+    /// The branch that it was made for.
+    pub branch: String,
+    pub operations: Vec<Operation>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Option<String>>,
+    pub author: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The messages that it named: if one of them leaves the path, its ids mean something else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<u64>,
+    /// What it would have done when it was wished.
+    pub summary: String,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::request::Body;
 use ctx_wire::anthropic::{message, words};
 use ctx_wire::pieces::Pieces;
+use std::sync::Arc;
 
 /// A request that was forwarded, complete and decoded.
 pub struct Seen {
@@ -76,6 +77,10 @@ impl Composer {
         } else {
             side(&mut conversation, found.class, &seen, found.received, &mut step, ready);
         }
+        conversation.heard = conversation.heard.max(seen.at);
+        if conversation.waits() {
+            self.set_alarm(&conversation);
+        }
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         self.newest.put(&seen.hints, &conversation);
         // Sent before anybody can see the new state: a reader that settles then finds all of it stored.
@@ -103,7 +108,9 @@ impl Composer {
                 give_way()
             }
         };
-        let Received { body, same, envelope, packed, spare } = received;
+        let Received { mut body, same, envelope, packed, spare } = received;
+        // As it was before this request warms it.
+        let warm_until = conversation.warm_until();
         // With a gap in the log everything is said again, and nothing is built on what was lost.
         let same = if conversation.broken { 0 } else { same.min(conversation.tree.current().len()) };
         conversation.memo.keep(same);
@@ -207,11 +214,17 @@ impl Composer {
             turn: Some(turn),
         };
         let arrival = step.records.len();
+        // The reply has come back, in the client's own words.
+        let had_pending = trusted && conversation.pending.take().is_some();
         if let Some(turn) = &arrived.turn {
             conversation.grow(turn, fresh, packed);
         }
         if let Some(from) = forked_from.filter(|_| trusted) {
             self.inherit(conversation, &from, seen.at, step);
+        }
+        // It counts for the very request whose arrival is the moment.
+        if is_held && trusted && conversation.waits() {
+            body = self.arrives(conversation, body, &envelope, (seen.at, warm_until), step);
         }
         arrived.composed = match ready {
             Some(ready) if trusted => leave(conversation, &body, &envelope, ready),
@@ -236,7 +249,7 @@ impl Composer {
             conversation.envelope = envelope;
             conversation.last_turn = conversation.requests;
             conversation.last_activity = seen.at;
-            if conversation.pending.take().is_some() {
+            if had_pending {
                 step.notes.push(Note { conversation: conversation.id.clone(), name: "pending".into(), body: None });
             }
         }
@@ -246,6 +259,25 @@ impl Composer {
         self.held.meet(&card);
         lock(&self.directory).put(card);
         trusted
+    }
+
+    /// Lets what waits look at the conversation as this request leaves it. Gives its body back.
+    fn arrives(
+        &self,
+        conversation: &mut Conversation,
+        body: Body,
+        envelope: &Arc<Envelope>,
+        (at, warm_until): (u64, u64),
+        step: &mut Step,
+    ) -> Body {
+        let count = body.request().messages.len();
+        let kept = conversation.body.replace(body);
+        let aligned = std::mem::replace(&mut conversation.aligned, count);
+        let around = std::mem::replace(&mut conversation.body_envelope, envelope.clone());
+        conversation.envelope = envelope.clone();
+        self.at_arrival(conversation, at, warm_until, step);
+        (conversation.aligned, conversation.body_envelope) = (aligned, around);
+        std::mem::replace(&mut conversation.body, kept).unwrap_or_default()
     }
 
     /// What the thinking is bound to that a new conversation brings along, where that is not simply what its client

@@ -117,6 +117,7 @@ impl Recorder {
         let (events, queue) = channel();
         let gauges = Arc::new(Gauges::default());
         let work = Work { composer: composer.clone(), gauges: gauges.clone(), open: HashMap::new() };
+        composer.heed_alarm()?;
         std::thread::Builder::new().name("ctx-recorder".into()).spawn(move || {
             work.run(&queue);
         })?;

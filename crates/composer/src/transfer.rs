@@ -180,7 +180,7 @@ impl Composer {
             return Ok(imported);
         }
         step.notes.push(card::note(&card));
-        if card.edited {
+        if conversation.is_held() {
             step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
         }
         self.writer.write_now(step).map_err(|error| {
@@ -190,7 +190,7 @@ impl Composer {
                 "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
             )
         })?;
-        self.held.put(&card, card.edited);
+        self.held.put(&card, conversation.is_held());
         lock(&self.directory).put(card);
         Ok(imported)
     }

@@ -104,7 +104,7 @@ impl Composer {
         };
         let shared = match self.get(&id)? {
             Some(found) => found,
-            None => lock(&self.directory).keep(Conversation::new(id, opened.clone())),
+            None => lock(&self.directory).keep(self.newborn(id, opened.clone())),
         };
         let mut conversation = lock(&shared);
         if !conversation.introduced {
@@ -185,7 +185,7 @@ impl Composer {
         let nonce = format!("{}-{}", seen.at, self.nonce());
         let mut directory = lock(&self.directory);
         let id = directory.free_id(&["path", &nonce]);
-        Ok((directory.keep(Conversation::new(id, opened)), None))
+        Ok((directory.keep(self.newborn(id, opened)), None))
     }
 
     /// A conversation whose history this new one begins with.

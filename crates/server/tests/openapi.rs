@@ -30,9 +30,10 @@ const FRAMES: [&str; 14] = [
     "ü..",
 ];
 const JOBS: [&str; 3] = ["h1", "h2", "none"];
+const WISHES: [&str; 3] = ["w1", "w2", "none"];
 const POINTS: [&str; 4] = ["HEAD", "source", "main", "aaaa"];
 /// Types that are only written: what is given in them can be chosen.
-const WRITTEN: [&str; 5] = ["Wish", "Way", "Heal", "Plan", "Planned"];
+const WRITTEN: [&str; 6] = ["Wish", "Way", "Heal", "Plan", "Planned", "Cancel"];
 
 /// A conversation with tools, results and thinking, and one with an edit.
 async fn furnished() -> (RawServer, House) {
@@ -87,6 +88,7 @@ fn likely(name: &str) -> Option<&'static [&'static str]> {
         "ids" | "id" | "after" => Some(&FRAMES),
         "conversation" | "from" | "conv" | "conversations" => Some(&CONVERSATIONS),
         "job" => Some(&JOBS),
+        "wish" => Some(&WISHES),
         "at" | "target" | "to" | "expect" => Some(&POINTS),
         _ => None,
     }

@@ -1,11 +1,14 @@
 //! From a wish to a durable commit.
 
 use super::compare::{Overview, overview};
+use super::cost::Cost;
 use super::offload::Files;
+use super::wait::When;
 use super::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::helper::{Filled, Written};
+use crate::view::CacheView;
 use crate::{Composer, EDITED, Refusal, card, log, now, record};
 use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
 use ctx_core::edit::fold::Unit;
@@ -21,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::MutexGuard;
 
 /// Operations that somebody wants as one commit.
-#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wish {
     pub operations: Vec<Operation>,
@@ -34,14 +37,20 @@ pub struct Wish {
     /// Tell what it would do, and do nothing.
     #[serde(default)]
     pub dry_run: bool,
+    /// The moment that it waits for.
+    #[serde(default)]
+    pub when: When,
 }
 
 /// What was done, or would be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Applied {
     pub conversation: String,
     /// `None` when nothing was done.
     pub commit: Option<String>,
+    /// The wish that waits for its moment, where no commit was made yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<String>,
     pub branch: String,
     /// The frames that changed.
     pub frames: Vec<String>,
@@ -62,14 +71,26 @@ pub struct Applied {
     pub written: Vec<Written>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Preview {
     /// The first frame that differs from what was sent last.
     pub first_change: Option<String>,
+    /// The step of it that does, where it has steps.
+    #[serde(default)]
+    pub first_step: Option<String>,
+    /// Tokens before the first change: they stay as they are.
+    #[serde(default)]
+    pub tokens_ahead: u64,
     /// What the provider must read again once.
     pub tokens_reread: u64,
     pub thinking_dropped: usize,
     pub repairs: Vec<RepairView>,
+    /// What the provider's cache holds now, before the change.
+    #[serde(default)]
+    pub cache: Option<CacheView>,
+    /// What it costs and saves.
+    #[serde(default)]
+    pub cost: Option<Cost>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -121,22 +142,47 @@ impl Composer {
             return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
         }
         let at = now();
-        let id = self.commit_id(&conversation, at);
+        let waits = !wish.dry_run && !self.has_come(&conversation, wish.when, at);
+        let when = wish.when;
+        let dry_run = wish.dry_run || waits;
         let mut files = Files::default();
-        let effects = self.resolve_all(&conversation, id, &wish, &mut files)?;
-        few_images(&conversation, id, &effects)?;
-        let after = on_top(&conversation, id, &effects);
+        let (commit, mut applied) =
+            self.prepared(&conversation, Wish { dry_run, ..wish }, reasons, (at, Some(when)), &mut files)?;
+        applied.written = written;
+        if waits {
+            drop(alone);
+            return self.put_off(conversation, commit, when, applied);
+        }
+        if dry_run {
+            return Ok(applied);
+        }
+        applied.commit = Some(commit.id.to_string());
+        drop(alone);
+        self.commit(conversation, commit)?;
+        files.keep();
+        Ok(applied)
+    }
+
+    /// The commit that a wish would be, and what it would do. `price`: also what it costs, at which moment.
+    pub(super) fn prepared(
+        &self,
+        conversation: &Conversation,
+        wish: Wish,
+        reasons: Vec<Option<String>>,
+        (at, price): (u64, Option<When>),
+        files: &mut Files,
+    ) -> Result<(Commit, Applied), Refusal> {
+        let id = self.commit_id(conversation, at);
+        let effects = self.resolve_all(conversation, id, &wish, files)?;
+        few_images(conversation, id, &effects)?;
+        let after = on_top(conversation, id, &effects);
         let before = conversation.effects(conversation.history.head());
-        let outcome = self.weigh_up(&conversation, before, after)?;
+        let outcome = self.weigh_up(conversation, before, after, price)?;
         outcome.check(&wish.operations, id, &effects)?;
         let mut applied = outcome.applied;
         applied.summary = summary(&wish.operations, &applied);
         applied.files.clone_from(&files.paths);
         applied.remarks.clone_from(&files.remarks);
-        applied.written = written;
-        if wish.dry_run {
-            return Ok(applied);
-        }
         let commit = Commit {
             id,
             parent: conversation.history.head(),
@@ -149,11 +195,7 @@ impl Composer {
             tokens_before: applied.tokens_before,
             tokens_after: applied.tokens_after,
         };
-        drop(alone);
-        self.commit(conversation, commit)?;
-        files.keep();
-        applied.commit = Some(id.to_string());
-        Ok(applied)
+        Ok((commit, applied))
     }
 
     /// What the operations come down to, each on top of those before it.
@@ -188,8 +230,7 @@ impl Composer {
         id: CommitId,
         operations: &[Operation],
     ) -> Result<Vec<Effect>, Refusal> {
-        let author = String::new();
-        let wish = Wish { operations: operations.to_vec(), author, note: None, expect: None, dry_run: true };
+        let wish = Wish { operations: operations.to_vec(), dry_run: true, ..Wish::default() };
         self.resolve_all(conversation, id, &wish, &mut Files::default())
     }
 
@@ -248,26 +289,30 @@ impl Composer {
         before: Vec<(EffectId, &Effect)>,
         after: Vec<(EffectId, &Effect)>,
     ) -> Result<Applied, Refusal> {
-        self.weigh_up(conversation, before, after).map(|outcome| outcome.applied)
+        self.weigh_up(conversation, before, after, Some(When::Now)).map(|outcome| outcome.applied)
     }
 
+    /// The same with whether it may be. `price`: also what it costs, at which moment.
     pub(super) fn weigh_up(
         &self,
         conversation: &Conversation,
         before: Vec<(EffectId, &Effect)>,
         after: Vec<(EffectId, &Effect)>,
+        price: Option<When>,
     ) -> Result<Outcome, Refusal> {
         let ground = Ground::of(conversation, true);
-        let ((old, was), (new, is)) = (self.lay(conversation, &ground, before), self.lay(conversation, &ground, after));
-        let (unsent, size) = (new.unsent(), is.size);
-        let (old, new) = (overview(conversation, &ground, &old), overview(conversation, &ground, &new));
+        let ((old_view, was), (new_view, is)) =
+            (self.lay(conversation, &ground, before), self.lay(conversation, &ground, after));
+        let (unsent, size) = (new_view.unsent(), is.size);
+        let (old, new) = (overview(conversation, &ground, &old_view), overview(conversation, &ground, &new_view));
         let mut preview = Overview::preview(conversation, &old, &new);
         preview.thinking_dropped = is.thinking_dropped.saturating_sub(was.thinking_dropped);
         preview.repairs = is.repairs.into_iter().filter(|repair| !was.repairs.contains(repair)).collect();
         let changes = !Overview::is_same(&old, &new);
-        let applied = Applied {
+        let mut applied = Applied {
             conversation: conversation.id.clone(),
             commit: None,
+            waiting: None,
             branch: conversation.history.current().to_owned(),
             frames: Overview::changed(&old, &new),
             tokens_before: conversation.calibration.tokens(old.weight),
@@ -279,6 +324,9 @@ impl Composer {
             remarks: Vec::new(),
             written: Vec::new(),
         };
+        if let Some(when) = price {
+            self.priced(conversation, &ground, (&old_view, &new_view), &mut applied, (when, now()));
+        }
         Ok(Outcome { applied, changes, unsent, size })
     }
 
@@ -299,7 +347,8 @@ impl Composer {
         next: History,
     ) -> Result<(), Refusal> {
         let id = conversation.id.clone();
-        let edited = conversation.drops_thinking || conversation.strayed || is_sent(&next);
+        let edited = conversation.drops_thinking || conversation.strayed || conversation.waits() || is_sent(&next);
+        let _under_way = self.under_way(&id);
         drop(conversation);
         let mark = Note { conversation: id.clone(), name: EDITED.into(), body: edited.then(|| b"1".to_vec()) };
         let step = Step { records, notes: vec![mark], ..Step::default() };
@@ -323,6 +372,7 @@ impl Composer {
             directory.put(card);
             drop(directory);
             lock(&self.weighed).remove(&id);
+            self.set_alarm(&conversation);
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use ctx_core::Key;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::frame_id::FrameId;
+use ctx_core::edit::layout::layout;
 use ctx_core::tokens;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -20,6 +21,8 @@ struct Sent {
     key: Key,
     weight: f64,
     left_out: bool,
+    /// The step of its frame that it is in, from 1; before the first one it is none.
+    step: usize,
 }
 
 pub struct FrameOverview {
@@ -38,11 +41,14 @@ pub struct Overview {
 pub fn overview(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>) -> Overview {
     let mut frames = around(conversation, view);
     for frame in &view.frames {
-        let sent: Vec<Sent> = view
-            .units(frame, &ground.messages)
+        let layout = layout(view, frame, &ground.messages);
+        let steps = layout.groups.iter().flat_map(|group| group.units.clone().map(|_| group.step));
+        let sent: Vec<Sent> = layout
+            .units
             .iter()
-            .filter(|laid| laid.covered.is_none())
-            .map(|laid| one(ground, view, laid))
+            .zip(steps)
+            .filter(|(laid, _)| laid.covered.is_none())
+            .map(|(laid, step)| Sent { step, ..one(ground, view, laid) })
             .collect();
         let flags = [u8::from(frame.pinned), u8::from(frame.moved), u8::from(frame.combined)];
         let title = frame.title.as_deref().unwrap_or_default();
@@ -70,13 +76,13 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameOverview> {
             for (piece, around) in pieces.iter().zip(laid) {
                 if around.covered.is_none() {
                     let weight = if piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
-                    sent.push(Sent { key: piece.key, weight, left_out: false });
+                    sent.push(Sent { key: piece.key, weight, left_out: false, step: 0 });
                 }
                 for &id in &around.by {
                     let blocks = view.made(id).map(|made| made.blocks.as_slice()).unwrap_or_default();
                     let key = Key::of(blocks.iter().map(|block| block.as_bytes()));
                     let weight = view.weigh_made(id);
-                    sent.push(Sent { key, weight, left_out: weight == 0.0 });
+                    sent.push(Sent { key, weight, left_out: weight == 0.0, step: 0 });
                 }
             }
             let weight = sent.iter().map(|sent| sent.weight).sum();
@@ -107,7 +113,7 @@ fn one(ground: &Ground<'_>, view: &View<'_>, laid: &Laid) -> Sent {
             }
         }
     };
-    Sent { key, weight: view.weigh(laid, &ground.messages), left_out: view.is_left_out(laid) }
+    Sent { key, weight: view.weigh(laid, &ground.messages), left_out: view.is_left_out(laid), step: 0 }
 }
 
 impl Overview {
@@ -151,21 +157,28 @@ impl Overview {
 
     /// Where what is sent first differs, and how much comes behind it.
     pub fn preview(conversation: &Conversation, old: &Overview, new: &Overview) -> Preview {
-        let flat = |overview: &Overview| -> Vec<(String, Key, f64)> {
+        let flat = |overview: &Overview| -> Vec<(String, Sent)> {
             let of = |frame: &FrameOverview| {
                 let sent = frame.sent.iter().filter(|sent| !sent.left_out);
-                sent.map(|sent| (frame.id.clone(), sent.key, sent.weight)).collect::<Vec<_>>()
+                sent.map(|sent| (frame.id.clone(), *sent)).collect::<Vec<_>>()
             };
             overview.frames.iter().flat_map(of).collect()
         };
         let (old, new) = (flat(old), flat(new));
-        let same = old.iter().zip(&new).take_while(|(one, other)| one.1 == other.1).count();
+        let same = old.iter().zip(&new).take_while(|((_, one), (_, other))| one.key == other.key).count();
         if same == old.len() && same == new.len() {
             return Preview::default();
         }
-        let first = new.get(same).or(old.get(same)).map(|(id, _, _)| id.clone());
-        let behind: f64 = new[same..].iter().map(|(_, _, weight)| weight).sum();
-        Preview { first_change: first, tokens_reread: conversation.calibration.tokens(behind), ..Preview::default() }
+        let first = new.get(same).or(old.get(same));
+        let weigh = |sent: &[(String, Sent)]| sent.iter().map(|(_, sent)| sent.weight).sum::<f64>();
+        let (ahead, behind) = new.split_at(same);
+        Preview {
+            first_change: first.map(|(id, _)| id.clone()),
+            first_step: first.filter(|(_, sent)| sent.step > 0).map(|(id, sent)| format!("{id}/{}", sent.step)),
+            tokens_ahead: conversation.calibration.tokens(weigh(ahead)),
+            tokens_reread: conversation.calibration.tokens(weigh(behind)),
+            ..Preview::default()
+        }
     }
 }
 

@@ -11,8 +11,10 @@ pub use risk::{Level, Risk};
 use super::Ground;
 use super::apply::{Applied, RepairView, Wish, few_images, on_top, summary, within};
 use super::compare::{Overview, overview};
+use super::cost::Cost;
 use super::offload::Files;
 use super::repaired::Repaired;
+use super::wait::When;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::{Composer, Refusal, now};
@@ -20,14 +22,8 @@ use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{CommitId, Operation};
-use ctx_wire::anthropic::price::Price;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-
-/// What the provider takes for a token that its cache is given, and for one that it reads from there, in tokens that
-/// it reads afresh.
-const WRITE: f64 = 1.25;
-const READ: f64 = 0.1;
 
 /// Operations that somebody proposes, and what to do with them.
 #[derive(Debug, Clone, PartialEq, Deserialize, schemars::JsonSchema)]
@@ -47,6 +43,9 @@ pub struct Plan {
     /// Make them one commit; otherwise only tell.
     #[serde(default)]
     pub apply: bool,
+    /// The moment that they wait for.
+    #[serde(default)]
+    pub when: When,
 }
 
 fn api() -> String {
@@ -67,6 +66,7 @@ impl Plan {
             note: Some(notes.join("; ")).filter(|note| !note.is_empty()),
             expect: Some(head.unwrap_or("none").to_owned()),
             dry_run: false,
+            when: self.when,
         })
     }
 }
@@ -151,54 +151,6 @@ pub struct PlannedView {
     pub nothing: Option<String>,
 }
 
-/// In input tokens, as the provider's cache weighs them. As long as the cache is warm.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Cost {
-    /// Of each request without the plan.
-    pub without: u64,
-    /// Of the first request with it: what lies behind the first change is written anew.
-    pub first: u64,
-    /// Of each one after that.
-    pub later: u64,
-    /// After so many requests it has paid off; never, if it saves nothing.
-    pub pays_off_after: Option<u64>,
-    /// The same at the prices of the model and with what its cache costs; nothing where they are not known.
-    #[serde(default)]
-    pub money: Option<Money>,
-}
-
-/// In dollars, as [`Cost`]. Only what is read: answers cost what they cost.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Money {
-    pub without: f64,
-    pub first: f64,
-    pub later: f64,
-    pub pays_off_after: Option<u64>,
-}
-
-impl Money {
-    /// What is read from the cache and what is written to it cost `read` and `write`.
-    fn of(before: u64, after: u64, reread: u64, read: f64, write: f64) -> Money {
-        let (before, after) = (before as f64, after as f64);
-        let reread = (reread as f64).min(after);
-        let (without, later) = (read * before, read * after);
-        let first = read * (after - reread) + write * reread;
-        let saved = without - later;
-        let pays_off_after = (saved > 0.0).then(|| ((first - later) / saved).ceil().max(1.0) as u64);
-        Money { without, first, later, pays_off_after }
-    }
-}
-
-impl Cost {
-    /// `prices` are those of a token that the cache is read for, and of one that it is given.
-    fn of(before: u64, after: u64, reread: u64, prices: Option<(f64, f64)>) -> Cost {
-        let tokens = |weighed: f64| weighed.round() as u64;
-        let Money { without, first, later, pays_off_after } = Money::of(before, after, reread, READ, WRITE);
-        let money = prices.map(|(read, write)| Money::of(before, after, reread, read, write));
-        Cost { without: tokens(without), first: tokens(first), later: tokens(later), pays_off_after, money }
-    }
-}
-
 /// A conversation as it would be sent after some of the operations.
 struct State<'e> {
     view: View<'e>,
@@ -226,7 +178,7 @@ impl Composer {
         let reasons: Vec<Option<String>> = chosen.iter().map(|(_, planned)| planned.reason.clone()).collect();
         let reasons = if reasons.iter().all(Option::is_none) { Vec::new() } else { reasons };
         let (author, note, expect) = (plan.author.clone(), plan.note.clone(), plan.expect.clone());
-        let wish = Wish { operations: operations.clone(), author, note, expect, dry_run: false };
+        let wish = Wish { operations: operations.clone(), author, note, expect, dry_run: false, when: plan.when };
         match self.apply_for(&id, wish, reasons) {
             Ok(applied) => self.made(applied, &plan),
             // A look at the whole tells more: what has happened since, and all that does not fit.
@@ -251,12 +203,7 @@ impl Composer {
             risk: None,
             thinking_lost,
             marks: explained.map_or(0, |explained| explained.marks),
-            cost: Cost::of(
-                applied.tokens_before,
-                applied.tokens_after,
-                applied.preview.tokens_reread,
-                prices(&conversation, applied.tokens_after),
-            ),
+            cost: applied.preview.cost(),
             applied,
         })
     }
@@ -331,7 +278,7 @@ impl Composer {
             return Err(super::nothing::nothing(operations, &new_repairs(&first, last)).into());
         }
         let all = on_top(&conversation, id, &effects);
-        let mut outcome = self.weigh_up(&conversation, on_top(&conversation, id, &[]), all.clone())?;
+        let mut outcome = self.weigh_up(&conversation, on_top(&conversation, id, &[]), all.clone(), Some(plan.when))?;
         outcome.check(operations, id, &effects)?;
         let applied = &mut outcome.applied;
         applied.summary = summary(operations, applied);
@@ -347,12 +294,7 @@ impl Composer {
             operations: views,
             thinking_lost,
             marks,
-            cost: Cost::of(
-                applied.tokens_before,
-                applied.tokens_after,
-                applied.preview.tokens_reread,
-                prices(&conversation, applied.tokens_after),
-            ),
+            cost: applied.preview.cost(),
             applied,
         })
     }
@@ -393,13 +335,6 @@ impl Composer {
         let overview = overview(conversation, ground, &view);
         State { view, repaired, overview }
     }
-}
-
-/// What the model of a conversation takes for a token that its cache is read for, and for one that it is given.
-fn prices(conversation: &Conversation, prompt: u64) -> Option<(f64, f64)> {
-    let price = Price::of(conversation.envelope.model.as_deref()?, prompt)?;
-    let write = if conversation.lifetime() > 300 { price.write_1h } else { price.write_5m };
-    Some((price.read / 1e6, write / 1e6))
 }
 
 /// The repairs that were not necessary before.
@@ -457,18 +392,5 @@ mod tests {
         }
         let told = read(json!({"op": "delte"})).expect_err("refused").to_string();
         assert!(told.contains("expected one of `delete`"), "{told}");
-    }
-
-    #[test]
-    fn what_it_costs_is_told_in_tokens_as_the_cache_weighs_them() {
-        let cost = Cost::of(10_000, 6_000, 2_000, Some((2e-7, 8e-6)));
-        assert_eq!((cost.without, cost.first, cost.later), (1_000, 2_900, 600));
-        assert_eq!(cost.pays_off_after, Some(6), "2,900 + 5 × 600 = 5,900 < 6 × 1,000");
-        let money = cost.money.expect("prices");
-        let near = |one: f64, other: f64| (one - other).abs() < 1e-12;
-        assert!(near(money.without, 0.002) && near(money.first, 0.0168) && near(money.later, 0.0012), "{money:?}");
-        assert_eq!(money.pays_off_after, Some(20), "an hour's cache is dear to write and cheap to read");
-        assert_eq!(Cost::of(5_000, 5_000, 0, None), Cost { without: 500, first: 500, later: 500, ..Cost::default() });
-        assert_eq!(Cost::of(0, 10, 10, None).pays_off_after, None);
     }
 }

@@ -32,7 +32,7 @@ struct Stop {
 }
 
 impl Composer {
-    pub(super) fn cached(
+    pub(crate) fn cached(
         &self,
         conversation: &Conversation,
         ground: &Ground<'_>,

@@ -3,7 +3,8 @@
 use super::Refusal;
 use super::misses::{CacheMiss, Story};
 use crate::Composer;
-use crate::log::{self, Answered, Arrived, ErrorSaid, Line, Opened, Usage};
+use crate::edit::{Unmade, When};
+use crate::log::{self, Answered, Arrived, ErrorSaid, Line, Opened, Usage, Wait};
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_store::Record;
 use ctx_wire::anthropic::price::Price;
@@ -95,6 +96,21 @@ pub enum What {
     Line { line: Line },
     /// The provider refused thinking; it is asked to drop such blocks from now on.
     Recovery,
+    /// A wish waits for its moment from now on, or does not any more.
+    Waiting {
+        id: String,
+        /// `waiting`, `made`, `failed` or `cancelled`.
+        state: &'static str,
+        /// Of one that waits: the moment, and what it would do.
+        when: Option<When>,
+        author: Option<String>,
+        note: Option<String>,
+        summary: Option<String>,
+        /// The commit that it became.
+        commit: Option<CommitId>,
+        /// Why it was not made.
+        failure: Option<Unmade>,
+    },
 }
 
 impl Composer {
@@ -205,7 +221,29 @@ pub fn event(record: &Record) -> Option<Event> {
         }
         log::LINE => What::Line { line: serde_json::from_slice(&record.body).ok()? },
         log::RECOVERY => What::Recovery,
+        log::WAIT => waiting(serde_json::from_slice(&record.body).ok()?),
         _ => return None,
     };
     Some(Event { what, seq: record.seq, at: record.at, conversation: record.conversation.clone() })
+}
+
+fn waiting(wait: Wait) -> What {
+    let (id, state, commit, failure, author) = match wait {
+        Wait::Wished(wished) => {
+            return What::Waiting {
+                id: wished.id,
+                state: "waiting",
+                when: Some(wished.when),
+                author: Some(wished.author),
+                note: wished.note,
+                summary: Some(wished.summary),
+                commit: None,
+                failure: None,
+            };
+        }
+        Wait::Made { id, commit, .. } => (id, "made", Some(commit), None, None),
+        Wait::Failed { id, why } => (id, "failed", None, Some(why), None),
+        Wait::Cancelled { id, author } => (id, "cancelled", None, None, Some(author)),
+    };
+    What::Waiting { id, state, when: None, author, note: None, summary: None, commit, failure }
 }

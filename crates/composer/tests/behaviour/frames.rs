@@ -385,9 +385,7 @@ fn what_the_provider_counts_is_held_against_what_it_was_sent() {
     let wish = |operation: serde_json::Value| Wish {
         operations: vec![serde_json::from_value(operation).expect("an operation")],
         author: "api".into(),
-        note: None,
-        expect: None,
-        dry_run: false,
+        ..Wish::default()
     };
     let applied = house.composer.apply(&id, wish(serde_json::json!({"op": "delete", "ids": ["t1"]}))).expect("applied");
     assert!(applied.tokens_after < applied.tokens_before, "{applied:?}");
@@ -426,9 +424,8 @@ fn an_edit_does_not_bring_a_conversation_over_the_line_of_many_images() {
             .expect("an operation"),
         ],
         author: "api".into(),
-        note: None,
-        expect: None,
         dry_run: true,
+        ..Default::default()
     };
     assert!(house.composer.apply(&id, wish(20)).is_ok());
     let refusal = house.composer.apply(&id, wish(21)).expect_err("too many");
@@ -442,7 +439,7 @@ fn what_was_done_names_its_commits_and_cuts_are_told() {
     let id = house.send(&eventful(8)).conversation;
     let apply = |operations: Value| {
         let operations = serde_json::from_value(operations).expect("operations");
-        let wish = Wish { operations, author: "test".into(), note: None, expect: None, dry_run: false };
+        let wish = Wish { operations, author: "test".into(), ..Wish::default() };
         house.composer.apply(&id, wish).expect("applied").commit.expect("a commit")
     };
     let dropped = apply(json!([{"op": "drop-results", "ids": ["t1"]}]));
@@ -520,7 +517,7 @@ fn the_map_tells_what_the_context_is_made_of_and_what_each_turn_took() {
 
     let operations = json!([{"op": "compact", "ids": ["t1"], "text": "they looked"}]);
     let operations = serde_json::from_value(operations).expect("an operation");
-    let wish = Wish { operations, author: "test".into(), note: None, expect: None, dry_run: false };
+    let wish = Wish { operations, author: "test".into(), ..Wish::default() };
     house.composer.apply(&id, wish).expect("applied");
     let map = house.composer.map(&id, None).expect("a map");
     assert!(!map.kinds.iter().any(|kind| kind.tool.as_deref() == Some("Read") && kind.kind == "results"));
@@ -536,7 +533,7 @@ fn the_timeline_tells_what_an_answer_cost_and_why_the_cache_missed() {
     session.assistant("done").user("next");
     house.answer(&house.send(&session), billed(1000, 500));
     let operations = serde_json::from_value(json!([{"op": "delete", "ids": ["t2"]}])).expect("an operation");
-    let wish = Wish { operations, author: "test".into(), note: None, expect: None, dry_run: false };
+    let wish = Wish { operations, author: "test".into(), ..Wish::default() };
     house.composer.apply(&first.conversation, wish).expect("applied");
     session.assistant("done").user("and next");
     house.answer(&house.hold(&session).0, billed(600, 500));
@@ -560,7 +557,7 @@ fn what_was_read_from_a_file_that_is_changed_later_is_found_and_dropped() {
     assert_eq!(superseded(&house), ["t1/1"]);
     let operations = json!([{"op": "drop-results", "select": {"superseded": true}}]);
     let operations = serde_json::from_value(operations).expect("an operation");
-    let wish = Wish { operations, author: "test".into(), note: None, expect: None, dry_run: false };
+    let wish = Wish { operations, author: "test".into(), ..Wish::default() };
     house.composer.apply(&id, wish).expect("applied");
     let sent = String::from_utf8(house.compose(&id)).expect("text");
     assert!(!sent.contains("fn parse() {}") && sent.contains("1 failed"), "only the read is gone: {sent}");

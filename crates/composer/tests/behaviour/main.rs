@@ -13,3 +13,4 @@ mod recorder;
 mod sides;
 mod speaking;
 mod untouched;
+mod waiting;

@@ -87,7 +87,7 @@ impl Line {
 
     fn apply(&self, operation: Value) {
         let operation: Operation = serde_json::from_value(operation).expect("an operation");
-        let wish = Wish { operations: vec![operation], author: "cli".into(), note: None, expect: None, dry_run: false };
+        let wish = Wish { operations: vec![operation], author: "cli".into(), ..Wish::default() };
         self.composer.apply(&self.conversation, wish).expect("applied");
     }
 

@@ -259,7 +259,14 @@ impl World {
             1..=5 => Some(head.map_or("none".to_owned(), |head| head.to_string())),
             _ => None,
         };
-        let wish = Wish { operations: operations.clone(), author: "cli".into(), note: None, expect, dry_run };
+        let wish = Wish {
+            operations: operations.clone(),
+            author: "cli".into(),
+            note: None,
+            expect,
+            dry_run,
+            ..Wish::default()
+        };
         let applied = match self.composer().apply(&name, wish) {
             Err(refusal) => return self.refused(at, &what, &refusal, &before),
             Ok(applied) => applied,
@@ -284,7 +291,7 @@ impl World {
 
     /// Without a conversation there is nothing to edit.
     fn first(&mut self, at: usize, random: &mut Random) -> Outcome {
-        let wish = Wish { operations: vec![], author: "cli".into(), note: None, expect: None, dry_run: false };
+        let wish = Wish { operations: vec![], author: "cli".into(), ..Wish::default() };
         if self.composer().apply("nobody", wish).is_ok() {
             return Err("an operation on nothing".into());
         }

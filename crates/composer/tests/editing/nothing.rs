@@ -18,7 +18,7 @@ fn called() -> World {
 
 fn wish(world: &World, operations: Value) -> Result<Applied, Refusal> {
     let operations = serde_json::from_value(operations).expect("operations");
-    let wish = Wish { operations, author: "cli".into(), note: None, expect: None, dry_run: false };
+    let wish = Wish { operations, author: "cli".into(), ..Wish::default() };
     world.composer().apply(&check::name(world, 0), wish)
 }
 

@@ -27,7 +27,7 @@ pub fn turns(world: &mut World, at: usize, count: usize) {
 
 pub fn apply(world: &World, at: usize, operation: Value) {
     let operation: Operation = serde_json::from_value(operation).expect("an operation");
-    let wish = Wish { operations: vec![operation], author: "cli".into(), note: None, expect: None, dry_run: false };
+    let wish = Wish { operations: vec![operation], author: "cli".into(), ..Wish::default() };
     world.composer().apply(&check::name(world, at), wish).expect("applied");
 }
 

@@ -50,6 +50,6 @@ pub async fn heal(
     heal: Result<Json<Heal>, JsonRejection>,
 ) -> Answer<Applied> {
     let Heal { author, note, expect, dry_run } = understood(heal)?;
-    let wish = Wish { operations: Vec::new(), author, note, expect, dry_run };
+    let wish = Wish { operations: Vec::new(), author, note, expect, dry_run, ..Wish::default() };
     api.ask(move |composer| composer.heal(&name, wish)).await.map(Json)
 }

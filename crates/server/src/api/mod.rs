@@ -8,6 +8,7 @@ mod plan;
 mod read;
 mod search;
 mod transfer;
+mod waiting;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,7 +17,9 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use ctx_composer::edit::{Applied, Branches, Diff, HistoryView, Plan, PlanView, Tags, Way, Wish};
+use ctx_composer::edit::{
+    Applied, Branches, Diff, HistoryView, Plan, PlanView, Tags, WaitView, WaitingView, Way, Wish,
+};
 use ctx_composer::view::{ContextMap, Conversations, Found, Frames, Refusal, Shown, Timeline};
 use ctx_composer::{Composer, Imported, Recorder, now};
 
@@ -27,6 +30,7 @@ use self::openapi::{Routes, told};
 use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, HistoryQuery, LimitQuery, Purge, Purged, Status};
 use self::search::SearchQuery;
 use self::transfer::ImportQuery;
+use self::waiting::Cancel;
 use crate::helper::{Helper, JobView, Jobs};
 use crate::observer::Traffic;
 use crate::rooms::ControlError;
@@ -183,6 +187,19 @@ fn routes() -> Routes {
             )
             .body::<Plan>()
             .answers::<PlanView>(),
+        )
+        .get(
+            "/conversations/{conversation}/waiting",
+            waiting::waiting,
+            told("waiting", "Wishes that wait for their moment, and what became of others, the newest first")
+                .answers::<WaitingView>(),
+        )
+        .post(
+            "/conversations/{conversation}/waiting/{wish}/cancel",
+            waiting::cancel,
+            told("cancel", "Takes back a wish that waits, or puts away one that failed")
+                .body::<Cancel>()
+                .answers::<WaitView>(),
         )
         .get(
             "/conversations/{conversation}/export",

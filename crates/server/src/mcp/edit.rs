@@ -25,6 +25,8 @@ pub struct Arguments {
     note: Option<String>,
     #[serde(default)]
     expect: Option<String>,
+    #[serde(default)]
+    when: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -38,12 +40,14 @@ pub struct UndoArguments {
     dry_run: bool,
     note: Option<String>,
     expect: Option<String>,
+    /// A wish that waits, to be taken back.
+    cancel: Option<String>,
 }
 
 /// What operations would do. Looking is free: only `ctx_apply` asks whether they are allowed.
 pub async fn preview(ask: &impl Ask, own: &Own, arguments: &Arguments) -> Result<Answer, Refusal> {
     let operations = operations(&arguments.operations)?;
-    let plan = json!({"operations": operations, "author": AUTHOR, "expect": arguments.expect});
+    let plan = json!({"operations": operations, "author": AUTHOR, "expect": arguments.expect, "when": arguments.when});
     let applied = wished(ask, own, "plan", plan).await?;
     let mut answer = told(own, &applied);
     answer.add("risks", risks(&applied));
@@ -72,13 +76,18 @@ pub async fn apply(ask: &impl Ask, own: &Own, settings: &Settings, arguments: &A
         settings.check(name(operation))?;
     }
     let expect = expected(own, arguments.expect.as_deref())?;
-    let plan =
-        json!({"operations": operations, "author": AUTHOR, "note": arguments.note, "expect": expect, "apply": true});
+    let (note, when) = (&arguments.note, &arguments.when);
+    let plan = json!({
+        "operations": operations, "author": AUTHOR, "note": note, "expect": expect, "when": when, "apply": true,
+    });
     let applied = wished(ask, own, "plan", plan).await?;
     Ok(told(own, &applied))
 }
 
 pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoArguments) -> Result<Answer, Refusal> {
+    if let Some(wish) = &given.cancel {
+        return cancel(ask, own, settings, wish).await;
+    }
     let action = given.action.as_deref().unwrap_or("undo");
     if !WAYS.contains(&action) {
         return Err(Refusal::new("bad-action", format!("There is no action `{action}`."), list_of(&WAYS)));
@@ -95,6 +104,16 @@ pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoAr
     }
     let applied = wished(ask, own, path, way).await?;
     Ok(told(own, &applied))
+}
+
+/// Takes back a wish that waits. As the way back it is always allowed to whoever may change something.
+async fn cancel(ask: &impl Ask, own: &Own, settings: &Settings, wish: &str) -> Result<Answer, Refusal> {
+    settings.check("undo")?;
+    let path = format!("/conversations/{}/waiting/{}/cancel", encoded(&own.id), encoded(wish));
+    let cancelled = ask.ask(path, Some(json!({ "author": AUTHOR }))).await?;
+    let rest = json!({"head": head(own), "id": cancelled["id"], "state": cancelled["state"], "summary": short(cancelled["summary"].clone())});
+    let words = format!("{wish} is cancelled: {}", cancelled["summary"].as_str().unwrap_or_default());
+    Ok(Answer::about(own, rest).in_words(words))
 }
 
 async fn wished(ask: &impl Ask, own: &Own, path: &str, mut wish: Value) -> Result<Value, Refusal> {
@@ -138,15 +157,29 @@ fn told(own: &Own, applied: &Value) -> Answer {
     let commit = applied["commit"].as_str();
     let mut rest: Map<String, Value> = Map::new();
     rest.insert("head".into(), commit.unwrap_or(head(own)).into());
-    let kept =
-        ["commit", "summary", "tokens_before", "tokens_after", "frames", "preview", "problem", "remarks", "files"];
+    let kept = [
+        "commit",
+        "waiting",
+        "summary",
+        "tokens_before",
+        "tokens_after",
+        "frames",
+        "preview",
+        "problem",
+        "remarks",
+        "files",
+    ];
     for name in kept {
         let is_empty = applied[name].as_array().is_some_and(Vec::is_empty);
         if !is_empty {
             rest.insert(name.into(), short(applied[name].clone()));
         }
     }
-    let done = commit.map_or_else(|| "would be".to_owned(), |commit| format!("commit {commit}"));
+    let done = match (commit, applied["waiting"].as_str()) {
+        (Some(commit), _) => format!("commit {commit}"),
+        (None, Some(wish)) => format!("{wish} waits for its moment"),
+        (None, None) => "would be".to_owned(),
+    };
     let words = format!("{done}: {}, {before} → {after} tokens", applied["summary"].as_str().unwrap_or_default());
     Answer::about(own, Value::Object(rest)).in_words(words)
 }

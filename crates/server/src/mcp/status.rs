@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, line};
+use super::answer::{Answer, line, short};
 use super::ask::{Ask, Refusal, encoded};
 use super::list::head;
 use super::own::Own;
@@ -17,6 +17,9 @@ pub struct Arguments {
 
 /// Events among which the newest answer is looked for.
 const LOOKED_AT: usize = 8;
+
+/// Wishes that are told.
+const MOST_WISHES: usize = 10;
 
 pub async fn status(ask: &impl Ask, own: &Own, settings: &Settings) -> Result<Answer, Refusal> {
     let id = encoded(&own.id);
@@ -36,6 +39,7 @@ pub async fn status(ask: &impl Ask, own: &Own, settings: &Settings) -> Result<An
             "uncached": number("input"),
         })
     });
+    let waiting = ask.ask(format!("/conversations/{id}/waiting"), None).await?;
     let commits = explained["commits"].as_array().map_or(0, Vec::len);
     let words = format!("{}: {}, head {}", own.id, own.found_by.in_words(), head(own));
     let answer = json!({
@@ -56,7 +60,20 @@ pub async fn status(ask: &impl Ask, own: &Own, settings: &Settings) -> Result<An
         "problem": explained["problem"],
         "may": may(settings),
     });
-    Ok(Answer::about(own, answer).in_words(words))
+    let mut answer = Answer::about(own, answer).in_words(words);
+    answer.add("waiting", wishes(&waiting));
+    Ok(answer)
+}
+
+/// Those that wait, and those that could not be made.
+fn wishes(view: &Value) -> Value {
+    let wishes = view["wishes"].as_array().into_iter().flatten();
+    let open = wishes.filter(|wish| wish["state"] == "waiting" || wish["state"] == "failed");
+    let told = open.map(|wish| {
+        json!({"id": wish["id"], "state": wish["state"], "when": wish["when"], "summary": wish["summary"],
+            "why": wish["failure"]["message"]})
+    });
+    told.map(short).take(MOST_WISHES).collect()
 }
 
 fn may(settings: &Settings) -> Value {

@@ -27,7 +27,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
     let looking = [
         tool(
             STATUS,
-            "Which conversation is yours and why, its tokens, head and edits, and what the cache gave last.",
+            "Which conversation is yours and why, its tokens, head, edits and waiting wishes, and what the cache gave last.",
             json!({}),
         ),
         tool(
@@ -60,8 +60,8 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
         tool(
             PREVIEW,
             "What operations would do, without doing it: tokens before and after, what the provider must read again, \
-             thinking that is lost, repairs, and what each puts at risk.",
-            json!({"operations": operations(&OPERATIONS), "expect": expect()}),
+             what it costs and when it pays off, thinking that is lost, repairs, and what each puts at risk.",
+            json!({"operations": operations(&OPERATIONS), "expect": expect(), "when": when()}),
         ),
     ];
     let looking =
@@ -79,7 +79,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
         tools.push(changes(tool(
             APPLY,
             "Do operations as one commit, all or nothing. They count from the next request on; ctx_undo takes them back.",
-            json!({"operations": named(&allowed), "expect": expect(), "note": note()}),
+            json!({"operations": named(&allowed), "expect": expect(), "note": note(), "when": when()}),
         )));
     }
     tools.push(changes(tool(
@@ -91,6 +91,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
             "name": {"type": "string", "description": "of the branch or tag"},
             "cascade": {"type": "boolean", "description": "revert also what stands on it"},
             "dry_run": {"type": "boolean", "description": "only tell what it would do"},
+            "cancel": {"type": "string", "description": "a waiting wish (w1) to take back instead"},
             "expect": expect(),
             "note": note(),
         }),
@@ -124,6 +125,10 @@ fn tool(name: &'static str, what: &'static str, properties: Value) -> Tool {
 
 fn expect() -> Value {
     json!({"type": "string", "description": "the `head` that you saw (`none`: no commit yet); if it has moved on, nothing is done"})
+}
+
+fn when() -> Value {
+    json!({"enum": ["now", "cold", "near-limit"], "description": "wait until the cache is cold (the edit is free then) or the context is nearly full"})
 }
 
 fn note() -> Value {

@@ -23,7 +23,7 @@ pub enum Unreadable {
 }
 
 /// The spans of one request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
     /// The members of the body, in order, `messages` among them.
     pub members: Vec<Member>,
@@ -112,7 +112,7 @@ impl Parts {
 }
 
 /// A request's bytes with their spans; turns into the next request of the conversation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Body {
     bytes: Vec<u8>,
     request: Request,

@@ -1,0 +1,239 @@
+//! What an edit costs and saves, with what the provider's cache holds now (rulebook B6).
+//!
+//! With a warm cache what lies behind the first change is written anew, once. With a cold one the whole is written anyway:
+//! an edit costs nothing then, and what it takes out is saved at once.
+
+use super::Ground;
+use super::apply::{Applied, Preview};
+use super::wait::When;
+use crate::Composer;
+use crate::conversation::Conversation;
+use ctx_core::edit::fold::View;
+use ctx_wire::anthropic::price::Price;
+use serde::{Deserialize, Serialize};
+
+/// What the provider takes for a token that its cache is given, and for one that it reads from there, in tokens that
+/// it reads afresh.
+const WRITE: f64 = 1.25;
+const READ: f64 = 0.1;
+
+/// What the provider's cache does for the next request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cache {
+    #[default]
+    Warm,
+    /// It has expired, or nothing is known of it.
+    Cold,
+    /// Nothing is kept there: the conversation is too short, or its client does not ask for it.
+    Unused,
+}
+
+/// In input tokens, as the provider's cache weighs them.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Cost {
+    /// What the figures are worked out for.
+    #[serde(default)]
+    pub cache: Cache,
+    /// Of each request without the plan, once the cache is warm.
+    pub without: u64,
+    /// Of the next one without the plan: more, if the cache is cold.
+    #[serde(default)]
+    pub next_without: u64,
+    /// Of the first request with it: what lies behind the first change is written anew.
+    pub first: u64,
+    /// Of each one after that.
+    pub later: u64,
+    /// What it costs once, beyond what the next request takes anyway; less than nothing if it saves at once.
+    #[serde(default)]
+    pub once: i64,
+    /// What each later request saves.
+    #[serde(default)]
+    pub saves: i64,
+    /// After so many requests it has paid off; never, if it saves nothing.
+    pub pays_off_after: Option<u64>,
+    /// The same at the prices of the model and with what its cache costs; nothing where they are not known.
+    #[serde(default)]
+    pub money: Option<Money>,
+}
+
+/// In dollars, as [`Cost`]. Only what is read: answers cost what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Money {
+    pub without: f64,
+    #[serde(default)]
+    pub next_without: f64,
+    pub first: f64,
+    pub later: f64,
+    #[serde(default)]
+    pub once: f64,
+    #[serde(default)]
+    pub saves: f64,
+    pub pays_off_after: Option<u64>,
+}
+
+/// What a token costs: read afresh, from the cache, and written to it.
+#[derive(Debug, Clone, Copy)]
+pub struct Rates {
+    pub fresh: f64,
+    pub read: f64,
+    pub write: f64,
+}
+
+/// Tokens of a request without an edit and with it, and how many of the latter the cache still has.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    pub before: u64,
+    pub after: u64,
+    pub kept: u64,
+}
+
+impl Money {
+    fn of(sizes: Sizes, cache: Cache, rates: Rates) -> Money {
+        let (before, after) = (sizes.before as f64, sizes.after as f64);
+        let kept = (sizes.kept as f64).min(after);
+        let Rates { fresh, read, write } = rates;
+        let (without, next_without, first, later) = match cache {
+            Cache::Warm => (read * before, read * before, read * kept + write * (after - kept), read * after),
+            Cache::Cold => (read * before, write * before, write * after, read * after),
+            Cache::Unused => (fresh * before, fresh * before, fresh * after, fresh * after),
+        };
+        let (once, saves) = (first - later - (next_without - without), without - later);
+        let pays_off_after = (saves > 0.0).then(|| (once / saves).ceil().max(1.0) as u64);
+        Money { without, next_without, first, later, once: first - next_without, saves, pays_off_after }
+    }
+}
+
+impl Cost {
+    pub fn of(sizes: Sizes, cache: Cache, rates: Option<Rates>) -> Cost {
+        let tokens = |weighed: f64| weighed.round() as u64;
+        let weights = Rates { fresh: 1.0, read: READ, write: WRITE };
+        let weighed = Money::of(sizes, cache, weights);
+        Cost {
+            cache,
+            without: tokens(weighed.without),
+            next_without: tokens(weighed.next_without),
+            first: tokens(weighed.first),
+            later: tokens(weighed.later),
+            once: weighed.once.round() as i64,
+            saves: weighed.saves.round() as i64,
+            pays_off_after: weighed.pays_off_after,
+            money: rates.map(|rates| Money::of(sizes, cache, rates)),
+        }
+    }
+}
+
+impl Composer {
+    /// Adds to a preview what the cache holds now, and what the change costs with it or at the moment it waits for.
+    pub(super) fn priced(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        (old, new): (&View<'_>, &View<'_>),
+        applied: &mut Applied,
+        (when, now): (When, u64),
+    ) {
+        let preview = &mut applied.preview;
+        preview.cache = self.cached(conversation, ground, old, now);
+        let cache = match when {
+            When::Cold => Cache::Cold,
+            When::Now | When::NearLimit => conversation.cache(now),
+        };
+        let ahead = match preview.first_change {
+            Some(_) => preview.tokens_ahead,
+            None => applied.tokens_after,
+        };
+        let reached = self.cached(conversation, ground, new, now).map(|cache| cache.tokens);
+        let sizes = Sizes {
+            before: applied.tokens_before,
+            after: applied.tokens_after,
+            kept: reached.unwrap_or(ahead).min(ahead),
+        };
+        applied.preview.cost = Some(Cost::of(sizes, cache, rates(conversation, applied.tokens_after)));
+    }
+}
+
+impl Conversation {
+    /// What the provider's cache would do for a request that came now.
+    pub(crate) fn cache(&self, now: u64) -> Cache {
+        match &self.cached {
+            Some(cached) if cached.usage.cached() == 0 && self.answered => Cache::Unused,
+            Some(_) if now < self.warm_until() => Cache::Warm,
+            _ => Cache::Cold,
+        }
+    }
+
+    /// Until when the provider's cache may have something of the conversation. A request whose answer is not known yet
+    /// counts from when it came: rather too long than too short.
+    pub(crate) fn warm_until(&self) -> u64 {
+        match &self.cached {
+            Some(cached) if cached.usage.cached() == 0 && self.answered => 0,
+            cached => {
+                let used = cached.as_ref().map_or(0, |cached| cached.at).max(self.heard);
+                used.saturating_add(self.lifetime().saturating_mul(1000))
+            }
+        }
+    }
+}
+
+/// What the model of a conversation takes for a token.
+fn rates(conversation: &Conversation, prompt: u64) -> Option<Rates> {
+    let price = Price::of(conversation.envelope.model.as_deref()?, prompt)?;
+    let write = if conversation.lifetime() > 300 { price.write_1h } else { price.write_5m };
+    Some(Rates { fresh: price.input / 1e6, read: price.read / 1e6, write: write / 1e6 })
+}
+
+impl Preview {
+    /// What it costs; nothing is said of what was not weighed.
+    pub fn cost(&self) -> Cost {
+        self.cost.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: Sizes = Sizes { before: 10_000, after: 6_000, kept: 4_000 };
+    const RATES: Rates = Rates { fresh: 4e-6, read: 2e-7, write: 8e-6 };
+
+    fn near(one: f64, other: f64) -> bool {
+        (one - other).abs() < 1e-12
+    }
+
+    #[test]
+    fn with_a_warm_cache_what_lies_behind_the_change_is_paid_for_once() {
+        let cost = Cost::of(SIZES, Cache::Warm, Some(RATES));
+        assert_eq!((cost.without, cost.next_without, cost.first, cost.later), (1_000, 1_000, 2_900, 600));
+        assert_eq!((cost.once, cost.saves), (1_900, 400));
+        assert_eq!(cost.pays_off_after, Some(6), "2,900 + 5 × 600 = 5,900 < 6 × 1,000");
+        let money = cost.money.expect("prices");
+        assert!(near(money.without, 0.002) && near(money.first, 0.0168) && near(money.later, 0.0012), "{money:?}");
+        assert!(near(money.once, 0.0148) && near(money.saves, 0.0008), "{money:?}");
+        assert_eq!(money.pays_off_after, Some(20), "an hour's cache is dear to write and cheap to read");
+    }
+
+    #[test]
+    fn with_a_cold_cache_an_edit_is_free_and_saves_what_writing_costs_at_once() {
+        let cost = Cost::of(SIZES, Cache::Cold, Some(RATES));
+        assert_eq!((cost.next_without, cost.first, cost.without, cost.later), (12_500, 7_500, 1_000, 600));
+        assert_eq!((cost.once, cost.saves, cost.pays_off_after), (-5_000, 400, Some(1)));
+        assert!(near(cost.money.expect("prices").once, -4_000.0 * 8e-6));
+    }
+
+    #[test]
+    fn where_nothing_is_cached_every_token_counts_each_time() {
+        let cost = Cost::of(SIZES, Cache::Unused, None);
+        assert_eq!((cost.without, cost.first, cost.later, cost.once), (10_000, 6_000, 6_000, -4_000));
+        assert_eq!((cost.pays_off_after, cost.money), (Some(1), None));
+    }
+
+    #[test]
+    fn what_saves_nothing_never_pays_off() {
+        let same = Cost::of(Sizes { before: 5_000, after: 5_000, kept: 5_000 }, Cache::Warm, None);
+        assert_eq!((same.once, same.saves, same.pays_off_after), (0, 0, None));
+        for cache in [Cache::Warm, Cache::Cold, Cache::Unused] {
+            assert_eq!(Cost::of(Sizes { before: 0, after: 10, kept: 0 }, cache, None).pays_off_after, None);
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! Wishes that wait for their moment: until the provider's cache is cold and an edit costs nothing, or until the
+//! context nears the model's limit.
+//!
+//! A wish is checked and stored when it is made; [`moment`] says when its moment has come, [`made`] makes it then, on the
+//! arrival of a request or woken by [`alarm`]. One that does not fit any more is kept, with the reason.
+
+mod alarm;
+mod made;
+mod moment;
+
+pub(crate) use alarm::Alarm;
+pub use moment::Moments;
+pub(crate) use moment::Situation;
+
+use super::apply::Applied;
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::log::{self, Wait, Wished};
+use crate::{Composer, EDITED, Refusal, card, now, record};
+use ctx_core::SlotId;
+use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
+use ctx_core::edit::history::Change;
+use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_store::{Note, Step};
+use serde::{Deserialize, Serialize};
+use std::sync::{Mutex, MutexGuard};
+
+/// The note that a conversation has wishes that wait.
+pub(crate) const WAITING: &str = "waiting";
+
+/// The moment that a wish waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    #[default]
+    Now,
+    /// The provider's cache of the conversation has expired: an edit costs nothing then.
+    Cold,
+    /// What will be sent reaches a share of what the model takes.
+    NearLimit,
+}
+
+impl When {
+    pub fn name(self) -> &'static str {
+        match self {
+            When::Now => "now",
+            When::Cold => "cold",
+            When::NearLimit => "near-limit",
+        }
+    }
+
+    /// What is waited for.
+    fn in_words(self) -> &'static str {
+        match self {
+            When::Now => "nothing",
+            When::Cold => "a cold cache",
+            When::NearLimit => "the limit to come near",
+        }
+    }
+}
+
+/// Why a wish was not made when its moment came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Unmade {
+    pub code: String,
+    pub message: String,
+    pub hint: String,
+}
+
+/// A wish and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    pub wished: Wished,
+    pub at: u64,
+    pub state: State,
+    /// When that came about.
+    pub ended: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum State {
+    Waiting,
+    Made(CommitId),
+    Failed(Unmade),
+    Cancelled,
+}
+
+impl State {
+    pub fn name(&self) -> &'static str {
+        match self {
+            State::Waiting => "waiting",
+            State::Made(_) => "made",
+            State::Failed(_) => "failed",
+            State::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// The wishes of a conversation that wait, or did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct WaitingView {
+    pub conversation: String,
+    /// When the provider's cache will be cold, or has become so.
+    pub cold_at: u64,
+    /// Tokens of the next request, and those from which on the limit is near.
+    pub tokens: u64,
+    pub limit: u64,
+    /// The newest first.
+    pub wishes: Vec<WaitView>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct WaitView {
+    pub id: String,
+    /// `waiting`, `made`, `failed` or `cancelled`.
+    pub state: String,
+    pub when: When,
+    pub at: u64,
+    /// When it was made, failed or was cancelled.
+    pub ended: Option<u64>,
+    pub author: String,
+    pub note: Option<String>,
+    pub branch: String,
+    pub operations: Vec<Operation>,
+    pub reasons: Vec<Option<String>>,
+    /// What it would have done when it was wished.
+    pub summary: String,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+    /// The commit that it became.
+    pub commit: Option<CommitId>,
+    /// Why it was not made.
+    pub failure: Option<Unmade>,
+}
+
+impl Waiting {
+    fn view(&self) -> WaitView {
+        let Wished {
+            id, when, branch, operations, reasons, author, note, summary, tokens_before, tokens_after, ..
+        } = self.wished.clone();
+        let (state, at, ended) = (self.state.name().to_owned(), self.at, self.ended);
+        let (commit, failure) = match &self.state {
+            State::Made(commit) => (Some(*commit), None),
+            State::Failed(why) => (None, Some(why.clone())),
+            State::Waiting | State::Cancelled => (None, None),
+        };
+        WaitView {
+            id,
+            state,
+            when,
+            at,
+            ended,
+            author,
+            note,
+            branch,
+            operations,
+            reasons,
+            summary,
+            tokens_before,
+            tokens_after,
+            commit,
+            failure,
+        }
+    }
+}
+
+impl Conversation {
+    /// Whether a wish waits: its moment may come with the next request.
+    pub fn waits(&self) -> bool {
+        self.waiting.iter().any(|waiting| waiting.state == State::Waiting)
+    }
+
+    /// Whether its requests must be held.
+    pub fn is_held(&self) -> bool {
+        self.is_edited() || self.waits()
+    }
+
+    /// Takes in what happens to a wish. Used live and in replay alike.
+    pub fn wait(&mut self, wait: &Wait, at: u64) {
+        let (id, state) = match wait {
+            Wait::Wished(wished) => {
+                if !self.waiting.iter().any(|known| known.wished.id == wished.id) {
+                    let wished = (**wished).clone();
+                    self.waiting.push(Waiting { wished, at, state: State::Waiting, ended: None });
+                }
+                return;
+            }
+            Wait::Made { id, commit, request } => {
+                // The request that it was made for was sent with it.
+                if request.is_some() {
+                    self.asked = self.history.head();
+                }
+                (id, State::Made(*commit))
+            }
+            Wait::Failed { id, why } => (id, State::Failed(why.clone())),
+            Wait::Cancelled { id, .. } => (id, State::Cancelled),
+        };
+        if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.wished.id == *id) {
+            (waiting.state, waiting.ended) = (state, Some(at));
+        }
+    }
+}
+
+/// A conversation of which something of the history is being stored: no other commit is made meanwhile.
+pub(crate) struct UnderWay<'a>(&'a Mutex<Option<String>>);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        *lock(self.0) = None;
+    }
+}
+
+impl Composer {
+    /// Whether the moment is here already.
+    pub(super) fn has_come(&self, conversation: &Conversation, when: When, now: u64) -> bool {
+        when == When::Now || self.situation(conversation, now).has(when)
+    }
+
+    /// To be taken while the conversation is locked.
+    pub(super) fn under_way(&self, id: &str) -> UnderWay<'_> {
+        *lock(&self.storing) = Some(id.to_owned());
+        UnderWay(&self.storing)
+    }
+
+    /// Stores a wish, checked already, so that a power cut does not lose it.
+    pub(super) fn put_off(
+        &self,
+        conversation: MutexGuard<'_, Conversation>,
+        commit: Commit,
+        when: When,
+        mut applied: Applied,
+    ) -> Result<Applied, Refusal> {
+        let slots = self.named(&conversation, &commit);
+        let Change::Edit { operations, .. } = commit.change else { return Ok(applied) };
+        let id = format!("w{}", conversation.waiting.len() + 1);
+        let wished = Wished {
+            id: id.clone(),
+            when,
+            branch: conversation.history.current().to_owned(),
+            operations,
+            reasons: commit.reasons,
+            author: commit.author,
+            note: commit.note,
+            slots,
+            summary: commit.summary,
+            tokens_before: commit.tokens_before,
+            tokens_after: commit.tokens_after,
+        };
+        self.store_wait(conversation, &Wait::Wished(Box::new(wished)), commit.at)?;
+        applied.waiting = Some(id);
+        Ok(applied)
+    }
+
+    /// The wishes of a conversation that wait, and what became of others.
+    pub fn waiting(&self, name: &str) -> Result<WaitingView, Refusal> {
+        let shared = self.conversation(name)?;
+        let conversation = lock(&shared);
+        let situation = self.situation(&conversation, now());
+        Ok(WaitingView {
+            conversation: conversation.id.clone(),
+            cold_at: situation.warm_until,
+            tokens: situation.tokens,
+            limit: situation.limit,
+            wishes: conversation.waiting.iter().rev().map(Waiting::view).collect(),
+        })
+    }
+
+    /// Takes back a wish that waits, or puts away one that failed.
+    pub fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
+        let _one_at_a_time = lock(&self.editing);
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        let Some(waiting) = conversation.waiting.iter().find(|waiting| waiting.wished.id == id) else {
+            let near = nearest(id, conversation.waiting.iter().map(|waiting| waiting.wished.id.as_str()));
+            return Err(Refusal::new(
+                "unknown-wish",
+                format!("No wish `{id}` waits in this conversation."),
+                suggest(&near, "`ctx waiting` lists them."),
+            ));
+        };
+        match &waiting.state {
+            State::Waiting | State::Failed(_) => {}
+            State::Made(commit) => {
+                return Err(Refusal::new(
+                    "not-waiting",
+                    format!("`{id}` does not wait any more: it was made as {commit}."),
+                    format!("`ctx revert {commit}` takes it back."),
+                ));
+            }
+            State::Cancelled => {
+                return Err(Refusal::new(
+                    "not-waiting",
+                    format!("`{id}` was cancelled already."),
+                    "`ctx waiting` lists those that wait.",
+                ));
+            }
+        }
+        let cancelled = Wait::Cancelled { id: id.to_owned(), author: author.to_owned() };
+        self.store_wait(conversation, &cancelled, now())?;
+        let shared = self.conversation(name)?;
+        let conversation = lock(&shared);
+        let view = conversation.waiting.iter().find(|waiting| waiting.wished.id == id).map(Waiting::view);
+        view.ok_or_else(|| {
+            Refusal::new("unknown-wish", format!("No wish `{id}` waits any more."), "`ctx waiting` lists them.")
+        })
+    }
+
+    /// Stores what happens to a wish, then makes it count. While the disk works nobody else waits.
+    fn store_wait(&self, mut conversation: MutexGuard<'_, Conversation>, wait: &Wait, at: u64) -> Result<(), Refusal> {
+        let id = conversation.id.clone();
+        let mut step = Step { records: vec![record(&id, at, log::WAIT, wait, Vec::new())], ..Step::default() };
+        // How it will be noted; what was is put back, for it does not count before it is stored.
+        let before = conversation.waiting.clone();
+        conversation.wait(wait, at);
+        step.notes = notes(&conversation);
+        conversation.waiting = before;
+        let _under_way = self.under_way(&id);
+        drop(conversation);
+        self.writer.write_now(step).map_err(|error| {
+            Refusal::new(
+                "not-stored",
+                format!("The wish could not be stored: {error}."),
+                "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
+            )
+        })?;
+        // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.
+        if let Some(shared) = self.get(&id)? {
+            let mut conversation = lock(&shared);
+            conversation.wait(wait, at);
+            self.heed(&conversation);
+        }
+        Ok(())
+    }
+
+    /// Holds its requests while wishes wait, and sets the alarm for those that a clock wakes.
+    pub(crate) fn heed(&self, conversation: &Conversation) {
+        self.held.put(&card::of(conversation), conversation.is_held());
+        self.set_alarm(conversation);
+    }
+
+    pub(crate) fn set_alarm(&self, conversation: &Conversation) {
+        let branch = conversation.history.current();
+        let is_woken = |waiting: &&Waiting| {
+            let wished = &waiting.wished;
+            waiting.state == State::Waiting && wished.when == When::Cold && wished.branch == branch
+        };
+        let wakes = conversation.waiting.iter().any(|waiting| is_woken(&waiting));
+        self.alarm.set(&conversation.id, wakes.then(|| conversation.warm_until()));
+    }
+
+    /// The messages that a wish names. What it only selects may have left by its moment.
+    fn named(&self, conversation: &Conversation, commit: &Commit) -> Vec<u64> {
+        let Change::Edit { operations, effects } = &commit.change else { return Vec::new() };
+        let names = |operation: &&Operation| !operation.ids().is_empty() || matches!(operation, Operation::Add { .. });
+        let of = |effects: &[Effect]| {
+            let slots = effects.iter().flat_map(slots).filter(|slot| *slot != PENDING);
+            let mut slots: Vec<u64> = slots.map(|slot| slot.0).collect();
+            slots.sort_unstable();
+            slots.dedup();
+            slots
+        };
+        let naming: Vec<Operation> = operations.iter().filter(names).cloned().collect();
+        match naming.len() {
+            0 => Vec::new(),
+            count if count == operations.len() => of(effects),
+            _ => self.would_be(conversation, commit.id, &naming).map(|effects| of(&effects)).unwrap_or_default(),
+        }
+    }
+}
+
+/// What is noted of a conversation: that its requests are held, and that wishes wait.
+fn notes(conversation: &Conversation) -> Vec<Note> {
+    let note = |name: &str, holds: bool| Note {
+        conversation: conversation.id.clone(),
+        name: name.into(),
+        body: holds.then(|| b"1".to_vec()),
+    };
+    vec![note(EDITED, conversation.is_held()), note(WAITING, conversation.waits())]
+}
+
+/// The client's messages that an effect names.
+fn slots(effect: &Effect) -> Vec<SlotId> {
+    let of_message = |message: &MessageRef| match message {
+        MessageRef::Slot(slot) => *slot,
+        MessageRef::Reply { after, .. } => *after,
+    };
+    let of_key = |key: &FrameKey| match key {
+        FrameKey::Opened(slot) => Some(*slot),
+        FrameKey::Made { .. } => None,
+    };
+    let of_frames = |frames: &[FrameRef]| frames.iter().filter_map(|frame| of_key(&frame.key)).collect::<Vec<_>>();
+    let of_place = |place: &Place| match place {
+        Place::After(frame) => of_key(&frame.key),
+        Place::Start => None,
+    };
+    match effect {
+        Effect::Replace { covers, .. } => {
+            let of_cover = |cover: &Cover| match cover {
+                Cover::Blocks { of, .. } => Some(of_message(of)),
+                Cover::Made(_) | Cover::System { .. } | Cover::Tool { .. } => None,
+            };
+            covers.iter().filter_map(of_cover).collect()
+        }
+        Effect::Results { results, .. } => results.iter().map(|result| of_message(&result.of)).collect(),
+        Effect::Restore { .. } => Vec::new(),
+        Effect::Insert { to, .. } => of_place(to).into_iter().collect(),
+        Effect::Move { frames, to } => of_frames(frames).into_iter().chain(of_place(to)).collect(),
+        Effect::Combine { frames } => of_frames(frames),
+        Effect::Split { frame, .. } | Effect::Title { frame, .. } => of_key(frame).into_iter().collect(),
+        Effect::Pin { frames, .. } => frames.iter().filter_map(of_key).collect(),
+    }
+}

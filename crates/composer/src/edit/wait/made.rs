@@ -1,0 +1,148 @@
+//! What happens when a moment comes: the wish is resolved, checked again, and becomes an ordinary commit.
+//!
+//! Nobody waits for the disk here. The wish is stored; its commit and the word that it was made are stored as one step
+//! after they count. If that is lost, the wish waits still, and is made again.
+
+use super::{Situation, State, Unmade, When, notes};
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::edit::apply::Wish;
+use crate::edit::offload::Files;
+use crate::log::{self, Wait, Wished};
+use crate::{Composer, Refusal, now, record};
+use ctx_core::edit::{Commit, Operation};
+use ctx_store::{NewRecord, Step};
+use std::collections::HashSet;
+
+/// What could not be looked at now is looked at again after so many milliseconds.
+const AGAIN: u64 = 5_000;
+
+/// Refusals that say nothing of the wish.
+const PASSING: [&str; 2] = ["store", "incomplete"];
+
+impl Composer {
+    /// A held request has come, and the conversation is as it leaves it: what was waiting for that is made now.
+    /// `warm_until`: of the cache before it came.
+    pub(crate) fn at_arrival(&self, conversation: &mut Conversation, at: u64, warm_until: u64, step: &mut Step) {
+        // That was of the request before.
+        conversation.composed_weight = None;
+        let situation = Situation { warm_until, ..self.situation(conversation, at) };
+        let request = conversation.requests;
+        self.make_due(conversation, &situation, Some(request), step);
+    }
+
+    /// The alarm has gone off for a conversation.
+    pub(crate) fn wake(&self, id: &str) {
+        let _one_at_a_time = lock(&self.editing);
+        let Ok(shared) = self.stored(id) else { return };
+        let imports = {
+            let conversation = lock(&shared);
+            let operations = conversation.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
+            operations.flat_map(|waiting| &waiting.wished.operations).any(|one| matches!(one, Operation::Import { .. }))
+        };
+        // Only an import looks at two conversations at once.
+        let _alone = imports.then(|| lock(&self.observing));
+        // It may have been dropped from memory while its records were waited for.
+        let Ok(Some(shared)) = self.get(id) else { return };
+        let mut conversation = lock(&shared);
+        let situation = self.situation(&conversation, now());
+        let mut step = Step { durable: true, ..Step::default() };
+        self.make_due(&mut conversation, &situation, None, &mut step);
+        self.set_alarm(&conversation);
+        if !step.records.is_empty() {
+            lock(&self.directory).put(crate::card::of(&conversation));
+            self.write(step);
+        } else if situation.has(When::Cold) {
+            self.alarm.at_most(id, now() + AGAIN);
+        }
+    }
+
+    /// Makes all wishes whose moment is here: together they cost one re-reading.
+    fn make_due(&self, conversation: &mut Conversation, situation: &Situation, request: Option<u32>, step: &mut Step) {
+        // Somebody's commit is just being stored, and will count in a moment.
+        if lock(&self.storing).as_deref() == Some(conversation.id.as_str()) {
+            return;
+        }
+        let due: Vec<(Wished, u64)> = conversation
+            .waiting
+            .iter()
+            .filter(|waiting| waiting.state == State::Waiting && situation.has(waiting.wished.when))
+            .map(|waiting| (waiting.wished.clone(), waiting.at))
+            .collect();
+        let mut records: Vec<NewRecord> = Vec::new();
+        for (wished, since) in due {
+            if wished.branch != conversation.history.current()
+                && conversation.history.branches().contains_key(&wished.branch)
+            {
+                continue;
+            }
+            let wait = match self.make(conversation, &wished, since, situation.now) {
+                Ok(commit) => {
+                    records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
+                    let id = commit.id;
+                    conversation.history.push(commit);
+                    conversation.composed_weight = None;
+                    Wait::Made { id: wished.id, commit: id, request }
+                }
+                Err(refusal) if PASSING.contains(&refusal.code) => continue,
+                Err(Refusal { code, message, hint }) => {
+                    tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a wish that waited does not fit any more");
+                    Wait::Failed { id: wished.id, why: Unmade { code: code.to_owned(), message, hint } }
+                }
+            };
+            records.push(record(&conversation.id, situation.now, log::WAIT, &wait, Vec::new()));
+            conversation.wait(&wait, situation.now);
+        }
+        if records.is_empty() {
+            return;
+        }
+        step.records.extend(records);
+        step.notes.extend(notes(conversation));
+        step.durable = true;
+        lock(&self.weighed).remove(&conversation.id);
+        self.heed(conversation);
+    }
+
+    fn make(&self, conversation: &Conversation, wished: &Wished, since: u64, at: u64) -> Result<Commit, Refusal> {
+        is_here(conversation, wished)?;
+        let waited = format!("waited {} for {}", span(at.saturating_sub(since)), wished.when.in_words());
+        let note = wished.note.iter().cloned().chain([waited]).collect::<Vec<_>>().join("; ");
+        let wish = Wish {
+            operations: wished.operations.clone(),
+            author: wished.author.clone(),
+            note: Some(note),
+            ..Wish::default()
+        };
+        let mut files = Files::default();
+        let (commit, _) = self.prepared(conversation, wish, wished.reasons.clone(), (at, None), &mut files)?;
+        files.keep();
+        Ok(commit)
+    }
+}
+
+/// Ids count frames: where other messages stand now, they name something else.
+fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> {
+    let branch = &wished.branch;
+    if branch != conversation.history.current() {
+        let message = format!("It was made for the branch `{branch}`, which is not there any more.");
+        return Err(Refusal::new("unknown-branch", message, "Nothing was changed. Say it again if you still want it."));
+    }
+    let path: HashSet<u64> = conversation.tree.path().map(|slot| slot.id.0).collect();
+    if wished.slots.iter().all(|slot| path.contains(slot)) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "gone",
+        "The conversation has gone another way: what was named is not in it any more.",
+        "Nothing was changed. Look at `ctx list`, and say it again if you still want it.",
+    ))
+}
+
+/// `40 s`, `12 min`, `3 h`.
+fn span(milliseconds: u64) -> String {
+    match milliseconds / 1000 {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3600),
+    }
+}

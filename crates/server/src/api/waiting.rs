@@ -1,0 +1,30 @@
+//! Wishes that wait for their moment.
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use ctx_composer::edit::{WaitView, WaitingView};
+use serde::Deserialize;
+
+use super::Api;
+use super::read::{Answer, understood};
+
+#[derive(Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cancel {
+    /// Who wants it.
+    author: String,
+}
+
+pub async fn waiting(State(api): State<Api>, Path(name): Path<String>) -> Answer<WaitingView> {
+    api.ask(move |composer| composer.waiting(&name)).await.map(Json)
+}
+
+pub async fn cancel(
+    State(api): State<Api>,
+    Path((name, wish)): Path<(String, String)>,
+    cancel: Result<Json<Cancel>, JsonRejection>,
+) -> Answer<WaitView> {
+    let Cancel { author } = understood(cancel)?;
+    api.ask(move |composer| composer.cancel(&name, &wish, &author)).await.map(Json)
+}
