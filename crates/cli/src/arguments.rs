@@ -38,6 +38,7 @@ pub enum Verb {
     Change(verbs::change::Change),
     Preview(verbs::preview::Arguments),
     Plan(verbs::plan::Arguments),
+    Waiting(verbs::waiting::Arguments),
     Export(verbs::export::Arguments),
     History(verbs::history::Arguments),
     Diff(verbs::diff::Arguments),

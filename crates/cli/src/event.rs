@@ -45,6 +45,12 @@ pub struct Event {
     pub change: Option<String>,
     #[serde(flatten)]
     pub commit: Commit,
+    // Of a wish that waits.
+    pub state: Option<String>,
+    pub when: Option<String>,
+    #[serde(rename = "commit")]
+    pub made_as: Option<String>,
+    pub failure: Option<Value>,
     /// Of a move between branches.
     pub line: Option<Value>,
 }
@@ -75,6 +81,19 @@ impl Event {
             "line" => {
                 let (action, what) = self.line.as_ref()?.as_object()?.iter().next()?;
                 Some(format!("{action} {}", what["name"].as_str().unwrap_or_default()))
+            }
+            "waiting" => {
+                let state = self.state.as_deref().unwrap_or_default();
+                let why = self.failure.as_ref().and_then(|failure| failure["message"].as_str());
+                let what = match state {
+                    "waiting" => {
+                        let when = self.when.as_deref().unwrap_or_default();
+                        format!("until {when}, by {}: {}", commit.author, words::grouped(&commit.summary))
+                    }
+                    "made" => format!("as {}", self.made_as.as_deref().unwrap_or_default()),
+                    _ => why.unwrap_or_default().to_owned(),
+                };
+                Some(format!("{} {state} {what}", commit.id).trim_end().to_owned())
             }
             "recovery" => Some("the provider refused thinking; it is asked to drop what does not fit".to_owned()),
             _ => None,
@@ -171,6 +190,15 @@ mod tests {
             "tokens_before":20000,"tokens_after":7655}"#;
         assert_eq!(aside(commit), "00000000a1 by cli: delete t1, 12,345 tokens less (20,000 → 7,655 tokens)");
         assert_eq!(aside(r#"{"kind":"request"}"#), "");
+        let waits = r#"{"kind":"waiting","id":"w1","state":"waiting","when":"cold","author":"cli","summary":"delete t1, 1200 tokens less"}"#;
+        assert_eq!(aside(waits), "w1 waiting until cold, by cli: delete t1, 1,200 tokens less");
+        assert_eq!(
+            aside(r#"{"kind":"waiting","id":"w1","state":"made","commit":"0123456789"}"#),
+            "w1 made as 0123456789"
+        );
+        let failed = r#"{"kind":"waiting","id":"w1","state":"failed","failure":{"message":"t1 is gone."}}"#;
+        assert_eq!(aside(failed), "w1 failed t1 is gone.");
+        assert_eq!(aside(r#"{"kind":"waiting","id":"w1","state":"cancelled","author":"cli"}"#), "w1 cancelled");
         let repaired = event(r#"{"kind":"answer","repairs":[{"rule":"A30"},{"rule":"A30"},{"rule":"A41"}]}"#);
         assert_eq!(repaired.remarks(), ["repaired by rule A30, A41"]);
     }

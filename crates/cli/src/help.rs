@@ -59,6 +59,7 @@ const GROUPS: [Group; 7] = [
             ("pin", "t1"),
             ("unpin", "t1"),
             ("batch", "tidy.jsonl"),
+            ("waiting", ""),
             ("heal", "--dry-run"),
         ],
     ),

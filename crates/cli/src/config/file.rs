@@ -34,6 +34,10 @@ pub struct ConfigFile {
     pub mcp: McpSettings,
     /// Who finds words.
     pub helper: HelperFile,
+    /// From which share of what the model takes its limit is near.
+    pub near_limit_percent: Option<u64>,
+    /// How long the provider's cache lives, where its own word does not count.
+    pub cache_seconds: Option<u64>,
     pub unknown: Vec<Unknown>,
 }
 
@@ -69,6 +73,7 @@ impl ConfigFile {
                 "offload" => file.read_offload(&reader, section)?,
                 "mcp" => file.read_mcp(&reader, section)?,
                 "helper" => file.read_helper(&reader, section)?,
+                "edits" => file.read_edits(&reader, section)?,
                 other => file.unknown.push(reader.mention(name.span(), other)),
             }
         }
@@ -96,6 +101,24 @@ impl ConfigFile {
             match key.get_ref().as_ref() {
                 "folder" => self.offload = Some(reader.path("offload.folder", value)?),
                 other => self.unknown.push(reader.mention(key.span(), &format!("offload.{other}"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_edits(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+        for (key, value) in reader.section("edits", section)? {
+            match key.get_ref().as_ref() {
+                "near_limit_percent" => {
+                    let percent = reader.number("edits.near_limit_percent", value)?;
+                    if !(1..=100).contains(&percent) {
+                        let why = "`edits.near_limit_percent` must be a number from 1 to 100";
+                        return Err(reader.refuse(value.span(), why));
+                    }
+                    self.near_limit_percent = Some(percent);
+                }
+                "cache_seconds" => self.cache_seconds = Some(reader.number("edits.cache_seconds", value)?),
+                other => self.unknown.push(reader.mention(key.span(), &format!("edits.{other}"))),
             }
         }
         Ok(())
@@ -257,7 +280,8 @@ mod tests {
             "[listen]\naddress = \"127.0.0.1:9000\"\nallow_remote = true\n\n\
              [upstream]\nurl = \"https://gateway.example/team\"\nca_files = [\"ca.pem\", \"/etc/ca.pem\"]\n\
              proxy = \"http://me:hush@proxy:3128\"\nno_proxy = \"localhost\"\nhttp2 = false\n\n\
-             [offload]\nfolder = \".ctx/offload\"\n\n[mcp]\nread_only = true\nallow = [\"delete\", \"pin\"]\n",
+             [offload]\nfolder = \".ctx/offload\"\n\n[mcp]\nread_only = true\nallow = [\"delete\", \"pin\"]\n\n\
+             [edits]\nnear_limit_percent = 75\ncache_seconds = 600\n",
         )
         .expect("a configuration");
         assert_eq!(file.listen, "127.0.0.1:9000".parse().ok());
@@ -268,6 +292,7 @@ mod tests {
         assert_eq!((file.no_proxy.as_deref(), file.http2), (Some("localhost"), Some(false)));
         assert_eq!(file.offload, Some("/project/.ctx/offload".into()));
         assert!(file.mcp.read_only);
+        assert_eq!((file.near_limit_percent, file.cache_seconds), (Some(75), Some(600)));
         assert_eq!(file.mcp.allow, McpSettings::allowing(["delete", "pin"]).ok());
         assert!(file.unknown.is_empty());
         assert!(!format!("{file:?}").contains("hush"));
@@ -286,6 +311,8 @@ mod tests {
             ("[mcp]\nread_only = 1", 2, "`mcp.read_only` must be true or false, not a number"),
             ("[mcp]\nallow = \"delete\"", 2, "`mcp.allow` must be a list of texts in quotes, not a text"),
             ("[mcp]\nallow = [\"delte\"]", 2, "there is no operation `delte`"),
+            ("[edits]\nnear_limit_percent = 0", 2, "`edits.near_limit_percent` must be a number from 1 to 100"),
+            ("[edits]\ncache_seconds = \"5m\"", 2, "`edits.cache_seconds` must be a whole number, not a text"),
             ("[offload]\nfolder = \"../other\"", 2, "`offload.folder` must be a path without `..`"),
         ] {
             let refused = parse(text).expect_err(text).to_string();

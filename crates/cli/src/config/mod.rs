@@ -39,6 +39,8 @@ pub struct Settings {
     pub mcp: ctx_server::mcp::Settings,
     /// Who finds words for operations that lack them.
     pub helper: ctx_server::helper::Settings,
+    /// What the moments are told by that changes wait for.
+    pub moments: ctx_composer::edit::Moments,
     /// Things that a person should hear about and that stop nothing.
     pub remarks: Vec<String>,
     /// The configuration files that were read, the stronger first.
@@ -77,10 +79,20 @@ impl Settings {
             upstream,
             mcp: files.iter().map(|file| file.mcp.clone()).fold(Default::default(), ctx_server::mcp::Settings::and),
             helper: helper::settings(&files, environment),
+            moments: moments(&files),
             offload: files.iter().find_map(|file| file.offload.clone()),
             remarks,
             files: files.into_iter().map(|file| file.path).collect(),
         })
+    }
+}
+
+fn moments(files: &[ConfigFile]) -> ctx_composer::edit::Moments {
+    let usual = ctx_composer::edit::Moments::default();
+    let percent = files.iter().find_map(|file| file.near_limit_percent);
+    ctx_composer::edit::Moments {
+        near_limit_percent: percent.unwrap_or(usual.near_limit_percent),
+        cache_seconds: files.iter().find_map(|file| file.cache_seconds),
     }
 }
 

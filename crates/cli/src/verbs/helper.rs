@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use ctx_composer::edit::When;
 use serde::Deserialize;
 
 use crate::arguments::{JsonArguments, non_empty};
@@ -106,7 +107,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
             let job: Job = understood(&answer)?;
             format!("{} is {}\n", text::line(&job.job), text::line(&job.state))
         }
-        What::Retry => super::change::applied_in_words(&understood(&answer)?, false, output),
+        What::Retry => super::change::applied_in_words(&understood(&answer)?, false, When::Now, output),
     };
     output.print(&words)?;
     Ok(ExitCode::SUCCESS)

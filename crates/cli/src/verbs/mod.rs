@@ -50,4 +50,5 @@ pub mod undo;
 pub mod uninstall;
 pub mod unpin;
 pub mod up;
+pub mod waiting;
 pub mod watch;

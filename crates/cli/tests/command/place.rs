@@ -13,7 +13,7 @@ use testkit::{Client, FakeProvider, Options, Session};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The verbs that only look, with what they need.
-pub const LOOKING: [&[&str]; 10] = [
+pub const LOOKING: [&[&str]; 11] = [
     &["conversations"],
     &["list"],
     &["show", "t1"],
@@ -24,6 +24,7 @@ pub const LOOKING: [&[&str]; 10] = [
     &["status"],
     &["timeline"],
     &["ui"],
+    &["waiting"],
 ];
 
 pub struct Place {

@@ -107,7 +107,12 @@ fn same(text: &str) -> String {
         let line = line.replace("just now", "… s ago");
         let words: Vec<&str> = line.split_whitespace().collect();
         let is_measured = |at: usize| words.get(at + 1).is_some_and(|unit| matches!(*unit, "KB" | "s"));
-        let words = words.iter().enumerate().map(|(at, word)| if is_measured(at) { "…" } else { word });
+        let is_clock = |word: &str| {
+            let time = word.trim_end_matches([':', ',']);
+            time.ends_with('Z') && time.matches(':').count() == 2
+        };
+        let words =
+            words.iter().enumerate().map(|(at, word)| if is_measured(at) || is_clock(word) { "…" } else { word });
         words.collect::<Vec<_>>().join(" ")
     };
     out.lines().map(line).collect::<Vec<_>>().join("\n")

@@ -35,6 +35,9 @@ pub struct Cost {
     /// What the figures are worked out for.
     #[serde(default)]
     pub cache: Cache,
+    /// Tokens that are read again only because of the change: from the last place before it where the cache was written.
+    #[serde(default)]
+    pub reread: u64,
     /// Of each request without the plan, once the cache is warm.
     pub without: u64,
     /// Of the next one without the plan: more, if the cache is cold.
@@ -109,8 +112,10 @@ impl Cost {
         let tokens = |weighed: f64| weighed.round() as u64;
         let weights = Rates { fresh: 1.0, read: READ, write: WRITE };
         let weighed = Money::of(sizes, cache, weights);
+        let reread = if cache == Cache::Warm { sizes.after.saturating_sub(sizes.kept) } else { 0 };
         Cost {
             cache,
+            reread,
             without: tokens(weighed.without),
             next_without: tokens(weighed.next_without),
             first: tokens(weighed.first),
@@ -205,7 +210,7 @@ mod tests {
     fn with_a_warm_cache_what_lies_behind_the_change_is_paid_for_once() {
         let cost = Cost::of(SIZES, Cache::Warm, Some(RATES));
         assert_eq!((cost.without, cost.next_without, cost.first, cost.later), (1_000, 1_000, 2_900, 600));
-        assert_eq!((cost.once, cost.saves), (1_900, 400));
+        assert_eq!((cost.once, cost.saves, cost.reread), (1_900, 400, 2_000));
         assert_eq!(cost.pays_off_after, Some(6), "2,900 + 5 × 600 = 5,900 < 6 × 1,000");
         let money = cost.money.expect("prices");
         assert!(near(money.without, 0.002) && near(money.first, 0.0168) && near(money.later, 0.0012), "{money:?}");

@@ -186,10 +186,22 @@ impl Composer {
         }
     }
 
-    /// What a plan that was made came to. What each operation would have done by itself nobody asks any more.
+    /// What a plan that was made, or waits, came to. What each operation would have done by itself nobody asks any more.
     fn made(&self, applied: Applied, plan: &Plan) -> Result<PlanView, Refusal> {
         let shared = self.stored(&applied.conversation)?;
         let conversation = lock(&shared);
+        if applied.waiting.is_some() {
+            return Ok(PlanView {
+                head: conversation.history.head().map(|head| head.to_string()),
+                note: plan.note.clone(),
+                operations: Vec::new(),
+                risk: None,
+                thinking_lost: applied.preview.thinking_dropped,
+                marks: 0,
+                cost: applied.preview.cost(),
+                applied,
+            });
+        }
         let commit = applied.commit.as_deref().and_then(|commit| conversation.history.find(commit).ok());
         let head = commit.and_then(|commit| conversation.history.get(commit)?.parent);
         let ground = Ground::of(&conversation, true);

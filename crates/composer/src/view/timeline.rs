@@ -102,13 +102,19 @@ pub enum What {
         /// `waiting`, `made`, `failed` or `cancelled`.
         state: &'static str,
         /// Of one that waits: the moment, and what it would do.
+        #[serde(skip_serializing_if = "Option::is_none")]
         when: Option<When>,
+        #[serde(skip_serializing_if = "Option::is_none")]
         author: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
         note: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
         /// The commit that it became.
+        #[serde(skip_serializing_if = "Option::is_none")]
         commit: Option<CommitId>,
         /// Why it was not made.
+        #[serde(skip_serializing_if = "Option::is_none")]
         failure: Option<Unmade>,
     },
 }

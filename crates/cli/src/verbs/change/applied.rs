@@ -1,12 +1,14 @@
 //! What came of a change.
 
-use ctx_composer::edit::{Applied, RepairView};
+use ctx_composer::edit::{Applied, RepairView, When};
 use ctx_composer::helper::{Kind, SELF, Written};
+use ctx_composer::now;
 
-use super::How;
+use super::{How, price};
 use crate::client::understood;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
+use crate::verbs::waiting::moment;
 
 /// Words that were found for it.
 fn written(written: &Written) -> String {
@@ -30,17 +32,17 @@ pub fn tell(answer: &[u8], how: &How, output: &Output) -> Result<(), Failure> {
     if how.format.json {
         output.json(answer)?;
     } else {
-        output.print(&render(&understood(answer)?, how.dry_run, output))?;
+        output.print(&render(&understood(answer)?, how.dry_run, how.when(), output))?;
     }
     Ok(())
 }
 
 /// What came of it, for people.
-pub fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
+pub fn render(applied: &Applied, dry_run: bool, when: When, output: &Output) -> String {
     let paint = &output.paint;
-    let head = match (&applied.commit, dry_run) {
+    let head = match (applied.commit.as_ref().or(applied.waiting.as_ref()), dry_run) {
         (_, true) => paint.warning("preview"),
-        (Some(commit), false) => paint.id(&text::line(commit)),
+        (Some(id), false) => paint.id(&text::line(id)),
         // A branch without a commit; that is also what `--expect` calls it.
         (None, false) => paint.faint("none"),
     };
@@ -53,7 +55,13 @@ pub fn render(applied: &Applied, dry_run: bool, output: &Output) -> String {
     let mut remarks: Vec<String> = applied.problem.iter().map(|problem| text::line(&words::grouped(problem))).collect();
     remarks.extend(applied.remarks.iter().map(|remark| text::line(remark)));
     remarks.extend(preview.repairs.iter().map(repaired));
-    if preview.tokens_reread > 0 {
+    if let Some(wish) = &applied.waiting {
+        let cold_at = preview.cache.as_ref().map_or(0, |cache| cache.expires_at);
+        remarks.push(moment(when, cold_at, now()));
+        remarks.push(text::line(&format!("`ctx waiting` lists it, `ctx waiting cancel {wish}` takes it back")));
+    } else if dry_run && preview.cost.is_some() {
+        remarks.extend(price::told(preview, now()).iter().map(|line| text::line(line)));
+    } else if preview.tokens_reread > 0 {
         let from = preview.first_change.as_ref().map(|id| format!(", from {id} on")).unwrap_or_default();
         let tokens = words::plural(preview.tokens_reread, "token");
         remarks.push(text::line(&format!("the provider reads {tokens} again once{from}")));
@@ -88,7 +96,7 @@ mod tests {
             "tokens_reread":5120,"thinking_dropped":1,"repairs":[{"rule":"A30","what":"the call of \u001b[2J went too"}]},
             "problem":null,"files":["/home/me/offload/t3.md"]}"#,
         );
-        insta::assert_snapshot!(render(&applied, false, &Output::plain()), @r"
+        insta::assert_snapshot!(render(&applied, false, When::Now, &Output::plain()), @r"
         0123456789  offloaded t3 (4,120 tokens)  18,234 → 17,822 tokens
           repaired by rule A30: the call of \x1b[2J went too
           the provider reads 5,120 tokens again once, from t3 on
@@ -99,15 +107,15 @@ mod tests {
     #[test]
     fn a_preview_has_no_commit_and_a_branch_none_yet() {
         let json = r#"{"commit":null,"branch":"trial","tokens_before":7,"tokens_after":7,"summary":"now on trial"}"#;
-        insta::assert_snapshot!(render(&applied(json), true, &Output::plain()), @"preview  now on trial  7 tokens");
-        insta::assert_snapshot!(render(&applied(json), false, &Output::plain()), @"none  now on trial  7 tokens");
+        insta::assert_snapshot!(render(&applied(json), true, When::Now, &Output::plain()), @"preview  now on trial  7 tokens");
+        insta::assert_snapshot!(render(&applied(json), false, When::Now, &Output::plain()), @"none  now on trial  7 tokens");
     }
 
     #[test]
     fn healing_says_what_was_wrong() {
         let json = r#"{"commit":"0123456789","tokens_before":9,"tokens_after":7,"summary":"deleted t3#2.1",
             "problem":"the provider could not process the image t3#2.1"}"#;
-        insta::assert_snapshot!(render(&applied(json), false, &Output::plain()), @r"
+        insta::assert_snapshot!(render(&applied(json), false, When::Now, &Output::plain()), @r"
         0123456789  deleted t3#2.1  9 → 7 tokens
           the provider could not process the image t3#2.1
         ");

@@ -4,13 +4,15 @@
 mod applied;
 mod given;
 mod names;
+pub mod price;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use ctx_composer::edit::When;
 use ctx_core::edit::Operation;
 use serde_json::{Value, json};
 
@@ -85,10 +87,40 @@ pub struct How {
     /// Only tell what it would do
     #[arg(long)]
     pub dry_run: bool,
+    /// When to make it [default: now]
+    #[arg(long, value_enum, value_name = "MOMENT")]
+    when: Option<Moment>,
     #[command(flatten)]
     pub conversation: ConversationArguments,
     #[command(flatten)]
     pub format: JsonArguments,
+}
+
+impl How {
+    pub fn when(&self) -> When {
+        self.when.map_or(When::Now, Moment::when)
+    }
+}
+
+/// The moment that a change waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Moment {
+    /// At once
+    Now,
+    /// When the provider's cache has expired and it costs nothing
+    Cold,
+    /// When the context nears what the model takes
+    NearLimit,
+}
+
+impl Moment {
+    pub fn when(self) -> When {
+        match self {
+            Self::Now => When::Now,
+            Self::Cold => When::Cold,
+            Self::NearLimit => When::NearLimit,
+        }
+    }
 }
 
 /// What the daemon is asked for.
@@ -148,7 +180,9 @@ impl Wish {
 
     fn body(&self, how: &How, author: &str) -> Value {
         let mut body = match self {
-            Self::Operations { operations, .. } => json!({ "operations": operations }),
+            Self::Operations { operations, .. } => {
+                json!({ "operations": operations, "when": how.when().name() })
+            }
             Self::History { action, target, name, cascade } => {
                 json!({ "action": action, "target": target, "name": name, "cascade": cascade })
             }
@@ -156,6 +190,7 @@ impl Wish {
                 let mut plan = plan.clone();
                 plan.note = how.note.clone().or(plan.note);
                 plan.expect = how.expect.clone().or(plan.expect);
+                plan.when = how.when();
                 return super::plan::body(&plan, only, !how.dry_run, author);
             }
             Self::Heal | Self::Conversation(_) | Self::Look(_) => json!({}),
@@ -165,6 +200,11 @@ impl Wish {
         body["expect"] = json!(how.expect);
         body["dry_run"] = how.dry_run.into();
         body
+    }
+
+    /// Whether it can wait: what goes through the history counts at once.
+    fn can_wait(&self) -> bool {
+        matches!(self, Self::Operations { .. } | Self::Plan { .. })
     }
 
     /// Whether words have to be found for it.
@@ -180,6 +220,9 @@ impl Wish {
 pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
     let wish = change.wish(context)?;
     let how = change.how();
+    if how.when() != When::Now && !wish.can_wait() {
+        return Err(Failure::usage("--when is for operations and batches: this counts at once, and cannot wait"));
+    }
     if let Wish::Conversation(file) = &wish {
         super::import::take_in(file, how, context)?;
         return Ok(ExitCode::SUCCESS);
@@ -209,7 +252,7 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
         let _ = std::fs::remove_file(draft);
     }
     match &wish {
-        Wish::Plan { .. } if !how.format.json => super::plan::tell(&understood(&answer)?, context)?,
+        Wish::Plan { .. } if !how.format.json => super::plan::tell(&understood(&answer)?, how.when(), context)?,
         _ => applied::tell(&answer, how, &context.output)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,6 @@
 //! What a plan looks like in a file: an object with its operations, a list of them, or one operation a line.
 
-use ctx_composer::edit::Planned;
+use ctx_composer::edit::{Planned, When};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -10,6 +10,8 @@ use crate::failure::Failure;
 pub struct Plan {
     pub note: Option<String>,
     pub expect: Option<String>,
+    /// The moment that it waits for; a file does not say that.
+    pub when: When,
     pub operations: Vec<Planned>,
 }
 
@@ -29,7 +31,8 @@ const WHOLE: &str = r#"a plan looks like {"note":"…","expect":"HEAD","operatio
 impl Plan {
     /// The JSON that the daemon takes.
     pub fn json(&self) -> Value {
-        json!({ "note": self.note, "expect": self.expect, "operations": self.operations.iter().map(planned).collect::<Vec<_>>() })
+        let operations: Vec<Value> = self.operations.iter().map(planned).collect();
+        json!({ "note": self.note, "expect": self.expect, "when": self.when.name(), "operations": operations })
     }
 }
 
@@ -90,7 +93,7 @@ fn whole(text: &str) -> Result<Plan, Failure> {
         Planned::read(value)
             .map_err(|error| Failure::new("invalid-json", format!("operation {number}: {}", said(&error))).hint(WHOLE))
     });
-    Ok(Plan { note, expect, operations: numbered.collect::<Result<_, _>>()? })
+    Ok(Plan { note, expect, when: When::Now, operations: numbered.collect::<Result<_, _>>()? })
 }
 
 fn operation(number: usize, line: &str) -> Result<Planned, Failure> {

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::edit::PlanView;
+use ctx_composer::edit::{PlanView, When};
 use serde_json::Value;
 
 use self::file::{Only, Plan};
-use super::change::{applied_in_words, read};
+use super::change::{Moment, applied_in_words, read};
 use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
 use crate::client::{of_conversation, understood};
 use crate::context::Context;
@@ -56,6 +56,9 @@ pub struct Arguments {
     /// Refuse if this is not the newest commit (`none`: if there is one); instead of what the plan expects
     #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
     expect: Option<String>,
+    /// When to make it [default: now]
+    #[arg(long, value_enum, value_name = "MOMENT")]
+    when: Option<Moment>,
     #[command(flatten)]
     conversation: ConversationArguments,
     #[command(flatten)]
@@ -69,6 +72,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let mut plan = file::read(&read(&arguments.file)?)?;
     plan.note = arguments.note.or(plan.note);
     plan.expect = arguments.expect.or(plan.expect);
+    plan.when = arguments.when.map_or(When::Now, Moment::when);
     let only = arguments.only.map(|only| only.0).unwrap_or_default();
     let conversation = &arguments.conversation.conversation;
     if arguments.interactive {
@@ -81,7 +85,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if arguments.format.json {
         context.output.json(&answer)?;
     } else {
-        tell(&understood(&answer)?, context)?;
+        tell(&understood(&answer)?, plan.when, context)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -96,10 +100,10 @@ pub fn body(plan: &Plan, only: &[usize], apply: bool, author: &str) -> Value {
 }
 
 /// What a plan would do, or did.
-pub fn tell(plan: &PlanView, context: &Context) -> io::Result<()> {
+pub fn tell(plan: &PlanView, when: When, context: &Context) -> io::Result<()> {
     let output = &context.output;
-    match plan.applied.commit {
-        Some(_) => output.print(&applied_in_words(&plan.applied, false, output)),
+    match plan.applied.commit.as_ref().or(plan.applied.waiting.as_ref()) {
+        Some(_) => output.print(&applied_in_words(&plan.applied, false, when, output)),
         None => output.print(&shown::whole(plan, output)),
     }
 }
@@ -123,7 +127,7 @@ fn interactive(mut plan: Plan, only: &[usize], conversation: &str, context: &Con
     let house = ask::Daemon::new(conversation, context)?;
     let chosen = ask::choose(&mut plan, only, &house, &mut io::stdin().lock(), &mut io::stdout(), &context.output)?;
     match chosen {
-        Some(chosen) if !chosen.is_empty() => tell(&house.apply(&plan, &chosen)?, context)?,
+        Some(chosen) if !chosen.is_empty() => tell(&house.apply(&plan, &chosen)?, plan.when, context)?,
         _ => context.output.print("Nothing was taken; nothing was changed.\n")?,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,10 +1,11 @@
 //! A plan in words: each operation with its reason and its risk, then the whole.
 
 use ctx_composer::edit::{Level, PlanView, PlannedView};
+use ctx_composer::now;
 use serde_json::Value;
 
 use crate::terminal::{Output, text, words};
-use crate::verbs::change::repaired;
+use crate::verbs::change::{price, repaired};
 
 /// Characters of a new text that are shown.
 const WORDS: usize = 60;
@@ -24,17 +25,15 @@ pub fn whole(plan: &PlanView, output: &Output) -> String {
     }
     let preview = &applied.preview;
     let mut sum = vec![format!("risk of the whole: {}", level(plan.risk.unwrap_or_default(), output))];
-    if preview.tokens_reread > 0 {
-        let from = preview.first_change.as_ref().map(|id| format!(", from {id} on")).unwrap_or_default();
-        let reread = words::plural(preview.tokens_reread, "token");
-        sum.push(text::line(&format!("the provider reads {reread} again once{from}; {}", marks(plan.marks))));
-    }
     if plan.thinking_lost > 0 {
         sum.push(format!("{} not sent any more", words::plural(plan.thinking_lost as u64, "thinking block")));
     }
     sum.extend(applied.remarks.iter().map(|remark| text::line(remark)));
     sum.extend(preview.repairs.iter().map(repaired));
-    sum.push(cost(plan));
+    sum.extend(price::told(preview, now()).iter().map(|line| text::line(line)));
+    if preview.tokens_reread > 0 {
+        sum.push(marks(plan.marks));
+    }
     sum.extend(applied.files.iter().map(|file| text::line(&format!("to be written: {}", file.display()))));
     for line in sum {
         lines.push_str(&format!("  {}\n", paint.faint(&line)));
@@ -82,25 +81,10 @@ fn tokens(before: u64, after: u64) -> String {
 
 fn marks(marks: usize) -> String {
     if marks == 0 {
-        "no cache mark is in it".to_owned()
+        "no cache mark is in what would be sent".to_owned()
     } else {
-        format!("{} in it", words::plural(marks as u64, "cache mark"))
+        format!("{} in what would be sent", words::plural(marks as u64, "cache mark"))
     }
-}
-
-/// Prices are not known here, so it is told in tokens.
-fn cost(plan: &PlanView) -> String {
-    let cost = &plan.cost;
-    let pays = match cost.pays_off_after {
-        Some(requests) => format!("it pays off after {}", words::plural(requests, "request")),
-        None => "it saves nothing".to_owned(),
-    };
-    format!(
-        "with a warm cache the next request costs {} input tokens instead of {}, each after it {}: {pays} (cache weights 1.25 written, 0.1 read; without prices)",
-        words::count(cost.first),
-        words::count(cost.without),
-        words::count(cost.later),
-    )
 }
 
 /// An operation in a line: its name, what it is about, and the beginning of its text.
@@ -152,7 +136,9 @@ mod tests {
         serde_json::from_value(json!({
             "conversation": "c1", "commit": null, "branch": "main", "frames": ["t1", "t3"], "tokens_before": 18234,
             "tokens_after": 12000, "summary": "delete, drop-results t1, t3, 6234 tokens less",
-            "preview": {"first_change": "t1", "tokens_reread": 9000, "thinking_dropped": 1,
+            "preview": {"first_change": "t1", "first_step": "t1/2", "tokens_ahead": 3000, "tokens_reread": 9000, "thinking_dropped": 1,
+                "cost": {"cache": "unused", "without": 18234, "next_without": 18234, "first": 12000, "later": 12000, "once": -6234,
+                    "saves": 6234, "pays_off_after": 1},
                 "repairs": [{"rule": "A30", "what": "the call of \u{1b}[2J went too"}]},
             "problem": null, "files": [], "head": null, "note": "tidy", "risk": "high", "thinking_lost": 1, "marks": 2,
             "cost": {"without": 1823, "first": 11550, "later": 1200, "pays_off_after": 17},
@@ -184,10 +170,12 @@ mod tests {
          4  pin t1
               passed over: `t1` is pinned already.
           risk of the whole: high
-          the provider reads 9,000 tokens again once, from t1 on; 2 cache marks in it
           1 thinking block not sent any more
           repaired by rule A30: the call of \x1b[2J went too
-          with a warm cache the next request costs 11,550 input tokens instead of 1,823, each after it 1,200: it pays off after 17 requests (cache weights 1.25 written, 0.1 read; without prices)
+          the first change is in t1/2; the 3,000 tokens before it stay as they are
+          nothing of it is in the provider's cache
+          the next request costs 12,000 instead of 18,234, each after it 12,000 instead of 18,234: it pays off at once (in input tokens: 1.25 for one written to the cache, 0.1 for one read from it)
+          2 cache marks in what would be sent
         ");
     }
 

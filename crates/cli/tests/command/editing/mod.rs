@@ -7,4 +7,5 @@ mod plans;
 mod refusals;
 pub mod scene;
 mod telling;
+mod waiting;
 mod writing;
