@@ -223,3 +223,56 @@ async fn a_reply_is_told_while_it_grows_to_those_who_want_it() {
         assert_eq!(plain.next().await.data["kind"], kind);
     }
 }
+
+#[tokio::test]
+async fn a_wish_that_waits_is_told_and_so_is_what_becomes_of_it() {
+    let (server, house) = known().await;
+    let (mut stream, _) = listening(&house, "", "").await;
+    let wish =
+        |ids: Value| json!({"author": "api", "when": "near-limit", "operations": [{"op": "delete", "ids": ids}]});
+    let taken = house.post("conversations/one/operations", &wish(json!(["t1"]))).await;
+    assert_eq!((&taken["waiting"], &taken["commit"]), (&json!("w1"), &Value::Null));
+    let heard = stream.next().await.data;
+    assert_eq!(
+        [&heard["kind"], &heard["state"], &heard["when"]],
+        ["waiting", "waiting", "near-limit"].map(|w| json!(w)).each_ref()
+    );
+    house.post("conversations/one/operations", &wish(json!(["t1", "t2"]))).await;
+    stream.next().await;
+
+    // A request that nears the limit: it is the moment, and leaves without what was wished away.
+    let mut body: Value = serde_json::from_str(&conversation("one", 4)).expect("JSON");
+    let messages = body["messages"].as_array_mut().expect("messages");
+    messages.push(json!({"role": "assistant", "content": "an answer"}));
+    messages.push(json!({"role": "user", "content": "a long story, told at length. ".repeat(30_000)}));
+    let arrived = house.talk(&server, "one", &body.to_string()).await;
+    let last = arrived.text().len();
+    assert!(last < body.to_string().len(), "something is gone");
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        let heard = stream.next().await.data;
+        if heard["kind"] == "waiting" {
+            told.push((
+                heard["id"].clone(),
+                heard["state"].clone(),
+                heard["commit"].is_string(),
+                heard["failure"].is_object(),
+            ));
+        }
+    }
+    assert_eq!(told[0], (json!("w1"), json!("made"), true, false));
+    assert_eq!(told[1].0, "w2");
+    let list = house.get("conversations/one/waiting").await;
+    assert_eq!(list["wishes"][1]["state"], "made", "{list}");
+    house.refuses("POST", "conversations/one/waiting/w1/cancel", r#"{"author":"api"}"#, 422, "not-waiting").await;
+    house.refuses("POST", "conversations/one/waiting/w9/cancel", r#"{"author":"api"}"#, 404, "unknown-wish").await;
+    house
+        .refuses(
+            "POST",
+            "conversations/one/history",
+            r#"{"author":"api","action":"undo","when":"cold"}"#,
+            400,
+            "bad-request",
+        )
+        .await;
+}

@@ -196,3 +196,22 @@ fn frames_are_resources() {
     let templates = agent.ask("resources/templates/list", json!({}))["result"]["resourceTemplates"].clone();
     assert_eq!(templates[0]["uriTemplate"], "ctx://conversation/{conversation}/frame/{frame}");
 }
+
+#[test]
+fn an_agent_lets_a_change_wait_and_takes_it_back() {
+    let scene = Scene::new();
+    scene.settle();
+    let mut agent = speaker(&scene);
+    let wish = json!({"operations": [{"op": "delete", "ids": ["t1"]}], "expect": "none", "when": "cold"});
+    let told = agent.call("ctx_apply", wish);
+    assert_eq!((&told["waiting"], &told["head"]), (&json!("w1"), &json!("none")), "{told}");
+    let status = agent.call("ctx_status", json!({}));
+    assert_eq!(
+        (&status["waiting"][0]["id"], &status["waiting"][0]["when"]),
+        (&json!("w1"), &json!("cold")),
+        "{status}"
+    );
+    let cancelled = agent.call("ctx_undo", json!({"cancel": "w1", "expect": "none"}));
+    assert_eq!(cancelled["state"], "cancelled", "{cancelled}");
+    assert!(agent.call("ctx_status", json!({}))["waiting"].is_null());
+}
