@@ -147,8 +147,7 @@ impl Player<'_> {
         let mut reasons: Vec<String> = proposed.iter().map(|proposed| proposed.reason.clone()).collect();
         reasons.dedup();
         let operations: Vec<Operation> = proposed.into_iter().map(|proposed| self.filled(proposed)).collect();
-        let wish =
-            Wish { operations, author: "policy".into(), note: Some(reasons.join("; ")), expect: None, dry_run: false };
+        let wish = Wish { operations, author: "policy".into(), note: Some(reasons.join("; ")), ..Wish::default() };
         match self.composer.apply(&id, wish) {
             Ok(applied) => reasons.into_iter().map(|reason| format!("{}: {reason}", applied.summary)).collect(),
             Err(refusal) if refusal.code == NOTHING => Vec::new(),
