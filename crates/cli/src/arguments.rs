@@ -47,6 +47,7 @@ pub enum Verb {
     Status(verbs::status::Arguments),
     Doctor(verbs::doctor::Arguments),
     Helper(verbs::helper::Arguments),
+    Lab(verbs::lab::Arguments),
     Install(verbs::install::Arguments),
     Uninstall(verbs::uninstall::Arguments),
     StatusLine(verbs::status_line::Arguments),

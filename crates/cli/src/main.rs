@@ -60,6 +60,7 @@ fn main() -> ExitCode {
         Verb::Status(arguments) => verbs::status::run(arguments, &context),
         Verb::Doctor(arguments) => verbs::doctor::run(arguments, &context),
         Verb::Helper(arguments) => verbs::helper::run(arguments, &context),
+        Verb::Lab(arguments) => verbs::lab::run(arguments, &context),
         Verb::Mcp(arguments) => verbs::mcp::run(arguments, &context),
         Verb::Install(arguments) => verbs::install::run(arguments, &context),
         Verb::Uninstall(arguments) => verbs::uninstall::run(arguments, &context),

@@ -6,6 +6,7 @@ pub mod harm;
 pub mod needs;
 pub mod recording;
 pub mod replay;
+pub mod report;
 pub mod request;
 pub mod run;
 pub mod shorten;

@@ -21,6 +21,7 @@ pub mod helper;
 pub mod history;
 pub mod import;
 pub mod install;
+pub mod lab;
 pub mod list;
 pub mod man;
 pub mod mcp;

@@ -1,0 +1,123 @@
+//! `ctx lab explain`: what a policy did before one request of a recording, and why.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use ctx_lab::needs::Kind;
+use ctx_lab::replay::{Played, play};
+use ctx_lab::run::with_known;
+
+use super::{gathered, named};
+use crate::arguments::{JsonArguments, non_empty};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::terminal::{Output, text, words};
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// A recorded conversation
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Which request, counted from 1; without it, all before which something was done
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    turn: Option<u32>,
+    /// The policy
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = non_empty)]
+    policy: String,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let policy = named(&arguments.policy)?;
+    let gathered = gathered(std::slice::from_ref(&arguments.file))?;
+    let output = &context.output;
+    let mut told = Vec::new();
+    for recording in &gathered.recordings {
+        let played = with_known(recording, |known| {
+            Ok::<_, ctx_lab::replay::Unplayable>((play(known, policy.as_ref())?, play(known, &ctx_core::policy::None)?))
+        });
+        let (played, none) =
+            played.map_err(|error| Failure::new("unplayable", format!("It cannot be played: {error}.")))?;
+        let count = played.turns.len();
+        if let Some(turn) = arguments.turn.filter(|turn| *turn as usize > count) {
+            let requests = words::plural(count as u64, "request");
+            return Err(Failure::new(
+                "no-such-turn",
+                format!("There is no request {turn}: {} has {requests}.", played.name),
+            )
+            .hint("they are counted from 1"));
+        }
+        told.push((played, none));
+    }
+    if arguments.format.json {
+        let json: Vec<serde_json::Value> =
+            told.iter().map(|(played, none)| as_json(played, none, arguments.turn)).collect();
+        output.json(serde_json::to_string(&json).unwrap_or_default().as_bytes())?;
+    } else {
+        let pages: Vec<String> =
+            told.iter().map(|(played, none)| render(played, none, arguments.turn, output)).collect();
+        output.print(&pages.join("\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The requests that are told of.
+fn chosen(played: &Played, turn: Option<u32>) -> Vec<usize> {
+    let is_told = |at: &usize| match turn {
+        Some(turn) => at + 1 == turn as usize,
+        None => played.turns.get(*at).is_some_and(|turn| !turn.done.is_empty() || !turn.missed.is_empty()),
+    };
+    (0..played.turns.len()).filter(is_told).collect()
+}
+
+fn render(played: &Played, none: &Played, turn: Option<u32>, output: &Output) -> String {
+    let mut page = format!("{}\n", output.paint.strong(&text::line(&played.name)));
+    for at in chosen(played, turn) {
+        let (Some(turn), Some(without)) = (played.turns.get(at), none.turns.get(at)) else { continue };
+        let tokens = |tokens: f64| words::count(tokens.round() as u64);
+        let sent = format!(
+            "request {}: {} tokens, {} of them from the cache; without a policy {}",
+            at + 1,
+            tokens(turn.reading.prompt()),
+            tokens(turn.reading.read),
+            tokens(without.reading.prompt())
+        );
+        page.push_str(&format!("{sent}\n"));
+        if turn.done.is_empty() {
+            page.push_str(&format!("  {}\n", output.paint.faint("nothing was done before it")));
+        }
+        turn.done.iter().for_each(|done| page.push_str(&format!("  {}\n", text::line(done))));
+        for (kind, what) in &turn.missed {
+            let missed = format!("{} {}", relied(*kind), text::fit(&text::line(what), 60));
+            page.push_str(&format!("  {}\n", output.paint.warning(&missed)));
+        }
+    }
+    page
+}
+
+fn relied(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Edit => "the answer replaced a text that was not to be seen any more:",
+        Kind::Name => "the answer used a name that was not to be seen any more:",
+        Kind::Reread => "the answer read again what had been taken away:",
+    }
+}
+
+fn as_json(played: &Played, none: &Played, turn: Option<u32>) -> serde_json::Value {
+    let turns: Vec<serde_json::Value> = chosen(played, turn)
+        .into_iter()
+        .filter_map(|at| Some((at, played.turns.get(at)?, none.turns.get(at)?)))
+        .map(|(at, turn, without)| {
+            let missed: Vec<[String; 2]> =
+                turn.missed.iter().map(|(kind, what)| [format!("{kind:?}").to_lowercase(), what.clone()]).collect();
+            serde_json::json!({
+                "turn": at + 1, "tokens": turn.reading.prompt().round(), "cache_read": turn.reading.read.round(),
+                "tokens_without": without.reading.prompt().round(), "cost": turn.input_cost + turn.output_cost,
+                "done": turn.done, "missed": missed,
+            })
+        })
+        .collect();
+    serde_json::json!({"conversation": played.name, "turns": turns})
+}

@@ -1,0 +1,97 @@
+//! `ctx lab`: recorded conversations played again, to see what a policy would have done.
+
+mod explain;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ctx_core::policy::{self, Policy};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::terminal::paint::{ID, PLAIN};
+use crate::terminal::table::{Cell, Column, Table};
+
+/// Play recorded conversations again and see what a policy would have done
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Nothing is sent anywhere and no live conversation is touched: each request is composed by the engine that composes
+live ones, and charged by a model of the provider's cache and prices.
+
+Examples:
+  ctx lab policies
+  ctx lab run --on ~/.claude/projects --compare none,cold,auto
+  ctx lab run --on session.jsonl --policy auto --html report.html
+  ctx lab explain session.jsonl --policy auto --turn 40"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    /// Play conversations under one or several policies and compare
+    Run(run::Arguments),
+    /// Tell what a policy did before one request, and why
+    Explain(explain::Arguments),
+    /// The policies there are
+    Policies,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    match arguments.what {
+        What::Run(arguments) => run::run(&arguments, context),
+        What::Explain(arguments) => explain::run(&arguments, context),
+        What::Policies => {
+            let mut table = Table::new(&[Column::Left("POLICY"), Column::Flexible("WHAT IT DOES")]);
+            for policy in policy::all() {
+                table.row([Cell::styled(policy.name(), ID), Cell::styled(policy.about(), PLAIN)]);
+            }
+            context.output.print(&table.render(&context.output))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// The policy of a name.
+fn named(name: &str) -> Result<Box<dyn Policy>, Failure> {
+    let mut all = policy::all();
+    match all.iter().position(|policy| policy.name() == name) {
+        Some(at) => Ok(all.swap_remove(at)),
+        None => {
+            let names: Vec<&str> = all.iter().map(|policy| policy.name()).collect();
+            Err(Failure::new("unknown-policy", format!("There is no policy `{name}`."))
+                .hint(format!("there are {}", names.join(", "))))
+        }
+    }
+}
+
+/// Why files were left out, the first few.
+fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
+    const SHOWN: usize = 5;
+    let mut lines: Vec<String> = skipped
+        .iter()
+        .take(SHOWN)
+        .map(|skipped| match skipped.line {
+            Some(line) => format!("left out: {} line {line}: {}", skipped.file.display(), skipped.why),
+            None => format!("left out: {}: {}", skipped.file.display(), skipped.why),
+        })
+        .collect();
+    if skipped.len() > SHOWN {
+        lines.push(format!("and {} more were left out", skipped.len() - SHOWN));
+    }
+    lines
+}
+
+/// What was found at these places, or why there is nothing to play.
+fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::Gathered, Failure> {
+    let gathered = ctx_lab::recording::read(on);
+    if gathered.recordings.is_empty() {
+        let why = left_out(&gathered.skipped).into_iter().next().unwrap_or_else(|| "the folder is empty".to_owned());
+        return Err(Failure::new("no-recordings", format!("There is no recorded conversation there: {why}."))
+            .hint("give a folder of Messages bodies, or Claude Code's own sessions: `--on ~/.claude/projects`"));
+    }
+    Ok(gathered)
+}

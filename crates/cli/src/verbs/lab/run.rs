@@ -1,0 +1,143 @@
+//! `ctx lab run`: conversations under one or several policies, compared.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use ctx_lab::report::{self, Group, Summary};
+use ctx_lab::run::Outcome;
+
+use super::{gathered, left_out, named};
+use crate::arguments::{JsonArguments, non_empty};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::terminal::paint::{FAINT, ID, PLAIN, WARNING};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::terminal::{Output, words};
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Files or folders: Messages bodies, or Claude Code's session files
+    #[arg(long, value_name = "PATH", required = true, num_args = 1..)]
+    on: Vec<PathBuf>,
+    /// The policy to compare with none
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = non_empty)]
+    policy: String,
+    /// Several policies, by commas; the first one is what the others are compared with
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
+    compare: Vec<String>,
+    /// Print a line for each conversation and policy, for a spreadsheet
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Also write a page with plots
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let names = match arguments.compare.as_slice() {
+        [] if arguments.policy == "none" => vec!["none".to_owned()],
+        [] => vec!["none".to_owned(), arguments.policy.clone()],
+        names => names.to_vec(),
+    };
+    let policies = names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
+    let gathered = gathered(&arguments.on)?;
+    let outcome = ctx_lab::run::run(&gathered.recordings, &policies);
+    let about: Vec<(String, String)> =
+        policies.iter().map(|policy| (policy.name().to_owned(), policy.about().to_owned())).collect();
+    let groups = report::groups(&outcome, &about);
+    let remarks: Vec<String> = remarks(&outcome).into_iter().chain(left_out(&gathered.skipped)).collect();
+    if let Some(file) = &arguments.html {
+        std::fs::write(file, report::html(&outcome, &groups, &remarks)).map_err(|error| {
+            Failure::new("cannot-write", format!("The report cannot be written to {}: {error}.", file.display()))
+                .hint("choose another place with --html")
+        })?;
+    }
+    let output = &context.output;
+    if arguments.format.json {
+        let policies = groups.first().map(|group| group.policies.as_slice()).unwrap_or_default();
+        let json = serde_json::json!({"policies": policies, "groups": groups, "remarks": remarks});
+        output.json(json.to_string().as_bytes())?;
+    } else if arguments.csv {
+        output.print(&report::csv(&outcome, &about))?;
+    } else {
+        output.print(&render(&groups, &remarks, output))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a reader should know of the figures.
+fn remarks(outcome: &Outcome) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if !outcome.strange_models.is_empty() {
+        let models: Vec<&str> = outcome.strange_models.iter().map(String::as_str).collect();
+        remarks.push(format!("without a price of their own, charged as claude-opus-4-5: {}", models.join(", ")));
+    }
+    if outcome.untimed > 0 {
+        remarks.push(format!(
+            "{} without times: their pauses are not known",
+            words::plural(outcome.untimed as u64, "conversation")
+        ));
+    }
+    if outcome.uncounted > 0 {
+        let count = words::plural(outcome.uncounted as u64, "conversation");
+        remarks.push(format!("{count} without the provider's counts: their tokens are estimates"));
+    }
+    remarks.extend(outcome.unplayable.iter().map(|(name, why)| format!("left out: {name}: {why}")));
+    remarks
+}
+
+fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
+    let mut text = String::new();
+    for group in groups {
+        let first = group.policies.first();
+        let count = words::plural(first.map_or(0, |policy| policy.conversations) as u64, "conversation");
+        let steps = words::count(first.map_or(0, |policy| policy.steps) as u64);
+        let name = match group.name {
+            "long" => format!("long, {} tokens and more", words::count(report::LONG)),
+            other => other.to_owned(),
+        };
+        text.push_str(&format!(
+            "{} {}\n",
+            output.paint.strong(&name),
+            output.paint.faint(&format!("· {count} · {steps} steps"))
+        ));
+        let columns = [
+            Column::Left("POLICY"),
+            Column::Right("TOKENS SENT"),
+            Column::Right("PEAK"),
+            Column::Right("COST"),
+            Column::Right("CHANGE"),
+            Column::Right("WORST"),
+            Column::Right("FROM CACHE"),
+            Column::Right("EVENTS"),
+            Column::Right("HARM"),
+        ];
+        let mut table = Table::new(&columns).dispensing(&["EVENTS", "PEAK", "FROM CACHE"]);
+        group.policies.iter().for_each(|policy| table.row(row(policy)));
+        text.push_str(&table.render(output));
+        text.push('\n');
+    }
+    for remark in remarks {
+        text.push_str(&format!("{}\n", output.paint.faint(remark)));
+    }
+    text
+}
+
+fn row(policy: &Summary) -> Vec<Cell> {
+    let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+    let style = |is_bad: bool| if is_bad { WARNING } else { PLAIN };
+    vec![
+        Cell::styled(&policy.policy, ID),
+        Cell::styled(&words::count(policy.cumulative_tokens), PLAIN),
+        Cell::styled(&words::count(policy.peak_tokens), PLAIN),
+        Cell::styled(&format!("${:.2}", policy.cost), PLAIN),
+        Cell::styled(&percent(policy.change), style(policy.change > 0.0)),
+        Cell::styled(&percent(policy.worst), style(policy.worst > 0.01)),
+        Cell::styled(&format!("{:.1} %", policy.cache_read_share * 100.0), FAINT),
+        Cell::styled(&words::count(policy.clear_events as u64), FAINT),
+        Cell::styled(&format!("{:.2} %", policy.harm * 100.0), style(policy.harm > 0.01)),
+    ]
+}

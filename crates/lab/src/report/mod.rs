@@ -1,0 +1,151 @@
+//! What a run came to, for people, for programs and for a spreadsheet.
+
+mod csv;
+mod html;
+
+pub use csv::csv;
+pub use html::html;
+
+use crate::run::{Outcome, Score};
+use serde::Serialize;
+
+/// From so many tokens on a conversation counts as long.
+pub const LONG: u64 = 150_000;
+
+/// All conversations under one policy.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    pub policy: String,
+    pub about: String,
+    pub conversations: usize,
+    pub steps: usize,
+    pub final_tokens: u64,
+    pub cumulative_tokens: u64,
+    pub peak_tokens: u64,
+    /// In dollars, answers and forced re-reads included.
+    pub cost: f64,
+    /// Against the first policy: −0.2 is a fifth less.
+    pub change: f64,
+    /// What of that the middle 95 % of drawings of as many conversations gave.
+    pub change_range: [f64; 2],
+    /// The dearest and the cheapest conversation, against the first policy.
+    pub worst: f64,
+    pub best: f64,
+    /// The cost of reading again what was taken away, in it.
+    pub forced_cost: f64,
+    pub cache_read_share: f64,
+    pub clear_events: usize,
+    /// The share of steps that relied on something that was not to be seen any more.
+    pub harm: f64,
+    pub harmed_steps: usize,
+    pub harmed_edits: usize,
+}
+
+/// Conversations of some length.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Group {
+    pub name: &'static str,
+    pub policies: Vec<Summary>,
+}
+
+/// A summary of all conversations, and of the long and the short ones. `names` are the policies with a line on each.
+pub fn groups(outcome: &Outcome, names: &[(String, String)]) -> Vec<Group> {
+    let length: Vec<u64> =
+        outcome.scores.first().map(|scores| scores.iter().map(|score| score.peak_tokens).collect()).unwrap_or_default();
+    let group = |name, belongs: &dyn Fn(u64) -> bool| {
+        let chosen: Vec<usize> = (0..length.len()).filter(|&at| length.get(at).is_some_and(|len| belongs(*len))).collect();
+        let of = |scores: &'_ [Score]| -> Vec<Score> { chosen.iter().filter_map(|&at| scores.get(at).cloned()).collect() };
+        let first = outcome.scores.first().map(|scores| of(scores)).unwrap_or_default();
+        let policies = outcome.scores.iter().zip(names).map(|(scores, name)| summary(name, &of(scores), &first)).collect();
+        Group { name, policies }
+    };
+    let groups =
+        [group("all", &|_| true), group("long", &|tokens| tokens >= LONG), group("short", &|tokens| tokens < LONG)];
+    groups.into_iter().filter(|group| group.policies.first().is_some_and(|policy| policy.conversations > 0)).collect()
+}
+
+fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]) -> Summary {
+    let sum = |of: &dyn Fn(&Score) -> f64| scores.iter().map(of).sum::<f64>();
+    let count = |of: &dyn Fn(&Score) -> usize| scores.iter().map(of).sum::<usize>();
+    let total = |of: &dyn Fn(&Score) -> u64| scores.iter().map(of).sum::<u64>();
+    let pairs: Vec<(f64, f64)> = scores.iter().zip(first).map(|(own, first)| (own.cost(), first.cost())).collect();
+    let each = pairs.iter().filter(|(_, first)| *first > 0.0).map(|(own, first)| own / first - 1.0);
+    let (worst, best) = each.fold((f64::MIN, f64::MAX), |(worst, best), one| (worst.max(one), best.min(one)));
+    let steps = count(&|score| score.steps);
+    let harmed_steps = count(&|score| score.harmed);
+    Summary {
+        policy: policy.clone(),
+        about: about.clone(),
+        conversations: scores.len(),
+        steps,
+        final_tokens: total(&|score| score.final_tokens),
+        cumulative_tokens: total(&|score| score.cumulative_tokens),
+        peak_tokens: scores.iter().map(|score| score.peak_tokens).max().unwrap_or(0),
+        cost: sum(&Score::cost),
+        change: change(pairs.iter().copied()),
+        change_range: drawings(&pairs),
+        worst,
+        best,
+        forced_cost: sum(&|score| score.forced_cost),
+        cache_read_share: sum(&|score| score.read) / sum(&|score| score.prompt).max(1.0),
+        clear_events: count(&|score| score.clear_events),
+        harm: harmed_steps as f64 / steps.max(1) as f64,
+        harmed_steps,
+        harmed_edits: count(&|score| score.harmed_edits),
+    }
+}
+
+fn change(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (own, first) = pairs.fold((0.0, 0.0), |(own, first), (one, other)| (own + one, first + other));
+    if first > 0.0 { own / first - 1.0 } else { 0.0 }
+}
+
+/// The middle 95 % of what the change would be if as many conversations were drawn from these, again and again.
+fn drawings(pairs: &[(f64, f64)]) -> [f64; 2] {
+    const DRAWINGS: usize = 1000;
+    // The same numbers every time: a report does not change by itself.
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut draw = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        pairs.get((state % pairs.len().max(1) as u64) as usize).copied().unwrap_or_default()
+    };
+    let mut changes: Vec<f64> = (0..DRAWINGS).map(|_| change((0..pairs.len()).map(|_| draw()))).collect();
+    changes.sort_by(f64::total_cmp);
+    [DRAWINGS / 40, DRAWINGS - DRAWINGS / 40 - 1].map(|at| changes.get(at).copied().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_drawn_lies_around_what_was_found() {
+        let pairs: Vec<(f64, f64)> = (0..40).map(|at| (8.0 + f64::from(at % 5), 12.0)).collect();
+        let [low, high] = drawings(&pairs);
+        let found = change(pairs.iter().copied());
+        assert!(low < found && found < high && high - low < 0.15, "{low} {found} {high}");
+        assert_eq!(drawings(&pairs), [low, high], "the same every time");
+        assert_eq!(drawings(&[]), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn conversations_are_parted_by_their_length() {
+        let score = |peak: u64, cost: f64| Score { peak_tokens: peak, input_cost: cost, steps: 10, ..Score::default() };
+        let outcome = Outcome {
+            scores: vec![
+                vec![score(160_000, 10.0), score(20_000, 1.0)],
+                vec![Score { harmed: 1, ..score(90_000, 7.0) }, score(20_000, 1.5)],
+            ],
+            ..Outcome::default()
+        };
+        let names = ["none", "other"].map(|name| (name.to_owned(), String::new()));
+        let groups = groups(&outcome, &names);
+        let told: Vec<(&str, usize, f64)> =
+            groups.iter().map(|group| (group.name, group.policies[1].conversations, group.policies[1].change)).collect();
+        assert_eq!(told[1], ("long", 1, 7.0 / 10.0 - 1.0));
+        assert_eq!(told[2], ("short", 1, 0.5));
+        assert_eq!((groups[0].policies[1].worst, groups[0].policies[1].harm), (0.5, 0.05));
+    }
+}
