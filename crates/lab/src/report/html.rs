@@ -41,7 +41,13 @@ pub fn html(outcome: &Outcome, groups: &[Group], remarks: &[String]) -> String {
 }
 
 fn row(page: &mut String, policy: &Summary) {
-    let class = if policy.change < 0.0 { "good" } else if policy.change > 0.0 { "bad" } else { "faint" };
+    let class = if policy.change < 0.0 {
+        "good"
+    } else if policy.change > 0.0 {
+        "bad"
+    } else {
+        "faint"
+    };
     let percent = |share: f64| format!("{:+.1} %", share * 100.0);
     let _ = writeln!(
         page,
@@ -88,7 +94,13 @@ fn plot(page: &mut String, name: &str, bars: &[(&str, f64)]) {
             change * 100.0
         );
     }
-    let _ = writeln!(page, "<text x=\"4\" y=\"12\">{:+.0} %</text><text x=\"4\" y=\"{}\">−{:.0} %</text></svg>", most * 100.0, HALF * 2.0 - 4.0, most * 100.0);
+    let _ = writeln!(
+        page,
+        "<text x=\"4\" y=\"12\">{:+.0} %</text><text x=\"4\" y=\"{}\">−{:.0} %</text></svg>",
+        most * 100.0,
+        HALF * 2.0 - 4.0,
+        most * 100.0
+    );
 }
 
 fn escaped(text: &str) -> String {
@@ -107,6 +119,11 @@ mod tests {
         let outcome = Outcome { scores: vec![vec![score(2.0)], vec![score(1.0)]], ..Outcome::default() };
         let names = ["none", "a<b"].map(|name| (name.to_owned(), "\"x\"".to_owned()));
         let page = html(&outcome, &groups(&outcome, &names), &["1 < 2".into()]);
-        assert!(!page.contains("<script>") && page.contains("a&lt;b") && page.contains("-50.0 %") && page.contains("1 &lt; 2"));
+        assert!(
+            !page.contains("<script>")
+                && page.contains("a&lt;b")
+                && page.contains("-50.0 %")
+                && page.contains("1 &lt; 2")
+        );
     }
 }

@@ -53,10 +53,13 @@ pub fn groups(outcome: &Outcome, names: &[(String, String)]) -> Vec<Group> {
     let length: Vec<u64> =
         outcome.scores.first().map(|scores| scores.iter().map(|score| score.peak_tokens).collect()).unwrap_or_default();
     let group = |name, belongs: &dyn Fn(u64) -> bool| {
-        let chosen: Vec<usize> = (0..length.len()).filter(|&at| length.get(at).is_some_and(|len| belongs(*len))).collect();
-        let of = |scores: &'_ [Score]| -> Vec<Score> { chosen.iter().filter_map(|&at| scores.get(at).cloned()).collect() };
+        let chosen: Vec<usize> =
+            (0..length.len()).filter(|&at| length.get(at).is_some_and(|len| belongs(*len))).collect();
+        let of =
+            |scores: &'_ [Score]| -> Vec<Score> { chosen.iter().filter_map(|&at| scores.get(at).cloned()).collect() };
         let first = outcome.scores.first().map(|scores| of(scores)).unwrap_or_default();
-        let policies = outcome.scores.iter().zip(names).map(|(scores, name)| summary(name, &of(scores), &first)).collect();
+        let policies =
+            outcome.scores.iter().zip(names).map(|(scores, name)| summary(name, &of(scores), &first)).collect();
         Group { name, policies }
     };
     let groups =
@@ -142,8 +145,10 @@ mod tests {
         };
         let names = ["none", "other"].map(|name| (name.to_owned(), String::new()));
         let groups = groups(&outcome, &names);
-        let told: Vec<(&str, usize, f64)> =
-            groups.iter().map(|group| (group.name, group.policies[1].conversations, group.policies[1].change)).collect();
+        let told: Vec<(&str, usize, f64)> = groups
+            .iter()
+            .map(|group| (group.name, group.policies[1].conversations, group.policies[1].change))
+            .collect();
         assert_eq!(told[1], ("long", 1, 7.0 / 10.0 - 1.0));
         assert_eq!(told[2], ("short", 1, 0.5));
         assert_eq!((groups[0].policies[1].worst, groups[0].policies[1].harm), (0.5, 0.05));
