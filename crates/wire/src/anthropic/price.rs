@@ -25,6 +25,13 @@ pub struct Billed {
     pub output: u64,
 }
 
+impl Billed {
+    /// All that the model read.
+    pub fn prompt(&self) -> u64 {
+        [self.input, self.read, self.write_5m, self.write_1h].into_iter().fold(0, u64::saturating_add)
+    }
+}
+
 impl Price {
     /// Of a model that is listed, for a prompt of so many tokens; none is guessed.
     pub fn of(model: &str, prompt: u64) -> Option<Price> {
