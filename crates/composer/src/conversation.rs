@@ -441,13 +441,9 @@ impl Conversation {
 
 /// Our estimate of a request, before calibration.
 pub fn estimate<'a>(envelope: &Envelope, messages: impl Iterator<Item = &'a Message>) -> f64 {
-    around_estimate(envelope) + messages.map(tokens::of_message).sum::<f64>()
-}
-
-/// The same of what stands before its messages.
-pub fn around_estimate(envelope: &Envelope) -> f64 {
     let pieces = envelope.system.iter().chain(envelope.tools.iter().flatten().filter(|tool| !tool.deferred));
-    pieces.map(|piece| tokens::estimate(piece.chars, 0)).sum()
+    let around: f64 = pieces.map(|piece| tokens::estimate(piece.chars, 0)).sum();
+    around + messages.map(tokens::of_message).sum::<f64>()
 }
 
 fn seed(id: &str) -> u64 {

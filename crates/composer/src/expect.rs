@@ -1,7 +1,7 @@
 //! What the provider should read from its cache: what earlier requests wrote there, as far as a new one begins alike.
 //! Said before the answer, so that it can be compared with it.
 
-use crate::conversation::{Conversation, around_estimate};
+use crate::conversation::{Conversation, estimate};
 use crate::log::{Answered, Arrived, Differs};
 use ctx_core::Key;
 use ctx_core::edit::fold::Unit;
@@ -62,10 +62,11 @@ struct Outline<'a> {
     /// What identifies all before the first message, and after each.
     around: Key,
     after: &'a [Key],
-    around_tokens: u64,
     marks: cache::Marks,
     /// How many places a message takes when a mark looks back.
     places: &'a dyn Fn(usize) -> usize,
+    /// About how many tokens stand before the first message, or up to the end of one.
+    tokens: &'a dyn Fn(Option<usize>) -> u64,
 }
 
 impl Shelf {
@@ -121,7 +122,7 @@ impl Shelf {
         for entry in used.filter_map(|prefix| alive.get(prefix)) {
             self.entries.get_mut(*entry).into_iter().for_each(|entry| entry.used = at);
         }
-        Some(self.entries.get(entry).and_then(|entry| entry.tokens).unwrap_or(outline.around_tokens))
+        Some(self.entries.get(entry).and_then(|entry| entry.tokens).unwrap_or_else(|| (outline.tokens)(until)))
     }
 }
 
@@ -156,7 +157,6 @@ impl Conversation {
         if marks == cache::Marks::default() {
             return Foreseen { expects: self.shelf.told.then_some(0), writes: Vec::new() };
         }
-        let around_tokens = self.calibration.tokens(around_estimate(envelope));
         let composed = self.sent.get_mut(&self.requests).map(|sent| {
             let after = std::mem::take(&mut sent.after);
             let is_mark = |(_, prefix): &(usize, &Key)| sent.marks.contains(prefix);
@@ -169,13 +169,18 @@ impl Conversation {
             let mut prefixes = self.chain.after(envelope.digest, self.chain.digests());
             (prefixes.remove(0), prefixes)
         });
-        let end = marks.messages.last().and_then(|mark| after.get(*mark)).copied();
-        let writes = marks.around.then_some(around).into_iter().chain(end).collect();
+        let ends = marks.messages.iter().filter_map(|mark| after.get(*mark)).copied();
+        let writes = marks.around.then_some(around).into_iter().chain(ends).collect();
         let mut shelf = std::mem::take(&mut self.shelf);
         let own = |at: usize| self.tree.current().get(at).map_or(1, |node| places(&self.tree.slot_at(*node).message));
         let places: &dyn Fn(usize) -> usize = if is_composed { &|_| 1 } else { &own };
+        // Marks that the client did not set stand before the first edit: up to there both are the same.
+        let tokens = |until: Option<usize>| {
+            let messages = self.tree.path().take(until.map_or(0, |until| until + 1)).map(|slot| &slot.message);
+            self.calibration.tokens(estimate(envelope, messages))
+        };
         let model = envelope.model.as_deref();
-        let outline = Outline { model, around, after: &after, around_tokens, marks, places };
+        let outline = Outline { model, around, after: &after, marks, places, tokens: &tokens };
         let expects = shelf.expect(&outline, at);
         self.shelf = shelf;
         Foreseen { expects, writes }
@@ -242,7 +247,8 @@ mod tests {
             let after: Vec<Key> = path.iter().map(|number| key(*number)).collect();
             let marks = cache::Marks { around: true, messages: vec![path.len() - 1] };
             let (around, model) = (key(0), Some(self.model));
-            let outline = Outline { model, around, after: &after, around_tokens: 50, marks, places: &|_| 2 };
+            let (after, tokens) = (after.as_slice(), &|_| 50);
+            let outline = Outline { model, around, after, marks, places: &|_| 2, tokens };
             let expects = self.shelf.expect(&outline, at * 1000);
             self.request += 1;
             let writes = vec![around, after[after.len() - 1]];
