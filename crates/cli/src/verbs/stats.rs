@@ -177,9 +177,9 @@ fn remarks(stats: &Stats, output: &Output) -> String {
         }
     };
     let total = &stats.total;
-    remark(total.nearest, " to models that are not listed: ≈ the prices of the nearest of their family. `ctx models`");
-    remark(total.unpriced, " to models without a known price: their money is not counted. `ctx models`");
-    remark(total.unweighed, " edited before savings were written down: what they saved is not counted.");
+    remark(total.nearest, " to models not listed: ≈ priced as the nearest of their family.");
+    remark(total.unpriced, " to models without a known price: not in the money.");
+    remark(total.unweighed, " edited before savings were written down: not in what was saved.");
     if stats.skipped > 0 {
         let skipped = words::plural(stats.skipped, "record");
         lines.push_str(&format!("{skipped} could not be read; `ctx doctor` tells more.\n"));
@@ -244,7 +244,15 @@ mod tests {
 
     #[test]
     fn money_is_told_in_a_table_that_fits() {
-        insta::assert_snapshot!(render(&stats(), &Output::plain()), @"");
+        insta::assert_snapshot!(render(&stats(), &Output::plain()), @r"
+        CONVERSATION  REQUESTS  INPUT  READ  WRITTEN  OUTPUT      COST    SAVED  CLEARED  TITLE
+        c3f9a1              12   1.2K  9.1M      45K     812     $2.50  -$0.012           Fix, the \x1b[31mparser
+        c77                  1   1.2K  9.1M      45K     812  ≈$0.0004   $0.500           =2+3
+        all              1,013   1.2K  9.1M      45K     812  ≈$123.46   $0.488      52K  and 2 not shown
+        Cost by day  ▂▁█  2026-11-13 to 2026-11-15
+        1 request to models not listed: ≈ priced as the nearest of their family.
+        1 record could not be read; `ctx doctor` tells more.
+        ");
         let narrow = render(&stats(), &Output::narrow(80));
         let table: Vec<&str> = narrow.lines().take(4).collect();
         assert!(table.iter().all(|line| text::width(line) <= 80), "{narrow}");

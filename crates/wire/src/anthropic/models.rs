@@ -238,8 +238,8 @@ impl Setting {
     fn price(&self, old: Option<Price>) -> Option<Price> {
         let input = self.input.or(old.map(|old| old.input))?;
         let factor = |of: fn(&Price) -> f64, usual: f64| match old.filter(|old| old.input > 0.0) {
-            Some(old) => input * of(&old) / old.input,
-            None => input * usual,
+            Some(old) => rounded(input * of(&old) / old.input),
+            None => rounded(input * usual),
         };
         Some(Price {
             input,
@@ -249,6 +249,11 @@ impl Setting {
             read: self.read.unwrap_or_else(|| factor(|price| price.read, READ)),
         })
     }
+}
+
+/// To a millionth: nobody wants to read what is lost in dividing.
+fn rounded(price: f64) -> f64 {
+    (price * 1e6).round() / 1e6
 }
 
 /// A name without what providers put around it: `anthropic/`, `us.anthropic.`, `-v1:0`, `@20260901`, a date, `[1m]`.

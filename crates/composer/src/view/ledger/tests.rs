@@ -121,8 +121,9 @@ fn days_have_their_names() {
     assert_eq!(Day::of(u64::MAX).until(Day::of(u64::MAX)).count(), 1);
 }
 
-fn store(rows: &[(u8, u64, u8, u32, u32, bool)]) -> Composer {
-    let store = MemoryStore::new();
+type Given = (u8, u64, u8, u32, u32, bool);
+
+fn records(rows: &[Given]) -> Vec<NewRecord> {
     let mut records = Vec::new();
     for (number, (talk, at, model, read, written, failed)) in (1..).zip(rows) {
         let conversation = format!("c{}", talk % 4);
@@ -132,20 +133,21 @@ fn store(rows: &[(u8, u64, u8, u32, u32, bool)]) -> Composer {
             let (conversation, kind) = (conversation.clone(), kind.to_owned());
             records.push(NewRecord { conversation, at: *at, kind, version: 1, uses: Vec::new(), body });
         };
-        add(
-            log::ARRIVED,
-            json!({"request": number, "class": "auxiliary", "verdict": "side", "known": 0, "new": 1,
-            "changed": 0, "model": model, "bytes": 1}),
-        );
+        let arrived = json!({"request": number, "class": "auxiliary", "verdict": "side", "known": 0, "new": 1,
+            "changed": 0, "model": model, "bytes": 1});
+        add(log::ARRIVED, arrived);
         let usage = Usage { cache_read: (*read).into(), cache_write: (*written).into(), output: 7, ..Usage::default() };
         let usage = (!failed).then_some(usage);
-        add(
-            log::ANSWERED,
-            json!({"request": number, "status": 200, "ending": "complete", "usage": usage,
-            "total_ms": 1, "edited": {"sent": 1.0, "own": 1.5}}),
-        );
+        let answered = json!({"request": number, "status": 200, "ending": "complete", "usage": usage, "total_ms": 1,
+            "edited": {"sent": 1.0, "own": 1.5}});
+        add(log::ANSWERED, answered);
     }
-    store.append(vec![Step { records, ..Step::default() }]).expect("stored");
+    records
+}
+
+fn store(rows: &[Given]) -> Composer {
+    let store = MemoryStore::new();
+    store.append(vec![Step { records: records(rows), ..Step::default() }]).expect("stored");
     Composer::open(Arc::new(store)).expect("a composer")
 }
 
@@ -174,4 +176,32 @@ proptest! {
         }
         prop_assert_eq!(all.total.requests as usize, all.groups.len());
     }
+}
+
+/// `CTX_LONG=1` measures it with a hundred thousand records.
+#[test]
+fn many_records_are_read_once_and_from_then_on_only_what_is_new() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Arc::new(ctx_store::SqliteStore::open(folder.path()).expect("a store"));
+    let number = if testkit::is_long() { 50_000 } else { 500 };
+    let rows: Vec<_> = (0..number).map(|row| ((row % 4) as u8, row * 60_000, 0, 100_000, 1_000, false)).collect();
+    for some in rows.chunks(1_000) {
+        store.append(vec![Step { records: records(some), ..Step::default() }]).expect("stored");
+    }
+    let composer = Composer::open(store.clone()).expect("a composer");
+    let ask = |by, conversation: Option<&str>| {
+        let since = std::time::Instant::now();
+        let conversation = conversation.map(str::to_owned);
+        let stats = composer.stats(&Asked { by, conversation, ..Asked::default() }).expect("stats");
+        (stats.total.requests, since.elapsed())
+    };
+    let (requests, first) = ask(Grouping::Conversation, None);
+    assert_eq!(requests, number);
+    store.append(vec![Step { records: records(&rows[..1]), ..Step::default() }]).expect("stored");
+    let (requests, again) = ask(Grouping::Day, None);
+    assert_eq!(requests, number + 1);
+    let (requests, each) = ask(Grouping::Request, None);
+    assert_eq!(requests, number + 1);
+    println!("{} records: first {first:?}, again {again:?}, by request {each:?}", 2 * number);
+    assert!(again < first, "{first:?}, {again:?}");
 }
