@@ -110,7 +110,11 @@ fn render(stats: &Stats, output: &Output) -> String {
         Column::Right("COST"),
         Column::Right("SAVED"),
         Column::Right("CLEARED"),
-        Column::Flexible(if stats.by == Grouping::Request { "MODEL" } else { "TITLE" }),
+        Column::Flexible(match stats.by {
+            Grouping::Conversation => "TITLE",
+            Grouping::Request => "MODEL",
+            Grouping::Project | Grouping::Day => "",
+        }),
     ])
     .dispensing(&["MODEL", "TITLE", "CLEARED", "REQUESTS"]);
     for group in &stats.groups {
