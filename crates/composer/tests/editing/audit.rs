@@ -95,7 +95,14 @@ impl Talk {
 
     fn apply(&self, author: &str, operation: Value) -> String {
         let operations = vec![serde_json::from_value(operation).expect("an operation")];
-        let wish = Wish { operations, author: author.into(), note: None, expect: None, dry_run: false };
+        let wish = Wish {
+            operations,
+            author: author.into(),
+            note: None,
+            expect: None,
+            dry_run: false,
+            when: Default::default(),
+        };
         self.composer.apply(&self.conversation, wish).expect("applied").commit.expect("a commit")
     }
 
