@@ -79,7 +79,7 @@ pub enum What {
         /// Tokens that the provider should have read from its cache; a timeline knows, a single event does not.
         expected: Option<u64>,
         /// What the cache could have had and why it had not; a timeline knows, a single event does not.
-        cache_miss: Option<CacheMiss>,
+        cache_miss: Option<Box<CacheMiss>>,
     },
     Commit {
         id: CommitId,
@@ -182,7 +182,7 @@ impl Composer {
         for event in events {
             let What::Answer { request, usage: Some(usage), expected, cache_miss, .. } = event.what else { continue };
             let (read, prompt) = (usage.cache_read, usage.prompt());
-            all.push(MissView { request, at: event.at, expected, read, prompt, miss: cache_miss });
+            all.push(MissView { request, at: event.at, expected, read, prompt, miss: cache_miss.map(|miss| *miss) });
         }
         if let Some(wanted) = request.filter(|wanted| !all.iter().any(|view| view.request == *wanted)) {
             let numbers = all.first().zip(all.last()).map(|(first, last)| (first.request, last.request));
@@ -224,7 +224,7 @@ impl Composer {
                     (*dollars, *priced_as) = (Some(asked), stand_in);
                 }
                 let told = story.answered(&answered, &self.models, |envelope| self.around_of(envelope));
-                (*cache_miss, *expected) = (told.miss, told.expects);
+                (*cache_miss, *expected) = (told.miss.map(Box::new), told.expects);
             }
             _ => {}
         }
