@@ -15,7 +15,7 @@ const ABOUT: usize = 34;
 type Group = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// A verb that is not here stands in the last group.
-const GROUPS: [Group; 7] = [
+const GROUPS: [Group; 8] = [
     (
         "Start",
         &[
@@ -78,6 +78,7 @@ const GROUPS: [Group; 7] = [
         ],
     ),
     ("Planning", &[("plan", "tidy.json"), ("policy", ""), ("lab", "run --on DIR")]),
+    ("Money", &[("stats", "--by day"), ("why-miss", ""), ("models", "")]),
     (
         "Daemon",
         &[

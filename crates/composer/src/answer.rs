@@ -2,7 +2,7 @@
 
 use crate::conversation::Pending;
 use crate::directory::lock;
-use crate::log::{self, Answered, ErrorSaid, Usage};
+use crate::log::{self, Answered, ErrorSaid, Usage, Weighed};
 use crate::observe::Ticket;
 use crate::{Composer, Problem, card, record};
 use ctx_core::Key;
@@ -39,6 +39,7 @@ impl Composer {
                 answered.prefix = Some(sent.prefix);
                 // What the provider counted is what it was sent.
                 answered.estimated = answered.estimated.map(|_| sent.weight);
+                answered.edited = Some(Weighed { sent: sent.weight, own: sent.own_weight });
                 answered.marks = sent.marks;
                 answered.repairs = sent.repairs;
             }
@@ -103,6 +104,7 @@ fn to_record(
         marks: Vec::new(),
         repairs: Vec::new(),
         cache_miss_reason: None,
+        edited: None,
         estimated,
         first_byte_ms: timing.first_byte_ms,
         total_ms: timing.total_ms,

@@ -6,6 +6,7 @@
 use crate::edit::wait::Waiting;
 use crate::edit::{Chain, Sent};
 use crate::envelope::{self, Whole};
+use crate::expect::Shelf;
 use crate::helper::titles::Titles;
 use crate::log;
 use crate::log::{Answered, Arrived, Line, Opened, Turn, Usage, Version};
@@ -115,6 +116,8 @@ pub struct Conversation {
     pub chain: Chain,
     /// What composing knows of the leading messages of the path.
     pub memo: Memo,
+    /// What the provider's cache should hold.
+    pub shelf: Shelf,
     /// The estimate of the newest composed request, while the operations are those it was composed with.
     pub composed_weight: Option<f64>,
     /// Requests under way that were composed, by number.
@@ -171,6 +174,7 @@ impl Conversation {
             rewritten: VecDeque::new(),
             chain: Chain::default(),
             memo: Memo::default(),
+            shelf: Shelf::default(),
             composed_weight: None,
             sent: HashMap::new(),
             drops_thinking: false,
@@ -227,6 +231,7 @@ impl Conversation {
                 let arrived: Arrived = serde_json::from_slice(&record.body).ok()?;
                 self.requests = self.requests.max(arrived.request);
                 self.heard = self.heard.max(record.at);
+                self.shelf.asked(&arrived, record.at);
                 if let Some(turn) = &arrived.turn {
                     let versions = versions_of(turn, &record.uses, blobs)?;
                     self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?)?;
@@ -335,13 +340,13 @@ impl Conversation {
 
     /// Takes in what the provider reported for a turn that was sent at `at`.
     pub fn learn(&mut self, answered: &Answered, at: u64) {
+        self.shelf.answered(answered);
         let Some(estimated) = answered.estimated else { return };
         // A stream can say `error` and end cleanly, and a client can leave once it has read the stop reason.
         let whole = answered.ending == "complete" || answered.stop_reason.is_some();
         self.answered = answered.status == 200 && answered.error.is_none() && whole;
         if let Some(usage) = answered.usage {
-            let cleared: u64 =
-                answered.applied_edits.iter().filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum();
+            let cleared = answered.cleared();
             // What was repaired was not estimated.
             if answered.repairs.iter().all(|(rule, _)| rule == "A65") {
                 self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
@@ -369,10 +374,7 @@ impl Conversation {
 
     /// Our estimate of the whole request, before calibration.
     pub fn estimate(&self) -> f64 {
-        let pieces =
-            self.envelope.system.iter().chain(self.envelope.tools.iter().flatten().filter(|tool| !tool.deferred));
-        let around: f64 = pieces.map(|piece| tokens::estimate(piece.chars, 0)).sum();
-        around + self.tree.path().map(|slot| tokens::of_message(&slot.message)).sum::<f64>()
+        estimate(&self.envelope, self.tree.path().map(|slot| &slot.message))
     }
 
     pub fn pending_estimate(&self) -> f64 {
@@ -435,6 +437,13 @@ impl Conversation {
             + self.tree.node_count() as usize * 64
             + 4096
     }
+}
+
+/// Our estimate of a request, before calibration.
+pub fn estimate<'a>(envelope: &Envelope, messages: impl Iterator<Item = &'a Message>) -> f64 {
+    let pieces = envelope.system.iter().chain(envelope.tools.iter().flatten().filter(|tool| !tool.deferred));
+    let around: f64 = pieces.map(|piece| tokens::estimate(piece.chars, 0)).sum();
+    around + messages.map(tokens::of_message).sum::<f64>()
 }
 
 fn seed(id: &str) -> u64 {

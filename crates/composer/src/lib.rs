@@ -10,6 +10,7 @@ mod conversation;
 mod directory;
 pub mod edit;
 mod envelope;
+mod expect;
 mod gap;
 mod held;
 pub mod helper;
@@ -31,6 +32,7 @@ pub use view::Refusal;
 
 use conversation::Conversation;
 use ctx_store::{Hash, NewRecord, Step, Store, StoreError};
+use ctx_wire::anthropic::models::Models;
 use directory::{Directory, Shared, lock};
 use gap::Gaps;
 use held::Held;
@@ -71,6 +73,10 @@ pub struct Composer {
     nonce: AtomicU64,
     /// Titles that a helper gave, by conversation.
     titles: Mutex<HashMap<String, helper::titles::Titles>>,
+    /// Prices, windows and the like.
+    models: Models,
+    /// What requests took and cost, as far as somebody has asked. Taken before the directory.
+    ledger: Mutex<view::Ledger>,
     /// What edited conversations weigh, found out when somebody looks.
     weighed: Mutex<view::Weighed>,
     /// What moments are told by that wishes wait for, and who wakes up for them.
@@ -108,6 +114,8 @@ impl Composer {
             offload_folder: None,
             nonce: AtomicU64::new(0),
             titles: Mutex::new(titles),
+            models: Models::listed().clone(),
+            ledger: Mutex::default(),
             weighed: Mutex::default(),
             moments: edit::Moments::default(),
             alarm,
@@ -126,6 +134,12 @@ impl Composer {
     /// Moments that wishes wait for are told by these.
     pub fn with_moments(mut self, moments: edit::Moments) -> Composer {
         self.moments = moments;
+        self
+    }
+
+    /// With what somebody says of models.
+    pub fn with_models(mut self, models: Models) -> Composer {
+        self.models = models;
         self
     }
 
@@ -169,8 +183,10 @@ impl Composer {
         // What still waits to be written would come back otherwise.
         self.writer.settle(PATIENCE);
         let purged = self.store.purge(ids)?;
+        let mut ledger = lock(&self.ledger);
         let mut directory = lock(&self.directory);
         ids.iter().for_each(|id| {
+            ledger.forget(id);
             directory.forget(id);
             lock(&self.titles).remove(id);
             lock(&self.weighed).remove(id);

@@ -65,9 +65,26 @@ pub struct Arrived {
     /// It left otherwise than it came.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub composed: bool,
+    /// Tokens that the provider should read from its cache; nothing where nobody can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expects: Option<u64>,
+    /// Where it writes the provider's cache: the digests of what stands before, the longest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<Key>,
+    /// The first thing in it that is not what the client sent there before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<Differs>,
     /// What it adds to the conversation; side traffic adds nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Differs {
+    /// A message or a block, as people name it.
+    pub place: String,
+    /// What it is, in words.
+    pub what: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,6 +156,9 @@ pub struct Answered {
     pub repairs: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_miss_reason: Option<String>,
+    /// What was sent and what the client sent, where the two differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<Weighed>,
     /// Our estimate of what was sent, before calibration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<f64>,
@@ -150,6 +170,13 @@ pub struct Answered {
     /// The model that the answer names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+}
+
+/// Estimates, before calibration.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Weighed {
+    pub sent: f64,
+    pub own: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -168,6 +195,13 @@ pub struct Usage {
     pub cache_write_1h: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<u64>,
+}
+
+impl Answered {
+    /// Tokens that the provider itself left out.
+    pub fn cleared(&self) -> u64 {
+        self.applied_edits.iter().filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum()
+    }
 }
 
 impl Usage {

@@ -6,6 +6,7 @@
 use crate::conversation::{Conversation, Worn};
 use crate::directory::{Beginning, lock};
 use crate::edit::{AtHand, Ground, Ready, Sent, digest};
+use crate::expect::{Foreseen, first_difference};
 use crate::log::{self, Arrived, Turn, Version};
 use crate::recorder::give_way;
 use crate::whose::{CANDIDATES, Found, Received};
@@ -174,6 +175,8 @@ impl Composer {
         }
         let mut fresh = Vec::new();
         let mut changed = 0;
+        let before: Vec<SlotId> = conversation.tree.path().skip(same).map(|slot| slot.id).collect();
+        let mut differs = None;
         for (at, ((facts, cuts), slot)) in (same..).zip(facts.into_iter().zip(cuts).zip(slots)) {
             let known = conversation.versions.get(&slot);
             if !trusted && known.is_some() {
@@ -184,6 +187,15 @@ impl Composer {
                 give_way();
             }
             let (bare, worn) = bare(body.message(at), &cuts);
+            let old = before.get(at - same).filter(|_| differs.is_none() && trusted);
+            if let Some(old) = old {
+                let block = conversation.tree.slot(*old).and_then(|old| first_difference(&old.message, &facts));
+                if *old != slot {
+                    differs = Some((at, None));
+                } else if known.is_some_and(|known| known.blob != worn.blob) {
+                    differs = Some((at, block));
+                }
+            }
             match known {
                 Some(known) if *known == worn && !restart => continue,
                 Some(known) => changed += u32::from(known.blob != worn.blob),
@@ -211,6 +223,9 @@ impl Composer {
             bytes: body.bytes().len() as u64,
             detail,
             composed: false,
+            expects: None,
+            writes: Vec::new(),
+            differs: None,
             turn: Some(turn),
         };
         let arrival = step.records.len();
@@ -234,6 +249,12 @@ impl Composer {
         conversation.strayed |= arrived.composed;
         if arrived.composed && trusted {
             conversation.rewritten();
+        }
+        if trusted {
+            let Foreseen { expects, writes } = conversation.foresee(&body, &envelope, seen.at);
+            (arrived.expects, arrived.writes) = (expects, writes);
+            arrived.differs = differs.and_then(|(message, block)| conversation.named(message, block));
+            conversation.shelf.asked(&arrived, seen.at);
         }
         step.records.insert(arrival, record(&conversation.id, seen.at, log::ARRIVED, &arrived, uses));
         match spare {
@@ -417,6 +438,9 @@ fn side(
         bytes: received.body.bytes().len() as u64,
         detail: None,
         composed: false,
+        expects: None,
+        writes: Vec::new(),
+        differs: None,
         turn: None,
     };
     step.records.push(record(&conversation.id, seen.at, log::ARRIVED, &arrived, Vec::new()));

@@ -47,6 +47,7 @@ pub const API: &[Code] = &[
     code(UNKNOWN, "unknown-id", "no frame, step, message or block has this id"),
     code(UNKNOWN, "unknown-job", "the daemon knows no such job"),
     code(UNKNOWN, "unknown-path", "the API has no such path"),
+    code(UNKNOWN, "unknown-request", "no answer to a request of this number is known"),
     code(UNKNOWN, "unknown-tag", "no tag has this name"),
     code(UNKNOWN, "unknown-wish", "no wish of this conversation has this name"),
     code(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", "the path does not take this method"),

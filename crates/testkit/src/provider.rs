@@ -52,6 +52,11 @@ impl Provider {
         Provider::default()
     }
 
+    /// One that caches nothing below so many tokens.
+    pub fn caching_from(tokens: u64) -> Provider {
+        Provider { cache: PromptCache::from_tokens(tokens), ..Provider::default() }
+    }
+
     /// Checks a body, accounts for it, and answers with the blocks of `script`. Its thinking blocks need no signature:
     /// each is signed for exactly what was sent before it. The error is the provider's sentence.
     pub fn answer(&mut self, body: &[u8], betas: &str, script: Vec<Value>) -> Result<Reply, String> {

@@ -51,6 +51,7 @@ function reread(tokens: number, about: string): Figure | null {
 function money(plan: PlanView): Figure | null {
   const dollars = plan.cost.money;
   if (dollars == null) return null;
+  const about = dollars.nearest ? "≈" : "";
   const difference = dollars.without - dollars.later;
   const once = dollars.first - dollars.without;
   // What changes nothing for good still costs something the first time.
@@ -58,13 +59,13 @@ function money(plan: PlanView): Figure | null {
     return once < 0.000_001
       ? null
       : {
-          text: `${dollar(once)} once`,
+          text: `${about}${dollar(once)} once`,
           tone: "plain",
           tip: `The next request costs ${dollar(once)} more, then all is as before.`,
         };
   }
   return {
-    text: `${difference < 0 ? "+" : "−"}${dollar(Math.abs(difference))} a turn`,
+    text: `${difference < 0 ? "+" : "−"}${about}${dollar(Math.abs(difference))} a turn`,
     tone: difference < 0 ? "warn" : "good",
     tip: `A request costs ${dollar(dollars.without)} now, ${dollar(dollars.first)} once with the change, then ${dollar(dollars.later)}.`,
   };

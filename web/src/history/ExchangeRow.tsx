@@ -46,7 +46,12 @@ export function ExchangeRow({ exchange }: { exchange: Exchange }) {
         {how === "failed" && <Badge color="red">{answer?.status || "no answer"}</Badge>}
         {answer?.stop_reason != null && <span>{answer.stop_reason.replaceAll("_", " ")}</span>}
         {answer?.usage != null && <span className={styles.quiet}>{short(answer.usage.output)} out</span>}
-        {answer?.money != null && <span className={styles.quiet}>{dollars(answer.money)}</span>}
+        {answer?.money != null && (
+          <span className={styles.quiet}>
+            {answer.priced_as !== null && "≈"}
+            {dollars(answer.money)}
+          </span>
+        )}
       </div>
       <span className={styles.took} title={firstByte(answer?.first_byte_ms ?? null)}>
         {answer === null ? "" : duration(answer.total_ms)}

@@ -19,6 +19,7 @@ interface Props {
 export function RunRow({ exchanges, open, onToggle }: Props) {
   const usage = together(exchanges);
   const at = exchanges[0]?.at ?? 0;
+  const nearest = exchanges.some(({ answer }) => answer?.priced_as != null);
   const money = exchanges.reduce((sum, { answer }) => sum + (answer?.money ?? 0), 0);
   const added = exchanges.reduce((sum, { request }) => sum + (request?.new ?? 0), 0);
   return (
@@ -33,7 +34,7 @@ export function RunRow({ exchanges, open, onToggle }: Props) {
         </span>
         <Reading usage={usage} />
         <span className={styles.quiet}>
-          {short(usage.output)} out{money > 0 && ` · ${dollars(money)}`}
+          {short(usage.output)} out{money > 0 && ` · ${nearest ? "≈" : ""}${dollars(money)}`}
         </span>
         {open ? <ChevronDownIcon aria-hidden /> : <ChevronRightIcon aria-hidden />}
       </UnstyledButton>

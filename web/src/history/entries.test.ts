@@ -67,6 +67,8 @@ function turn(seq: number, request: number, more: { verdict?: string; reason?: s
       cache_miss_reason: more.reason ?? null,
       cache_miss: null,
       money: null,
+      priced_as: null,
+      expected: null,
       first_byte_ms: 1,
       total_ms: 2,
       undecodable: null,

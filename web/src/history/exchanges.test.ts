@@ -37,6 +37,8 @@ function answer(seq: number, to: number, more: Partial<AnswerEvent> = {}): Answe
     cache_miss_reason: null,
     cache_miss: null,
     money: null,
+    priced_as: null,
+    expected: null,
     applied_edits: [],
     transformations: [],
     ending: "complete",
@@ -101,16 +103,17 @@ test("what the provider cleared is said in words", () => {
 });
 
 test("a missed cache is told with its cause, unless it is no news", () => {
+  const plain = { by: "client", commit: null, idle_seconds: null, ttl_seconds: null, words: "" } as const;
   const with_miss = (
     cause: "edited" | "expired" | "unknown" | "first-request",
     tokens: number,
     place: string | null = null,
-  ) => missed(answer(1, 1, { cache_miss: { cause, place, tokens } }));
+  ) => missed(answer(1, 1, { cache_miss: { ...plain, cause, place, tokens } }));
   expect(with_miss("edited", 9000, "t3")).toBe("9k tokens were read anew because of an edit at t3.");
   expect(with_miss("expired", 1200)).toBe("1.2k tokens were read anew because the cache had gone cold.");
   expect(with_miss("unknown", 1200)).toBe("1.2k tokens were read anew; why is not known.");
   const usage = { input: 100, cache_read: 0, cache_write: 3900, output: 1 };
-  const shrunk = answer(1, 1, { usage, cache_miss: { cause: "edited", place: null, tokens: 9000 } });
+  const shrunk = answer(1, 1, { usage, cache_miss: { ...plain, cause: "edited", place: null, tokens: 9000 } });
   expect(missed(shrunk)).toBe("4k tokens were read anew because of an edit.");
   expect(with_miss("first-request", 9000)).toBeNull();
   expect(with_miss("edited", 40)).toBeNull();

@@ -88,7 +88,9 @@ const CAUSES: Record<string, string> = {
   "system-changed": "the system prompt changed",
   edited: "of an edit",
   "history-changed": "the agent changed what it had sent before",
+  cleared: "the provider cleared some of it",
   expired: "the cache had gone cold",
+  "below-minimum": "so short a prompt is not cached",
 };
 
 /** Why the provider read again what it could have had in its cache; nothing where that is no news. */

@@ -93,22 +93,22 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
   );
 }
 
-function Sums({ totals: { requests, read, cached, money } }: { totals: Totals }) {
+function Sums({ totals: { requests, read, cached, money, nearest } }: { totals: Totals }) {
   if (requests === 0) return null;
   return (
     <span className={styles.sums}>
       {plural(requests, "request")} · {short(read)} tokens read, {percent(cached)} from the cache
-      {money !== null && ` · ${dollars(money)}`}
+      {money !== null && ` · ${nearest ? "≈" : ""}${dollars(money)}`}
     </span>
   );
 }
 
-function Pointed({ turn: { request, frame, at, cache_read, cache_write, input, output, money } }: { turn: Turn }) {
+function Pointed({ turn: { request, frame, at, cache_read, cache_write, input, output, money, priced_as } }: { turn: Turn }) {
   return (
     <span className={styles.sums}>
       request {request} at {clock(at)}
       {frame !== null && `, ${frame}`} · {short(cache_read)} from the cache, {short(cache_write)} written,{" "}
-      {short(input)} not cached · {short(output)} out{money !== null && ` · ${dollars(money)}`}
+      {short(input)} not cached · {short(output)} out{money !== null && ` · ${priced_as === null ? "" : "≈"}${dollars(money)}`}
     </span>
   );
 }

@@ -14,6 +14,7 @@ const turn = (request: number, at: number, money: number | null = null): Turn =>
   output: 2,
   context: 10 * request + 6,
   money,
+  priced_as: null,
 });
 const commit = (at: number) =>
   ({ kind: "commit", seq: at, at, id: "c", summary: "delete t3" }) as unknown as TimelineEvent;
@@ -28,7 +29,7 @@ test("each bar stands in front of a higher one", () => {
 });
 
 test("totals know the money only where a price is known", () => {
-  expect(totals([])).toEqual({ requests: 0, read: 0, cached: 0, money: null });
+  expect(totals([])).toEqual({ requests: 0, read: 0, cached: 0, money: null, nearest: false });
   const sums = totals([turn(1, 1, 0.5), turn(2, 2)]);
   expect(sums).toMatchObject({ requests: 2, read: 42, money: 0.5 });
   expect(sums.cached).toBeCloseTo(30 / 42);

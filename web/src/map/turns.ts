@@ -37,6 +37,8 @@ export interface Totals {
   /** Of what was read: 0 to 1. */
   cached: number;
   money: number | null;
+  /** Some prices are those of the nearest model of a family. */
+  nearest: boolean;
 }
 
 /** Of everything the model read, how much came from the cache; what it cost as far as prices are known. */
@@ -49,5 +51,6 @@ export function totals(turns: Turn[]): Totals {
     read: whole,
     cached: whole === 0 ? 0 : cached / whole,
     money: priced.length === 0 ? null : priced.reduce((sum, { money }) => sum + (money ?? 0), 0),
+    nearest: priced.some(({ priced_as }) => priced_as !== null),
   };
 }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use super::helper::HelperFile;
+use super::models::ModelFile;
 use ctx_server::mcp::Settings as McpSettings;
 use ctx_server::{Secret, UpstreamUrl};
 use toml::Spanned;
@@ -38,6 +39,8 @@ pub struct ConfigFile {
     pub near_limit_percent: Option<u64>,
     /// How long the provider's cache lives, where its own word does not count.
     pub cache_seconds: Option<u64>,
+    /// What holds of models.
+    pub models: Vec<ModelFile>,
     pub unknown: Vec<Unknown>,
 }
 
@@ -74,6 +77,7 @@ impl ConfigFile {
                 "mcp" => file.read_mcp(&reader, section)?,
                 "helper" => file.read_helper(&reader, section)?,
                 "edits" => file.read_edits(&reader, section)?,
+                "models" => file.read_models(&reader, section)?,
                 other => file.unknown.push(reader.mention(name.span(), other)),
             }
         }

@@ -3,6 +3,7 @@
 
 mod file;
 mod helper;
+mod models;
 mod project;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -41,6 +42,8 @@ pub struct Settings {
     pub helper: ctx_server::helper::Settings,
     /// What the moments are told by that changes wait for.
     pub moments: ctx_composer::edit::Moments,
+    /// Prices, windows and the like.
+    pub models: ctx_wire::anthropic::models::Models,
     /// Things that a person should hear about and that stop nothing.
     pub remarks: Vec<String>,
     /// The configuration files that were read, the stronger first.
@@ -80,6 +83,7 @@ impl Settings {
             mcp: files.iter().map(|file| file.mcp.clone()).fold(Default::default(), ctx_server::mcp::Settings::and),
             helper: helper::settings(&files, environment),
             moments: moments(&files),
+            models: models::models(&files)?,
             offload: files.iter().find_map(|file| file.offload.clone()),
             remarks,
             files: files.into_iter().map(|file| file.path).collect(),

@@ -18,9 +18,30 @@ pub fn bar(now: u64, was: u64, most: u64, columns: usize) -> (String, String) {
     (solid, WAS.repeat(gone))
 }
 
+/// Amounts beside each other, the highest as high as a line is; those that do not fit are summed up.
+pub fn sparkline(amounts: &[f64], columns: usize) -> String {
+    const LEVELS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+    let each = amounts.len().div_ceil(columns.max(1)).max(1);
+    let sums: Vec<f64> = amounts.chunks(each).map(|some| some.iter().map(|amount| amount.max(0.0)).sum()).collect();
+    let most = sums.iter().copied().fold(0.0, f64::max);
+    let level = |sum: &f64| match most > 0.0 {
+        true => (sum / most * (LEVELS.len() - 1) as f64).ceil() as usize,
+        false => 0,
+    };
+    sums.iter().map(|sum| *LEVELS.get(level(sum)).unwrap_or(&"█")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_stand_beside_each_other() {
+        assert_eq!(sparkline(&[0.0, 1.0, 4.0, 8.0], 9), "▁▂▅█");
+        assert_eq!(sparkline(&[0.0, 0.0], 9), "▁▁");
+        assert_eq!(sparkline(&[1.0, 1.0, 0.0, 1.0, 2.0], 3), "█▅█");
+        assert_eq!(sparkline(&[], 0), "");
+    }
 
     #[test]
     fn a_bar_is_as_long_as_its_share() {

@@ -3,6 +3,7 @@
 
 pub mod bar;
 pub mod busy;
+pub mod date;
 pub mod difference;
 pub mod markdown;
 pub mod paint;

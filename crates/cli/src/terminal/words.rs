@@ -32,6 +32,30 @@ pub fn tokens(number: u64, calibrated: bool) -> String {
     if calibrated { count(number) } else { format!("≈{}", count(number)) }
 }
 
+/// `999`, `12.3K`, `4.5M`.
+pub fn short(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..999_950 => format!("{:.1}K", number as f64 / 1e3),
+        999_950..999_950_000 => format!("{:.1}M", number as f64 / 1e6),
+        _ => format!("{:.1}G", number as f64 / 1e9),
+    }
+    .replace(".0", "")
+}
+
+/// `$1,234`, `$2.50`, `$0.012`, `-$0.0004`.
+pub fn dollars(amount: f64) -> String {
+    let sign = if amount < 0.0 { "-" } else { "" };
+    match amount.abs() {
+        0.0 => "$0".to_owned(),
+        large if large >= 999.5 => format!("{sign}${}", count(large.round() as u64)),
+        usual if usual >= 0.995 => format!("{sign}${usual:.2}"),
+        small if small >= 0.0095 => format!("{sign}${small:.3}"),
+        tiny if tiny >= 0.000_05 => format!("{sign}${tiny:.4}"),
+        _ => format!("{sign}<$0.0001"),
+    }
+}
+
 /// `1 step`, `3 steps`.
 pub fn plural(number: u64, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
@@ -93,6 +117,18 @@ mod tests {
         assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(tokens(18_234, false), "≈18,234");
         assert_eq!(tokens(18_234, true), "18,234");
+    }
+
+    #[test]
+    fn large_numbers_are_short_and_money_has_as_many_digits_as_it_needs() {
+        assert_eq!(
+            [999, 1_000, 12_345, 999_999, 1_000_000, 4_512_000_000].map(short),
+            ["999", "1K", "12.3K", "1M", "1M", "4.5G"]
+        );
+        assert_eq!(
+            [0.0, 1234.5, 2.5, -0.0123, 0.00042, 0.000001].map(dollars),
+            ["$0", "$1,235", "$2.50", "-$0.012", "$0.0004", "<$0.0001"]
+        );
     }
 
     #[test]

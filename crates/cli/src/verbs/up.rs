@@ -51,7 +51,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         Some(offload) => Folder::in_project(&offload.clone(), offload),
         None => Folder::in_home(home.path()),
     };
-    let composer = Arc::new(Composer::open(store.clone())?.offloading_to(offload).with_moments(settings.moments));
+    let composer = Composer::open(store.clone())?.offloading_to(offload);
+    let composer = Arc::new(composer.with_moments(settings.moments).with_models(settings.models));
     let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
     config.allow_remote = settings.allow_remote;
     config.mcp = settings.mcp;

@@ -6,6 +6,7 @@ mod doctor;
 mod editing;
 mod install;
 mod looking;
+mod money;
 mod place;
 mod purge;
 mod quick;

@@ -9,7 +9,7 @@ use super::wait::When;
 use crate::Composer;
 use crate::conversation::Conversation;
 use ctx_core::edit::fold::View;
-use ctx_wire::anthropic::price::Price;
+use ctx_wire::anthropic::models::Models;
 use serde::{Deserialize, Serialize};
 
 /// What the provider takes for a token that its cache is given, and for one that it reads from there, in tokens that
@@ -73,6 +73,9 @@ pub struct Money {
     #[serde(default)]
     pub saves: f64,
     pub pays_off_after: Option<u64>,
+    /// The prices are those of the nearest model of the family: its own are not known.
+    #[serde(default)]
+    pub nearest: bool,
 }
 
 /// What a token costs: read afresh, from the cache, and written to it.
@@ -81,6 +84,8 @@ pub struct Rates {
     pub fresh: f64,
     pub read: f64,
     pub write: f64,
+    /// Those of another model of the family.
+    pub nearest: bool,
 }
 
 /// Tokens of a request without an edit and with it, and how many of the latter the cache still has.
@@ -95,7 +100,7 @@ impl Money {
     fn of(sizes: Sizes, cache: Cache, rates: Rates) -> Money {
         let (before, after) = (sizes.before as f64, sizes.after as f64);
         let kept = (sizes.kept as f64).min(after);
-        let Rates { fresh, read, write } = rates;
+        let Rates { fresh, read, write, nearest } = rates;
         let (without, next_without, first, later) = match cache {
             Cache::Warm => (read * before, read * before, read * kept + write * (after - kept), read * after),
             Cache::Cold => (read * before, write * before, write * after, read * after),
@@ -103,14 +108,14 @@ impl Money {
         };
         let (once, saves) = (first - later - (next_without - without), without - later);
         let pays_off_after = (saves > 0.0).then(|| (once / saves).ceil().max(1.0) as u64);
-        Money { without, next_without, first, later, once: first - next_without, saves, pays_off_after }
+        Money { without, next_without, first, later, once: first - next_without, saves, pays_off_after, nearest }
     }
 }
 
 impl Cost {
     pub fn of(sizes: Sizes, cache: Cache, rates: Option<Rates>) -> Cost {
         let tokens = |weighed: f64| weighed.round() as u64;
-        let weights = Rates { fresh: 1.0, read: READ, write: WRITE };
+        let weights = Rates { fresh: 1.0, read: READ, write: WRITE, nearest: false };
         let weighed = Money::of(sizes, cache, weights);
         let reread = if cache == Cache::Warm { sizes.after.saturating_sub(sizes.kept) } else { 0 };
         Cost {
@@ -154,7 +159,7 @@ impl Composer {
             after: applied.tokens_after,
             kept: reached.unwrap_or(ahead).min(ahead),
         };
-        applied.preview.cost = Some(Cost::of(sizes, cache, rates(conversation, applied.tokens_after)));
+        applied.preview.cost = Some(Cost::of(sizes, cache, rates(&self.models, conversation, applied.tokens_after)));
     }
 }
 
@@ -182,10 +187,11 @@ impl Conversation {
 }
 
 /// What the model of a conversation takes for a token.
-fn rates(conversation: &Conversation, prompt: u64) -> Option<Rates> {
-    let price = Price::of(conversation.envelope.model.as_deref()?, prompt)?;
+fn rates(models: &Models, conversation: &Conversation, prompt: u64) -> Option<Rates> {
+    let (price, stand_in) = models.price(conversation.envelope.model.as_deref()?, prompt)?;
     let write = if conversation.lifetime() > 300 { price.write_1h } else { price.write_5m };
-    Some(Rates { fresh: price.input / 1e6, read: price.read / 1e6, write: write / 1e6 })
+    let nearest = stand_in.is_some();
+    Some(Rates { fresh: price.input / 1e6, read: price.read / 1e6, write: write / 1e6, nearest })
 }
 
 impl Preview {
@@ -200,7 +206,7 @@ mod tests {
     use super::*;
 
     const SIZES: Sizes = Sizes { before: 10_000, after: 6_000, kept: 4_000 };
-    const RATES: Rates = Rates { fresh: 4e-6, read: 2e-7, write: 8e-6 };
+    const RATES: Rates = Rates { fresh: 4e-6, read: 2e-7, write: 8e-6, nearest: false };
 
     fn near(one: f64, other: f64) -> bool {
         (one - other).abs() < 1e-12

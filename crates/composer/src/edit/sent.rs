@@ -3,7 +3,7 @@
 use super::apply::RepairView;
 use super::compare::{at_point, overview};
 use super::ground::{Ground, short};
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, estimate};
 use crate::directory::lock;
 use crate::observe::Ticket;
 use crate::view::rebuilt;
@@ -28,8 +28,12 @@ pub struct Sent {
     pub prefix: Key,
     pub marks: Vec<Key>,
     pub repairs: Vec<(String, String)>,
-    /// The estimate of what was sent.
+    /// The estimate of what was sent, and of what the client sent.
     pub weight: f64,
+    pub own_weight: f64,
+    /// The prefix before the first of its messages, and after each.
+    pub around: Key,
+    pub after: Vec<Key>,
 }
 
 /// A request as it should leave: ranges of what came, and bytes of ours, in order.
@@ -200,8 +204,15 @@ impl Conversation {
         }
         ready(Some(outgoing));
         let repairs = composed.repairs.into_iter().map(|repair| (repair.rule.to_owned(), repair.what)).collect();
-        let weight = ground.weigh(&view, at_hand.envelope);
-        Some(Some(Sent { prefix: composed.prefix, marks: composed.marks, repairs, weight }))
+        Some(Some(Sent {
+            prefix: composed.prefix,
+            marks: composed.marks,
+            repairs,
+            weight: ground.weigh(&view, at_hand.envelope),
+            own_weight: estimate(at_hand.envelope, at_hand.messages.iter().copied()),
+            around: composed.around,
+            after: composed.after,
+        }))
     }
 }
 

@@ -83,7 +83,8 @@ impl Composer {
         let ground = Ground::of(&conversation, true);
         let (view, _) = self.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
         let cache = self.cached(&conversation, &ground, &view, now());
-        Ok(Frames { cache, ..of(&conversation, &ground, &view, with_steps) })
+        let window = conversation.envelope.model.as_deref().and_then(|model| self.window(model));
+        Ok(Frames { cache, window, ..of(&conversation, &ground, &view, with_steps) })
     }
 
     /// What all of a conversation weighs as it is sent now.

@@ -11,6 +11,7 @@ use ctx_core::SlotId;
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::message::{Kind, Role};
 use ctx_store::Record;
+use ctx_wire::anthropic::models::Models;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -64,6 +65,8 @@ pub struct TurnView {
     pub context: u64,
     /// In dollars; nothing where the price of the model is not known.
     pub money: Option<f64>,
+    /// The model of the same family whose prices stand in, where its own are not known.
+    pub priced_as: Option<String>,
 }
 
 type Name = (&'static str, Option<String>);
@@ -90,7 +93,7 @@ impl Composer {
             calibrated: conversation.calibration.is_calibrated(),
             tokens: kinds.iter().map(|kind| kind.tokens).sum(),
             kinds,
-            turns: turns(&conversation, &ground, &view, &records),
+            turns: turns(&self.models, &conversation, &ground, &view, &records),
         })
     }
 }
@@ -159,7 +162,13 @@ fn name(ground: &Ground<'_>, tool_of: &HashMap<&str, &str>, laid: &Laid) -> Name
     }
 }
 
-fn turns(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, records: &[Record]) -> Vec<TurnView> {
+fn turns(
+    models: &Models,
+    conversation: &Conversation,
+    ground: &Ground<'_>,
+    view: &View<'_>,
+    records: &[Record],
+) -> Vec<TurnView> {
     let mut frame_of: HashMap<SlotId, String> = HashMap::new();
     for frame in &view.frames {
         let id = frame.id.to_string();
@@ -194,6 +203,7 @@ fn turns(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, reco
                 let Some(usage) = answered.usage else { continue };
                 let Some((at, model, frame)) = asked.remove(&answered.request) else { continue };
                 let model = answered.model.or(model);
+                let cost = money(models, model.as_deref(), &usage);
                 turns.push(TurnView {
                     request: answered.request,
                     at,
@@ -203,7 +213,8 @@ fn turns(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, reco
                     cache_write: usage.cache_write,
                     output: usage.output,
                     context: usage.prompt(),
-                    money: money(model.as_deref(), &usage),
+                    money: cost.as_ref().map(|(money, _)| *money),
+                    priced_as: cost.and_then(|(_, stand_in)| stand_in),
                     model,
                 });
             }

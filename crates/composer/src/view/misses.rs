@@ -1,26 +1,42 @@
-//! Why the provider read something anew that it had in its cache, as far as what is stored tells.
+//! Why the provider read something anew that it had in its cache, as far as what is stored tells; and whether what was
+//! foreseen came true.
 
-use crate::log::{Answered, Arrived, Usage};
+mod causes;
+
+use crate::log::{Answered, Differs, Usage};
 use crate::{Composer, envelope};
 use ctx_core::Key;
+use ctx_core::edit::address::Address;
 use ctx_core::edit::history::Change;
-use ctx_core::edit::{Commit, Operation};
+use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_store::{Hash, Record};
+use ctx_wire::anthropic::envelope::Piece;
+use ctx_wire::anthropic::models::Models;
 use ctx_wire::anthropic::{envelope as wire, request};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Tokens that were in the provider's cache, or could have been, and were read anew.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheMiss {
     pub cause: Cause,
-    /// Where it was edited, if that is the cause and one place is named.
+    pub by: By,
+    /// The first thing that differed, where that is the cause: a frame, step, message or block, `system#2`,
+    /// `tools/Bash`.
     pub place: Option<String>,
+    /// The commit that changed it.
+    pub commit: Option<String>,
+    /// Never more than what was read anew.
     pub tokens: u64,
+    /// Seconds since the cache was used before, and how many it lives; of what expired.
+    pub idle_seconds: Option<u64>,
+    pub ttl_seconds: Option<u64>,
+    /// All of it as a sentence.
+    pub words: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// Nothing was there yet.
@@ -32,9 +48,42 @@ pub enum Cause {
     Edited,
     /// The client sent its history otherwise than before: it went back, compacted it or wrote it anew.
     HistoryChanged,
+    /// The provider itself took something out.
+    Cleared,
     /// It was used too long ago.
     Expired,
+    /// The prompt is too short to be cached.
+    BelowMinimum,
     Unknown,
+}
+
+/// Who is behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    Client,
+    User,
+    Agent,
+    Policy,
+    Provider,
+}
+
+/// What an answer tells of the cache, with what is known of the requests before it.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    /// When its request came, and the model it was for.
+    pub at: Option<u64>,
+    pub model: Option<String>,
+    /// It is a turn of the conversation, not side traffic.
+    pub turn: bool,
+    /// It left otherwise than it came.
+    pub composed: bool,
+    pub expects: Option<u64>,
+    /// What the turn before had left in the cache.
+    pub held: Option<u64>,
+    /// Operations changed what is sent since then, and what was cached would have been found without them.
+    pub edited: bool,
+    pub miss: Option<CacheMiss>,
 }
 
 /// What is known of the requests so far, while records are read from their beginning.
@@ -43,8 +92,13 @@ pub(super) struct Story {
     asked: HashMap<u32, Asked>,
     last: Option<(Asked, Usage)>,
     ttl: Option<u64>,
-    /// Where it was edited since the newest request.
-    edited: Option<Option<String>>,
+    /// The first place that was edited since the newest request.
+    edited: Option<Edit>,
+    /// What the client changed in requests that came to nothing: those after them do not differ from them any more.
+    differs: Option<Differs>,
+    rewritten: bool,
+    /// Where commits changed something, for those that take them back.
+    places: HashMap<CommitId, Option<String>>,
 }
 
 #[derive(Clone)]
@@ -52,41 +106,121 @@ struct Asked {
     at: u64,
     model: Option<String>,
     envelope: Option<Hash>,
-    edited: Option<Option<String>>,
+    edited: Option<Edit>,
     rewritten: bool,
     turn: bool,
+    composed: bool,
+    marked: bool,
+    expects: Option<u64>,
+    differs: Option<Differs>,
+}
+
+#[derive(Clone)]
+struct Edit {
+    place: Option<String>,
+    commit: Option<CommitId>,
+    author: String,
+}
+
+/// Of [`crate::log::Arrived`] what is told here: it may be read for every request that ever came.
+#[derive(Deserialize)]
+struct Arrival {
+    request: u32,
+    verdict: String,
+    changed: u32,
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    composed: bool,
+    #[serde(default)]
+    expects: Option<u64>,
+    #[serde(default)]
+    writes: Vec<Key>,
+    #[serde(default)]
+    differs: Option<Differs>,
+    #[serde(default)]
+    turn: Option<Course>,
+}
+
+#[derive(Deserialize)]
+struct Course {
+    envelope: u32,
+    current: bool,
+}
+
+/// The tools and the system prompt of a stored envelope.
+pub(super) struct Around {
+    tools: Vec<(String, Key)>,
+    system: Vec<Option<Key>>,
+}
+
+impl Around {
+    fn of(read: &wire::Envelope) -> Around {
+        let is_read = |piece: &&Piece| !piece.deferred;
+        let tools = read.tools.iter().flatten().filter(is_read).map(|tool| (tool.name.to_string(), tool.key));
+        // The provider takes the attribution out.
+        let system = read.system.iter().map(|piece| (!piece.is_attribution()).then_some(piece.key));
+        Around { tools: tools.collect(), system: system.collect() }
+    }
+
+    /// The first tool, or block of the system prompt, that is not what it was.
+    fn first_difference(&self, new: &Around) -> Option<(Cause, String)> {
+        let alike = self.tools.iter().zip(&new.tools).take_while(|(old, new)| old == new).count();
+        if alike < self.tools.len().max(new.tools.len()) {
+            let tool = new.tools.get(alike).or(self.tools.get(alike));
+            return Some((Cause::ToolsChanged, format!("tools/{}", tool.map_or("", |tool| &tool.0))));
+        }
+        let alike = self.system.iter().zip(&new.system).take_while(|(old, new)| old == new).count();
+        let is_more = alike < self.system.len().max(new.system.len());
+        is_more.then(|| (Cause::SystemChanged, format!("system#{alike}")))
+    }
 }
 
 impl Story {
-    pub fn arrived(&mut self, record: &Record, arrived: &Arrived) {
-        let turn = arrived.turn.as_ref().filter(|turn| turn.current);
+    /// `None` when the record cannot be read.
+    pub fn arrived(&mut self, record: &Record) -> Option<()> {
+        let arrived: Arrival = serde_json::from_slice(&record.body).ok()?;
+        let turn = arrived.turn.filter(|turn| turn.current);
+        let is_turn = turn.is_some();
+        let rewritten = arrived.changed > 0 || !matches!(arrived.verdict.as_str(), "new" | "next" | "retry" | "fork");
         let asked = Asked {
             at: record.at,
-            model: arrived.model.clone(),
-            envelope: turn.and_then(|turn| record.uses.get(turn.envelope as usize).copied()),
-            edited: if turn.is_some() { self.edited.take() } else { None },
-            rewritten: arrived.changed > 0 || !matches!(arrived.verdict.as_str(), "new" | "next" | "retry" | "fork"),
-            turn: turn.is_some(),
+            envelope: turn.as_ref().and_then(|turn| record.uses.get(turn.envelope as usize).copied()),
+            edited: if is_turn { self.edited.take() } else { None },
+            rewritten: rewritten | (is_turn && std::mem::take(&mut self.rewritten)),
+            turn: is_turn,
+            model: arrived.model,
+            composed: arrived.composed,
+            marked: !arrived.writes.is_empty(),
+            expects: arrived.expects,
+            differs: if is_turn { self.differs.take().or(arrived.differs) } else { None },
         };
         self.asked.insert(arrived.request, asked);
+        Some(())
     }
 
     pub fn committed(&mut self, commit: &Commit) {
         let place = match &commit.change {
             Change::Edit { effects, .. } if !effects.iter().any(|effect| effect.is_sent()) => return,
-            Change::Edit { operations, .. } => match operations.as_slice() {
-                [one] => one.ids().first().cloned().or_else(|| after(one)),
-                _ => None,
-            },
-            _ => None,
+            Change::Edit { operations, .. } => first(operations.iter().flat_map(places)),
+            Change::Revert { commits, .. } => {
+                first(commits.iter().filter_map(|commit| self.places.get(commit).cloned().flatten()))
+            }
+            Change::Inherit { .. } => None,
         };
-        // Of several edits none is the one.
-        self.edited = Some(if self.edited.is_none() { place } else { None });
+        self.places.insert(commit.id, place.clone());
+        let (commit, author) = (Some(commit.id), commit.author.clone());
+        let new = Edit { place, commit, author };
+        // Of several edits the first one that is met cuts the cache.
+        self.edited = Some(match self.edited.take() {
+            Some(old) if rank(&old.place) <= rank(&new.place) => old,
+            _ => new,
+        });
     }
 
     /// Another branch is looked at.
     pub fn moved(&mut self) {
-        self.edited = Some(None);
+        self.edited = Some(Edit { place: None, commit: None, author: String::new() });
     }
 
     /// The model that a request was for.
@@ -94,161 +228,117 @@ impl Story {
         self.asked.get(&request)?.model.as_deref()
     }
 
-    /// Why the request of this answer missed what it missed. `around` tells what an envelope says.
-    pub fn answered(&mut self, answered: &Answered, around: impl Fn(Hash) -> Option<(Key, Key)>) -> Option<CacheMiss> {
-        let asked = self.asked.remove(&answered.request).filter(|asked| asked.turn)?;
-        let usage = answered.usage.filter(|_| answered.status == 200)?;
+    /// Seconds that the cache lives.
+    pub fn ttl(&self) -> u64 {
+        self.ttl.unwrap_or(300)
+    }
+
+    /// What the answer to a request tells. `around` gives what an envelope says.
+    pub fn answered(&mut self, answered: &Answered, models: &Models, around: impl Fn(Hash) -> Option<Around>) -> Told {
+        let asked = self.asked.remove(&answered.request);
+        let mut told = Told {
+            at: asked.as_ref().map(|asked| asked.at),
+            model: answered.model.clone().or_else(|| asked.as_ref()?.model.clone()),
+            turn: asked.as_ref().is_some_and(|asked| asked.turn),
+            composed: asked.as_ref().is_some_and(|asked| asked.composed),
+            expects: asked.as_ref().and_then(|asked| asked.expects),
+            held: self.last.as_ref().map(|(_, usage)| usage.cached()),
+            edited: false,
+            miss: None,
+        };
+        let usage = answered.usage.filter(|_| answered.status == 200);
+        let Some(asked) = asked.filter(|asked| asked.turn) else { return told };
+        let Some(usage) = usage else {
+            self.edited = asked.edited.or(self.edited.take());
+            self.differs = asked.differs.or(self.differs.take());
+            self.rewritten |= asked.rewritten;
+            return told;
+        };
         let before = self.last.replace((asked.clone(), usage));
-        let ttl = self.ttl;
-        self.ttl = usage.ttl().or(ttl);
-        let Some((last, held)) = before else {
-            let is_new = usage.cached() > 0 && usage.cache_read * 2 < usage.prompt();
-            let tokens = usage.prompt() - usage.cache_read;
-            return is_new.then_some(CacheMiss { cause: Cause::FirstRequest, place: None, tokens });
-        };
-        let missed = held.cached().saturating_sub(usage.cache_read);
-        // A few blocks may lie behind the mark that was found.
-        if missed <= held.cached() / 20 + 100 {
-            return None;
+        let ttl = self.ttl();
+        self.ttl = usage.ttl().or(self.ttl);
+        if let Some(miss) = causes::below_minimum(&asked, &told, &usage, models) {
+            told.miss = Some(miss);
+            return told;
         }
-        let told = answered.cache_miss_reason.as_deref().unwrap_or_default();
-        let differ = || {
-            let [one, other] = [last.envelope, asked.envelope].map(|envelope| envelope.and_then(&around));
-            one.zip(other).map(|(one, other)| (one.0 != other.0, one.1 != other.1)).unwrap_or_default()
-        };
-        let is_expired = asked.at.saturating_sub(last.at) > ttl.unwrap_or(300) * 1000;
-        let mut place = None;
-        let cause = if told == "model_changed" || asked.model != last.model {
-            Cause::ModelChanged
-        } else if is_expired {
-            Cause::Expired
-        } else if let Some(edited) = asked.edited {
-            place = edited;
-            Cause::Edited
-        } else {
-            match (told, differ()) {
-                ("tools_changed", _) | (_, (true, _)) => Cause::ToolsChanged,
-                ("system_changed", _) | (_, (_, true)) => Cause::SystemChanged,
-                ("messages_changed", _) => Cause::HistoryChanged,
-                _ if asked.rewritten => Cause::HistoryChanged,
-                _ => Cause::Unknown,
+        let anew = usage.prompt() - usage.cache_read;
+        let Some((last, held)) = before else {
+            if usage.cached() > 0 && usage.cache_read * 2 < usage.prompt() {
+                let words = "It is the first request: nothing was in the cache yet.".to_owned();
+                told.miss = Some(CacheMiss::new(Cause::FirstRequest, By::Client, anew, words));
             }
+            return told;
         };
-        Some(CacheMiss { cause, place, tokens: missed })
+        let missed = held.cached().saturating_sub(usage.cache_read).min(anew);
+        // A few blocks may lie behind the mark that was found.
+        let is_miss = missed > held.cached() / 20 + 100;
+        let idle = asked.at.saturating_sub(last.at) / 1000;
+        let differ = || {
+            let (old, new) = last.envelope.zip(asked.envelope).filter(|(old, new)| old != new)?;
+            around(old)?.first_difference(&around(new)?)
+        };
+        let reason = answered.cache_miss_reason.as_deref().unwrap_or_default();
+        let other = if reason == "model_changed" || asked.model != last.model {
+            Some(causes::model_changed(&last, &asked, missed))
+        } else if idle > ttl {
+            Some(causes::expired(idle, ttl, missed))
+        } else if is_miss {
+            causes::around_changed(differ(), reason, missed)
+        } else {
+            None
+        };
+        told.edited = asked.edited.is_some() && other.is_none();
+        if is_miss {
+            told.miss = Some(match (other, &asked.edited) {
+                (Some(other), _) => other,
+                (None, Some(edit)) => causes::edited(edit, missed),
+                (None, None) => causes::of_history(&asked, answered, reason, missed),
+            });
+        }
+        told
     }
 }
 
-/// Where something new was put.
-fn after(operation: &Operation) -> Option<String> {
+/// What an operation names, or after what it puts something new.
+fn places(operation: &Operation) -> Vec<String> {
     match operation {
-        Operation::Add { to, .. } => to.after.clone(),
-        _ => None,
+        Operation::Add { to, .. } => to.after.iter().cloned().collect(),
+        other => other.ids().to_vec(),
     }
+}
+
+fn first(places: impl Iterator<Item = String>) -> Option<String> {
+    places.min_by_key(|place| rank(&Some(place.clone())))
+}
+
+/// In the order in which the provider reads.
+fn rank(place: &Option<String>) -> (u8, u64, String) {
+    let Some(place) = place else { return (3, 0, String::new()) };
+    let start = place.split("..").next().unwrap_or_default();
+    let number = |text: &str| {
+        let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+        digits.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    };
+    match start.parse::<Address>() {
+        Ok(Address::Tools | Address::Tool(_)) => (0, 0, start.to_owned()),
+        Ok(Address::System | Address::SystemBlock(_)) => (1, 0, start.to_owned()),
+        _ => (2, number(start), start.to_owned()),
+    }
+}
+
+/// Whether what was foreseen came true, within five of a hundred.
+pub(super) fn came_true(expects: u64, read: u64) -> bool {
+    expects.abs_diff(read) * 20 <= expects.max(read)
 }
 
 impl Composer {
-    /// What identifies the tools and the system prompt of a stored envelope.
-    pub(super) fn around_of(&self, envelope: Hash) -> Option<(Key, Key)> {
+    /// The tools and the system prompt of a stored envelope.
+    pub(super) fn around_of(&self, envelope: Hash) -> Option<Around> {
         let find = |hash: Hash| self.store.blob(hash).ok().flatten();
         let bytes = envelope::unpack(&find(envelope)?, b"", find)?.bytes;
-        let read = wire::read(&bytes, &request::parse(&bytes).ok()?);
-        Some((wire::digest(&[], read.tools.as_deref()), wire::digest(&read.system, None)))
+        Some(Around::of(&wire::read(&bytes, &request::parse(&bytes).ok()?)))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use ctx_core::edit::CommitId;
-    use ctx_core::edit::effect::{Effect, Why};
-    use serde_json::json;
-
-    struct Told {
-        story: Story,
-        clock: u64,
-        request: u32,
-        model: &'static str,
-        envelope: &'static str,
-        verdict: &'static str,
-    }
-
-    impl Told {
-        fn new() -> Told {
-            Told { story: Story::default(), clock: 0, request: 0, model: "m", envelope: "e", verdict: "next" }
-        }
-
-        /// One exchange, `wait` seconds after the one before.
-        fn ask(&mut self, wait: u64, read: u64, written: u64) -> Option<(Cause, Option<String>, u64)> {
-            self.clock += wait * 1000;
-            self.request += 1;
-            let turn = json!({"base": null, "nodes": 0, "slots": [], "versions": [], "envelope": 0, "current": true});
-            let arrived = json!({"request": self.request, "class": "main", "verdict": self.verdict, "known": 0,
-                "new": 1, "changed": 0, "model": self.model, "bytes": 1, "turn": turn});
-            let uses = vec![Hash::of(self.envelope.as_bytes())];
-            let body = serde_json::to_vec(&arrived).expect("JSON");
-            let record = Record {
-                seq: 0,
-                conversation: "c".into(),
-                at: self.clock,
-                kind: "arrived".into(),
-                version: 1,
-                uses,
-                body,
-            };
-            self.story.arrived(&record, &serde_json::from_value(arrived).expect("a request"));
-            let usage = json!({"input": 5, "cache_read": read, "cache_write": written, "output": 1});
-            let answered = json!({"request": self.request, "status": 200, "ending": "complete", "usage": usage,
-                "total_ms": 1});
-            let answered: Answered = serde_json::from_value(answered).expect("an answer");
-            let hashes = ["e", "tools", "system"].map(|name| Hash::of(name.as_bytes()));
-            let around = |hash: Hash| {
-                let other = |at: usize| Key::of([&[u8::from(hash == hashes[at])][..]]);
-                Some((other(1), other(2)))
-            };
-            let miss = self.story.answered(&answered, around)?;
-            Some((miss.cause, miss.place, miss.tokens))
-        }
-
-        fn edit(&mut self, operation: serde_json::Value) {
-            let operations = vec![serde_json::from_value(operation).expect("an operation")];
-            let effects = vec![Effect::Replace { why: Why::Deleted, covers: Vec::new(), by: Vec::new() }];
-            let commit = Commit {
-                id: CommitId(1),
-                parent: None,
-                at: 1,
-                author: "test".into(),
-                note: None,
-                reasons: Vec::new(),
-                change: Change::Edit { operations, effects },
-                summary: String::new(),
-                tokens_before: 0,
-                tokens_after: 0,
-            };
-            self.story.committed(&commit);
-        }
-    }
-
-    #[test]
-    fn what_is_read_anew_has_a_cause() {
-        let mut told = Told::new();
-        assert_eq!(told.ask(1, 0, 5000), Some((Cause::FirstRequest, None, 5005)));
-        assert_eq!(told.ask(1, 5000, 5000), None);
-        assert_eq!(told.ask(400, 0, 11_000), Some((Cause::Expired, None, 10_000)));
-        told.edit(json!({"op": "delete", "ids": ["t3"]}));
-        assert_eq!(told.ask(1, 4000, 6000), Some((Cause::Edited, Some("t3".into()), 7000)));
-        assert_eq!(told.ask(1, 10_000, 100), None, "an edit is paid for once");
-        told.envelope = "tools";
-        assert_eq!(told.ask(1, 0, 10_100), Some((Cause::ToolsChanged, None, 10_100)));
-        told.envelope = "system";
-        // Both differ from those before.
-        assert_eq!(told.ask(1, 0, 10_100).map(|miss| miss.0), Some(Cause::ToolsChanged));
-        told.envelope = "e";
-        assert_eq!(told.ask(1, 2000, 8100), Some((Cause::SystemChanged, None, 8100)));
-        told.model = "n";
-        assert_eq!(told.ask(1, 0, 10_100).map(|miss| miss.0), Some(Cause::ModelChanged));
-        told.verdict = "rewind";
-        assert_eq!(told.ask(1, 3000, 100).map(|miss| miss.0), Some(Cause::HistoryChanged));
-        told.verdict = "next";
-        assert_eq!(told.ask(1, 0, 100).map(|miss| miss.0), Some(Cause::Unknown));
-    }
-}
+mod tests;

@@ -3,9 +3,11 @@
 mod cache;
 mod conversations;
 mod frames;
+mod ledger;
 mod look;
 mod map;
 mod misses;
+mod models;
 mod search;
 pub(crate) mod show;
 mod timeline;
@@ -15,11 +17,14 @@ pub use cache::CacheView;
 pub(crate) use conversations::Weighed;
 pub use conversations::{ConversationView, Conversations};
 pub use frames::{FrameView, Frames, StepView};
+pub(crate) use ledger::Ledger;
+pub use ledger::{Asked, DayView, GroupView, Grouping, Spent, Stats};
 pub use map::{ContextMap, KindView, ShareView, TurnView};
-pub use misses::{CacheMiss, Cause};
+pub use misses::{By, CacheMiss, Cause};
+pub use models::{ModelView, ModelsView};
 pub use search::{Found, FoundIn, Hit, terms};
 pub use show::{BlockView, MessageView, Shown};
-pub use timeline::{Event, Timeline, What, event};
+pub use timeline::{Event, MissView, Misses, Timeline, What};
 
 use crate::Composer;
 use crate::conversation::Conversation;

@@ -1,15 +1,15 @@
 //! What arrived and what the provider reported, in order.
 
 use super::Refusal;
-use super::misses::{CacheMiss, Story};
+use super::misses::{CacheMiss, Story, came_true};
 use crate::Composer;
 use crate::edit::{Unmade, When};
 use crate::log::{self, Answered, Arrived, ErrorSaid, Line, Opened, Usage, Wait};
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_store::Record;
-use ctx_wire::anthropic::price::Price;
+use ctx_wire::anthropic::models::Models;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -74,8 +74,12 @@ pub enum What {
         undecodable: Option<String>,
         /// In dollars; nothing where the price of the model is not known.
         money: Option<f64>,
+        /// The model of the same family whose prices stand in, where its own are not known.
+        priced_as: Option<String>,
+        /// Tokens that the provider should have read from its cache; a timeline knows, a single event does not.
+        expected: Option<u64>,
         /// What the cache could have had and why it had not; a timeline knows, a single event does not.
-        cache_miss: Option<CacheMiss>,
+        cache_miss: Option<Box<CacheMiss>>,
     },
     Commit {
         id: CommitId,
@@ -128,7 +132,7 @@ impl Composer {
         let mut events = Vec::new();
         let mut story = Story::default();
         for record in &found.records {
-            match event(record) {
+            match self.event(record) {
                 Some(mut event) => {
                     self.explain_answer(&mut story, record, &mut event);
                     events.push(event);
@@ -141,38 +145,106 @@ impl Composer {
     }
 }
 
+/// What was foreseen of the cache, and what was missed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Misses {
+    pub conversation: String,
+    /// Requests of which it was foreseen what would be read from the cache.
+    pub foreseen: u64,
+    /// Those of them where that came true, within five of a hundred.
+    pub came_true: u64,
+    /// The newest first.
+    pub misses: Vec<MissView>,
+    /// Misses that are not listed.
+    pub more: u64,
+}
+
+/// A request and what it missed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MissView {
+    pub request: u32,
+    /// When it was answered.
+    pub at: u64,
+    /// Tokens that should have been read from the cache, and that were; all tokens of the prompt.
+    pub expected: Option<u64>,
+    pub read: u64,
+    pub prompt: u64,
+    /// Nothing where nothing worth a word was missed.
+    pub miss: Option<CacheMiss>,
+}
+
+impl Composer {
+    /// The newest misses of a conversation, or what became of one request.
+    pub fn misses(&self, name: &str, request: Option<u32>, most: usize) -> Result<Misses, Refusal> {
+        self.settle(crate::PATIENCE);
+        let Timeline { conversation, events, .. } = self.timeline(name, usize::MAX)?;
+        let mut all = Vec::new();
+        for event in events {
+            let What::Answer { request, usage: Some(usage), expected, cache_miss, .. } = event.what else { continue };
+            let (read, prompt) = (usage.cache_read, usage.prompt());
+            all.push(MissView { request, at: event.at, expected, read, prompt, miss: cache_miss.map(|miss| *miss) });
+        }
+        if let Some(wanted) = request.filter(|wanted| !all.iter().any(|view| view.request == *wanted)) {
+            let numbers = all.first().zip(all.last()).map(|(first, last)| (first.request, last.request));
+            let there = numbers.map_or("None has been answered yet.".to_owned(), |(first, last)| {
+                format!("`ctx why-miss` lists the misses; requests {first} to {last} were answered.")
+            });
+            let message = format!("No answer to request {wanted} of {conversation} is known.");
+            return Err(Refusal::new("unknown-request", message, there));
+        }
+        let foreseen = all.iter().filter_map(|view| Some((view.expected?, view.read)));
+        let true_ones = foreseen.clone().filter(|(expected, read)| came_true(*expected, *read)).count() as u64;
+        let foreseen = foreseen.count() as u64;
+        let is_wanted = |view: &MissView| match request {
+            Some(request) => view.request == request,
+            None => view.miss.is_some(),
+        };
+        let mut misses: Vec<MissView> = all.into_iter().rev().filter(is_wanted).collect();
+        let more = misses.len().saturating_sub(most) as u64;
+        misses.truncate(most);
+        Ok(Misses { conversation, foreseen, came_true: true_ones, misses, more })
+    }
+}
+
 impl Composer {
     /// Adds to an answer what only those before it tell.
     fn explain_answer(&self, story: &mut Story, record: &Record, event: &mut Event) {
         match (record.kind.as_str(), &mut event.what) {
-            (log::ARRIVED, _) => {
-                let arrived = serde_json::from_slice(&record.body);
-                arrived.iter().for_each(|arrived| story.arrived(record, arrived));
-            }
+            (log::ARRIVED, _) => drop(story.arrived(record)),
             (log::COMMIT, _) => {
                 let commit = serde_json::from_slice(&record.body);
                 commit.iter().for_each(|commit| story.committed(commit));
             }
             (log::LINE, What::Line { line: Line::Checkout { .. } }) => story.moved(),
-            (log::ANSWERED, What::Answer { money: dollars, cache_miss, usage, request, .. }) => {
+            (log::ANSWERED, What::Answer { money: dollars, priced_as, cache_miss, expected, usage, request, .. }) => {
                 let Ok(answered) = serde_json::from_slice::<Answered>(&record.body) else { return };
                 // Older records do not say which model answered.
-                let asked = usage.as_ref().and_then(|usage| money(story.model(*request), usage));
-                *dollars = dollars.or(asked);
-                *cache_miss = story.answered(&answered, |envelope| self.around_of(envelope));
+                let asked = usage.as_ref().and_then(|usage| money(&self.models, story.model(*request), usage));
+                if let Some((asked, stand_in)) = asked.filter(|_| dollars.is_none()) {
+                    (*dollars, *priced_as) = (Some(asked), stand_in);
+                }
+                let told = story.answered(&answered, &self.models, |envelope| self.around_of(envelope));
+                (*cache_miss, *expected) = (told.miss.map(Box::new), told.expects);
             }
             _ => {}
         }
     }
 }
 
-/// What an answer cost, in dollars.
-pub(super) fn money(model: Option<&str>, usage: &Usage) -> Option<f64> {
-    Some(Price::of(model?, usage.prompt())?.dollars(&usage.billed()))
+/// What an answer cost, in dollars, and the model whose prices stand in, if one does.
+pub(super) fn money(models: &Models, model: Option<&str>, usage: &Usage) -> Option<(f64, Option<String>)> {
+    let (price, stand_in) = models.price(model?, usage.prompt())?;
+    Some((price.dollars(&usage.billed()), stand_in.map(str::to_owned)))
 }
 
-/// A record as people see it; `None` when it cannot be read.
-pub fn event(record: &Record) -> Option<Event> {
+impl Composer {
+    /// A record as people see it; `None` when it cannot be read.
+    pub fn event(&self, record: &Record) -> Option<Event> {
+        event(&self.models, record)
+    }
+}
+
+fn event(models: &Models, record: &Record) -> Option<Event> {
     if record.version != log::VERSION {
         return None;
     }
@@ -189,10 +261,13 @@ pub fn event(record: &Record) -> Option<Event> {
         }
         log::ANSWERED => {
             let answered: Answered = serde_json::from_slice(&record.body).ok()?;
-            let model = answered.model.as_deref();
+            let cost = answered.usage.as_ref().and_then(|usage| money(models, answered.model.as_deref(), usage));
+            let (money, priced_as) = cost.map_or((None, None), |(money, stand_in)| (Some(money), stand_in));
             What::Answer {
                 cache_miss: None,
-                money: answered.usage.as_ref().and_then(|usage| money(model, usage)),
+                expected: None,
+                money,
+                priced_as,
                 request: answered.request,
                 status: answered.status,
                 ending: answered.ending,

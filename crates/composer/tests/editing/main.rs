@@ -4,6 +4,7 @@
 //! `CTX_SEED=17 cargo test …` runs one sequence and tells its story. `CTX_LONG=1` runs 100,000 of them, or as many as
 //! fit in `CTX_LONG_SECONDS`.
 
+mod audit;
 mod cache;
 mod check;
 mod client;

@@ -15,7 +15,7 @@ use axum::extract::{Query, State};
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use ctx_composer::streams::{Streaming, Watching};
-use ctx_composer::view::{Event, event};
+use ctx_composer::view::Event;
 use ctx_composer::{Composer, Refusal, now};
 use http::{HeaderMap, header};
 use http_body::Frame;
@@ -227,7 +227,7 @@ fn page(composer: &Composer, epoch: u64, after: u64) -> Result<Page, Refusal> {
     let found = composer.store().log(after, PAGE)?;
     let sound = found.records.last().map(|record| record.seq);
     let last = sound.max(found.skipped.last().map(|skipped| skipped.seq));
-    let told = |record| Some(LiveEvent::Happened(Box::new(event(record)?)));
+    let told = |record| Some(LiveEvent::Happened(Box::new(composer.event(record)?)));
     let lines = found.records.iter().filter_map(|record| Some(line(epoch, record.seq, &told(record)?)));
     let lines = lines.collect::<String>().into_bytes();
     Ok(Page { count: found.records.len() + found.skipped.len(), last, lines })

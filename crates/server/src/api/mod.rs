@@ -7,6 +7,7 @@ mod openapi;
 mod plan;
 mod read;
 mod search;
+mod stats;
 mod transfer;
 mod waiting;
 
@@ -20,7 +21,9 @@ use axum::extract::DefaultBodyLimit;
 use ctx_composer::edit::{
     Applied, Branches, Diff, HistoryView, Plan, PlanView, Tags, WaitView, WaitingView, Way, Wish,
 };
-use ctx_composer::view::{ContextMap, Conversations, Found, Frames, Refusal, Shown, Timeline};
+use ctx_composer::view::{
+    ContextMap, Conversations, Found, Frames, Misses, ModelsView, Refusal, Shown, Stats, Timeline,
+};
 use ctx_composer::{Composer, Imported, Recorder, now};
 
 use self::edit::Heal;
@@ -29,6 +32,7 @@ use self::live::{After, LiveEvent};
 use self::openapi::{Routes, told};
 use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, HistoryQuery, LimitQuery, Purge, Purged, Status};
 use self::search::SearchQuery;
+use self::stats::{MissesQuery, StatsQuery};
 use self::transfer::ImportQuery;
 use self::waiting::Cancel;
 use crate::helper::{Helper, JobView, Jobs};
@@ -255,6 +259,26 @@ fn routes() -> Routes {
             told("timeline", "What happened in a conversation, oldest first")
                 .query::<LimitQuery>()
                 .answers::<Timeline>(),
+        )
+        .get(
+            "/conversations/{conversation}/misses",
+            stats::misses,
+            told("misses", "What the provider's cache missed and why, and whether what was foreseen came true")
+                .query::<MissesQuery>()
+                .answers::<Misses>(),
+        )
+        .get(
+            "/stats",
+            stats::stats,
+            told("stats", "What requests took and cost, and what operations saved")
+                .query::<StatsQuery>()
+                .answers::<Stats>(),
+        )
+        .get(
+            "/models",
+            stats::models,
+            told("models", "What is known of models: prices, windows, and what their caches ask for")
+                .answers::<ModelsView>(),
         )
         .get(
             "/search",

@@ -19,6 +19,8 @@ pub(crate) struct Account {
 
 #[derive(Debug, Default)]
 pub(crate) struct PromptCache {
+    /// What is shorter is not stored.
+    least: u64,
     stored: HashSet<blake3::Hash>,
 }
 
@@ -29,11 +31,16 @@ struct Prefix {
 }
 
 impl PromptCache {
+    pub(crate) fn from_tokens(least: u64) -> PromptCache {
+        PromptCache { least, ..PromptCache::default() }
+    }
+
     /// Accounts for a request and stores the prefixes it marks.
     pub(crate) fn account(&mut self, request: &Request<'_>, volatile: &str) -> Account {
         let (prefixes, marks) = prefixes(request, volatile);
         let total = prefixes.last().map_or(0, |prefix| prefix.tokens);
-        let Some(end) = marks.last().and_then(|mark| prefixes.get(*mark)) else {
+        let end = marks.last().and_then(|mark| prefixes.get(*mark));
+        let Some(end) = end.filter(|end| end.tokens >= self.least) else {
             return Account { fresh: total, read: 0, written: 0 };
         };
         let read = marks

@@ -1,5 +1,8 @@
 //! The provider's cache: how long it keeps what a request marks.
 
+use super::envelope::Envelope;
+use super::request::Body;
+
 const NAME: &[u8] = b"\"cache_control\"";
 
 /// Seconds that the last mark of a request asks for; none where nothing is marked.
@@ -10,9 +13,63 @@ pub fn lifetime(body: &[u8]) -> Option<u64> {
     Some(if memchr::memmem::find(value, b"\"1h\"").is_some() { 3600 } else { 300 })
 }
 
+/// Where a request marks what shall be cached.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Marks {
+    /// In the tools or the system prompt.
+    pub around: bool,
+    /// The messages, in order.
+    pub messages: Vec<usize>,
+}
+
+pub fn marks(body: &Body, envelope: &Envelope) -> Marks {
+    let (bytes, messages) = (body.bytes(), &body.request().messages);
+    let mut marks = Marks::default();
+    for at in memchr::memmem::find_iter(bytes, NAME) {
+        let value = bytes.get(at + NAME.len()..).unwrap_or_default();
+        let mut value = value.iter().copied().filter(|byte| !byte.is_ascii_whitespace() && *byte != b':');
+        if value.next() != Some(b'{') {
+            continue;
+        }
+        let behind = messages.partition_point(|message| message.end <= at);
+        let inside = messages.get(behind).is_some_and(|message| message.start <= at);
+        let mut pieces = envelope.system.iter().chain(envelope.tools.iter().flatten());
+        if inside {
+            marks.messages.push(behind);
+        } else if pieces.any(|piece| piece.at.contains(&at)) {
+            marks.around = true;
+        } else {
+            // The provider sets it at the end by itself.
+            marks.messages.extend(messages.len().checked_sub(1));
+        }
+    }
+    marks.messages.sort_unstable();
+    marks.messages.dedup();
+    marks
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn marks_are_found_where_they_stand() {
+        let mark = r#""cache_control" : {"type":"ephemeral"}"#;
+        let text = |mark: &str| format!(r#"{{"type":"text","text":"\"cache_control\":{{}}"{mark}}}"#);
+        let (bare, marked) = (text(""), text(&format!(",{mark}")));
+        let find = |system: &str, last: &str, top: &str| {
+            let body = format!(
+                r#"{{"model":"m","system":[{system}],"messages":[{{"role":"user","content":[{bare}]}},{{"role":"user","content":[{last}]}}]{top}}}"#
+            );
+            let body = Body::parse(body.into_bytes()).expect("a request");
+            let envelope = crate::anthropic::envelope::read(body.bytes(), body.request());
+            marks(&body, &envelope)
+        };
+        assert_eq!(find(&bare, &bare, ""), Marks::default());
+        assert_eq!(find(&marked, &marked, ""), Marks { around: true, messages: vec![1] });
+        assert_eq!(find(&bare, &bare, &format!(",{mark}")), Marks { around: false, messages: vec![1] });
+        assert_eq!(find(&bare, &bare, r#","cache_control":null"#), Marks::default());
+    }
 
     #[test]
     fn the_last_mark_tells_how_long_it_lives() {

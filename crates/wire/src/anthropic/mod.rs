@@ -8,6 +8,7 @@ pub mod envelope;
 pub mod identify;
 mod image;
 pub mod message;
+pub mod models;
 pub mod price;
 pub mod recover;
 pub mod request;

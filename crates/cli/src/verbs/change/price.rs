@@ -2,7 +2,7 @@
 
 use ctx_composer::edit::{Cache, Cost, Preview};
 
-use crate::terminal::words;
+use crate::terminal::words::{self, dollars};
 
 /// What a preview tells of the price, a line each.
 pub fn told(preview: &Preview, now: u64) -> Vec<String> {
@@ -42,7 +42,7 @@ fn figures(cost: &Cost) -> String {
             dollars(money.later),
             money.saves > 0.0,
             money.pays_off_after,
-            "",
+            if money.nearest { " (≈ at the prices of the nearest model of its family)" } else { "" },
         ),
         None => (
             words::count(cost.next_without),
@@ -61,15 +61,6 @@ fn figures(cost: &Cost) -> String {
         None => "it saves nothing".to_owned(),
     };
     format!("the next request costs {first} instead of {next}, each after it {later} instead of {before}: {pays}{unit}")
-}
-
-/// `$1.20`, `$0.034`, `$0.0007`.
-pub fn dollars(amount: f64) -> String {
-    match amount {
-        _ if amount >= 1.0 => format!("${amount:.2}"),
-        _ if amount >= 0.01 => format!("${amount:.3}"),
-        _ => format!("${amount:.4}"),
-    }
 }
 
 #[cfg(test)]
@@ -113,10 +104,5 @@ mod tests {
         the next request costs 5,230 instead of 25,000, each after it 1,540 instead of 2,000: it pays off at once (in input tokens: 1.25 for one written to the cache, 0.1 for one read from it)
         ");
         assert!(told(&preview("cold", 9_000, false), 0)[1].starts_with("with a cold cache"));
-    }
-
-    #[test]
-    fn money_has_as_many_figures_as_it_needs() {
-        assert_eq!([12.3456, 0.5, 0.01234, 0.00042].map(dollars), ["$12.35", "$0.500", "$0.012", "$0.0004"]);
     }
 }

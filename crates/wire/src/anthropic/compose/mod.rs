@@ -69,7 +69,8 @@ pub struct Composed {
     pub prefix: Key,
     /// The prefixes at which this request writes the cache.
     pub marks: Vec<Key>,
-    /// The prefix after each of its messages.
+    /// The prefix before the first of its messages, and after each.
+    pub around: Key,
     pub after: Vec<Key>,
     pub kept: Kept,
 }
@@ -122,6 +123,7 @@ pub fn compose(input: &Input<'_>) -> Composed {
         thinking_dropped: dropped + plan.thoughts,
         prefix: thought.after.last().copied().unwrap_or(around.digest),
         marks: marks.written,
+        around: around.digest,
         after: thought.after,
         kept: Kept::new(plan.outs, &plan.made, around),
     }

@@ -1,0 +1,291 @@
+//! What the provider should read from its cache: what earlier requests wrote there, as far as a new one begins alike.
+//! Said before the answer, so that it can be compared with it.
+
+use crate::conversation::{Conversation, estimate};
+use crate::log::{Answered, Arrived, Differs};
+use ctx_core::Key;
+use ctx_core::edit::fold::Unit;
+use ctx_core::edit::layout::layout;
+use ctx_core::message::{Block, Kind, Message};
+use ctx_core::quick::QuickMap;
+use ctx_wire::anthropic::cache;
+use ctx_wire::anthropic::envelope::Envelope;
+use ctx_wire::anthropic::models::Models;
+use ctx_wire::anthropic::request::Body;
+use std::collections::{HashMap, VecDeque};
+
+/// How much is remembered.
+const ENTRIES: usize = 128;
+const UNDER_WAY: usize = 64;
+/// Seconds, until an answer tells.
+const SHORT: u64 = 300;
+
+/// What the provider's cache should hold of a conversation.
+#[derive(Debug, Default)]
+pub struct Shelf {
+    /// The newest last.
+    entries: VecDeque<Entry>,
+    under_way: HashMap<u32, Asked>,
+    /// Seconds that it lives, as far as answers told.
+    ttl: Option<u64>,
+    /// An answer has told something of the cache.
+    told: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    prefix: Key,
+    model: Option<String>,
+    /// As the provider counted; nothing where it did not.
+    tokens: Option<u64>,
+    used: u64,
+    ttl: u64,
+}
+
+#[derive(Debug)]
+struct Asked {
+    at: u64,
+    model: Option<String>,
+    writes: Vec<Key>,
+}
+
+/// What is said of a request before its answer comes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Foreseen {
+    pub expects: Option<u64>,
+    pub writes: Vec<Key>,
+}
+
+/// A request as the cache sees it.
+struct Outline<'a> {
+    model: Option<&'a str>,
+    /// What identifies all before the first message, and after each.
+    around: Key,
+    after: &'a [Key],
+    marks: cache::Marks,
+    /// How many places a message takes when a mark looks back.
+    places: &'a dyn Fn(usize) -> usize,
+    /// About how many tokens stand before the first message, or up to the end of one.
+    tokens: &'a dyn Fn(Option<usize>) -> u64,
+}
+
+impl Shelf {
+    /// A request has been sent.
+    pub fn asked(&mut self, arrived: &Arrived, at: u64) {
+        if arrived.writes.is_empty() {
+            return;
+        }
+        if self.under_way.len() >= UNDER_WAY {
+            // They will not be answered any more.
+            self.under_way.clear();
+        }
+        let asked = Asked { at, model: arrived.model.clone(), writes: arrived.writes.clone() };
+        self.under_way.insert(arrived.request, asked);
+    }
+
+    /// What it wrote is there from now on.
+    pub fn answered(&mut self, answered: &Answered) {
+        let Some(usage) = answered.usage.filter(|_| answered.status == 200) else { return };
+        let Some(asked) = self.under_way.remove(&answered.request) else { return };
+        self.told = true;
+        self.ttl = usage.ttl().or(self.ttl);
+        if usage.cached() == 0 {
+            return;
+        }
+        let last = asked.writes.len() - 1;
+        for (at, prefix) in asked.writes.into_iter().enumerate() {
+            let tokens = (at == last).then(|| usage.cached());
+            let known = self.entries.iter().position(|entry| entry.prefix == prefix && entry.model == asked.model);
+            let before = known.and_then(|known| self.entries.remove(known)).and_then(|entry| entry.tokens);
+            let (model, ttl) = (asked.model.clone(), self.ttl.unwrap_or(SHORT));
+            self.entries.push_back(Entry { prefix, model, tokens: tokens.or(before), used: asked.at, ttl });
+        }
+        self.entries.drain(..self.entries.len().saturating_sub(ENTRIES));
+    }
+
+    /// What a request should find there. All that it uses lives on from now.
+    fn expect(&mut self, outline: &Outline<'_>, at: u64) -> Option<u64> {
+        if !self.told {
+            return None;
+        }
+        let is_alive = |entry: &Entry| {
+            entry.model.as_deref() == outline.model && at <= entry.used.saturating_add(entry.ttl * 1000)
+        };
+        let alive = self.entries.iter().enumerate().filter(|(_, entry)| is_alive(entry));
+        let alive: QuickMap<Key, usize> = alive.map(|(at, entry)| (entry.prefix, at)).collect();
+        let behind = outline.after.iter().enumerate().rev();
+        let mut found = behind.filter_map(|(at, prefix)| Some((Some(at), *alive.get(prefix)?)));
+        let around = alive.get(&outline.around).map(|entry| (None, *entry));
+        let read = found.find(|(at, _)| outline.reaches(*at)).or(around.filter(|_| outline.reaches(None)));
+        let Some((until, entry)) = read else { return Some(0) };
+        let used = outline.after.iter().take(until.map_or(0, |until| until + 1)).chain([&outline.around]);
+        for entry in used.filter_map(|prefix| alive.get(prefix)) {
+            self.entries.get_mut(*entry).into_iter().for_each(|entry| entry.used = at);
+        }
+        Some(self.entries.get(entry).and_then(|entry| entry.tokens).unwrap_or_else(|| (outline.tokens)(until)))
+    }
+}
+
+impl Outline<'_> {
+    /// Whether a mark finds what ends after this message; `None`: before the first.
+    fn reaches(&self, end: Option<usize>) -> bool {
+        if end.is_none() && self.marks.around {
+            return true;
+        }
+        let next = end.map_or(0, |end| end + 1);
+        let Some(mark) = self.marks.messages.iter().find(|mark| **mark + 1 >= next) else { return false };
+        let mut places = 0;
+        (next..=*mark).all(|message| {
+            places += (self.places)(message);
+            places < Models::listed().look_back
+        })
+    }
+}
+
+/// Calls beside each other count as one when a mark looks back, and so do results.
+fn places(message: &Message) -> usize {
+    let is_run = |pair: &[Block]| {
+        pair.iter().all(|block| block.kind == Kind::ToolUse) || pair.iter().all(|block| block.kind == Kind::ToolResult)
+    };
+    message.blocks.len() - message.blocks.windows(2).filter(|pair| is_run(pair)).count()
+}
+
+impl Conversation {
+    /// What is foreseen of the request that is the newest of the path now.
+    pub(crate) fn foresee(&mut self, body: &Body, envelope: &Envelope, at: u64) -> Foreseen {
+        let mut marks = cache::marks(body, envelope);
+        if marks == cache::Marks::default() {
+            return Foreseen { expects: self.shelf.told.then_some(0), writes: Vec::new() };
+        }
+        let composed = self.sent.get_mut(&self.requests).map(|sent| {
+            let after = std::mem::take(&mut sent.after);
+            let is_mark = |(_, prefix): &(usize, &Key)| sent.marks.contains(prefix);
+            marks.messages = after.iter().enumerate().filter(is_mark).map(|(at, _)| at).collect();
+            (sent.around, after)
+        });
+        let is_composed = composed.is_some();
+        let (around, after) = composed.unwrap_or_else(|| {
+            self.own_prefixes();
+            let mut prefixes = self.chain.after(envelope.digest, self.chain.digests());
+            (prefixes.remove(0), prefixes)
+        });
+        let ends = marks.messages.iter().filter_map(|mark| after.get(*mark)).copied();
+        let writes = marks.around.then_some(around).into_iter().chain(ends).collect();
+        let mut shelf = std::mem::take(&mut self.shelf);
+        let own = |at: usize| self.tree.current().get(at).map_or(1, |node| places(&self.tree.slot_at(*node).message));
+        let places: &dyn Fn(usize) -> usize = if is_composed { &|_| 1 } else { &own };
+        // Marks that the client did not set stand before the first edit: up to there both are the same.
+        let tokens = |until: Option<usize>| {
+            let messages = self.tree.path().take(until.map_or(0, |until| until + 1)).map(|slot| &slot.message);
+            self.calibration.tokens(estimate(envelope, messages))
+        };
+        let model = envelope.model.as_deref();
+        let outline = Outline { model, around, after: &after, marks, places, tokens: &tokens };
+        let expects = shelf.expect(&outline, at);
+        self.shelf = shelf;
+        Foreseen { expects, writes }
+    }
+
+    /// The message of the path, or a block of it, as people name it.
+    pub(crate) fn named(&self, message: usize, block: Option<usize>) -> Option<Differs> {
+        let ground = crate::edit::Ground::of(self, false);
+        let view = ground.lay(self.effects(self.history.head()));
+        let facts = ground.messages.get(message)?;
+        let what = match block.and_then(|block| facts.blocks.get(block)) {
+            Some(block) => match (block.kind, block.tool.as_deref()) {
+                (Kind::ToolUse, Some(tool)) => format!("a call of {tool}"),
+                (kind, _) => format!("a block of kind {}", kind.name()),
+            },
+            None => format!("a message of the {}", facts.role.name()),
+        };
+        for frame in &view.frames {
+            let layout = layout(&view, frame, &ground.messages);
+            let is_it = |unit: &Unit| match unit {
+                Unit::Source { message: at, block: own } => *at == message && (block.is_none() || *own == block),
+                Unit::Made(_) => false,
+            };
+            for group in &layout.groups {
+                if layout.units.get(group.units.clone()).unwrap_or_default().iter().any(|laid| is_it(&laid.unit)) {
+                    let block = block.map(|block| format!(".{block}")).unwrap_or_default();
+                    return Some(Differs { place: format!("{}#{}{block}", frame.id, group.number), what });
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The first block in which two versions of a message differ, as far as their facts tell.
+pub fn first_difference(old: &Message, new: &Message) -> Option<usize> {
+    let same = |(one, other): &(&Block, &Block)| {
+        (one.kind, one.chars, one.fixed_tokens, &one.tool_use_id, &one.label, one.signature)
+            == (other.kind, other.chars, other.fixed_tokens, &other.tool_use_id, &other.label, other.signature)
+    };
+    let alike = old.blocks.iter().zip(&new.blocks).take_while(same).count();
+    (alike < new.blocks.len()).then_some(alike)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Usage;
+    use serde_json::json;
+
+    fn key(number: u8) -> Key {
+        Key::of([&[number][..]])
+    }
+
+    struct Told {
+        shelf: Shelf,
+        request: u32,
+        model: &'static str,
+    }
+
+    impl Told {
+        /// Asks with a mark at the end, and says what was expected; then it is answered.
+        fn ask(&mut self, at: u64, path: &[u8], read: u64, written: u64) -> Option<u64> {
+            let after: Vec<Key> = path.iter().map(|number| key(*number)).collect();
+            let marks = cache::Marks { around: true, messages: vec![path.len() - 1] };
+            let (around, model) = (key(0), Some(self.model));
+            let (after, tokens) = (after.as_slice(), &|_| 50);
+            let outline = Outline { model, around, after, marks, places: &|_| 2, tokens };
+            let expects = self.shelf.expect(&outline, at * 1000);
+            self.request += 1;
+            let writes = vec![around, after[after.len() - 1]];
+            let arrived = json!({"request": self.request, "class": "main", "verdict": "next", "known": 0, "new": 1,
+                "changed": 0, "bytes": 1, "model": self.model, "writes": writes});
+            self.shelf.asked(&serde_json::from_value(arrived).expect("a request"), at * 1000);
+            let usage = Usage { cache_read: read, cache_write: written, ..Usage::default() };
+            let answered = json!({"request": self.request, "status": 200, "ending": "complete", "usage": usage,
+                "total_ms": 1});
+            self.shelf.answered(&serde_json::from_value(answered).expect("an answer"));
+            expects
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_expected_as_long_as_it_lives_and_the_beginning_is_the_same() {
+        let mut told = Told { shelf: Shelf::default(), request: 0, model: "m" };
+        assert_eq!(told.ask(1, &[1], 0, 100), None, "nobody can tell yet");
+        assert_eq!(told.ask(2, &[1, 2, 3], 100, 40), Some(100));
+        assert_eq!(told.ask(3, &[1, 2, 3], 140, 0), Some(140), "the same again");
+        assert_eq!(told.ask(4, &[1, 8, 9], 100, 20), Some(100), "another way from there");
+        assert_eq!(told.ask(5, &[7, 8], 50, 20), Some(50), "the system prompt is the same");
+        assert_eq!(told.ask(299, &[1, 2, 3], 140, 0), Some(140), "it lives on when it is used");
+        assert_eq!(told.ask(600, &[1, 2, 3], 0, 140), Some(0), "too long ago");
+        told.model = "n";
+        assert_eq!(told.ask(601, &[1, 2, 3], 0, 140), Some(0), "each model has its own");
+    }
+
+    #[test]
+    fn a_mark_reaches_twenty_places_and_no_more() {
+        let mut told = Told { shelf: Shelf::default(), request: 0, model: "m" };
+        told.ask(1, &[1], 0, 100);
+        let near: Vec<u8> = (1..=10).collect();
+        assert_eq!(told.ask(2, &near, 100, 1), Some(100));
+        let mut told = Told { shelf: Shelf::default(), request: 0, model: "m" };
+        told.ask(1, &[1], 0, 100);
+        let far: Vec<u8> = (1..=11).collect();
+        assert_eq!(told.ask(2, &far, 50, 1), Some(50), "only what the mark before finds");
+    }
+}

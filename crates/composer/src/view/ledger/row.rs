@@ -1,0 +1,232 @@
+//! One answered request in the ledger, and what it would have been unedited.
+
+use super::super::misses::{Story, Told};
+use super::Spent;
+use crate::Composer;
+use crate::log::{self, Answered, Line, Usage};
+use ctx_core::edit::Commit;
+use ctx_store::Record;
+use ctx_wire::anthropic::models::Models;
+use ctx_wire::anthropic::price::{Billed, Price};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A conversation while its records are read.
+#[derive(Default)]
+pub struct Talk {
+    story: Story,
+    /// What the cache would hold of it unedited.
+    held: u64,
+    pub days: BTreeMap<Day, Sum>,
+}
+
+pub struct Row {
+    pub request: u32,
+    pub at: u64,
+    pub model: Option<String>,
+    pub sum: Sum,
+}
+
+/// Figures that can be added. Money in billionths of a dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sum {
+    pub at: u64,
+    requests: u64,
+    input: u64,
+    read: u64,
+    written: u64,
+    output: u64,
+    cleared: u64,
+    removed: i64,
+    pub cost: i64,
+    saved: i64,
+    nearest: u64,
+    unpriced: u64,
+    unweighed: u64,
+}
+
+/// A record that cannot be read.
+pub struct Unreadable;
+
+impl Talk {
+    /// What a record tells: of an answer, a row.
+    pub fn take(&mut self, composer: &Composer, record: &Record) -> Result<Option<Row>, Unreadable> {
+        if record.version != log::VERSION {
+            return Err(Unreadable);
+        }
+        match record.kind.as_str() {
+            log::ARRIVED => self.story.arrived(record).ok_or(Unreadable)?,
+            log::COMMIT => {
+                let commit: Commit = serde_json::from_slice(&record.body).map_err(|_| Unreadable)?;
+                self.story.committed(&commit);
+            }
+            log::LINE => {
+                if let Ok(Line::Checkout { .. }) = serde_json::from_slice(&record.body) {
+                    self.story.moved();
+                }
+            }
+            log::ANSWERED => {
+                let answered: Answered = serde_json::from_slice(&record.body).map_err(|_| Unreadable)?;
+                let told = self.story.answered(&answered, &composer.models, |envelope| composer.around_of(envelope));
+                return Ok(self.row(&composer.models, record, &answered, told));
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn row(&mut self, models: &Models, record: &Record, answered: &Answered, told: Told) -> Option<Row> {
+        let usage = answered.usage?;
+        let removed = removed(answered, &usage);
+        let billed = usage.billed();
+        let unedited = self.unedited(&billed, removed, &told);
+        if told.turn && answered.status == 200 {
+            self.held = unedited.read + unedited.write_5m + unedited.write_1h;
+        }
+        let mut sum = Sum {
+            at: told.at.unwrap_or(record.at),
+            requests: 1,
+            input: usage.input,
+            read: usage.cache_read,
+            written: usage.cache_write,
+            output: usage.output,
+            cleared: answered.cleared(),
+            removed,
+            // Records from before say only that something was edited.
+            unweighed: u64::from(told.composed && answered.edited.is_none() && !answered.marks.is_empty()),
+            ..Sum::default()
+        };
+        let price = |billed: &Billed| models.price(told.model.as_deref()?, billed.prompt());
+        match (price(&billed), price(&unedited)) {
+            (Some((own, stand_in)), Some((other, _))) => {
+                sum.cost = billionths(&own, &billed);
+                sum.saved = billionths(&other, &unedited) - sum.cost;
+                sum.nearest = u64::from(stand_in.is_some());
+            }
+            _ => sum.unpriced = 1,
+        }
+        Some(Row { request: answered.request, at: sum.at, model: told.model, sum })
+    }
+
+    /// The same request without operations, under the same cache.
+    fn unedited(&self, billed: &Billed, removed: i64, told: &Told) -> Billed {
+        if removed == 0 && !told.edited {
+            return *billed;
+        }
+        let prompt = billed.prompt().saturating_add_signed(removed);
+        let most = prompt.saturating_sub(billed.input);
+        let read = match told.held {
+            // Nothing would have been written again.
+            Some(_) if told.edited => self.held.max(billed.read),
+            // As much of what was removed as of the rest was found.
+            held => {
+                let share = match held.unwrap_or(0) {
+                    0 => f64::from(u8::from(billed.read > 0)),
+                    held => (billed.read as f64 / held as f64).min(1.0),
+                };
+                billed.read.saturating_add_signed((removed as f64 * share).round() as i64)
+            }
+        };
+        let read = read.min(most);
+        let written = most - read;
+        let long = match billed.write_5m + billed.write_1h {
+            0 => {
+                if self.story.ttl() > 300 {
+                    written
+                } else {
+                    0
+                }
+            }
+            all => (written as f64 * billed.write_1h as f64 / all as f64).round() as u64,
+        };
+        Billed { read, write_5m: written - long.min(written), write_1h: long.min(written), ..*billed }
+    }
+}
+
+/// Tokens that operations kept from being sent.
+fn removed(answered: &Answered, usage: &Usage) -> i64 {
+    let Some(edited) = answered.edited.filter(|edited| edited.sent > 0.0) else { return 0 };
+    let scale = usage.prompt().saturating_add(answered.cleared()) as f64 / edited.sent;
+    ((edited.own - edited.sent) * scale).round() as i64
+}
+
+fn billionths(price: &Price, billed: &Billed) -> i64 {
+    (price.dollars(billed) * 1e9).round() as i64
+}
+
+pub fn dollars(billionths: i64) -> f64 {
+    billionths as f64 / 1e9
+}
+
+impl Sum {
+    pub fn add(&mut self, other: &Sum) {
+        self.at = self.at.max(other.at);
+        self.requests += other.requests;
+        self.input += other.input;
+        self.read += other.read;
+        self.written += other.written;
+        self.output += other.output;
+        self.cleared += other.cleared;
+        self.removed += other.removed;
+        self.cost += other.cost;
+        self.saved += other.saved;
+        self.nearest += other.nearest;
+        self.unpriced += other.unpriced;
+        self.unweighed += other.unweighed;
+    }
+
+    pub fn spent(&self) -> Spent {
+        Spent {
+            requests: self.requests,
+            input: self.input,
+            cache_read: self.read,
+            cache_write: self.written,
+            output: self.output,
+            cleared: self.cleared,
+            removed: self.removed,
+            cost: dollars(self.cost),
+            saved: dollars(self.saved),
+            nearest: self.nearest,
+            unpriced: self.unpriced,
+            unweighed: self.unweighed,
+        }
+    }
+}
+
+/// A day in UTC, counted from 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Day(u64);
+
+impl Day {
+    const MS: u64 = 24 * 60 * 60 * 1000;
+    /// No clock is beyond it.
+    const LAST: u64 = 100_000_000;
+
+    pub fn of(at: u64) -> Day {
+        Day((at / Day::MS).min(Day::LAST))
+    }
+
+    pub fn start(self) -> u64 {
+        self.0 * Day::MS
+    }
+
+    /// All days up to that one, but no more than can be looked at.
+    pub fn until(self, last: Day) -> impl Iterator<Item = Day> {
+        const MOST: u64 = 3_660;
+        (self.0.max(last.0.saturating_sub(MOST))..=last.0).map(Day)
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Years begin in March here, so that a leap day is the last of its year.
+        let days = self.0 + 719_468;
+        let (era, of_era) = (days / 146_097, days % 146_097);
+        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let month = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * month + 2) / 5 + 1;
+        let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+        write!(f, "{:04}-{month:02}-{day:02}", era * 400 + year + next)
+    }
+}

@@ -1,0 +1,96 @@
+//! Each cause with its words.
+
+use super::{Asked, By, CacheMiss, Cause, Edit, Told};
+use crate::log::{Answered, Differs, Usage};
+use ctx_wire::anthropic::models::Models;
+
+impl CacheMiss {
+    pub fn new(cause: Cause, by: By, tokens: u64, words: String) -> CacheMiss {
+        let (place, commit, idle_seconds, ttl_seconds) = (None, None, None, None);
+        CacheMiss { cause, by, place, commit, tokens, idle_seconds, ttl_seconds, words }
+    }
+}
+
+pub fn below_minimum(asked: &Asked, told: &Told, usage: &Usage, models: &Models) -> Option<CacheMiss> {
+    let model = models.of(told.model.as_deref()?).model()?;
+    let least = model.minimum.filter(|least| asked.marked && usage.cached() == 0 && usage.prompt() < *least)?;
+    let (prompt, name) = (usage.prompt(), &model.name);
+    let words = format!("The prompt has {prompt} tokens, and {name} caches nothing below {least}.");
+    Some(CacheMiss::new(Cause::BelowMinimum, By::Provider, prompt, words))
+}
+
+pub fn model_changed(last: &Asked, asked: &Asked, tokens: u64) -> CacheMiss {
+    let name = |asked: &Asked| asked.model.clone().unwrap_or_else(|| "another".to_owned());
+    let words = format!(
+        "The client changed the model from {} to {}: each model has a cache of its own.",
+        name(last),
+        name(asked)
+    );
+    CacheMiss::new(Cause::ModelChanged, By::Client, tokens, words)
+}
+
+pub fn expired(idle: u64, ttl: u64, tokens: u64) -> CacheMiss {
+    let words = format!("The cache lives for {} and was used {} before.", duration(ttl), duration(idle));
+    let miss = CacheMiss::new(Cause::Expired, By::Client, tokens, words);
+    CacheMiss { by: By::Provider, idle_seconds: Some(idle), ttl_seconds: Some(ttl), ..miss }
+}
+
+/// What stands before the messages; also as the provider tells.
+pub fn around_changed(found: Option<(Cause, String)>, reason: &str, tokens: u64) -> Option<CacheMiss> {
+    let (cause, place) = match (found, reason) {
+        (Some((cause, place)), _) => (cause, Some(place)),
+        (None, "tools_changed") => (Cause::ToolsChanged, None),
+        (None, "system_changed") => (Cause::SystemChanged, None),
+        _ => return None,
+    };
+    let what = if cause == Cause::ToolsChanged { "its tools" } else { "its system prompt" };
+    let first = place.as_ref().map(|place| format!(", first {place}")).unwrap_or_default();
+    let words = format!("The client changed {what}{first}: all that stands behind is read anew.");
+    Some(CacheMiss { place, ..CacheMiss::new(cause, By::Client, tokens, words) })
+}
+
+pub fn edited(edit: &Edit, tokens: u64) -> CacheMiss {
+    let by = match edit.author.as_str() {
+        author if author.starts_with("policy") => By::Policy,
+        "agent" | "mcp" => By::Agent,
+        _ => By::User,
+    };
+    let what = match (&edit.commit, &edit.place) {
+        (None, _) => "Another branch was checked out".to_owned(),
+        (Some(commit), Some(place)) => format!("Commit {commit} by {} changed {place}", edit.author),
+        (Some(commit), None) => format!("Commit {commit} by {} changed it", edit.author),
+    };
+    let words = format!("{what}: what stands behind is read anew, once.");
+    let commit = edit.commit.map(|commit| commit.to_string());
+    CacheMiss { place: edit.place.clone(), commit, ..CacheMiss::new(Cause::Edited, by, tokens, words) }
+}
+
+/// What the client or the provider did to the messages.
+pub fn of_history(asked: &Asked, answered: &Answered, reason: &str, tokens: u64) -> CacheMiss {
+    if let Some(Differs { place, what }) = &asked.differs {
+        let words = format!("The client sent {place}, {what}, otherwise than before.");
+        let miss = CacheMiss::new(Cause::HistoryChanged, By::Client, tokens, words);
+        return CacheMiss { place: Some(place.clone()), ..miss };
+    }
+    let cleared = answered.cleared();
+    if cleared > 0 {
+        let words = format!("The provider cleared {cleared} tokens: what stood behind them is read anew.");
+        return CacheMiss::new(Cause::Cleared, By::Provider, tokens, words);
+    }
+    if asked.rewritten || reason == "messages_changed" {
+        let words = "The client sent its history otherwise than before.".to_owned();
+        return CacheMiss::new(Cause::HistoryChanged, By::Client, tokens, words);
+    }
+    let words = "Nothing is known to have changed: the provider did not have it any more.".to_owned();
+    CacheMiss::new(Cause::Unknown, By::Provider, tokens, words)
+}
+
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ if seconds % 3600 < 60 => format!("{} h", seconds / 3600),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}

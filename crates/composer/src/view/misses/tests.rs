@@ -1,0 +1,108 @@
+//! Causes, told from records.
+
+use super::*;
+use ctx_core::edit::CommitId;
+use ctx_core::edit::effect::{Effect, Why};
+use serde_json::json;
+
+struct Talk {
+    story: Story,
+    clock: u64,
+    request: u32,
+    model: &'static str,
+    envelope: &'static str,
+    verdict: &'static str,
+}
+
+impl Talk {
+    fn new() -> Talk {
+        Talk { story: Story::default(), clock: 0, request: 0, model: "m", envelope: "e", verdict: "next" }
+    }
+
+    /// One exchange, `wait` seconds after the one before.
+    fn ask(&mut self, wait: u64, read: u64, written: u64) -> Option<(Cause, Option<String>, u64)> {
+        self.clock += wait * 1000;
+        self.request += 1;
+        let turn = json!({"base": null, "nodes": 0, "slots": [], "versions": [], "envelope": 0, "current": true});
+        let arrived = json!({"request": self.request, "class": "main", "verdict": self.verdict, "known": 0,
+            "new": 1, "changed": 0, "model": self.model, "bytes": 1, "turn": turn});
+        let uses = vec![Hash::of(self.envelope.as_bytes())];
+        let body = serde_json::to_vec(&arrived).expect("JSON");
+        let record =
+            Record { seq: 0, conversation: "c".into(), at: self.clock, kind: "arrived".into(), version: 1, uses, body };
+        self.story.arrived(&record).expect("a request");
+        let usage = json!({"input": 5, "cache_read": read, "cache_write": written, "output": 1});
+        let answered = json!({"request": self.request, "status": 200, "ending": "complete", "usage": usage,
+            "total_ms": 1});
+        let answered: Answered = serde_json::from_value(answered).expect("an answer");
+        let around = |hash: Hash| {
+            let is = |name: &str| hash == Hash::of(name.as_bytes());
+            let key = |same: bool| Key::of([&[u8::from(same)][..]]);
+            let tools = vec![("Bash".to_owned(), key(is("tools")))];
+            Some(Around { tools, system: vec![None, Some(key(is("system")))] })
+        };
+        let miss = self.story.answered(&answered, Models::listed(), around).miss?;
+        Some((miss.cause, miss.place, miss.tokens))
+    }
+
+    fn edit(&mut self, operation: serde_json::Value) -> Commit {
+        let operations = vec![serde_json::from_value(operation).expect("an operation")];
+        let effects = vec![Effect::Replace { why: Why::Deleted, covers: Vec::new(), by: Vec::new() }];
+        let commit = Commit {
+            id: CommitId(1),
+            parent: None,
+            at: 1,
+            author: "test".into(),
+            note: None,
+            reasons: Vec::new(),
+            change: Change::Edit { operations, effects },
+            summary: String::new(),
+            tokens_before: 0,
+            tokens_after: 0,
+        };
+        self.story.committed(&commit);
+        commit
+    }
+}
+
+#[test]
+fn what_is_read_anew_has_a_cause() {
+    let mut told = Talk::new();
+    let place = |place: &str| Some(place.to_owned());
+    assert_eq!(told.ask(1, 0, 5000), Some((Cause::FirstRequest, None, 5005)));
+    assert_eq!(told.ask(1, 5000, 5000), None);
+    assert_eq!(told.ask(400, 0, 11_000), Some((Cause::Expired, None, 10_000)));
+    told.edit(json!({"op": "delete", "ids": ["t3"]}));
+    assert_eq!(told.ask(1, 4000, 6000), Some((Cause::Edited, place("t3"), 6005)), "no more than was read anew");
+    assert_eq!(told.ask(1, 10_000, 100), None, "an edit is paid for once");
+    told.edit(json!({"op": "delete", "ids": ["t11", "t12/2"]}));
+    told.edit(json!({"op": "edit", "id": "t9#1", "text": "x"}));
+    told.edit(json!({"op": "delete", "ids": ["t10"]}));
+    assert_eq!(told.ask(1, 4000, 6100), Some((Cause::Edited, place("t9#1"), 6100)), "the first one counts");
+    told.envelope = "tools";
+    assert_eq!(told.ask(1, 0, 10_100), Some((Cause::ToolsChanged, place("tools/Bash"), 10_100)));
+    told.envelope = "system";
+    // Both differ from those before.
+    assert_eq!(told.ask(1, 0, 10_100).map(|miss| miss.0), Some(Cause::ToolsChanged));
+    told.envelope = "e";
+    assert_eq!(told.ask(1, 2000, 8100), Some((Cause::SystemChanged, place("system#1"), 8100)));
+    told.model = "n";
+    assert_eq!(told.ask(1, 0, 10_100).map(|miss| miss.0), Some(Cause::ModelChanged));
+    told.verdict = "rewind";
+    assert_eq!(told.ask(1, 3000, 100), None, "what is not sent any more is not missed");
+    assert_eq!(told.ask(1, 0, 3100).map(|miss| miss.0), Some(Cause::HistoryChanged));
+    told.verdict = "next";
+    assert_eq!(told.ask(1, 0, 3100).map(|miss| miss.0), Some(Cause::Unknown));
+}
+
+#[test]
+fn what_is_taken_back_was_changed_where_it_was() {
+    let mut told = Talk::new();
+    told.ask(1, 0, 5000);
+    let commit = told.edit(json!({"op": "delete", "ids": ["t3"]}));
+    told.ask(1, 1000, 3000);
+    let commits = vec![commit.id];
+    let change = Change::Revert { commits, how: ctx_core::edit::history::How::Undo };
+    told.story.committed(&Commit { id: CommitId(2), change, ..commit });
+    assert_eq!(told.ask(1, 1000, 4000), Some((Cause::Edited, Some("t3".into()), 3000)));
+}

@@ -1,0 +1,255 @@
+//! What was foreseen of the provider's cache and what it did, on its own cache: each reason for a miss is provoked,
+//! and explained.
+
+use crate::support::{self, answers};
+use ctx_composer::edit::Wish;
+use ctx_composer::view::{Asked, By, CacheMiss, Cause, Grouping, MissView, Misses};
+use ctx_composer::{Composer, Seen, Timing};
+use ctx_store::MemoryStore;
+use ctx_wire::pieces::Arriving;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use testkit::{Provider, Session};
+
+type Alter = Box<dyn Fn(&mut Value)>;
+
+struct Talk {
+    store: Arc<MemoryStore>,
+    composer: Composer,
+    session: Session,
+    provider: Provider,
+    clock: u64,
+    conversation: String,
+    /// What the client does to its request before it is sent.
+    alter: Vec<Alter>,
+    /// Tokens that the provider says it cleared.
+    cleared: u64,
+    turns: usize,
+}
+
+impl Talk {
+    fn new() -> Talk {
+        let store = Arc::new(MemoryStore::new());
+        let composer = Composer::open(store.clone()).expect("a composer");
+        let (session, provider) = (Session::new(7).thinking(false), Provider::new());
+        let (alter, conversation) = (Vec::new(), String::new());
+        Talk { store, composer, session, provider, clock: 0, conversation, alter, cleared: 0, turns: 0 }
+    }
+
+    /// One exchange, so many seconds after the one before.
+    fn send(&mut self, wait: u64, script: Vec<Value>) {
+        let mut body: Value = serde_json::from_slice(&self.session.body()).expect("JSON");
+        self.alter.iter().for_each(|alter| alter(&mut body));
+        let body = body.to_string().into_bytes();
+        let hints = support::hints(&self.session.headers());
+        let held = self.composer.holds(&hints);
+        let mut arriving = self.composer.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
+        arriving.push(&body);
+        self.clock += wait * 1000;
+        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting: false };
+        let mut outgoing = None;
+        let ticket = match held {
+            true => self.composer.hold(seen, &mut |ready| outgoing = ready),
+            false => self.composer.observe(seen),
+        };
+        let ticket = ticket.expect("readable").expect("a turn");
+        let sent = outgoing.map_or(body.clone(), |outgoing| outgoing.bytes(&body));
+        let reply = self.provider.answer(&sent, "", script).expect("accepted");
+        let mut answer = answers::blocks(&reply.blocks, reply.usage.input());
+        answer.model = serde_json::from_slice::<Value>(&sent).expect("JSON")["model"].as_str().map(str::to_owned);
+        let usage = answer.usage.as_mut().expect("usage");
+        (usage.input, usage.cache_read, usage.cache_write) = (reply.usage.fresh, reply.usage.read, reply.usage.written);
+        if self.cleared > 0 {
+            let edit = ctx_wire::anthropic::tap::AppliedEdit {
+                kind: "clear_tool_uses_20250919".into(),
+                cleared_tool_uses: Some(2),
+                cleared_thinking_turns: None,
+                cleared_input_tokens: Some(self.cleared),
+            };
+            answer.applied_edits.push(edit);
+        }
+        let timing = Timing { at: self.clock, first_byte_ms: None, total_ms: 0 };
+        self.composer.answered(&ticket, Some(answer.ending), Some(answer), timing).expect("noted");
+        self.conversation = ticket.conversation;
+        self.session.assistant_blocks(reply.blocks);
+    }
+
+    /// A question, a call with its result, and an answer. What the first of the two requests missed.
+    fn turn(&mut self, wait: u64) -> Option<CacheMiss> {
+        self.turns += 1;
+        let number = self.turns;
+        self.session.user(&format!("question {number}: what does this part do, and why is it written as it is?"));
+        let (id, input) = (format!("toolu_{number}"), json!({"file_path": format!("/src/part_{number}.rs")}));
+        self.send(wait, vec![json!({"type": "tool_use", "id": id, "name": "Read", "input": input})]);
+        self.session.results(&[&format!("line {number} of the file\n").repeat(100)]);
+        self.send(1, vec![json!({"type": "text", "text": "It does what it says. ".repeat(20)})]);
+        let misses = self.misses();
+        let view = |request: usize| self.composer.misses(&self.conversation, Some(request as u32), 1).expect("a view");
+        assert_eq!(view(2 * number).misses[0].miss, None, "the second request of a turn reads what the first wrote");
+        misses.misses.into_iter().find(|view| view.request == 2 * number as u32 - 1).and_then(|view| view.miss)
+    }
+
+    fn misses(&self) -> Misses {
+        self.composer.misses(&self.conversation, None, usize::MAX).expect("misses")
+    }
+
+    fn apply(&self, author: &str, operation: Value) -> String {
+        let operations = vec![serde_json::from_value(operation).expect("an operation")];
+        let wish = Wish {
+            operations,
+            author: author.into(),
+            note: None,
+            expect: None,
+            dry_run: false,
+            when: Default::default(),
+        };
+        self.composer.apply(&self.conversation, wish).expect("applied").commit.expect("a commit")
+    }
+
+    fn newest(&self) -> MissView {
+        let newest = self.turns as u32 * 2 - 1;
+        self.composer.misses(&self.conversation, Some(newest), 1).expect("a view").misses.remove(0)
+    }
+}
+
+fn told(miss: Option<CacheMiss>) -> (Cause, By, Option<String>) {
+    let miss = miss.expect("a miss");
+    assert!(!miss.words.is_empty() && miss.tokens > 0, "{miss:?}");
+    (miss.cause, miss.by, miss.place)
+}
+
+#[test]
+fn every_reason_for_a_miss_is_explained_and_what_is_foreseen_comes_true() {
+    let mut talk = Talk::new();
+    assert_eq!(told(talk.turn(1)), (Cause::FirstRequest, By::Client, None));
+    for _ in 0..3 {
+        assert_eq!(talk.turn(1), None);
+        let view = talk.newest();
+        assert_eq!(view.expected, Some(view.read), "to the token");
+    }
+
+    let commit = talk.apply("cli", json!({"op": "delete", "ids": ["t2/1"]}));
+    let miss = talk.turn(1).expect("a miss");
+    assert_eq!((miss.commit.as_deref(), miss.place.as_deref()), (Some(commit.as_str()), Some("t2/1")), "{miss:?}");
+    assert_eq!((miss.cause, miss.by), (Cause::Edited, By::User));
+    assert_eq!(talk.turn(1), None, "it is paid for once");
+    talk.apply("policy", json!({"op": "drop-results", "ids": ["t4", "t3"]}));
+    assert_eq!(told(talk.turn(1)), (Cause::Edited, By::Policy, Some("t3".into())));
+
+    talk.provider = Provider::new();
+    let miss = talk.turn(700).expect("a miss");
+    assert_eq!((miss.cause, miss.by), (Cause::Expired, By::Provider));
+    assert_eq!((miss.idle_seconds, miss.ttl_seconds), (Some(700), Some(300)), "{miss:?}");
+    assert_eq!(miss.words, "The cache lives for 5 min and was used 11 min 40 s before.");
+
+    talk.alter.push(Box::new(|body| body["model"] = json!("claude-opus-5")));
+    let miss = talk.turn(1).expect("a miss");
+    assert_eq!((miss.cause, miss.by), (Cause::ModelChanged, By::Client));
+    assert!(miss.words.contains("to claude-opus-5:"), "{miss:?}");
+
+    talk.alter.push(Box::new(|body| body["tools"][1]["description"] = json!("It does something else now.")));
+    let name = {
+        let body: Value = serde_json::from_slice(&talk.session.body()).expect("JSON");
+        body["tools"][1]["name"].as_str().expect("a name").to_owned()
+    };
+    assert_eq!(told(talk.turn(1)), (Cause::ToolsChanged, By::Client, Some(format!("tools/{name}"))));
+
+    talk.alter.push(Box::new(|body| {
+        let last = body["system"].as_array_mut().and_then(|system| system.last_mut()).expect("a system prompt");
+        last["text"] = json!("You are somebody else. ".repeat(40));
+    }));
+    let (cause, by, place) = told(talk.turn(1));
+    assert_eq!((cause, by), (Cause::SystemChanged, By::Client));
+    assert!(place.as_ref().is_some_and(|place| place.starts_with("system#")), "{place:?}");
+
+    talk.alter.push(Box::new(|body| {
+        let results = body["messages"].as_array_mut().expect("messages").iter_mut().filter_map(|message| {
+            message["content"].as_array_mut()?.iter_mut().find(|block| block["tool_use_id"] == "toolu_6")
+        });
+        results.for_each(|block| block["content"] = json!("[Old tool result content cleared]"));
+    }));
+    assert_eq!(told(talk.turn(1)), (Cause::HistoryChanged, By::Client, Some("t6#2.0".into())));
+    assert_eq!(talk.turn(1), None);
+
+    talk.provider = Provider::new();
+    talk.cleared = 4_000;
+    assert_eq!(told(talk.turn(1)), (Cause::Cleared, By::Provider, None));
+    talk.cleared = 0;
+    assert_eq!(talk.turn(1), None);
+
+    let all = talk.misses();
+    let off: Vec<_> = (1..=talk.turns as u32 * 2)
+        .filter_map(|request| talk.composer.misses(&talk.conversation, Some(request), 1).ok()?.misses.pop())
+        .filter(|view| {
+            view.expected.is_some_and(|expected| expected.abs_diff(view.read) * 20 > expected.max(view.read))
+        })
+        .map(|view| (view.request, view.expected, view.read))
+        .collect();
+    println!("{} of {} foreseen came true; not so: {off:?}", all.came_true, all.foreseen);
+    assert!(all.came_true + 3 >= all.foreseen, "{off:?}");
+
+    talk.provider = Provider::new();
+    assert_eq!(told(talk.turn(1)), (Cause::Unknown, By::Provider, None));
+    assert!(talk.newest().expected.is_some_and(|expected| expected > 1_000), "it should have been there");
+    for view in talk.misses().misses {
+        let tokens = view.miss.as_ref().map_or(0, |miss| miss.tokens);
+        assert!(tokens <= view.prompt - view.read, "no more than was read anew: {view:?}");
+    }
+}
+
+#[test]
+fn what_is_foreseen_survives_a_restart() {
+    let mut talk = Talk::new();
+    (0..3).for_each(|_| drop(talk.turn(1)));
+    talk.apply("cli", json!({"op": "delete", "ids": ["t1/1"]}));
+    drop(talk.turn(1));
+    talk.composer.settle(std::time::Duration::from_secs(5));
+    talk.composer = Composer::open(talk.store.clone()).expect("a composer");
+    assert_eq!(talk.turn(1), None);
+    let view = talk.newest();
+    assert_eq!(view.expected, Some(view.read));
+}
+
+#[test]
+fn a_prompt_that_is_too_short_is_not_cached_and_that_is_said() {
+    let mut talk = Talk::new();
+    talk.session = Session::new(8).thinking(false).lean();
+    talk.alter.push(Box::new(|body| {
+        body["tools"] = json!([{"name": "Read", "description": "reads", "input_schema": {"type": "object"}}]);
+        body["system"] = json!([{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]);
+        body["model"] = json!("claude-opus-4-6");
+    }));
+    talk.provider = Provider::caching_from(4_096);
+    talk.session.user("hello");
+    talk.send(1, vec![json!({"type": "text", "text": "Hello."})]);
+    let misses = talk.misses();
+    let miss = misses.misses[0].miss.as_ref().expect("a miss");
+    assert_eq!((miss.cause, miss.by), (Cause::BelowMinimum, By::Provider));
+    assert!(miss.words.ends_with("and claude-opus-4-6 caches nothing below 4096."), "{miss:?}");
+}
+
+#[test]
+fn what_an_edit_saves_is_what_the_same_talk_costs_without_it() {
+    let cost = |edits: bool| {
+        let mut talk = Talk::new();
+        (0..6).for_each(|_| drop(talk.turn(1)));
+        if edits {
+            talk.apply("cli", json!({"op": "delete", "ids": ["t2/1", "t3/1"]}));
+        }
+        (0..12).for_each(|_| drop(talk.turn(1)));
+        let stats = |by| talk.composer.stats(&Asked { by, ..Asked::default() }).expect("stats");
+        let all = stats(Grouping::Conversation);
+        assert_eq!(all.total, stats(Grouping::Request).total);
+        assert_eq!((all.total.requests, all.total.unweighed, all.total.unpriced), (36, 0, 0));
+        (all.total, stats(Grouping::Request).groups)
+    };
+    let (plain, _) = cost(false);
+    let (edited, rows) = cost(true);
+    assert_eq!((plain.saved, plain.removed), (0.0, 0));
+    let first = rows[12].spent;
+    assert!(first.saved < 0.0 && rows[13..].iter().all(|row| row.spent.saved > 0.0), "{first:?}");
+    // Estimates of what was removed are not exact; the money is of the same size.
+    let (really, told) = (plain.cost - edited.cost, edited.saved);
+    println!("really saved {really:.6}, told {told:.6}, of {:.6}", plain.cost);
+    assert!((really - told).abs() < 0.02 * plain.cost, "really {really}, told {told}, of {}", plain.cost);
+}
