@@ -13,7 +13,7 @@ export type * from "./types";
 const ROOT = "/control/v1";
 
 /** Replies are told as they grow only to those who ask for it. */
-export const EVENTS_URL = `${ROOT}/events?streaming=true`;
+export const EVENTS_URL = `${ROOT}/events?streaming=true&brief=true`;
 
 /** For what has no function below. */
 export const client = createClient<paths>({ baseUrl: ROOT, fetch: (request) => fetch(request) });
@@ -53,14 +53,16 @@ export const getDiff = (conversation: string, from: string, to: string) =>
 export const getHistory = (conversation: string, limit?: number) =>
   taken(
     client.GET("/conversations/{conversation}/history", {
-      params: { path: { conversation }, query: limit === undefined ? {} : { limit } },
+      params: { path: { conversation }, query: { brief: true, ...(limit === undefined ? {} : { limit }) } },
     }),
   );
 
 export const getTimeline = async (conversation: string, limit: number): Promise<TimelineEvent[]> =>
   (
     await taken(
-      client.GET("/conversations/{conversation}/timeline", { params: { path: { conversation }, query: { limit } } }),
+      client.GET("/conversations/{conversation}/timeline", {
+        params: { path: { conversation }, query: { limit, brief: true } },
+      }),
     )
   ).events as TimelineEvent[];
 
