@@ -5,12 +5,12 @@ import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
 import { EVENTS_URL, type LiveEvent } from "./api";
-import { keys } from "./queries";
+import { refreshed } from "./queries";
 
 export type Connection = "connecting" | "live" | "lost";
 
 const POLL_EVERY = 3000;
-/** Events of one turn come in bursts; one question for all of them is enough. */
+/** Events of one turn come in bursts: the first is answered at once, one question is enough for all that follow. */
 const GATHER_FOR = 100;
 
 /** Told only while somebody listens, many a second: they say how a reply grows, and nothing that could be asked for. */
@@ -18,13 +18,26 @@ const PASSING: readonly string[] = ["streaming"];
 
 const listeners = new Set<(event: LiveEvent) => void>();
 
-/** Commits of this tab, which has asked again already when their event comes. */
+/** Commits of this tab, which asks again itself. */
 const own = new Set<string>();
 const REMEMBERED_FOR = 10_000;
+/** Commits of this tab whose answer is on its way: their event may come first. */
+let making = 0;
 
-export function madeHere(commit: string): void {
-  own.add(commit);
-  setTimeout(() => own.delete(commit), REMEMBERED_FOR);
+/** Makes a commit whose event need not be heard. */
+export async function makeHere<T extends { commit: string | null }>(make: () => Promise<T>): Promise<T> {
+  making += 1;
+  try {
+    const made = await make();
+    const { commit } = made;
+    if (commit !== null) {
+      own.add(commit);
+      setTimeout(() => own.delete(commit), REMEMBERED_FOR);
+    }
+    return made;
+  } finally {
+    making -= 1;
+  }
 }
 
 /** Hears every event as it comes, for what cannot be asked for. */
@@ -64,14 +77,21 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
   const commits = new Map<string, string>();
 
   const refresh = () => {
-    gathering = undefined;
     for (const [id, conversation] of commits) if (!own.has(id)) changed.add(conversation);
     commits.clear();
-    if (changed.size === 0) return;
-    void queries.invalidateQueries({ queryKey: keys.conversations });
-    void queries.invalidateQueries({ queryKey: keys.status });
-    for (const id of changed) void queries.invalidateQueries({ queryKey: keys.conversation(id) });
+    const ids = [...changed];
     changed.clear();
+    if (ids.length > 0) void refreshed(queries, ids);
+    return ids.length > 0;
+  };
+
+  const gather = () => {
+    if (gathering !== undefined) return;
+    // Whose commit it is will be known in a moment.
+    if (making === 0) refresh();
+    gathering = setTimeout(function again() {
+      gathering = refresh() ? setTimeout(again, GATHER_FOR) : undefined;
+    }, GATHER_FOR);
   };
 
   const hear = ({ data }: MessageEvent<string>) => {
@@ -81,7 +101,7 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
     if (PASSING.includes(event.kind)) return;
     if (event.kind === "commit") commits.set(event.id, event.conversation);
     else if ("conversation" in event) changed.add(event.conversation);
-    gathering ??= setTimeout(refresh, GATHER_FOR);
+    gather();
   };
 
   const open = () => {

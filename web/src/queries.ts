@@ -1,6 +1,6 @@
 // What the page asks the daemon, and under which key the answer is kept.
 
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { hashKey, keepPreviousData, type QueryClient, useQuery } from "@tanstack/react-query";
 
 import {
   getConversations,
@@ -30,6 +30,27 @@ export const framesKey = (conversation: string, at: string | null = null) =>
 
 export const frameKey = (conversation: string, id: string, at: string | null = null) =>
   [...keys.conversation(conversation), "frame", id, at] as const;
+
+/**
+ * Asks again for what is on the screen of conversations that changed. The frames come first, alone: they are what
+ * everybody looks at, and the daemon answers for one conversation at a time.
+ */
+export async function refreshed(queries: QueryClient, conversations: readonly string[]): Promise<void> {
+  await Promise.all(
+    conversations.map((id) => queries.invalidateQueries({ queryKey: framesKey(id), exact: true, refetchType: "active" })),
+  );
+  await Promise.all([
+    ...conversations.map((id) => {
+      const frames = hashKey(framesKey(id));
+      return queries.invalidateQueries({
+        queryKey: keys.conversation(id),
+        predicate: ({ queryHash }) => queryHash !== frames,
+      });
+    }),
+    queries.invalidateQueries({ queryKey: keys.conversations }),
+    queries.invalidateQueries({ queryKey: keys.status }),
+  ]);
+}
 
 export function useStatus() {
   // Memory and the recorder's queue change without any event.

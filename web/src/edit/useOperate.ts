@@ -1,13 +1,13 @@
 // What menus, keys, the palette and the panels call: an operation on something. Whatever has a price opens its form at
 // the frame first; the rest is done at once.
 
-import { hashKey, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 
 import { apply, type Applied, ApiError, type Frames, go, type Operation, type OperationName } from "../api";
-import { madeHere } from "../live";
+import { makeHere } from "../live";
 import { complain, tell } from "../notices/toasts";
-import { framesKey, keys } from "../queries";
+import { framesKey, refreshed } from "../queries";
 import { go as show } from "../route";
 import { asked, type Draft, type Values } from "./draft";
 import { entryOf } from "./operations";
@@ -36,23 +36,12 @@ export function useOperate(conversation: string): Operate {
     [queries, conversation],
   );
 
-  // The frames first, alone: they are what everybody looks at.
-  const changed = useCallback(async () => {
-    const frames = framesKey(conversation);
-    await queries.invalidateQueries({ queryKey: frames, exact: true });
-    await Promise.all([
-      queries.invalidateQueries({
-        queryKey: keys.conversation(conversation),
-        predicate: ({ queryKey }) => hashKey(queryKey) !== hashKey(frames),
-      }),
-      queries.invalidateQueries({ queryKey: keys.conversations }),
-    ]);
-  }, [queries, conversation]);
+  const changed = useCallback(() => refreshed(queries, [conversation]), [queries, conversation]);
 
   const undo = useCallback(
     async (newest: string | null = null) => {
       try {
-        const { summary } = await go(conversation, { action: "undo", expect: newest });
+        const { summary } = await makeHere(() => go(conversation, { action: "undo", expect: newest }));
         void changed();
         tell(`Undone: ${summary}`);
       } catch (error) {
@@ -64,8 +53,7 @@ export function useOperate(conversation: string): Operate {
 
   const commit = useCallback(
     async (operations: readonly Operation[], expect = head()) => {
-      const applied = await apply(conversation, { operations: [...operations], expect });
-      if (applied.commit !== null) madeHere(applied.commit);
+      const applied = await makeHere(() => apply(conversation, { operations: [...operations], expect }));
       void changed();
       tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo(applied.commit) });
       return applied;

@@ -62,6 +62,10 @@ impl Composer {
         all
     }
 
+    pub fn conversation_count(&self) -> usize {
+        lock(&self.directory).cards().count()
+    }
+
     /// The same with what is known without looking at any of them.
     pub(super) fn listed(&self) -> Conversations {
         let directory = lock(&self.directory);

@@ -69,7 +69,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         .ask(|composer| {
             let size = composer.store().size()?;
             let edited = composer.store().notes(EDITED)?.len();
-            Ok((size, composer.conversations().conversations.len(), edited, composer.unsaved()))
+            Ok((size, composer.conversation_count(), edited, composer.unsaved()))
         })
         .await?;
     Ok(Json(Status {
