@@ -82,7 +82,7 @@ try {
       cli.push(at - begun)
       cliAfter.push(at - acknowledged)
       await one.waitForTimeout(400)
-      const next = `t${12 + time}`
+      const next = `t${9 + time}`
       await one.locator(`[id="row-${next}"]`).click()
       await one.keyboard.press('Delete')
       await one.getByTestId('price').waitFor()

@@ -18,26 +18,25 @@ const PASSING: readonly string[] = ["streaming"];
 
 const listeners = new Set<(event: LiveEvent) => void>();
 
-/** Commits of this tab, which asks again itself. */
+/** Commits whose event has come, and those of this tab whose event need not be heard any more. */
+const heard = new Set<string>();
 const own = new Set<string>();
 const REMEMBERED_FOR = 10_000;
-/** Commits of this tab whose answer is on its way: their event may come first. */
-let making = 0;
 
-/** Makes a commit whose event need not be heard. */
-export async function makeHere<T extends { commit: string | null }>(make: () => Promise<T>): Promise<T> {
-  making += 1;
-  try {
-    const made = await make();
-    const { commit } = made;
-    if (commit !== null) {
-      own.add(commit);
-      setTimeout(() => own.delete(commit), REMEMBERED_FOR);
-    }
-    return made;
-  } finally {
-    making -= 1;
-  }
+function remember(commits: Set<string>, id: string): void {
+  commits.add(id);
+  setTimeout(() => commits.delete(id), REMEMBERED_FOR);
+}
+
+/**
+ * A commit was made in this tab. Its event may be quicker than its answer: then what it changed is asked for already,
+ * and this says true. Otherwise whoever made it asks, and the event is not heard.
+ */
+export function isHeard(commit: string | null): boolean {
+  if (commit === null) return false;
+  if (heard.has(commit)) return true;
+  remember(own, commit);
+  return false;
 }
 
 /** Hears every event as it comes, for what cannot be asked for. */
@@ -74,24 +73,18 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let wasLost = false;
   const changed = new Set<string>();
-  const commits = new Map<string, string>();
+
+  let asking = false;
 
   const refresh = () => {
-    for (const [id, conversation] of commits) if (!own.has(id)) changed.add(conversation);
-    commits.clear();
-    const ids = [...changed];
+    gathering = undefined;
+    if (changed.size === 0) return;
+    gathering = setTimeout(refresh, GATHER_FOR);
+    // A question that is asked anew before it is answered would never be.
+    if (asking) return;
+    asking = true;
+    void refreshed(queries, [...changed]).finally(() => (asking = false));
     changed.clear();
-    if (ids.length > 0) void refreshed(queries, ids);
-    return ids.length > 0;
-  };
-
-  const gather = () => {
-    if (gathering !== undefined) return;
-    // Whose commit it is will be known in a moment.
-    if (making === 0) refresh();
-    gathering = setTimeout(function again() {
-      gathering = refresh() ? setTimeout(again, GATHER_FOR) : undefined;
-    }, GATHER_FOR);
   };
 
   const hear = ({ data }: MessageEvent<string>) => {
@@ -99,9 +92,12 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
     if (event === null) return;
     for (const listener of listeners) listener(event);
     if (PASSING.includes(event.kind)) return;
-    if (event.kind === "commit") commits.set(event.id, event.conversation);
-    else if ("conversation" in event) changed.add(event.conversation);
-    gather();
+    if (event.kind === "commit") {
+      if (own.has(event.id)) return;
+      remember(heard, event.id);
+    }
+    if ("conversation" in event) changed.add(event.conversation);
+    if (gathering === undefined) refresh();
   };
 
   const open = () => {

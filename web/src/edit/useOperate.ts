@@ -4,8 +4,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 
-import { apply, type Applied, ApiError, type Frames, go, type Operation, type OperationName } from "../api";
-import { makeHere } from "../live";
+import { apply, type Applied, ApiError, type Frames, getFrames, go, type Operation, type OperationName } from "../api";
+import { isHeard } from "../live";
 import { complain, tell } from "../notices/toasts";
 import { framesKey, refreshed } from "../queries";
 import { go as show } from "../route";
@@ -41,8 +41,8 @@ export function useOperate(conversation: string): Operate {
   const undo = useCallback(
     async (newest: string | null = null) => {
       try {
-        const { summary } = await makeHere(() => go(conversation, { action: "undo", expect: newest }));
-        void changed();
+        const { summary, commit } = await go(conversation, { action: "undo", expect: newest });
+        if (!isHeard(commit)) void changed();
         tell(`Undone: ${summary}`);
       } catch (error) {
         complain(error);
@@ -53,8 +53,8 @@ export function useOperate(conversation: string): Operate {
 
   const commit = useCallback(
     async (operations: readonly Operation[], expect = head()) => {
-      const applied = await makeHere(() => apply(conversation, { operations: [...operations], expect }));
-      void changed();
+      const applied = await apply(conversation, { operations: [...operations], expect });
+      if (!isHeard(applied.commit)) void changed();
       tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo(applied.commit) });
       return applied;
     },
@@ -66,11 +66,10 @@ export function useOperate(conversation: string): Operate {
     [conversation, head],
   );
 
-  const operate = useCallback(
-    (name: OperationName, ids: readonly string[], values: Values = {}) => {
-      const frames = queries.getQueryData<Frames>(framesKey(conversation));
+  const begin = useCallback(
+    (frames: Frames, name: OperationName, ids: readonly string[], values: Values) => {
       const entry = entryOf(name);
-      const targets = frames === undefined ? [] : targetsOf(ids, frames);
+      const targets = targetsOf(ids, frames);
       const why = entry.refuses(targets);
       if (why !== null) {
         complain(new ApiError(422, "not-here", `${entry.label} is not possible here.`, why));
@@ -94,7 +93,18 @@ export function useOperate(conversation: string): Operate {
       const wanted = asked(draft);
       if ("operations" in wanted) commit(wanted.operations).catch(complain);
     },
-    [queries, conversation, head, commit],
+    [conversation, head, commit],
+  );
+
+  const operate = useCallback(
+    (name: OperationName, ids: readonly string[], values: Values = {}) => {
+      const frames = queries.getQueryData<Frames>(framesKey(conversation));
+      if (frames !== undefined) return begin(frames, name, ids, values);
+      // A key may be quicker than the first answer.
+      const first = queries.fetchQuery({ queryKey: framesKey(conversation), queryFn: () => getFrames(conversation) });
+      first.then((come) => begin(come, name, ids, values), complain);
+    },
+    [queries, conversation, begin],
   );
 
   return useMemo(() => ({ operate, stage, commit, undo }), [operate, stage, commit, undo]);
