@@ -313,7 +313,7 @@ test('choosing by rule: what was read again later, what is large', async () => {
   assert.equal(body.match(/was removed/g)?.length, 1)
   await page.getByRole('button', { name: 'Select', exact: true }).click()
   await page.getByRole('button', { name: /^Read [\d.]+k? tokens/ }).click()
-  await page.getByRole('status').filter({ hasText: '3 rows' }).waitFor()
+  await page.getByRole('status').filter({ hasText: '4 rows' }).waitFor()
   await unharmed(page)
 })
 

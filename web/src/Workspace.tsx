@@ -5,6 +5,7 @@ import { ChevronDownIcon } from "@radix-ui/react-icons";
 import { type ComponentType, lazy, Suspense } from "react";
 
 import type { Conversation, Frames } from "./api";
+import { agentName, folderName } from "./conversations/names";
 import { Dock } from "./edit/FormAt";
 import { OperationItems } from "./edit/OperationMenu";
 import { OPERATIONS } from "./edit/operations";
@@ -98,14 +99,14 @@ function Facts({ conversation }: { conversation: Conversation }) {
   const facts = [
     conversation.class === "subagent" ? "sub-agent" : null,
     conversation.model,
-    conversation.client,
+    agentName(conversation.client),
     plural(conversation.messages, "message"),
     plural(conversation.requests, "request"),
   ].filter((fact) => fact !== null && fact !== "");
   return (
     <p className={styles.facts}>
       {conversation.folder !== null && (
-        <span title={conversation.folder}>{conversation.folder.split("/").filter(Boolean).at(-1) ?? "/"}</span>
+        <span title={conversation.folder}>{folderName(conversation.folder)}</span>
       )}
       {facts.map((fact) => (
         <span key={fact}>{fact}</span>
