@@ -1,5 +1,7 @@
 // A conversation of 2,000 messages and 5 MB: forty turns of 24 calls each, and some talk. For measuring.
 
+import { until } from '../e2e/stage.mjs'
+
 const FILLER = 'The quick brown fox jumps over the lazy dog, and nobody minds. '.repeat(75)
 
 export function heavyMessages() {
@@ -22,8 +24,8 @@ export async function playHeavy(stage) {
   const client = stage.another()
   client.messages = heavyMessages()
   await client.say('SAY:and the last one')
-  const { conversations } = await stage.ctx('conversations')
-  return { client, id: conversations.find(({ session }) => session === client.session).id }
+  const { id } = await until(async () => (await stage.ctx('conversations')).conversations.find(({ session }) => session === client.session), 'it is listed')
+  return { client, id }
 }
 
 /** Scrolls an element by so many pixels a frame, and says how long the frames took and what the script in them did. */

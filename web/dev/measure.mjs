@@ -46,7 +46,8 @@ try {
 
   for (const view of wanted('changes') ? ['frames', 'chat', 'history'] : []) {
     const one = await stage.open({ hash: `#/${id}/frames` })
-    const other = await stage.open({ hash: `#/${id}/${view}`, tab: one })
+    // A window of its own: in one window the browser saves on the tab that is hidden.
+    const other = await stage.open({ hash: `#/${id}/${view}` })
     const seen = {
       frames: (frame) => document.getElementById(`row-${frame}`)?.innerText.includes('deleted') ?? false,
       chat: () => document.body.innerText.includes(window.marker),
@@ -103,6 +104,7 @@ try {
     }
     await stage.ctx('rollback', 'source', '--conv', id)
     await one.context().close()
+    await other.context().close()
   }
 
   const page = await stage.open({ hash: `#/${id}/frames` })

@@ -13,6 +13,7 @@ import {
   getStatus,
   getTimeline,
 } from "./api";
+import { FOLLOW_ACTIVE } from "./route";
 
 /** How far back the timeline reaches. */
 const TIMELINE_LIMIT = 400;
@@ -50,6 +51,17 @@ export async function refreshed(queries: QueryClient, conversations: readonly st
     queries.invalidateQueries({ queryKey: keys.conversations }),
     queries.invalidateQueries({ queryKey: keys.status }),
   ]);
+}
+
+/** The first questions are asked before anything is drawn: nobody waits for a drawing to find out what it lacks. */
+export async function askFirst(queries: QueryClient, conversation: string): Promise<void> {
+  const frames = (id: string) =>
+    queries.prefetchQuery({ queryKey: framesKey(id), queryFn: () => getFrames(id) });
+  const all = queries.fetchQuery({ queryKey: keys.conversations, queryFn: getConversations });
+  if (conversation !== FOLLOW_ACTIVE) return frames(conversation);
+  // What goes wrong is told by whoever draws it.
+  const active = (await all.catch(() => [])).find((one) => one.active);
+  if (active !== undefined) await frames(active.id);
 }
 
 export function useStatus() {
