@@ -53,6 +53,7 @@ export function useMaking({ conversation, operations, head, onDone }: Wanted): M
       onDone();
     } catch (error) {
       setRefusal(error instanceof Error ? error : new Error(String(error)));
+    } finally {
       setBusy(false);
     }
   };
