@@ -1,6 +1,6 @@
 // What the page asks the daemon, and under which key the answer is kept.
 
-import { hashKey, keepPreviousData, type QueryClient, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, type QueryClient, useQuery } from "@tanstack/react-query";
 
 import {
   getConversations,
@@ -32,22 +32,21 @@ export const framesKey = (conversation: string, at: string | null = null) =>
 export const frameKey = (conversation: string, id: string, at: string | null = null) =>
   [...keys.conversation(conversation), "frame", id, at] as const;
 
-/**
- * Asks again for what is on the screen of conversations that changed. The frames come first, alone: they are what
- * everybody looks at, and the daemon answers for one conversation at a time.
- */
+/** What everybody looks at. The rest waits for it: the daemon answers for one conversation at a time. */
+const FIRST: readonly unknown[] = ["frames", "history", "timeline"];
+
+/** Asks again for what is on the screen of conversations that changed. */
 export async function refreshed(queries: QueryClient, conversations: readonly string[]): Promise<void> {
-  await Promise.all(
-    conversations.map((id) => queries.invalidateQueries({ queryKey: framesKey(id), exact: true, refetchType: "active" })),
-  );
-  await Promise.all([
-    ...conversations.map((id) => {
-      const frames = hashKey(framesKey(id));
-      return queries.invalidateQueries({
+  const ask = (first: boolean) =>
+    conversations.map((id) =>
+      queries.invalidateQueries({
         queryKey: keys.conversation(id),
-        predicate: ({ queryHash }) => queryHash !== frames,
-      });
-    }),
+        predicate: ({ queryKey }) => FIRST.includes(queryKey[2]) === first,
+      }),
+    );
+  await Promise.all(ask(true));
+  await Promise.all([
+    ...ask(false),
     queries.invalidateQueries({ queryKey: keys.conversations }),
     queries.invalidateQueries({ queryKey: keys.status }),
   ]);

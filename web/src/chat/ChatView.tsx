@@ -55,15 +55,12 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
   );
 
   // The message itself has taken its place: the frames know it, and so does the content of the last one.
-  const ended = growing?.ended ?? false;
-  const updated = sent.dataUpdatedAt;
+  const ended = growing?.ended ?? null;
   const { dataUpdatedAt: written } = useFrame(id, lastChunk(all), at, false);
-  const endedAt = useRef(0);
+  const since = Math.min(sent.dataUpdatedAt, written);
   useEffect(() => {
-    if (!ended) endedAt.current = 0;
-    else if (endedAt.current === 0) endedAt.current = updated;
-    else if (updated > endedAt.current && written >= updated) forget(id);
-  }, [id, ended, updated, written]);
+    if (ended !== null && since > ended) forget(id);
+  }, [id, ended, since]);
 
   const toggle = useCallback((key: string) => {
     setToggled((before) => {
