@@ -105,7 +105,7 @@ interface Wish {
 }
 
 function wish({ operations, expect = null, note = null }: Wish, dry_run: boolean) {
-  return { operations, expect, note, dry_run, author: AUTHOR };
+  return { operations, expect, note, dry_run, author: AUTHOR, when: "now" as const };
 }
 
 /** What operations would do: frames, tokens, and the words that were found for them. Nothing is changed. */
@@ -148,6 +148,7 @@ export const plan = (conversation: string, wanted: Wish, signal?: AbortSignal): 
         only: [],
         author: AUTHOR,
         apply: false,
+        when: "now",
       },
       ...(signal === undefined ? {} : { signal }),
     }),
