@@ -2,6 +2,7 @@
 // edits. Nothing of it is real, everything passes through `ctx` as a real conversation would.
 
 import { createServer } from 'node:http'
+import { until } from '../e2e/stage.mjs'
 
 const LINES = 'abcdefghij'
 
@@ -167,8 +168,8 @@ export async function setScene(stage) {
     { user: 'Look for loops that end one element too early in all readers', steps: [{ call: grep('+ 1 <'), result: source('hit', 60) }, { text: 'Six candidates, two of them real.' }] },
   ])
   await play(main, scripted.script, STORY.slice(4))
-  const { conversations } = await stage.ctx('conversations')
-  const { id } = conversations.find(({ title }) => title.startsWith('The parser'))
+  // What has passed is written down a moment later.
+  const { id } = await until(async () => (await stage.ctx('conversations')).conversations.find(({ session, agent }) => session === main.session && agent === null), 'the conversation is listed')
   const ctx = (...args) => stage.ctx(...args, '--conv', id)
   await ctx('drop-results', 't1/1', 't1/3')
   await ctx('compact', 't3', '--text', 'The changelog has an entry for the parser fix.')

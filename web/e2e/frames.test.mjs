@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { gzipSync } from 'node:zlib'
 import { Stage, until } from './stage.mjs'
 
 let stage
@@ -302,7 +301,8 @@ test('the tray: three operations, one commit, one price', async () => {
 
 test('choosing by rule: what was read again later, what is large', async () => {
   const { page, client, next } = await scene()
-  await client.say('USE_TOOL:Read:src/slow.rs ;;THEN;; USE_TOOL:Read:src/slow.rs ;;THEN;; SAY:read twice')
+  // The second step reads something else besides, which nobody reads again.
+  await client.say('USE_TOOL:Read:src/slow.rs ;;THEN;; USE_TOOL:Read:src/slow.rs ;; USE_TOOL:Read:src/other.rs ;;THEN;; USE_TOOL:Read:src/slow.rs ;;THEN;; SAY:read thrice')
   await row(page, 't5').waitFor()
   await page.getByRole('button', { name: 'Select', exact: true }).click()
   await page.getByRole('button', { name: /^Read again or changed later/ }).click()
@@ -313,7 +313,7 @@ test('choosing by rule: what was read again later, what is large', async () => {
   assert.equal(body.match(/was removed/g)?.length, 1)
   await page.getByRole('button', { name: 'Select', exact: true }).click()
   await page.getByRole('button', { name: /^Read [\d.]+k? tokens/ }).click()
-  await page.getByRole('status').filter({ hasText: '3 rows' }).waitFor()
+  await page.getByRole('status').filter({ hasText: '4 rows' }).waitFor()
   await unharmed(page)
 })
 
@@ -433,85 +433,6 @@ test('a refusal says why, where the price would stand', async () => {
   await unharmed(page)
 })
 
-/** 2,000 messages, 5 MB: forty turns of 24 calls each, and some talk. */
-function largeConversation() {
-  const messages = []
-  const filler = 'The quick brown fox jumps over the lazy dog, and nobody minds. '.repeat(75)
-  for (let turn = 0; messages.length < 2000; turn += 1) {
-    messages.push({ role: 'user', content: [{ type: 'text', text: `Question ${turn}` }] })
-    for (let call = 0; call < 24; call += 1) {
-      const id = `toolu_${turn}_${call}`
-      const input = { file_path: `src/part_${call % 9}.rs` }
-      messages.push({ role: 'assistant', content: [{ type: 'tool_use', id, name: 'Read', input }] })
-      messages.push({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: `${turn} ${call} ${filler}` }] })
-    }
-    messages.push({ role: 'assistant', content: [{ type: 'text', text: `Answer ${turn}` }] })
-  }
-  return messages
-}
-
-test('a conversation of 2,000 messages and 5 MB opens, scrolls and changes quickly', async (t) => {
-  const client = stage.another()
-  client.messages = largeConversation()
-  await client.say('SAY:and the last one')
-  const size = JSON.stringify(client.messages).length
-  assert.ok(client.messages.length >= 2000 && size > 4_700_000, `${client.messages.length} messages, ${size} bytes`)
-  const { conversations } = await stage.ctx('conversations')
-  const { id } = conversations.find(({ session }) => session === client.session)
-
-  const page = await stage.open({ hash: `#/${id}/frames`, wait: false })
-  await row(page, 't1').waitFor()
-  await page.reload()
-  await row(page, 't1').waitFor()
-  const opened = await page.evaluate(() => performance.now())
-  t.diagnostic(`opened after ${Math.round(opened)} ms`)
-
-  await page.getByLabel('Unfold all steps').click()
-  await row(page, 't1/24').waitFor()
-  const frames = await page.evaluate(async () => {
-    const scroller = document.querySelector('[role=tree]').parentElement
-    const times = []
-    let last = performance.now()
-    for (let at = 0; at < 24_000; at += 150) {
-      scroller.scrollTop = at
-      await new Promise(requestAnimationFrame)
-      const now = performance.now()
-      times.push(now - last)
-      last = now
-    }
-    return times
-  })
-  const long = frames.filter((time) => time > 50).length
-  const middle = [...frames].sort((a, b) => a - b)[Math.floor(frames.length / 2)]
-  t.diagnostic(`scrolling: ${frames.length} frames, median ${middle.toFixed(1)} ms, ${long} longer than 50 ms`)
-
-  await page.keyboard.press('Home')
-  await row(page, 't1/3').click()
-  await page.keyboard.press('Delete')
-  await form(page).getByTestId('price').waitFor()
-  await page.evaluate(() => {
-    window.answered = null
-    const { fetch } = window
-    window.fetch = async (request, ...rest) => {
-      const response = await fetch(request, ...rest)
-      if ((request.url ?? request).endsWith('/operations')) window.answered = performance.now()
-      return response
-    }
-  })
-  await form(page).getByRole('button', { name: / now/ }).click()
-  const seen = await page.evaluate(async () => {
-    while (!document.getElementById('row-t1/3')?.innerText.includes('deleted')) await new Promise(requestAnimationFrame)
-    return performance.now() - window.answered
-  })
-  t.diagnostic(`an operation is seen ${Math.round(seen)} ms after its answer`)
-
-  // Debug builds on busy machines are several times slower than what people run; these bounds catch what breaks.
-  assert.ok(opened < 4000, `opened after ${opened} ms`)
-  assert.ok(middle < 34 && long < frames.length / 4, `${long} of ${frames.length} frames took longer than 50 ms`)
-  assert.ok(seen < 1500, `seen after ${seen} ms`)
-  await unharmed(page)
-})
-
 test('live updates leave nothing behind in memory', async (t) => {
   const { page, id } = await scene()
   const devtools = await page.context().newCDPSession(page)
@@ -533,16 +454,4 @@ test('live updates leave nothing behind in memory', async (t) => {
   t.diagnostic(`${before.toFixed(1)} MB, after 60 more updates ${after.toFixed(1)} MB`)
   assert.ok(after < before + 3, `${before} MB became ${after} MB`)
   await unharmed(page)
-})
-
-test('the first load is small', async (t) => {
-  const { page } = await scene()
-  const bodies = await page.evaluate(() => {
-    const own = performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.includes('/ui/'))
-    return Promise.all([location.pathname, ...new Set(own)].map(async (name) => (await fetch(name)).text()))
-  })
-  const size = bodies.reduce((sum, body) => sum + gzipSync(body).length, 0)
-  t.diagnostic(`${bodies.length} files, ${Math.round(size / 1000)} KB compressed`)
-  assert.ok(size > 50_000 && size < 350_000, `${size} bytes`)
-  await page.context().close()
 })

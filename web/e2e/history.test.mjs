@@ -110,14 +110,14 @@ test('a branch from a commit, another edit there, and back again', async () => {
   await row.getByRole('button', { name: 'Branch from here' }).click()
   await page.getByRole('textbox', { name: 'Name of the new branch' }).fill('trial')
   await page.keyboard.press('Enter')
-  await page.getByRole('button', { name: 'Branch trial' }).waitFor()
+  await page.getByRole('button', { name: /^branch.trial$/ }).waitFor()
   await stage.ctx('delete', 't1')
   await commit('delete t1').waitFor()
   assert.ok(!(await nextBody()).includes('FIRST'))
 
-  await page.getByRole('button', { name: 'Branch trial' }).click()
+  await page.getByRole('button', { name: /^branch.trial$/ }).click()
   await page.getByRole('menuitem', { name: /^main/ }).click()
-  await page.getByRole('button', { name: 'Branch main' }).waitFor()
+  await page.getByRole('button', { name: /^branch.main$/ }).waitFor()
   assert.ok((await nextBody()).includes('FIRST'))
   // What was done on the other branch is still in the picture, and leads there.
   await open('delete t1')
@@ -144,8 +144,16 @@ test('a commit that others stand on names them, and takes them along when told t
 
 test('filters by frame, kind and author', async () => {
   const rows = () => page.locator('[data-commit]').allInnerTexts()
+  const requests = () => page.locator('li[data-kind=exchange], li[data-kind=run]').count()
+  const all = await requests()
   await page.getByLabel('Frame', { exact: true }).selectOption('t4')
   await until(async () => (await rows()).every((row) => /t4|Went|roll/.test(row)), 'only commits of t4 are shown')
+  assert.equal(await requests(), 1, 'the request that t4 was asked with stands among them')
+  await page.getByText('Requests', { exact: true }).click()
+  await until(async () => (await rows()).length === 0, 'only requests are shown')
+  assert.equal(await requests(), 1)
+  await page.getByText('Everything', { exact: true }).click()
+  assert.ok(all > 1)
   await page.getByRole('button', { name: 'Remove the filters' }).click()
   await page.getByLabel('Kind').selectOption('rollback')
   await until(async () => (await rows()).length === 1, 'only the rollback is shown')
@@ -153,6 +161,34 @@ test('filters by frame, kind and author', async () => {
   await page.getByLabel('Author').selectOption('ui')
   await until(async () => (await rows()).every((row) => /\bui\b/.test(row)), 'only the commits of the page are shown')
   await page.getByLabel('Author').selectOption('')
+})
+
+test('what a policy did is marked as such', async () => {
+  await stage.api('conversations/active/operations', { author: 'policy', note: 'large results', operations: [{ op: 'pin', ids: ['t1'] }] })
+  const row = page.locator('[data-commit]').filter({ hasText: 'pin t1' })
+  await row.getByText('policy', { exact: true }).first().waitFor()
+  assert.equal(await row.getByText('policy', { exact: true }).count(), 2, 'a mark, and the author')
+  await row.getByText('large results').waitFor()
+  await page.getByLabel('Author').selectOption('policy')
+  await until(async () => (await page.locator('[data-commit]').count()) === 1, 'only that one is shown')
+  await page.getByLabel('Author').selectOption('')
+  await stage.ctx('undo')
+})
+
+test('the list holds the beginning of a long edit only; opened, a commit shows all of it', async () => {
+  const answers = []
+  const told = async (response) => {
+    if (/\/(history|timeline)\?/.test(response.url())) answers.push(await response.text().catch(() => ''))
+  }
+  page.on('response', told)
+  await stage.ctx('edit', 't1#0', '--text', `BEGINNING ${'words and words '.repeat(2000)} THE-END`)
+  await commit('edit t1#0').waitFor()
+  await until(() => answers.filter((text) => text.includes('BEGINNING')).length >= 2, 'both were asked again')
+  page.off('response', told)
+  assert.ok(answers.every((text) => !text.includes('THE-END')))
+  await open('edit t1#0')
+  await page.getByRole('region', { name: /^t1/ }).getByText('BEGINNING').first().waitFor()
+  await stage.ctx('undo')
 })
 
 test('a failed request is told in words', async () => {

@@ -204,6 +204,24 @@ test('sub-agents stand under their parent', async () => {
   await tab.context().close()
 })
 
+test('side traffic is counted, hidden until somebody wants to see it, and adds no conversation', async () => {
+  const { session } = stage.client
+  const aside = stage.another({ session, headers: { 'x-claude-code-request-class': 'auxiliary' } })
+  await aside.say('SAY: A title')
+  await aside.say('SAY: Another title')
+  const tab = await stage.open()
+  const list = tab.getByRole('navigation', { name: 'Conversations' })
+  const toggle = list.getByRole('button', { name: 'Show side traffic (2 requests)' })
+  await toggle.waitFor()
+  assert.equal(await list.getByText(/titles, suggestions/).count(), 0)
+  await toggle.click()
+  await list.getByText(/titles, suggestions/).waitFor()
+  await list.getByRole('button', { name: /2 requests, [\d.]+k? tokens/ }).click()
+  await tab.getByRole('region', { name: 'History' }).waitFor()
+  assert.ok(!(await list.innerText()).includes('A title'))
+  await tab.context().close()
+})
+
 test('at 480 pixels nothing is wider than the window', async () => {
   for (const view of ['chat', 'frames', 'map', 'history']) {
     const tab = await stage.open({ view, width: 480 })

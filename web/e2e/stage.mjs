@@ -298,7 +298,7 @@ async function serve(context, dist, policy) {
 }
 
 /** Waits until something is true, and says what was waited for when it never is. */
-export async function until(check, what, patience = 10_000) {
+export async function until(check, what, patience = 30_000) {
   const end = Date.now() + patience
   for (;;) {
     const found = await check()

@@ -62,7 +62,15 @@ export function App() {
       </header>
 
       {narrow ? (
-        <Drawer opened={menuOpen} onClose={menu.close} size={300} padding={0} lockScroll={false} title="Conversations">
+        <Drawer
+          opened={menuOpen}
+          onClose={menu.close}
+          size={300}
+          padding={0}
+          lockScroll={false}
+          title="Conversations"
+          classNames={{ header: styles.drawerHead ?? "", body: styles.drawerBody ?? "" }}
+        >
           {list}
         </Drawer>
       ) : (

@@ -5,6 +5,7 @@ import { ChevronDownIcon } from "@radix-ui/react-icons";
 import { type ComponentType, lazy, Suspense } from "react";
 
 import type { Conversation, Frames } from "./api";
+import { agentName, folderName } from "./conversations/names";
 import { Dock } from "./edit/FormAt";
 import { OperationItems } from "./edit/OperationMenu";
 import { OPERATIONS } from "./edit/operations";
@@ -21,16 +22,26 @@ import styles from "./Workspace.module.css";
 
 type ViewComponent = ComponentType<{ conversation: Conversation }>;
 
-/** All but the first are loaded when somebody looks at them. A view scrolls by itself. */
+/** All but the first are loaded when somebody looks at them. */
+const LOAD = {
+  chat: async () => ({ default: (await import("./chat/ChatView")).ChatView }),
+  map: async () => ({ default: (await import("./map/MapView")).MapView }),
+  history: async () => ({ default: (await import("./history/HistoryView")).HistoryView }),
+} satisfies Partial<Record<View, () => Promise<{ default: ViewComponent }>>>;
+
+/** A view scrolls by itself. */
 const VIEWS: Record<View, { label: string; Show: ViewComponent }> = {
-  chat: { label: "Chat", Show: lazy(async () => ({ default: (await import("./chat/ChatView")).ChatView })) },
+  chat: { label: "Chat", Show: lazy(LOAD.chat) },
   frames: { label: "Frames", Show: FramesView },
-  map: { label: "Map", Show: lazy(async () => ({ default: (await import("./map/MapView")).MapView })) },
-  history: {
-    label: "History",
-    Show: lazy(async () => ({ default: (await import("./history/HistoryView")).HistoryView })),
-  },
+  map: { label: "Map", Show: lazy(LOAD.map) },
+  history: { label: "History", Show: lazy(LOAD.history) },
 };
+
+/** Begins to load a view before it is drawn. */
+export function loadView(view: View): void {
+  // What goes wrong is told when it is drawn.
+  if (view !== "frames") LOAD[view]().catch(() => undefined);
+}
 
 const TABS = Object.entries(VIEWS).map(([value, { label }]) => ({ value, label }));
 
@@ -98,14 +109,14 @@ function Facts({ conversation }: { conversation: Conversation }) {
   const facts = [
     conversation.class === "subagent" ? "sub-agent" : null,
     conversation.model,
-    conversation.client,
+    agentName(conversation.client),
     plural(conversation.messages, "message"),
     plural(conversation.requests, "request"),
   ].filter((fact) => fact !== null && fact !== "");
   return (
     <p className={styles.facts}>
       {conversation.folder !== null && (
-        <span title={conversation.folder}>{conversation.folder.split("/").filter(Boolean).at(-1) ?? "/"}</span>
+        <span title={conversation.folder}>{folderName(conversation.folder)}</span>
       )}
       {facts.map((fact) => (
         <span key={fact}>{fact}</span>

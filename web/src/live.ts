@@ -5,12 +5,12 @@ import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
 import { EVENTS_URL, type LiveEvent } from "./api";
-import { keys } from "./queries";
+import { refreshed } from "./queries";
 
 export type Connection = "connecting" | "live" | "lost";
 
 const POLL_EVERY = 3000;
-/** Events of one turn come in bursts; one question for all of them is enough. */
+/** Events of one turn come in bursts: the first is answered at once, one question is enough for all that follow. */
 const GATHER_FOR = 100;
 
 /** Told only while somebody listens, many a second: they say how a reply grows, and nothing that could be asked for. */
@@ -18,13 +18,25 @@ const PASSING: readonly string[] = ["streaming"];
 
 const listeners = new Set<(event: LiveEvent) => void>();
 
-/** Commits of this tab, which has asked again already when their event comes. */
+/** Commits whose event has come, and those of this tab whose event need not be heard any more. */
+const heard = new Set<string>();
 const own = new Set<string>();
 const REMEMBERED_FOR = 10_000;
 
-export function madeHere(commit: string): void {
-  own.add(commit);
-  setTimeout(() => own.delete(commit), REMEMBERED_FOR);
+function remember(commits: Set<string>, id: string): void {
+  commits.add(id);
+  setTimeout(() => commits.delete(id), REMEMBERED_FOR);
+}
+
+/**
+ * A commit was made in this tab. Its event may be quicker than its answer: then what it changed is asked for already,
+ * and this says true. Otherwise whoever made it asks, and the event is not heard.
+ */
+export function isHeard(commit: string | null): boolean {
+  if (commit === null) return false;
+  if (heard.has(commit)) return true;
+  remember(own, commit);
+  return false;
 }
 
 /** Hears every event as it comes, for what cannot be asked for. */
@@ -61,16 +73,17 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let wasLost = false;
   const changed = new Set<string>();
-  const commits = new Map<string, string>();
+
+  let asking = false;
 
   const refresh = () => {
     gathering = undefined;
-    for (const [id, conversation] of commits) if (!own.has(id)) changed.add(conversation);
-    commits.clear();
     if (changed.size === 0) return;
-    void queries.invalidateQueries({ queryKey: keys.conversations });
-    void queries.invalidateQueries({ queryKey: keys.status });
-    for (const id of changed) void queries.invalidateQueries({ queryKey: keys.conversation(id) });
+    gathering = setTimeout(refresh, GATHER_FOR);
+    // A question that is asked anew before it is answered would never be.
+    if (asking) return;
+    asking = true;
+    void refreshed(queries, [...changed]).finally(() => (asking = false));
     changed.clear();
   };
 
@@ -79,9 +92,12 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
     if (event === null) return;
     for (const listener of listeners) listener(event);
     if (PASSING.includes(event.kind)) return;
-    if (event.kind === "commit") commits.set(event.id, event.conversation);
-    else if ("conversation" in event) changed.add(event.conversation);
-    gathering ??= setTimeout(refresh, GATHER_FOR);
+    if (event.kind === "commit") {
+      if (own.has(event.id)) return;
+      remember(heard, event.id);
+    }
+    if ("conversation" in event) changed.add(event.conversation);
+    if (gathering === undefined) refresh();
   };
 
   const open = () => {

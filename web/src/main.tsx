@@ -11,7 +11,10 @@ import { createRoot } from "react-dom/client";
 
 import { ApiError } from "./api";
 import { App } from "./App";
+import { askFirst } from "./queries";
+import { parseRoute } from "./route";
 import { theme } from "./theme";
+import { loadView } from "./Workspace";
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -24,6 +27,10 @@ const queries = new QueryClient({
     },
   },
 });
+
+const { conversation, view } = parseRoute(window.location.hash);
+void askFirst(queries, conversation);
+loadView(view);
 
 const root = document.getElementById("root");
 if (root !== null) {

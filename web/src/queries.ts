@@ -1,6 +1,6 @@
 // What the page asks the daemon, and under which key the answer is kept.
 
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, type QueryClient, useQuery } from "@tanstack/react-query";
 
 import {
   getConversations,
@@ -13,6 +13,7 @@ import {
   getStatus,
   getTimeline,
 } from "./api";
+import { FOLLOW_ACTIVE } from "./route";
 
 /** How far back the timeline reaches. */
 const TIMELINE_LIMIT = 400;
@@ -30,6 +31,37 @@ export const framesKey = (conversation: string, at: string | null = null) =>
 
 export const frameKey = (conversation: string, id: string, at: string | null = null) =>
   [...keys.conversation(conversation), "frame", id, at] as const;
+
+/** What everybody looks at. The rest waits for it: the daemon answers for one conversation at a time. */
+const FIRST: readonly unknown[] = ["frames", "history", "timeline"];
+
+/** Asks again for what is on the screen of conversations that changed. */
+export async function refreshed(queries: QueryClient, conversations: readonly string[]): Promise<void> {
+  const ask = (first: boolean) =>
+    conversations.map((id) =>
+      queries.invalidateQueries({
+        queryKey: keys.conversation(id),
+        predicate: ({ queryKey }) => FIRST.includes(queryKey[2]) === first,
+      }),
+    );
+  await Promise.all(ask(true));
+  await Promise.all([
+    ...ask(false),
+    queries.invalidateQueries({ queryKey: keys.conversations }),
+    queries.invalidateQueries({ queryKey: keys.status }),
+  ]);
+}
+
+/** The first questions are asked before anything is drawn: nobody waits for a drawing to find out what it lacks. */
+export async function askFirst(queries: QueryClient, conversation: string): Promise<void> {
+  const frames = (id: string) =>
+    queries.prefetchQuery({ queryKey: framesKey(id), queryFn: () => getFrames(id) });
+  const all = queries.fetchQuery({ queryKey: keys.conversations, queryFn: getConversations });
+  if (conversation !== FOLLOW_ACTIVE) return frames(conversation);
+  // What goes wrong is told by whoever draws it.
+  const active = (await all.catch(() => [])).find((one) => one.active);
+  if (active !== undefined) await frames(active.id);
+}
 
 export function useStatus() {
   // Memory and the recorder's queue change without any event.

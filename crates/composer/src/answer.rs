@@ -71,6 +71,9 @@ impl Composer {
             step.notes.push(card::note(&card));
             lock(&self.directory).put(card);
         }
+        if conversation.sides.answered(&answered) {
+            self.note_sides(&conversation, &mut step);
+        }
         self.write(step);
         Ok(())
     }

@@ -30,6 +30,7 @@ pub fn of(conversation: &Conversation) -> Card {
         last_activity: conversation.last_activity,
         edited: conversation.is_edited(),
         folder: conversation.folder.clone(),
+        side: conversation.sides.counted().to_vec(),
         start: beginning.start,
         opening: beginning.opening,
     }

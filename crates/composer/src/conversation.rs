@@ -10,6 +10,8 @@ use crate::expect::Shelf;
 use crate::helper::titles::Titles;
 use crate::log;
 use crate::log::{Answered, Arrived, Line, Opened, Turn, Usage, Version};
+use crate::observe::SIDE;
+use crate::sides::Sides;
 use ctx_core::edit::{CommitId, History};
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
@@ -130,6 +132,7 @@ pub struct Conversation {
     pub titles: Titles,
     /// The folder that its client works in, where it says so.
     pub folder: Option<String>,
+    pub sides: Sides,
     /// The log says who this is.
     pub introduced: bool,
     /// Records that could not be read.
@@ -181,6 +184,7 @@ impl Conversation {
             answered: false,
             titles: Titles::new(),
             folder: None,
+            sides: Sides::default(),
             introduced: false,
             skipped: 0,
             broken: false,
@@ -232,6 +236,9 @@ impl Conversation {
                 self.requests = self.requests.max(arrived.request);
                 self.heard = self.heard.max(record.at);
                 self.shelf.asked(&arrived, record.at);
+                if arrived.verdict == SIDE {
+                    self.sides.came(arrived.request, &arrived.class, record.at);
+                }
                 if let Some(turn) = &arrived.turn {
                     let versions = versions_of(turn, &record.uses, blobs)?;
                     self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?)?;
@@ -247,6 +254,7 @@ impl Conversation {
             }
             log::ANSWERED => {
                 let answered: Answered = serde_json::from_slice(&record.body).ok()?;
+                self.sides.answered(&answered);
                 self.learn(&answered, record.at.saturating_sub(answered.total_ms));
                 let signatures = answered.signatures.iter().filter_map(|signature| signature.parse().ok());
                 self.bind(signatures, &answered);

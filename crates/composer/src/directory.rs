@@ -4,6 +4,7 @@
 //! has to be replayed at start. The conversations themselves are loaded when somebody asks.
 
 use crate::conversation::Conversation;
+use crate::sides::Side;
 use ctx_core::message::{Message, Role};
 use ctx_core::{Class, Key};
 use ctx_store::{Reader, StoreError};
@@ -61,6 +62,8 @@ pub struct Card {
     pub edited: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub side: Vec<Side>,
     /// Keys of the path before the first answer, and up to it.
     pub start: Option<String>,
     pub opening: Option<String>,

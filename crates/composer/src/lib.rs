@@ -18,6 +18,7 @@ pub mod log;
 mod newest;
 pub mod observe;
 pub mod recorder;
+mod sides;
 pub mod streams;
 mod transfer;
 pub mod view;

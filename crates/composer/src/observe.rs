@@ -26,6 +26,9 @@ use ctx_wire::anthropic::{message, words};
 use ctx_wire::pieces::Pieces;
 use std::sync::Arc;
 
+/// The verdict on side traffic.
+pub(crate) const SIDE: &str = "side";
+
 /// A request that was forwarded, complete and decoded.
 pub struct Seen {
     pub hints: Hints,
@@ -77,6 +80,8 @@ impl Composer {
             ticket.turn = self.turn(&mut conversation, &seen, found, &mut step, ready);
         } else {
             side(&mut conversation, found.class, &seen, found.received, &mut step, ready);
+            conversation.sides.came(ticket.request, found.class.name(), seen.at);
+            self.note_sides(&conversation, &mut step);
         }
         conversation.heard = conversation.heard.max(seen.at);
         if conversation.waits() {
@@ -430,7 +435,7 @@ fn side(
     let arrived = Arrived {
         request: conversation.requests,
         class: class.name().into(),
-        verdict: "side".into(),
+        verdict: SIDE.into(),
         known: received.same as u32,
         new: count.saturating_sub(received.same as u32),
         changed: 0,

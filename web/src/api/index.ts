@@ -13,7 +13,7 @@ export type * from "./types";
 const ROOT = "/control/v1";
 
 /** Replies are told as they grow only to those who ask for it. */
-export const EVENTS_URL = `${ROOT}/events?streaming=true`;
+export const EVENTS_URL = `${ROOT}/events?streaming=true&brief=true`;
 
 /** For what has no function below. */
 export const client = createClient<paths>({ baseUrl: ROOT, fetch: (request) => fetch(request) });
@@ -53,14 +53,16 @@ export const getDiff = (conversation: string, from: string, to: string) =>
 export const getHistory = (conversation: string, limit?: number) =>
   taken(
     client.GET("/conversations/{conversation}/history", {
-      params: { path: { conversation }, query: limit === undefined ? {} : { limit } },
+      params: { path: { conversation }, query: { brief: true, ...(limit === undefined ? {} : { limit }) } },
     }),
   );
 
 export const getTimeline = async (conversation: string, limit: number): Promise<TimelineEvent[]> =>
   (
     await taken(
-      client.GET("/conversations/{conversation}/timeline", { params: { path: { conversation }, query: { limit } } }),
+      client.GET("/conversations/{conversation}/timeline", {
+        params: { path: { conversation }, query: { limit, brief: true } },
+      }),
     )
   ).events as TimelineEvent[];
 
@@ -103,7 +105,7 @@ interface Wish {
 }
 
 function wish({ operations, expect = null, note = null }: Wish, dry_run: boolean) {
-  return { operations, expect, note, dry_run, author: AUTHOR };
+  return { operations, expect, note, dry_run, author: AUTHOR, when: "now" as const };
 }
 
 /** What operations would do: frames, tokens, and the words that were found for them. Nothing is changed. */
@@ -146,6 +148,7 @@ export const plan = (conversation: string, wanted: Wish, signal?: AbortSignal): 
         only: [],
         author: AUTHOR,
         apply: false,
+        when: "now",
       },
       ...(signal === undefined ? {} : { signal }),
     }),

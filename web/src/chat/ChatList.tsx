@@ -224,7 +224,7 @@ const OneRow = memo(function OneRow(props: RowProps) {
           <State key={state} state={state} />
         ))}
         <span className={styles.rule} />
-        <span className={styles.weight}>
+        <span className={styles.weight} title="Tokens">
           {row.what === "gone" && "−"}
           {tokens(row.tokens, calibrated)}
         </span>

@@ -10,7 +10,7 @@ import { useLiveEvents } from "../live";
 import { RememberFolds } from "../messages/folds";
 import { line } from "../messages/hidden";
 import { PartProblem } from "../notices/Problem";
-import { useFrames, useHistory } from "../queries";
+import { useFrame, useFrames, useHistory } from "../queries";
 import { go, useRoute } from "../route";
 import { ChatList, type ChatListHandle } from "./ChatList";
 import styles from "./chat.module.css";
@@ -44,16 +44,6 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
   // Nobody hears how it goes on while the chat is not shown.
   useEffect(() => () => forget(id), [id]);
 
-  // The message itself has taken its place.
-  const ended = growing?.ended ?? false;
-  const updated = sent.dataUpdatedAt;
-  const endedAt = useRef(0);
-  useEffect(() => {
-    if (!ended) endedAt.current = 0;
-    else if (endedAt.current === 0) endedAt.current = updated;
-    else if (updated > endedAt.current) forget(id);
-  }, [id, ended, updated]);
-
   const commits = useMemo(
     () => (history === undefined ? NONE : new Map(history.commits.map((commit) => [commit.id, commit]))),
     [history],
@@ -63,6 +53,14 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
     () => rows({ mode, sent: sent.data?.frames ?? [], source: source.data?.frames ?? [], at, toggled }),
     [mode, sent.data, source.data, at, toggled],
   );
+
+  // The message itself has taken its place: the frames know it, and so does the content of the last one.
+  const ended = growing?.ended ?? null;
+  const { dataUpdatedAt: written } = useFrame(id, lastChunk(all), at, false);
+  const since = Math.min(sent.dataUpdatedAt, written);
+  useEffect(() => {
+    if (ended !== null && since > ended) forget(id);
+  }, [id, ended, since]);
 
   const toggle = useCallback((key: string) => {
     setToggled((before) => {
@@ -118,6 +116,12 @@ export function ChatView({ conversation }: { conversation: Conversation }) {
       </section>
     </RememberFolds>
   );
+}
+
+/** What the newest words that are sent are fetched with. */
+function lastChunk(rows: readonly Row[]): string {
+  const last = rows.findLast((row) => row.kind === "part" && row.sent !== null);
+  return last?.kind === "part" ? (last.sent?.chunk ?? "") : "";
 }
 
 /** Somebody looks at the chat as it was: that must not be taken for now. */

@@ -14,9 +14,9 @@ export function GrowingView({ growing }: { growing: Growing }) {
     <div className={styles.speech} data-role="assistant" aria-label="Reply being written" role="group">
       <div className={styles.speaker}>
         <span className={styles.role}>assistant</span>
-        <Badge color="teal">{growing.ended ? "written" : "writing"}</Badge>
+        <Badge color="teal">{growing.ended !== null ? "written" : "writing"}</Badge>
       </div>
-      <div className={styles.items} data-ended={growing.ended || undefined}>
+      <div className={styles.items} data-ended={growing.ended !== null || undefined}>
         {growing.gaps && <div className={styles.label}>Not all of it is shown until it is complete.</div>}
         {growing.parts.map(({ block, part, tool, text }) => (
           <div key={block} className={styles.growing} data-part={part}>

@@ -23,7 +23,7 @@ test("a reply grows piece by piece, block by block, and is forgotten when the me
   hear(piece("c1", { piece: 3, block: 2, part: "tool", tool: "Read", text: "{" }));
   expect(growingOf("c1")).toMatchObject({
     gaps: false,
-    ended: false,
+    ended: null,
     parts: [
       { part: "thinking", text: "Let me see" },
       { part: "text", text: "It is fixed." },
@@ -31,7 +31,7 @@ test("a reply grows piece by piece, block by block, and is forgotten when the me
     ],
   });
   hear({ kind: "answer", conversation: "c1", request: 3 } as { kind: string });
-  expect(growingOf("c1")?.ended).toBe(true);
+  expect(growingOf("c1")?.ended).toBeGreaterThan(0);
   forget("c1");
   expect(growingOf("c1")).toBeNull();
 });
@@ -46,7 +46,7 @@ test("another request begins anew, and an older one neither grows nor ends it", 
   hear(piece("c3", { request: 4, text: "new" }));
   hear(piece("c3", { piece: 1, text: " and older" }));
   hear({ kind: "answer", conversation: "c3", request: 3 } as { kind: string });
-  expect(growingOf("c3")).toMatchObject({ request: 4, ended: false, parts: [{ text: "new" }] });
+  expect(growingOf("c3")).toMatchObject({ request: 4, ended: null, parts: [{ text: "new" }] });
 });
 
 test("other events change nothing", () => {

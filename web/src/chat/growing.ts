@@ -15,8 +15,8 @@ export interface Growing {
   parts: readonly GrowingPart[];
   /** Something before or between is missing: one came late, or was too slow. */
   gaps: boolean;
-  /** Nothing more comes; the message itself is on its way. */
-  ended: boolean;
+  /** When nothing more came; the message itself is on its way from then on. */
+  ended: number | null;
   /** The number of the next piece. */
   next: number;
 }
@@ -44,7 +44,7 @@ function grow({ conversation, request, piece, block, part, tool, text }: Streami
   const known = replies.get(conversation);
   if (known !== undefined && known.request > request) return;
   const before: Growing =
-    known?.request === request ? known : { request, parts: [], gaps: false, ended: false, next: 0 };
+    known?.request === request ? known : { request, parts: [], gaps: false, ended: null, next: 0 };
   const last = before.parts.at(-1);
   const parts =
     last !== undefined && last.block === block
@@ -57,7 +57,7 @@ function grow({ conversation, request, piece, block, part, tool, text }: Streami
 function end(conversation: string, request: number): void {
   const reply = replies.get(conversation);
   if (reply === undefined || reply.request > request) return;
-  replies.set(conversation, { ...reply, ended: true });
+  replies.set(conversation, { ...reply, ended: Date.now() });
   tell();
 }
 

@@ -26,6 +26,8 @@ const looks = EditorView.theme({
   },
   ".cm-panels": { color: "var(--text)", backgroundColor: "var(--raised)" },
   ".cm-panels input, .cm-panels button": { font: "inherit" },
+  // The sign that the comparison puts around unchanged lines is in few fonts.
+  ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: '"···"' },
   ".cm-specialChar": { color: "var(--bad)" },
   ".cm-wrong": { textDecoration: "underline wavy var(--bad)", textUnderlineOffset: "3px" },
   ".cm-wrongLine": { backgroundColor: "color-mix(in srgb, var(--bad) 9%, transparent)" },

@@ -14,6 +14,7 @@ import { FOLLOW_ACTIVE, go } from "../route";
 import styles from "./ConversationList.module.css";
 import { agentName, folderName } from "./names";
 import { SearchHits } from "./SearchHits";
+import { sideLines, sideRequests } from "./sides";
 import { asTree, matching, shownByDefault } from "./tree";
 
 interface Props {
@@ -30,7 +31,7 @@ export function ConversationList({ conversations, chosen, following, onChoose }:
   const scroll = useRef<HTMLDivElement>(null);
   const now = useNow();
   const usual = conversations.filter((one) => shownByDefault(one) || one.id === chosen);
-  const hidden = conversations.length - usual.length;
+  const hidden = conversations.length - usual.length + sideRequests(conversations);
   const entries = asTree(matching(allShown ? conversations : usual, words));
 
   return (
@@ -69,6 +70,7 @@ export function ConversationList({ conversations, chosen, following, onChoose }:
                 current={conversation.id === chosen}
                 onChoose={onChoose}
               />
+              {allShown && <Sides conversation={conversation} depth={depth} now={now} onChoose={onChoose} />}
             </li>
           ))}
         </ul>
@@ -85,9 +87,11 @@ export function ConversationList({ conversations, chosen, following, onChoose }:
           />
         )}
         {hidden > 0 && (
-          <UnstyledButton className={styles.hidden} aria-pressed={allShown} onClick={() => setAllShown(!allShown)}>
-            {allShown ? "Hide side traffic" : `Show side traffic (${hidden})`}
-          </UnstyledButton>
+          <Tooltip label="What agents ask on the side, such as titles and suggestions. It is never part of a conversation.">
+            <UnstyledButton className={styles.hidden} aria-pressed={allShown} onClick={() => setAllShown(!allShown)}>
+              {allShown ? "Hide side traffic" : `Show side traffic (${plural(hidden, "request")})`}
+            </UnstyledButton>
+          </Tooltip>
         )}
       </div>
     </div>
@@ -103,6 +107,35 @@ function walk(event: React.KeyboardEvent, list: HTMLElement | null): void {
   const buttons = [...list.querySelectorAll("button")];
   const at = buttons.findIndex((button) => button === document.activeElement);
   buttons[Math.max(0, Math.min(buttons.length - 1, at + step))]?.focus();
+}
+
+interface SidesProps {
+  conversation: Conversation;
+  depth: number;
+  now: number;
+  onChoose: (conversation: string) => void;
+}
+
+/** What came with a conversation and is no part of it; each request of it stands in the history. */
+function Sides({ conversation, depth, now, onChoose }: SidesProps) {
+  return sideLines(conversation).map(({ class: of, figures, what, last }) => (
+    <button
+      key={of}
+      type="button"
+      className={styles.side}
+      data-depth={Math.min(depth + 1, 3)}
+      onClick={() => {
+        onChoose(conversation.id);
+        go({ conversation: conversation.id, view: "history", open: null, at: null });
+      }}
+    >
+      <span>{figures}</span>
+      <time className={styles.when} title={moment(last)}>
+        {ago(last, now)}
+      </time>
+      <span className={styles.what}>{what}</span>
+    </button>
+  ));
 }
 
 interface EntryProps {

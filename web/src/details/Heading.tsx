@@ -15,8 +15,9 @@ import { State } from "../chat/FrameLine";
 import { OperationItems } from "../edit/OperationMenu";
 import { frameOf, scopeOf } from "../edit/targets";
 import { useOperate } from "../edit/useOperate";
+import { AskHelper } from "../helper/AskHelper";
 import { Copy } from "../messages/Copy";
-import { AskHelper } from "./AskHelper";
+import { tell } from "../notices/toasts";
 import styles from "./details.module.css";
 import { InPlace } from "./InPlace";
 
@@ -35,7 +36,7 @@ interface Props {
 }
 
 export function Heading({ conversation, id, frame, content, past, wide, onWide, onOpen, onClose }: Props) {
-  const { commit, operate } = useOperate(conversation);
+  const { commit, operate, undo } = useOperate(conversation);
   const whole = scopeOf(id) === "frame";
   const title = whole ? (frame?.title ?? content?.title) : content?.title;
 
@@ -106,7 +107,15 @@ export function Heading({ conversation, id, frame, content, past, wide, onWide, 
         empty="Untitled"
         fixed={!whole || past}
         onKeep={keep("title")}
-        more={<AskHelper conversation={conversation} frame={id} words="title" />}
+        more={
+          <AskHelper
+            conversation={conversation}
+            icon="a title"
+            operations={[{ op: "retitle", id, auto: true }]}
+            make
+            onDone={({ summary }) => tell(`Done: ${summary}`, { label: "Undo", run: () => void undo() })}
+          />
+        }
       />
       {whole && (
         <InPlace
@@ -116,7 +125,18 @@ export function Heading({ conversation, id, frame, content, past, wide, onWide, 
           empty="No summary"
           fixed={past}
           onKeep={keep("summary")}
-          more={<AskHelper conversation={conversation} frame={id} words="summary" />}
+          more={
+            <AskHelper
+              conversation={conversation}
+              icon="a summary"
+              // A frame's summary is what would stand in its place, were it compacted. It is not.
+              operations={[{ op: "compact", ids: [id] }]}
+              onDone={async ({ written }) => {
+                const summary = written?.[0]?.text;
+                if (summary !== undefined) await commit([{ op: "retitle", id, summary }]);
+              }}
+            />
+          }
         />
       )}
     </header>

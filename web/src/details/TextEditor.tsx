@@ -1,20 +1,14 @@
 // Writing a message anew, where it stands: what of it, the text, its price, and the ways to end it.
 
-import { Button, Kbd, Select, Tooltip } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
+import { Select } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMemo } from "react";
 
 import type { Frames } from "../api";
 import { Editor } from "../code";
-import { PriceTag } from "../edit/PriceTag";
-import { Stale } from "../edit/Stale";
-import { addToStage } from "../edit/stage";
-import { isStale, usePrice } from "../edit/usePrice";
-import { useOperate } from "../edit/useOperate";
-import { Problem } from "../notices/Problem";
-import { shortcut } from "../palette/keys";
-import { framesKey, useFrames } from "../queries";
+import { FormFoot } from "../edit/FormFoot";
+import { useMaking } from "../edit/useMaking";
+import { framesKey } from "../queries";
 import styles from "./details.module.css";
 import { type Choice, operationOf } from "./editing";
 import type { TextDraft } from "./useDraft";
@@ -26,51 +20,34 @@ interface Props {
   onChange: (draft: TextDraft | null) => void;
 }
 
-export function TextEditor({ conversation, draft, choices, onChange }: Props) {
-  const { commit } = useOperate(conversation);
-  const { data: frames } = useFrames(conversation);
-  const queries = useQueryClient();
-  const [busy, setBusy] = useState(false);
-  const [refusal, setRefusal] = useState<Error | null>(null);
+export function TextEditor(props: Props) {
+  const { choices, draft } = props;
   const choice = choices.find(({ id, kind }) => key(id, kind) === draft.choice) ?? choices[0];
-  const operation = choice === undefined ? null : operationOf(choice, draft.text);
-  const operations = operation === null ? [] : [operation];
-  const [priced] = useDebouncedValue(operations, 250);
-  const price = usePrice(conversation, priced, draft.head);
-  const stale = isStale(refusal) ? refusal : isStale(price.error) ? price.error : null;
-  const ready = operation !== null && stale === null && !busy;
-  if (choice === undefined) return null;
+  return choice === undefined ? null : <Writing {...props} choice={choice} />;
+}
 
+function Writing({ conversation, draft, choices, choice, onChange }: Props & { choice: Choice }) {
+  const queries = useQueryClient();
+  const { id, kind, text } = choice;
+  const operations = useMemo(() => {
+    const operation = operationOf({ id, kind, text, label: "" }, draft.text);
+    return operation === null ? [] : [operation];
+  }, [id, kind, text, draft.text]);
   const close = () => onChange(null);
+  const making = useMaking({ conversation, operations, head: draft.head, onDone: close });
+
   const choose = (wanted: string | null) => {
-    const next = choices.find(({ id, kind }) => key(id, kind) === wanted);
+    const next = choices.find((one) => key(one.id, one.kind) === wanted);
     if (next !== undefined) onChange({ ...draft, choice: key(next.id, next.kind), text: next.text });
-  };
-  const make = async () => {
-    if (!ready) return;
-    setBusy(true);
-    setRefusal(null);
-    try {
-      await commit(operations, draft.head);
-      close();
-    } catch (error) {
-      setRefusal(error instanceof Error ? error : new Error(String(error)));
-      setBusy(false);
-    }
-  };
-  const stage = () => {
-    if (!ready) return;
-    addToStage(conversation, operations, draft.head);
-    close();
   };
 
   return (
     <form
       className={styles.editing}
-      aria-label={`Edit ${choice.id}`}
+      aria-label={`Edit ${id}`}
       onSubmit={(event) => {
         event.preventDefault();
-        void make();
+        void making.make();
       }}
     >
       {choices.length > 1 && (
@@ -79,7 +56,7 @@ export function TextEditor({ conversation, draft, choices, onChange }: Props) {
           aria-label="What to write anew"
           allowDeselect={false}
           comboboxProps={{ withinPortal: false }}
-          data={choices.map(({ id, kind, label }) => ({ value: key(id, kind), label }))}
+          data={choices.map((one) => ({ value: key(one.id, one.kind), label: one.label }))}
           value={draft.choice}
           onChange={choose}
         />
@@ -88,57 +65,27 @@ export function TextEditor({ conversation, draft, choices, onChange }: Props) {
       <Editor
         key={draft.choice}
         text={draft.text}
-        language={choice.kind === "json" ? "json" : "text"}
+        language={kind === "json" ? "json" : "text"}
         label={choice.label}
-        onChange={(text) => {
-          setRefusal(null);
-          onChange({ ...draft, text });
+        onChange={(words) => {
+          making.again();
+          onChange({ ...draft, text: words });
         }}
-        onDone={() => void make()}
+        onDone={() => void making.make()}
         onCancel={close}
       />
-      {stale !== null ? (
-        <Stale
-          conversation={conversation}
-          message={stale.message}
-          onAgain={() => {
-            setRefusal(null);
-            // What was fetched a moment ago; the list drawn here may be older.
-            const now = queries.getQueryData<Frames>(framesKey(conversation));
-            onChange({ ...draft, head: now?.head ?? "none" });
-          }}
-        />
-      ) : refusal !== null ? (
-        <Problem error={refusal} />
-      ) : (
-        <div className={styles.price}>
-          <PriceTag
-            conversation={conversation}
-            operations={priced}
-            head={draft.head}
-            calibrated={frames?.calibrated ?? true}
-          />
-        </div>
-      )}
-      <div className={styles.buttons}>
-        <Button size="compact-xs" variant="subtle" color="gray" onClick={close}>
-          Cancel
-        </Button>
-        <Tooltip label="Collect it with others, and make them all at once: the provider reads again only once">
-          <Button size="compact-xs" variant="default" disabled={!ready} onClick={stage}>
-            Add to tray
-          </Button>
-        </Tooltip>
-        <Button
-          size="compact-xs"
-          type="submit"
-          loading={busy}
-          disabled={!ready}
-          rightSection={<Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
-        >
-          Save
-        </Button>
-      </div>
+      <FormFoot
+        conversation={conversation}
+        head={draft.head}
+        making={making}
+        label="Save"
+        onCancel={close}
+        onAgain={() => {
+          // What was fetched a moment ago; the list drawn here may be older.
+          const now = queries.getQueryData<Frames>(framesKey(conversation));
+          onChange({ ...draft, head: now?.head ?? "none" });
+        }}
+      />
     </form>
   );
 }

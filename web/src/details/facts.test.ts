@@ -29,7 +29,7 @@ test("few facts say what it weighs now and before", () => {
     content: undefined,
   };
   expect(fewFacts(known)).toEqual([
-    { name: "Tokens", value: "1,200, 4,500 in what the agent sent" },
+    { name: "Tokens", value: "1,200; the agent sent 4,500" },
     { name: "Messages", value: "5 in 2 steps" },
   ]);
 });

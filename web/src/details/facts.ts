@@ -26,7 +26,7 @@ export function fewFacts({ frame, step, id, content }: Known): Fact[] {
   const before = weighed?.source_tokens;
   const facts: Fact[] = [];
   if (now !== undefined) {
-    const was = before === undefined || before === now ? "" : `, ${count(before)} in what the agent sent`;
+    const was = before === undefined || before === now ? "" : `; the agent sent ${count(before)}`;
     facts.push({ name: "Tokens", value: `${count(now)}${was}` });
   }
   if (weighed !== undefined && frame?.kind === "turn") {

@@ -1,14 +1,13 @@
 // The form of the operation in progress: what it is done to, its fields, its price, and the ways to end it.
 
-import { Button, CloseButton, Kbd, Tooltip } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
-import { type ComponentType, type FormEvent, useEffect, useRef, useState } from "react";
+import { CloseButton } from "@mantine/core";
+import { type ComponentType, useEffect, useMemo, useRef } from "react";
 
-import { shortcut } from "../palette/keys";
+import type { Operation } from "../api";
 import { useKeys } from "../palette/useKeys";
-import { useFrames } from "../queries";
 import { asked, type Draft, type Values } from "./draft";
 import styles from "./edit.module.css";
+import { FormFoot } from "./FormFoot";
 import { AddFields } from "./forms/AddFields";
 import { CombineFields } from "./forms/CombineFields";
 import { DeleteFields } from "./forms/DeleteFields";
@@ -20,12 +19,12 @@ import { RetitleFields } from "./forms/RetitleFields";
 import { SplitFields } from "./forms/SplitFields";
 import { SummaryFields } from "./forms/SummaryFields";
 import { entryOf } from "./operations";
-import { PriceTag } from "./PriceTag";
-import { addToStage, changeDraft, closeDraft, useStage } from "./stage";
-import { Stale } from "./Stale";
+import { changeDraft, closeDraft, useStage } from "./stage";
 import { inShort } from "./targets";
-import { putAside, useOperate } from "./useOperate";
-import { isStale, usePrice } from "./usePrice";
+import { useMaking } from "./useMaking";
+import { putAside } from "./useOperate";
+
+const NOTHING: readonly Operation[] = [];
 
 export interface FieldsProps {
   conversation: string;
@@ -61,62 +60,36 @@ export function OperationForm({ conversation }: { conversation: string }) {
 }
 
 function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
-  const { commit } = useOperate(conversation);
-  const { data: frames } = useFrames(conversation);
-  const [busy, setBusy] = useState(false);
-  const [refusal, setRefusal] = useState<Error | null>(null);
   const form = useRef<HTMLFormElement>(null);
-
-  const wanted = asked(draft);
-  const operations = "operations" in wanted ? wanted.operations : [];
-  const [priced] = useDebouncedValue(operations, 200, { leading: true });
-  const price = usePrice(conversation, priced, draft.head);
-  const stale = isStale(refusal) ? refusal : isStale(price.error) ? price.error : null;
+  const wanted = useMemo(() => asked(draft), [draft]);
+  const close = () => closeDraft(conversation);
+  const making = useMaking({
+    conversation,
+    operations: "operations" in wanted ? wanted.operations : NOTHING,
+    head: draft.head,
+    onDone: close,
+  });
   const entry = entryOf(draft.name);
   const Fields = FIELDS[draft.name];
-  const refused = price.error !== null && !price.isFetching && priced === operations;
-  const ready = operations.length > 0 && stale === null && !refused && !busy;
 
   useFocusInside(form);
   useInSight(form);
 
-  const close = () => closeDraft(conversation);
   const cancel = () => {
     close();
     putAside(conversation, draft);
   };
-
-  const make = async () => {
-    if (!ready) return;
-    setBusy(true);
-    try {
-      await commit(operations, draft.head);
-      close();
-    } catch (error) {
-      setRefusal(error instanceof Error ? error : new Error(String(error)));
-      setBusy(false);
-    }
-  };
-
-  const put = () => {
-    if (!ready) return;
-    addToStage(conversation, operations, draft.head);
-    close();
-  };
-
-  useKeys({ commit: () => void make(), cancel });
-
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void make();
-  };
+  useKeys({ commit: () => void making.make(), cancel });
 
   return (
     <form
       ref={form}
       className={styles.form}
       aria-label={`${entry.label} ${inShort(draft.targets)}`}
-      onSubmit={submit}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void making.make();
+      }}
       onKeyDown={(event) => {
         // Keys of a form are no business of the list around it.
         if (event.key === "Escape") cancel();
@@ -133,50 +106,19 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
         conversation={conversation}
         draft={draft}
         set={(values) => {
-          setRefusal(null);
+          making.again();
           changeDraft(conversation, values, true);
         }}
         prefill={(values) => changeDraft(conversation, values, false)}
       />
-      <footer className={styles.footer}>
-        <div className={styles.price}>
-          {stale !== null ? (
-            <Stale conversation={conversation} message={stale.message} onAgain={() => setRefusal(null)} />
-          ) : refusal !== null ? (
-            <p className={styles.refusal} role="alert">
-              {refusal.message}
-            </p>
-          ) : "lacks" in wanted ? (
-            <span className={styles.lacks}>{wanted.lacks}</span>
-          ) : (
-            <PriceTag
-              conversation={conversation}
-              operations={priced}
-              head={draft.head}
-              calibrated={frames?.calibrated ?? true}
-            />
-          )}
-        </div>
-        <div className={styles.buttons}>
-          <Button size="xs" variant="subtle" color="gray" onClick={cancel}>
-            Cancel
-          </Button>
-          <Tooltip label="Collect it with others, and make them all at once: the provider reads again only once">
-            <Button size="xs" variant="default" disabled={!ready} onClick={put}>
-              Add to tray
-            </Button>
-          </Tooltip>
-          <Button
-            size="xs"
-            type="submit"
-            loading={busy}
-            disabled={!ready}
-            rightSection={ready && <Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
-          >
-            {entry.label} now
-          </Button>
-        </div>
-      </footer>
+      <FormFoot
+        conversation={conversation}
+        head={draft.head}
+        making={making}
+        lacks={"lacks" in wanted ? wanted.lacks : null}
+        label={`${entry.label} now`}
+        onCancel={cancel}
+      />
     </form>
   );
 }

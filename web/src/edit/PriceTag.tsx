@@ -57,7 +57,7 @@ export function Priced({ plan, calibrated, busy = false, brief = false }: Priced
         <ul className={styles.warnings}>
           {warned.slice(0, 4).map(({ level, text }) => (
             <li key={text} data-level={level}>
-              {text}
+              <WithCode text={text} />
             </li>
           ))}
           {warned.length > 4 && <li>and {warned.length - 4} more</li>}

@@ -2,7 +2,6 @@
 
 import { ActionIcon, Button, Kbd, Tooltip } from "@mantine/core";
 import { Cross2Icon } from "@radix-ui/react-icons";
-import { useState } from "react";
 
 import type { Operation } from "../api";
 import { plural, short } from "../format/numbers";
@@ -16,8 +15,8 @@ import { clearStage, removeFromStage, useStage } from "./stage";
 import { Stale } from "./Stale";
 import { inShort } from "./targets";
 import styles from "./Tray.module.css";
-import { useOperate } from "./useOperate";
-import { isStale, usePrice } from "./usePrice";
+import { useMaking } from "./useMaking";
+import { usePrice } from "./usePrice";
 
 export function Tray({ conversation }: { conversation: string }) {
   const { operations } = useStage(conversation);
@@ -26,27 +25,16 @@ export function Tray({ conversation }: { conversation: string }) {
 
 function Staged({ conversation, operations }: { conversation: string; operations: readonly Operation[] }) {
   const { head, draft } = useStage(conversation);
-  const { commit } = useOperate(conversation);
   const { data: frames } = useFrames(conversation);
   const price = usePrice(conversation, operations, head);
-  const [busy, setBusy] = useState(false);
-  const [refusal, setRefusal] = useState<Error | null>(null);
-  const stale = isStale(refusal) ? refusal : isStale(price.error) ? price.error : null;
+  const making = useMaking({
+    conversation,
+    operations,
+    head: head ?? "none",
+    onDone: () => clearStage(conversation),
+  });
+  const { stale, refusal, busy, ready, make } = making;
   const each = price.data?.operations;
-
-  const make = async () => {
-    if (busy || stale !== null) return;
-    setBusy(true);
-    setRefusal(null);
-    try {
-      await commit(operations, head ?? "none");
-      clearStage(conversation);
-    } catch (error) {
-      setRefusal(error instanceof Error ? error : new Error(String(error)));
-    } finally {
-      setBusy(false);
-    }
-  };
 
   // A form that is open has the key for itself.
   useKeys({ commit: () => (draft === null ? void make() : false) });
@@ -75,7 +63,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
                     color="gray"
                     aria-label={`Take operation ${index + 1} out`}
                     onClick={() => {
-                      setRefusal(null);
+                      making.again();
                       removeFromStage(conversation, index);
                     }}
                   >
@@ -91,7 +79,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
         <strong>{plural(operations.length, "operation")}</strong>
         <div className={styles.price}>
           {stale !== null ? (
-            <Stale conversation={conversation} message={stale.message} onAgain={() => setRefusal(null)} />
+            <Stale conversation={conversation} message={stale.message} onAgain={making.again} />
           ) : refusal !== null ? (
             <p className={styles.refusal} role="alert">
               {refusal.message}
@@ -112,7 +100,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
         <Button
           size="xs"
           loading={busy}
-          disabled={stale !== null || (price.error !== null && !price.isFetching)}
+          disabled={!ready && !busy}
           onClick={() => void make()}
           rightSection={draft === null && <Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
         >

@@ -1,13 +1,13 @@
 // What menus, keys, the palette and the panels call: an operation on something. Whatever has a price opens its form at
 // the frame first; the rest is done at once.
 
-import { hashKey, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 
-import { apply, type Applied, ApiError, type Frames, go, type Operation, type OperationName } from "../api";
-import { madeHere } from "../live";
+import { apply, type Applied, ApiError, type Frames, getFrames, go, type Operation, type OperationName } from "../api";
+import { isHeard } from "../live";
 import { complain, tell } from "../notices/toasts";
-import { framesKey, keys } from "../queries";
+import { framesKey, refreshed } from "../queries";
 import { go as show } from "../route";
 import { asked, type Draft, type Values } from "./draft";
 import { entryOf } from "./operations";
@@ -36,24 +36,13 @@ export function useOperate(conversation: string): Operate {
     [queries, conversation],
   );
 
-  // The frames first, alone: they are what everybody looks at.
-  const changed = useCallback(async () => {
-    const frames = framesKey(conversation);
-    await queries.invalidateQueries({ queryKey: frames, exact: true });
-    await Promise.all([
-      queries.invalidateQueries({
-        queryKey: keys.conversation(conversation),
-        predicate: ({ queryKey }) => hashKey(queryKey) !== hashKey(frames),
-      }),
-      queries.invalidateQueries({ queryKey: keys.conversations }),
-    ]);
-  }, [queries, conversation]);
+  const changed = useCallback(() => refreshed(queries, [conversation]), [queries, conversation]);
 
   const undo = useCallback(
     async (newest: string | null = null) => {
       try {
-        const { summary } = await go(conversation, { action: "undo", expect: newest });
-        void changed();
+        const { summary, commit } = await go(conversation, { action: "undo", expect: newest });
+        if (!isHeard(commit)) void changed();
         tell(`Undone: ${summary}`);
       } catch (error) {
         complain(error);
@@ -65,8 +54,7 @@ export function useOperate(conversation: string): Operate {
   const commit = useCallback(
     async (operations: readonly Operation[], expect = head()) => {
       const applied = await apply(conversation, { operations: [...operations], expect });
-      if (applied.commit !== null) madeHere(applied.commit);
-      void changed();
+      if (!isHeard(applied.commit)) void changed();
       tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo(applied.commit) });
       return applied;
     },
@@ -78,11 +66,10 @@ export function useOperate(conversation: string): Operate {
     [conversation, head],
   );
 
-  const operate = useCallback(
-    (name: OperationName, ids: readonly string[], values: Values = {}) => {
-      const frames = queries.getQueryData<Frames>(framesKey(conversation));
+  const begin = useCallback(
+    (frames: Frames, name: OperationName, ids: readonly string[], values: Values) => {
       const entry = entryOf(name);
-      const targets = frames === undefined ? [] : targetsOf(ids, frames);
+      const targets = targetsOf(ids, frames);
       const why = entry.refuses(targets);
       if (why !== null) {
         complain(new ApiError(422, "not-here", `${entry.label} is not possible here.`, why));
@@ -106,7 +93,18 @@ export function useOperate(conversation: string): Operate {
       const wanted = asked(draft);
       if ("operations" in wanted) commit(wanted.operations).catch(complain);
     },
-    [queries, conversation, head, commit],
+    [conversation, head, commit],
+  );
+
+  const operate = useCallback(
+    (name: OperationName, ids: readonly string[], values: Values = {}) => {
+      const frames = queries.getQueryData<Frames>(framesKey(conversation));
+      if (frames !== undefined) return begin(frames, name, ids, values);
+      // A key may be quicker than the first answer.
+      const first = queries.fetchQuery({ queryKey: framesKey(conversation), queryFn: () => getFrames(conversation) });
+      first.then((come) => begin(come, name, ids, values), complain);
+    },
+    [queries, conversation, begin],
   );
 
   return useMemo(() => ({ operate, stage, commit, undo }), [operate, stage, commit, undo]);

@@ -1,7 +1,7 @@
 // The rows, drawn only where somebody looks: a conversation of thousands of steps scrolls like a short one.
 
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
-import { type Ref, useCallback, useEffect, useImperativeHandle, useMemo, useRef } from "react";
+import { type Ref, useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef } from "react";
 
 import type { Frames, Operation, OperationName } from "../api";
 import { FormAt } from "../edit/FormAt";
@@ -66,7 +66,12 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
   // Rows are as high as their kind says, but for the one with the form and the one with the line of the cache.
   const below = line?.below ?? null;
   const isTall = (id: string, index: number) => index === anchor || id === below;
-  useEffect(() => virtual.measure(), [virtual, anchor, below]);
+  // A row that was tall and is no more has to be forgotten, and with it all others are: those that are tall now are
+  // measured again at once.
+  useLayoutEffect(() => {
+    virtual.measure();
+    scroller.current?.querySelectorAll("[data-tall]").forEach(virtual.measureElement);
+  }, [virtual, anchor, below]);
 
   useImperativeHandle(ref, () => ({
     reveal: (id) => {
@@ -104,6 +109,7 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
               id={`row-${row.id}`}
               ref={isTall(row.id, item.index) ? virtual.measureElement : undefined}
               data-index={item.index}
+              data-tall={isTall(row.id, item.index) || undefined}
               className={styles.place}
               style={{ top: item.start }}
               role="treeitem"

@@ -116,7 +116,12 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
         <Tooltip label="Estimated; exact once the provider has counted" disabled={frames.calibrated}>
           <span className={styles.weight}>Tokens</span>
         </Tooltip>
-        <span className={styles.share}>Share</span>
+        <span
+          className={styles.share}
+          title="How much of the whole it is. The longest bar is the largest frame, and among steps the largest step of the frame."
+        >
+          Share
+        </span>
       </div>
     </div>
   );

@@ -23,6 +23,13 @@ test("the line stands below the last row that is cached", () => {
   expect(cacheLine(none, rowsOf(none, new Set()))).toBeNull();
 });
 
+test("what stands around the messages is cached as one", () => {
+  const all = frames("system");
+  const [system, tools] = ["system", "tools"].map((id) => ({ id, kind: id, tokens: 1, source_tokens: 1 }));
+  all.frames.unshift(system as unknown as Frame, tools as unknown as Frame);
+  expect(cacheLine(all, rowsOf(all, new Set()))).toMatchObject({ below: "tools", inside: null });
+});
+
 test("it says how long the provider remembers, and when it has forgotten", () => {
   const all = frames("t1");
   const line = cacheLine(all, rowsOf(all, new Set()));

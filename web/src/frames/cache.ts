@@ -18,7 +18,9 @@ export interface Line {
 export function cacheLine({ cache }: Frames, rows: readonly Row[]): Line | null {
   const until = cache?.until;
   if (cache == null || until == null || cache.tokens === 0) return null;
-  const exact = rows.find(({ id }) => id === until);
+  // The provider reads the tools before the system prompt; here they stand behind it.
+  const end = until === "system" && rows.some(({ id }) => id === "tools") ? "tools" : until;
+  const exact = rows.find(({ id }) => id === end);
   const below = exact ?? rows.find(({ id }) => id === until.split(/[/#]/)[0]);
   if (below === undefined) return null;
   const last = below.frame.step_list?.at(-1)?.id;

@@ -21,6 +21,7 @@ const step = (
   messages: 2,
   by: [],
   superseded: title.startsWith("Read b.rs"),
+  superseded_results: title.startsWith("Read b.rs") ? [`${id}.0`] : [],
 });
 
 const frame = (id: string, kind: Frame["kind"], tokens: number, step_list: Step[] = [], state: string[] = []) =>
@@ -38,7 +39,7 @@ const frame = (id: string, kind: Frame["kind"], tokens: number, step_list: Step[
 const frames = {
   frames: [
     frame("system", "system", 10),
-    frame("t1", "turn", 100, [step("t1/1", "Read a.rs", 60), step("t1/2", "Read b.rs (+1)", 30)]),
+    frame("t1", "turn", 100, [step("t1/1", "Read a.rs", 60), step("t1/2", "Read b.rs (+1)", 30, ["Read", "Read"])]),
     frame("t2", "turn", 50, [step("t2/1", "Edit a.rs", 5), step("t2/2", "Read b.rs", 20), step("t2/3", "Bash ls", 20)]),
     frame("t3", "turn", 40, [step("t3/1", "Read b.rs", 40)]),
     frame("t4", "turn", 0, [step("t4/1", "Read b.rs", 0, ["Read"], ["deleted"])], ["deleted"]),
@@ -81,6 +82,6 @@ test("rules choose what is large, old, or of a tool", () => {
   ]);
 });
 
-test("of the superseded reads those are chosen that stand alone and are still sent", () => {
+test("steps are chosen of which all is superseded and still sent", () => {
   expect(superseded(frames)).toEqual(["t2/2", "t3/1"]);
 });

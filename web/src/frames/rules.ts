@@ -49,12 +49,9 @@ export function toolsOf(frames: Frames): { tool: string; steps: number; tokens: 
   return [...found.values()].sort((a, b) => b.tokens - a.tokens);
 }
 
-/** Steps that only read a file which was read again, or changed, later on. */
+/** Steps whose every result is of a file that was read again, or changed, later: as the engine says. */
 export function superseded(frames: Frames): string[] {
-  return (
-    steps(frames)
-      // A step with several calls may hold something that is still good.
-      .filter((step) => step.superseded && !/ \(\+\d+\)$/.test(step.title))
-      .map(({ id }) => id)
-  );
+  return steps(frames)
+    .filter(({ superseded_results = [], tools }) => superseded_results.length > 0 && superseded_results.length >= tools.length)
+    .map(({ id }) => id);
 }

@@ -5,7 +5,8 @@ import { Badge, Tooltip } from "@mantine/core";
 import type { Usage } from "../api";
 import { bytes, count, dollars, percent, plural, short } from "../format/numbers";
 import { clock, duration, moment } from "../format/time";
-import { cacheShares, clearedWords, type Exchange, missed, outcome, verdictMeaning } from "./exchanges";
+import { go } from "../route";
+import { cacheShares, clearedWords, type Exchange, missed, outcome, verdictMeaning, verdictWord } from "./exchanges";
 import styles from "./ExchangeRow.module.css";
 
 export function ExchangeRow({ exchange }: { exchange: Exchange }) {
@@ -82,9 +83,15 @@ function Asked({ request }: { request: NonNullable<Exchange["request"]> }) {
   return (
     <>
       <Tooltip label={meaning} disabled={meaning === ""}>
-        <Badge color={["new", "next"].includes(request.verdict) ? "blue" : "orange"}>{request.verdict}</Badge>
+        <Badge color={["new", "next", "side"].includes(request.verdict) ? "blue" : "orange"}>
+          {verdictWord(request.verdict)}
+        </Badge>
       </Tooltip>
-      {request.class !== "main" && <span className={styles.quiet}>{request.class}</span>}
+      {request.frame !== null && (
+        <button type="button" className={styles.frame} onClick={() => go({ open: request.frame })}>
+          {request.frame}
+        </button>
+      )}
       <span>
         {request.new > 0 ? `+${plural(request.new, "message")}` : "nothing new"}
         {request.changed > 0 && `, ${count(request.changed)} changed`}

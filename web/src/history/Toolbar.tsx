@@ -53,15 +53,17 @@ export function Toolbar({ history, commits, frames, filter, ways, onFilter }: Pr
         onChange={(what) => onFilter({ ...filter, what: what as What })}
         aria-label="What is shown"
       />
+      {turns.length > 0 && (
+        <Choice
+          label="Frame"
+          any="Any frame"
+          value={filter.frame}
+          options={turns}
+          onChange={(frame) => onFilter({ ...filter, frame })}
+        />
+      )}
       {commits.length > 0 && filter.what !== "requests" && (
         <>
-          <Choice
-            label="Frame"
-            any="Any frame"
-            value={filter.frame}
-            options={turns}
-            onChange={(frame) => onFilter({ ...filter, frame })}
-          />
           <Choice
             label="Kind"
             any="Any kind"

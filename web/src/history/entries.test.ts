@@ -34,7 +34,11 @@ function event(seq: number, made: Commit): TimelineEvent {
   return { ...made, kind: "commit", change: made.kind, seq, at: seq, conversation: "c" };
 }
 
-function turn(seq: number, request: number, more: { verdict?: string; reason?: string } = {}): TimelineEvent[] {
+function turn(
+  seq: number,
+  request: number,
+  more: { verdict?: string; reason?: string; frame?: string } = {},
+): TimelineEvent[] {
   const both = { conversation: "c", request };
   return [
     {
@@ -50,6 +54,7 @@ function turn(seq: number, request: number, more: { verdict?: string; reason?: s
       detail: null,
       model: "m",
       bytes: 10,
+      frame: more.frame ?? null,
     },
     {
       ...both,
@@ -153,4 +158,19 @@ test("a commit of another branch is off only where that branch switched it off",
   expect(isOff(elsewhere, [elsewhere, one])).toBe(false);
   expect(isOff(elsewhere, [undone, elsewhere, one])).toBe(true);
   expect(isOff({ ...two, active: false }, [two])).toBe(true);
+});
+
+test("a frame's requests stand with its commits", () => {
+  const events = [
+    ...turn(1, 1, { frame: "t1" }),
+    ...turn(3, 2, { frame: "t3.1" }),
+    event(5, one),
+    ...turn(6, 3, { frame: "t4" }),
+  ];
+  const shown = (frame: string) => entries([one], events, { ...NO_FILTER, frame }).map(({ key }) => key);
+  expect(shown("t3")).toEqual([one.id, "x3"]);
+  expect(shown("t3.2")).toEqual([one.id, "x3"]);
+  expect(shown("t4")).toEqual(["x6"]);
+  const requests = entries([one], events, { ...NO_FILTER, what: "requests", frame: "t3" });
+  expect(requests.map(({ key }) => key)).toEqual(["x3"]);
 });

@@ -1,7 +1,7 @@
 // Commits and what went over the wire as one list, newest first, filtered, with runs of unremarkable requests folded.
 
 import type { Commit, LineEvent, TimelineEvent } from "../api";
-import { framesOf, kindsOf } from "./commits";
+import { expand, framesOf, kindsOf } from "./commits";
 import { type Exchange, exchanges, missed, outcome } from "./exchanges";
 import { below, lanes, type Placed } from "./lanes";
 
@@ -16,7 +16,7 @@ export type What = "everything" | "commits" | "requests";
 
 export interface Filter {
   what: What;
-  /** A frame's id; only commits that touch it. */
+  /** A frame's id; only commits that touch it, and requests that end in it or were read anew because of it. */
   frame: string | null;
   /** An operation, or a way through the history. */
   kind: string | null;
@@ -31,7 +31,7 @@ const RUN_FROM = 4;
 /** `commits`: those of all branches, newest first. */
 export function entries(commits: Commit[], events: TimelineEvent[], filter: Filter = NO_FILTER): Entry[] {
   const wanted = commits.filter((commit) => passes(commit, commits, filter));
-  const onlyCommits = filter.frame !== null || filter.kind !== null || filter.author !== null;
+  const onlyCommits = filter.kind !== null || filter.author !== null;
   const rows: { seq: number; at: number; make: (past: number[]) => Entry }[] = [];
   const seqs = new Map(events.flatMap((event) => (event.kind === "commit" ? [[event.id, event.seq] as const] : [])));
 
@@ -47,11 +47,12 @@ export function entries(commits: Commit[], events: TimelineEvent[], filter: Filt
   }
   if (filter.what !== "commits" && !onlyCommits) {
     for (const exchange of exchanges(events)) {
+      if (filter.frame !== null && !concerns(exchange, filter.frame)) continue;
       const { seq, at } = exchange;
       rows.push({ seq, at, make: (past) => ({ kind: "exchange", key: `x${seq}`, at, exchange, past }) });
     }
   }
-  if (filter.what === "everything" && !onlyCommits) {
+  if (filter.what === "everything" && !onlyCommits && filter.frame === null) {
     for (const event of events) {
       const { seq, at } = event;
       if (event.kind === "line") {
@@ -75,7 +76,13 @@ export function entries(commits: Commit[], events: TimelineEvent[], filter: Filt
 function passes(commit: Commit, commits: Commit[], { frame, kind, author }: Filter): boolean {
   if (author !== null && commit.author !== author) return false;
   if (kind !== null && !kindsOf(commit).includes(kind)) return false;
-  return frame === null || framesOf(commit, commits).has(frame);
+  return frame === null || expand(frame).some((one) => framesOf(commit, commits).has(one));
+}
+
+function concerns({ request, answer }: Exchange, frame: string): boolean {
+  const wanted = expand(frame);
+  const places = [request?.frame, answer?.cache_miss?.place].filter((place) => place != null);
+  return places.flatMap(expand).some((one) => wanted.includes(one));
 }
 
 /** A commit whose parent is filtered out hangs on the nearest one that is not. */

@@ -18,6 +18,7 @@ function request(seq: number, number: number): RequestEvent {
     detail: null,
     model: "m",
     bytes: 1,
+    frame: null,
   };
 }
 

@@ -54,7 +54,21 @@ const VERDICTS: Record<string, string> = {
   compaction: "The client replaced its history by a summary",
   rerender: "The client wrote its history anew; it was recognised by what stayed the same",
   unrelated: "Nothing of it had been seen in this conversation",
+  side: "A title, a suggestion or the like: it is no part of the conversation",
 };
+
+const WORDS: Record<string, string> = {
+  new: "first request",
+  next: "request",
+  side: "on the side",
+  rerender: "written anew",
+  unrelated: "unknown",
+};
+
+/** What kind of request it is. */
+export function verdictWord(verdict: string): string {
+  return Object.hasOwn(WORDS, verdict) ? (WORDS[verdict] ?? verdict) : verdict;
+}
 
 /** What a verdict means, in words; a verdict this page does not know has none. */
 export function verdictMeaning(verdict: string): string | null {

@@ -12,7 +12,7 @@ export const allHistory = (conversation: string) =>
     queryFn: (): Promise<History> =>
       taken(
         client.GET("/conversations/{conversation}/history", {
-          params: { path: { conversation }, query: { all: true } },
+          params: { path: { conversation }, query: { all: true, brief: true } },
         }),
       ),
   });

@@ -27,8 +27,12 @@ export function useWays(conversation: string | null): Ways {
       try {
         // One after the other: two quick presses are two steps.
         const applied = await inTurn(conversation, async () => {
-          const seen = queries.getQueryData<Frames>(framesKey(conversation))?.head ?? "none";
-          const expect = MOVES.includes(step.action) ? headNow(conversation, seen) : null;
+          // What the screen shows: before the frames have come, the history alone.
+          const shown =
+            queries.getQueryData<Frames>(framesKey(conversation)) ??
+            queries.getQueryData(allHistory(conversation).queryKey);
+          const seen = shown?.head ?? "none";
+          const expect = MOVES.includes(step.action) && shown !== undefined ? headNow(conversation, seen) : null;
           const done = await walk(conversation, { ...step, expect });
           if (done.commit != null && MOVES.includes(step.action)) made.set(conversation, { seen, head: done.commit });
           return done;

@@ -9,6 +9,7 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 
 import { dollars, short } from "../format/numbers";
+import { mixed } from "./mixed";
 import styles from "./Plot.module.css";
 import { stacked, type Turns } from "./turns";
 
@@ -160,12 +161,4 @@ function drawCommits(plot: uPlot, { commits }: Turns, stroke: string): void {
     ctx.stroke();
   }
   ctx.restore();
-}
-
-/** Three parts of one colour and one of another, both written as #rrggbb. */
-function mixed(one: string, other: string): string {
-  const channels = (colour: string) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
-  const behind = channels(other);
-  const mix = channels(one).map((channel, index) => Math.round(channel * 0.75 + (behind[index] ?? channel) * 0.25));
-  return `rgb(${mix.join(" ")})`;
 }

@@ -32,7 +32,7 @@ export function Waste({ conversation, frames, suggestions, onOpen }: Props) {
         <h3 className={styles.heading}>Worth removing</h3>
         {suggestions.length > 0 && (
           <span className={styles.possible}>
-            {short(possible)} tokens, {percent(possible / Math.max(1, frames.tokens))} of the context
+            {short(possible)} tokens, {percent(possible / Math.max(1, frames.tokens))} of the context; striped in the picture
           </span>
         )}
         {left.length > 1 && (

@@ -29,14 +29,15 @@ const end = [step("t1/8", "Bash ls", 40), step("t1/9", "Bash pwd", 40)];
 test("a read that is out of date need not be large", () => {
   const [first, ...rest] = suggestions(
     frames(
-      step("t1/1", "Read a.rs", 900, { superseded: true }),
+      step("t1/1", "Read a.rs", 900, { superseded: true, superseded_results: ["t1#2.0"], superseded_tokens: 700 }),
       step("t1/2", "Edit a.rs", 50),
       step("t1/3", "Read b.rs", 900),
       ...end,
     ),
   );
-  expect(first?.operation).toEqual({ op: "drop-results", ids: ["t1/1"] });
-  expect(first?.tokens).toBe(840);
+  expect(first?.operation).toEqual({ op: "drop-results", ids: ["t1#2.0"] });
+  expect(first?.ids).toEqual(["t1/1"]);
+  expect(first?.tokens).toBe(700);
   expect(rest).toEqual([]);
 });
 

@@ -33,14 +33,14 @@ export function suggestions({ frames, tokens }: Pick<Frames, "frames" | "tokens"
   const superseded = old.filter((step) => step.superseded);
   const found: Suggestion[] = [];
   if (superseded.length > 0) {
-    const ids = superseded.map(({ id }) => id);
+    const results = superseded.flatMap(({ superseded_results = [] }) => superseded_results);
     found.push({
       key: "superseded",
-      title: superseded.length === 1 ? "1 read that is out of date" : `${superseded.length} reads that are out of date`,
+      title: results.length === 1 ? "1 read that is out of date" : `${results.length} reads that are out of date`,
       why: `The same file was read again or changed later: ${names(superseded)}`,
-      tokens: sum(superseded),
-      ids,
-      operation: { op: "drop-results", ids },
+      tokens: superseded.reduce((total, { superseded_tokens = 0 }) => total + superseded_tokens, 0),
+      ids: superseded.map(({ id }) => id),
+      operation: { op: "drop-results", ids: results },
     });
   }
   const taken = new Set(superseded.map(({ id }) => id));
@@ -83,10 +83,6 @@ function gone({ state, tokens }: Step): boolean {
 function unusedTools(steps: Step[], tools: Tool[]): Tool[] {
   const called = new Set(steps.flatMap((step) => step.tools));
   return called.size === 0 ? [] : tools.filter(({ title, tokens }) => !called.has(title) && tokens > 0);
-}
-
-function sum(steps: Step[]): number {
-  return steps.reduce((total, { tokens }) => total + Math.max(0, tokens - STAYS), 0);
 }
 
 function names(steps: { title: string }[], most = 3): string {

@@ -11,7 +11,10 @@ import { go, type View } from "../route";
 import { useKeys } from "./useKeys";
 import { closePalette, openPalette, usePalette } from "./open";
 
-const PaletteDialog = lazy(async () => ({ default: (await import("./PaletteDialog")).PaletteDialog }));
+const loadPalette = () => import("./PaletteDialog");
+const PaletteDialog = lazy(async () => ({ default: (await loadPalette()).PaletteDialog }));
+// Whoever types at once after opening it for the first time types into it, and not at the page behind it.
+setTimeout(() => void loadPalette(), 2000);
 const KeysDialog = lazy(async () => ({ default: (await import("./KeysDialog")).KeysDialog }));
 
 interface Props {

@@ -99,6 +99,7 @@ mod tests {
             tokens: 18_234,
             calibrated: true,
             last_activity: 1_000_000,
+            side: Vec::new(),
         }
     }
 

@@ -62,6 +62,14 @@ pub struct HistoryView {
     pub commits: Vec<CommitView>,
 }
 
+impl HistoryView {
+    /// With only the beginning of long texts.
+    pub fn brief(mut self) -> HistoryView {
+        self.commits.iter_mut().flat_map(|commit| &mut commit.operations).for_each(Operation::shorten);
+        self
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CommitView {
     pub id: CommitId,

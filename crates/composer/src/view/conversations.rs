@@ -3,6 +3,7 @@
 use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::{Card, lock};
+use crate::sides::Side;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
@@ -36,6 +37,9 @@ pub struct ConversationView {
     pub tokens: u64,
     pub calibrated: bool,
     pub last_activity: u64,
+    /// What came with it and is no part of it, by class.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub side: Vec<Side>,
 }
 
 /// Edited conversations that are weighed at one look, the newest first; the others show an estimate until they are
@@ -56,6 +60,10 @@ impl Composer {
             view.tokens = self.weighed(&view.id, (view.last_activity, view.tokens));
         }
         all
+    }
+
+    pub fn conversation_count(&self) -> usize {
+        lock(&self.directory).cards().count()
     }
 
     /// The same with what is known without looking at any of them.
@@ -112,5 +120,6 @@ fn view(card: &Card, active: Option<&str>) -> ConversationView {
         tokens: card.tokens,
         calibrated: card.calibrated,
         last_activity: card.last_activity,
+        side: card.side,
     }
 }

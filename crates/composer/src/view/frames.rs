@@ -69,6 +69,11 @@ pub struct StepView {
     /// Something in it was read from a file that is read again, or changed, later.
     #[serde(default)]
     pub superseded: bool,
+    /// The results that this is said of, and what they weigh: they can be named in an operation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded_results: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub superseded_tokens: u64,
     #[serde(default)]
     pub state: Vec<String>,
     /// The commits that made it what it is, the newest first.
@@ -148,11 +153,16 @@ fn one(
                     let groups: Vec<_> = layout.groups.iter().filter(|group| group.step == step).collect();
                     let units = layout.of(|group| group.step == step);
                     let sources: Vec<usize> = groups.iter().filter_map(|group| group.source).collect();
-                    let calls = sources.iter().flat_map(|&message| &path[message].blocks);
-                    let is_superseded = |id: &str| superseded.contains(id);
-                    let superseded = calls
-                        .filter(|block| block.kind == Kind::ToolUse)
-                        .any(|block| block.tool_use_id.as_deref().is_some_and(is_superseded));
+                    let outdated: Vec<(String, f64)> = groups
+                        .iter()
+                        .flat_map(|group| {
+                            let units = layout.units.get(group.units.clone()).unwrap_or_default();
+                            units.iter().filter_map(|laid| {
+                                let at = outdated(path, laid, superseded)?;
+                                Some((format!("{}#{}.{at}", frame.id, group.number), desk.view.weigh(laid, path)))
+                            })
+                        })
+                        .collect();
                     let tools = sources.iter().flat_map(|&message| &path[message].blocks);
                     let tools =
                         tools.filter(|block| block.kind == Kind::ToolUse).filter_map(|block| block.tool.as_deref());
@@ -165,7 +175,9 @@ fn one(
                         source_tokens: (desk.scale)(source_weight(path, &units)),
                         messages: numbers.len(),
                         tools: tools.map(str::to_owned).collect(),
-                        superseded,
+                        superseded: !outdated.is_empty(),
+                        superseded_tokens: (desk.scale)(outdated.iter().map(|(_, weight)| weight).sum()),
+                        superseded_results: outdated.into_iter().map(|(id, _)| id).collect(),
                         state: step_chips(desk, frame, &units),
                         by: by(desk.view, units.iter().flat_map(Laid::by)),
                     }
@@ -173,6 +185,18 @@ fn one(
                 .collect()
         }),
     }
+}
+
+/// The block's place in its message, if it is a result of one of these calls.
+fn outdated(path: &[&Message], laid: &Laid, calls: &HashSet<&str>) -> Option<usize> {
+    let Unit::Source { message, block: Some(at) } = laid.unit else { return None };
+    let block = path.get(message)?.blocks.get(at)?;
+    let is_one = block.kind == Kind::ToolResult && laid.covered.is_none() && laid.result.is_none();
+    (is_one && calls.contains(block.tool_use_id.as_deref()?)).then_some(at)
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The commits of effects, the newest first.

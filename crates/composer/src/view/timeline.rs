@@ -3,14 +3,18 @@
 use super::Refusal;
 use super::misses::{CacheMiss, Story, came_true};
 use crate::Composer;
-use crate::edit::{Unmade, When};
+use crate::directory::lock;
+use crate::edit::{Ground, Unmade, When};
 use crate::log::{self, Answered, Arrived, ErrorSaid, Line, Opened, Usage, Wait};
-use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::SlotId;
+use ctx_core::edit::fold::Unit;
+use ctx_core::edit::{Commit, CommitId, FrameId, Operation};
 use ctx_store::Record;
 use ctx_wire::anthropic::models::Models;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::HashMap;
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Timeline {
@@ -55,6 +59,9 @@ pub enum What {
         detail: Option<String>,
         model: Option<String>,
         bytes: u64,
+        /// The frame that it ends in, as the conversation stands now; a timeline knows, a single event does not, and
+        /// nobody knows it of side traffic.
+        frame: Option<String>,
     },
     Answer {
         request: u32,
@@ -131,10 +138,16 @@ impl Composer {
         let mut skipped = found.skipped.len() as u64;
         let mut events = Vec::new();
         let mut story = Story::default();
+        let frames = self.frames_by_slot(&id);
+        let mut end = None;
         for record in &found.records {
             match self.event(record) {
                 Some(mut event) => {
                     self.explain_answer(&mut story, record, &mut event);
+                    if let What::Request { frame, .. } = &mut event.what {
+                        end = ends_in(record, end);
+                        *frame = end.and_then(|slot| frames.get(&slot)).map(ToString::to_string);
+                    }
                     events.push(event);
                 }
                 None => skipped += 1,
@@ -206,7 +219,46 @@ impl Composer {
     }
 }
 
+impl Event {
+    /// With only the beginning of long texts.
+    pub fn brief(mut self) -> Event {
+        if let What::Commit { operations, .. } = &mut self.what {
+            operations.iter_mut().for_each(Operation::shorten);
+        }
+        self
+    }
+}
+
+/// The slot of the last message of a request. A retry adds none: it ends where the one before it did.
+fn ends_in(record: &Record, before: Option<SlotId>) -> Option<SlotId> {
+    let Arrived { turn, verdict, .. } = serde_json::from_slice(&record.body).ok()?;
+    match turn?.slots.last() {
+        Some(slot) => Some(SlotId(*slot)),
+        None => before.filter(|_| verdict == "retry"),
+    }
+}
+
 impl Composer {
+    /// The frame of every message of the current path; that of its end, where a border lies inside it.
+    fn frames_by_slot(&self, id: &str) -> HashMap<SlotId, FrameId> {
+        let Ok(shared) = self.conversation(id) else { return HashMap::new() };
+        let conversation = lock(&shared);
+        let ground = Ground::of(&conversation, true);
+        let Ok((view, _)) = self.lay_at(&conversation, &ground, "HEAD") else { return HashMap::new() };
+        let mut found: HashMap<SlotId, (usize, FrameId)> = HashMap::new();
+        for frame in &view.frames {
+            for laid in view.units(frame, &ground.messages) {
+                let Unit::Source { message, block } = laid.unit else { continue };
+                let Some(slot) = ground.slots.get(message) else { continue };
+                let place = block.unwrap_or(0);
+                if found.get(slot).is_none_or(|(other, _)| *other <= place) {
+                    found.insert(*slot, (place, frame.id.clone()));
+                }
+            }
+        }
+        found.into_iter().map(|(slot, (_, frame))| (slot, frame)).collect()
+    }
+
     /// Adds to an answer what only those before it tell.
     fn explain_answer(&self, story: &mut Story, record: &Record, event: &mut Event) {
         match (record.kind.as_str(), &mut event.what) {
@@ -257,7 +309,7 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
         log::ARRIVED => {
             let Arrived { request, class, verdict, known, new, changed, detail, model, bytes, .. } =
                 serde_json::from_slice(&record.body).ok()?;
-            What::Request { request, class, verdict, known, new, changed, detail, model, bytes }
+            What::Request { request, class, verdict, known, new, changed, detail, model, bytes, frame: None }
         }
         log::ANSWERED => {
             let answered: Answered = serde_json::from_slice(&record.body).ok()?;

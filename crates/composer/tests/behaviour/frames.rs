@@ -560,6 +560,16 @@ fn what_was_read_from_a_file_that_is_changed_later_is_found_and_dropped() {
         steps.filter(|step| step.superseded).map(|step| step.id).collect::<Vec<_>>()
     };
     assert_eq!(superseded(&house), ["t1/1"]);
+    let step = frames(&house, &id)
+        .into_iter()
+        .filter_map(|frame| frame.step_list)
+        .flatten()
+        .find(|step| step.superseded)
+        .expect("a step");
+    let [result] = step.superseded_results.as_slice() else { panic!("{step:?}") };
+    let shown = house.composer.show(&id, result, None).expect("a block");
+    assert_eq!(shown.messages[0].blocks[0].text, "fn parse() {}");
+    assert!(step.superseded_tokens > 0 && step.superseded_tokens < step.tokens, "{step:?}");
     let operations = json!([{"op": "drop-results", "select": {"superseded": true}}]);
     let operations = serde_json::from_value(operations).expect("an operation");
     let wish = Wish { operations, author: "test".into(), ..Wish::default() };
@@ -567,4 +577,24 @@ fn what_was_read_from_a_file_that_is_changed_later_is_found_and_dropped() {
     let sent = String::from_utf8(house.compose(&id)).expect("text");
     assert!(!sent.contains("fn parse() {}") && sent.contains("1 failed"), "only the read is gone: {sent}");
     assert!(superseded(&house).is_empty());
+}
+
+#[test]
+fn a_timeline_tells_in_which_frame_each_request_ends() {
+    let house = House::new();
+    let mut session = Session::new(13).lean();
+    session.user("fix the parser").assistant_tools(&[("Read", json!({"file_path": "/a"}))]).results(&["fn parse() {}"]);
+    let id = house.send(&session).conversation;
+    house.send(&session);
+    session.assistant("done").user("and the tests");
+    house.send(&session);
+    let asked = |house: &House| -> Vec<Value> {
+        let events = house.events(&id);
+        events.iter().filter(|event| event["kind"] == "request").map(|event| event["frame"].clone()).collect()
+    };
+    assert_eq!(asked(&house), ["t1", "t1", "t2"], "a retry ends where the first try did");
+    let operations = serde_json::from_value(json!([{"op": "delete", "ids": ["t1"]}])).expect("an operation");
+    let wish = Wish { operations, author: "test".into(), ..Wish::default() };
+    house.composer.apply(&id, wish).expect("applied");
+    assert_eq!(asked(&house), ["t1", "t1", "t2"], "also of what is not sent any more");
 }

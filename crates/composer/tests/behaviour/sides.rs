@@ -81,6 +81,34 @@ fn a_summary_of_a_part_of_the_history_does_not_disturb_it() {
     assert_eq!(house.compose(&id), session.body());
 }
 
+#[test]
+fn side_requests_are_counted_by_class_and_a_restart_counts_the_same() {
+    let house = House::new();
+    let session = begun(4);
+    let id = house.send(&session).conversation;
+    let mut classes = std::collections::BTreeMap::new();
+    for side in sides::all(&session, true) {
+        house.reply(&house.send_value(&side.headers, &side.body), "an answer on the side");
+        *classes.entry(side.class.to_owned()).or_insert(0) += 1;
+    }
+    let counted = |house: &House| {
+        let all = house.composer.conversations().conversations;
+        all.into_iter().find(|view| view.id == id).map(|view| view.side).expect("it is listed")
+    };
+    let told = counted(&house);
+    assert_eq!(
+        told.iter().map(|side| (side.class.clone(), side.requests)).collect::<std::collections::BTreeMap<_, _>>(),
+        classes
+    );
+    assert!(told.iter().all(|side| side.tokens > 1000 && side.last_at > 0), "{told:?}");
+    let house = house.restart();
+    assert_eq!(counted(&house), told, "from the card");
+    let mut session = session;
+    session.assistant("go on").user("yes");
+    house.reply(&house.send(&session), "done");
+    assert_eq!(counted(&house), told, "from the log, and a turn is none of them");
+}
+
 /// What another client sends: ids in headers of its own, marks on the last two messages.
 fn other_client(texts: &[&str], tools: bool) -> Value {
     let messages: Vec<Value> = texts

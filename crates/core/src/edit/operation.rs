@@ -172,6 +172,9 @@ pub enum Operation {
     },
 }
 
+/// As many characters of a text as a list shows.
+const SHORT: usize = 200;
+
 /// Fields by their names only: a list would be taken as the fields in their order.
 fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<T, D::Error> {
     let fields = serde_json::Map::deserialize(deserializer)?;
@@ -221,6 +224,27 @@ impl Operation {
             _ => {}
         }
         self
+    }
+
+    /// Leaves of its words what a list shows.
+    pub fn shorten(&mut self) {
+        let words = match self {
+            Operation::Edit { text, raw, .. } => {
+                *raw = None;
+                [text.as_mut(), None]
+            }
+            Operation::Compact { text, .. } | Operation::SummarizeResults { text, .. } => [text.as_mut(), None],
+            Operation::Offload { summary, .. } => [summary.as_mut(), None],
+            Operation::Retitle { title, summary, .. } => [title.as_mut(), summary.as_mut()],
+            Operation::Add { text, title, .. } => [Some(text), title.as_mut()],
+            _ => [None, None],
+        };
+        for words in words.into_iter().flatten() {
+            if let Some((end, _)) = words.char_indices().nth(SHORT) {
+                words.truncate(end);
+                words.push('…');
+            }
+        }
     }
 
     pub fn name(&self) -> &'static str {

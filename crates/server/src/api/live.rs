@@ -50,6 +50,9 @@ pub struct After {
     /// Also replies while they grow. These events have no id, are never told again, and are dropped for a slow reader.
     #[serde(default)]
     streaming: bool,
+    /// Only the beginning of long texts in operations, and no raw JSON.
+    #[serde(default)]
+    brief: bool,
 }
 
 /// What a stream tells.
@@ -125,7 +128,7 @@ pub async fn events(
     query: Result<Query<After>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, ControlError> {
-    let After { after, streaming } = asked(query)?;
+    let After { after, streaming, brief } = asked(query)?;
     let after = after.map(|after| {
         parse(&after).ok_or_else(|| bad_request(format!("`after` is the number or the id of an event, not `{after}`")))
     });
@@ -147,7 +150,7 @@ pub async fn events(
     let (send, receive) = mpsc::channel(1);
     let _ = send.try_send(first.into());
     let growing = streaming.then(|| growing(&composer));
-    tokio::spawn(tell(composer, epoch, at, newest, growing, send));
+    tokio::spawn(tell(Reader { composer, epoch, brief }, at, newest, growing, send));
     let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
     Ok((head, Body::new(Stream(receive))))
 }
@@ -175,10 +178,17 @@ async fn grown(growing: &mut Option<Growing>) -> Bytes {
     }
 }
 
-/// Tells all that is stored after a number, and then what comes, until the reader is gone.
-async fn tell(
+/// What is the same for all that a reader is told.
+#[derive(Clone)]
+struct Reader {
     composer: Arc<Composer>,
     epoch: u64,
+    brief: bool,
+}
+
+/// Tells all that is stored after a number, and then what comes, until the reader is gone.
+async fn tell(
+    reader: Reader,
     mut at: u64,
     mut newest: watch::Receiver<u64>,
     mut growing: Option<Growing>,
@@ -188,8 +198,8 @@ async fn tell(
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     beats.reset();
     loop {
-        let composer = composer.clone();
-        let read = tokio::task::spawn_blocking(move || page(&composer, epoch, at)).await;
+        let reader = reader.clone();
+        let read = tokio::task::spawn_blocking(move || page(&reader, at)).await;
         // The reader comes back and is told then why nothing can be read.
         let Ok(Ok(page)) = read else { return };
         at = page.last.unwrap_or(at);
@@ -223,12 +233,15 @@ struct Page {
     lines: Vec<u8>,
 }
 
-fn page(composer: &Composer, epoch: u64, after: u64) -> Result<Page, Refusal> {
-    let found = composer.store().log(after, PAGE)?;
+fn page(reader: &Reader, after: u64) -> Result<Page, Refusal> {
+    let found = reader.composer.store().log(after, PAGE)?;
     let sound = found.records.last().map(|record| record.seq);
     let last = sound.max(found.skipped.last().map(|skipped| skipped.seq));
-    let told = |record| Some(LiveEvent::Happened(Box::new(composer.event(record)?)));
-    let lines = found.records.iter().filter_map(|record| Some(line(epoch, record.seq, &told(record)?)));
+    let told = |record| {
+        let event = reader.composer.event(record)?;
+        Some(LiveEvent::Happened(Box::new(if reader.brief { event.brief() } else { event })))
+    };
+    let lines = found.records.iter().filter_map(|record| Some(line(reader.epoch, record.seq, &told(record)?)));
     let lines = lines.collect::<String>().into_bytes();
     Ok(Page { count: found.records.len() + found.skipped.len(), last, lines })
 }

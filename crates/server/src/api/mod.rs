@@ -30,7 +30,7 @@ use self::edit::Heal;
 use self::helper::{HelperTested, HelperView};
 use self::live::{After, LiveEvent};
 use self::openapi::{Routes, told};
-use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, HistoryQuery, LimitQuery, Purge, Purged, Status};
+use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, HistoryQuery, Purge, Purged, Status, TimelineQuery};
 use self::search::SearchQuery;
 use self::stats::{MissesQuery, StatsQuery};
 use self::transfer::ImportQuery;
@@ -257,7 +257,7 @@ fn routes() -> Routes {
             "/conversations/{conversation}/timeline",
             read::timeline,
             told("timeline", "What happened in a conversation, oldest first")
-                .query::<LimitQuery>()
+                .query::<TimelineQuery>()
                 .answers::<Timeline>(),
         )
         .get(

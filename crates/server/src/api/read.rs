@@ -8,7 +8,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
 use ctx_composer::edit::{Branches, Diff, Explained, HistoryView, Tags};
 use ctx_composer::recorder::Load;
-use ctx_composer::view::{ContextMap, Conversations, Frames, Shown, Timeline};
+use ctx_composer::view::{ContextMap, Conversations, Event, Frames, Shown, Timeline};
 use ctx_composer::{Refusal, now};
 use http::{StatusCode, header};
 use schemars::JsonSchema;
@@ -69,7 +69,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         .ask(|composer| {
             let size = composer.store().size()?;
             let edited = composer.store().notes(EDITED)?.len();
-            Ok((size, composer.conversations().conversations.len(), edited, composer.unsaved()))
+            Ok((size, composer.conversation_count(), edited, composer.unsaved()))
         })
         .await?;
     Ok(Json(Status {
@@ -198,6 +198,9 @@ pub struct HistoryQuery {
     /// The commits of all branches, not only of the one that is looked at.
     #[serde(default)]
     all: bool,
+    /// Only the beginning of long texts in operations, and no raw JSON.
+    #[serde(default)]
+    brief: bool,
 }
 
 pub async fn history(
@@ -205,11 +208,14 @@ pub async fn history(
     Path(name): Path<String>,
     query: Result<Query<HistoryQuery>, QueryRejection>,
 ) -> Answer<HistoryView> {
-    let HistoryQuery { limit, all } = asked(query)?;
+    let HistoryQuery { limit, all, brief } = asked(query)?;
     let most = limit.unwrap_or(usize::MAX);
-    api.ask(move |composer| if all { composer.whole_history(&name, most) } else { composer.history(&name, most) })
-        .await
-        .map(Json)
+    api.ask(move |composer| {
+        let history = if all { composer.whole_history(&name, most) } else { composer.history(&name, most) }?;
+        Ok(if brief { history.brief() } else { history })
+    })
+    .await
+    .map(Json)
 }
 
 pub async fn map(
@@ -230,18 +236,29 @@ pub async fn tags(State(api): State<Api>, Path(name): Path<String>) -> Answer<Ta
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub struct LimitQuery {
+pub struct TimelineQuery {
     /// The newest so many; all without it.
     limit: Option<usize>,
+    /// Only the beginning of long texts in operations, and no raw JSON.
+    #[serde(default)]
+    brief: bool,
 }
 
 pub async fn timeline(
     State(api): State<Api>,
     Path(name): Path<String>,
-    query: Result<Query<LimitQuery>, QueryRejection>,
+    query: Result<Query<TimelineQuery>, QueryRejection>,
 ) -> Answer<Timeline> {
-    let LimitQuery { limit } = asked(query)?;
-    api.ask(move |composer| composer.timeline(&name, limit.unwrap_or(usize::MAX))).await.map(Json)
+    let TimelineQuery { limit, brief } = asked(query)?;
+    api.ask(move |composer| {
+        let mut timeline = composer.timeline(&name, limit.unwrap_or(usize::MAX))?;
+        if brief {
+            timeline.events = timeline.events.into_iter().map(Event::brief).collect();
+        }
+        Ok(timeline)
+    })
+    .await
+    .map(Json)
 }
 
 #[derive(Deserialize, JsonSchema)]

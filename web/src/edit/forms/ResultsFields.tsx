@@ -4,9 +4,9 @@ import { Button, Checkbox, Loader, Textarea } from "@mantine/core";
 import { useEffect, useState } from "react";
 
 import { short } from "../../format/numbers";
+import { AskHelper } from "../../helper/AskHelper";
 import styles from "../edit.module.css";
 import type { FieldsProps } from "../OperationForm";
-import { AskHelper } from "./AskHelper";
 import { resultsOf } from "./contents";
 import { useContents } from "./useContents";
 import { useWords } from "./useWords";
@@ -79,9 +79,11 @@ export function ResultsFields({ conversation, draft, set, prefill }: FieldsProps
           <AskHelper
             conversation={conversation}
             operations={[{ op: "summarize-results", ids: [...chosen] }]}
-            onWords={(found) =>
-              set({ words: { ...written, ...Object.fromEntries(found.map(({ of, text }) => [of, text])) } })
-            }
+            stopWhenGone
+            onDone={(applied) => {
+              const words = (applied.written ?? []).map(({ of, text }) => [of, text] as const);
+              set({ words: { ...written, ...Object.fromEntries(words) } });
+            }}
           />
         )}
       </div>

@@ -4,11 +4,11 @@ import { Button, Textarea, TextInput } from "@mantine/core";
 import { useEffect } from "react";
 
 import { preview } from "../../api";
+import { AskHelper } from "../../helper/AskHelper";
 import { complain } from "../../notices/toasts";
 import { useFrames } from "../../queries";
 import styles from "../edit.module.css";
 import type { FieldsProps } from "../OperationForm";
-import { AskHelper } from "./AskHelper";
 
 export function RetitleFields({ conversation, draft, set, prefill }: FieldsProps) {
   const id = draft.targets[0] ?? "";
@@ -55,7 +55,8 @@ export function RetitleFields({ conversation, draft, set, prefill }: FieldsProps
         <AskHelper
           conversation={conversation}
           operations={[auto]}
-          onWords={(words) => set(words[0] === undefined ? {} : { title: words[0].text })}
+          stopWhenGone
+          onDone={({ written }) => set(written?.[0] === undefined ? {} : { title: written[0].text })}
         />
       </div>
     </div>

@@ -4,9 +4,9 @@ import { Textarea } from "@mantine/core";
 import { useEffect } from "react";
 
 import type { Operation } from "../../api";
+import { AskHelper } from "../../helper/AskHelper";
 import styles from "../edit.module.css";
 import type { FieldsProps } from "../OperationForm";
-import { AskHelper } from "./AskHelper";
 import { useWords } from "./useWords";
 
 export function SummaryFields({ conversation, draft, set, prefill }: FieldsProps) {
@@ -39,7 +39,8 @@ export function SummaryFields({ conversation, draft, set, prefill }: FieldsProps
         <AskHelper
           conversation={conversation}
           operations={[wanted]}
-          onWords={(all) => set({ text: all.map(({ text }) => text).join("\n\n") })}
+          stopWhenGone
+          onDone={({ written }) => set({ text: (written ?? []).map(({ text }) => text).join("\n\n") })}
         />
         {draft.targets.length > 1 && !offload && (
           <p className={styles.hint}>All {draft.targets.length} become one summary, where the first of them stands.</p>

@@ -126,3 +126,21 @@ fn fields_have_names_everywhere() {
         assert!(serde_json::from_str::<Operation>(wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn shortened_it_keeps_what_a_list_shows() {
+    let long = "ä".repeat(1000);
+    let cut = format!("{}…", "ä".repeat(200));
+    let short = |mut operation: Operation| {
+        operation.shorten();
+        operation
+    };
+    assert_eq!(short(edit("t1", &long)), edit("t1", &cut));
+    assert_eq!(short(compact("t1", &long)), compact("t1", &cut));
+    assert_eq!(short(edit("t1", "a few words")), edit("t1", "a few words"));
+    let Operation::Edit { raw: None, text: None, id, .. } = short(raw("t1", json!({ "role": "user" }))) else {
+        panic!("raw JSON is no words")
+    };
+    assert_eq!(id, "t1");
+    assert_eq!(short(delete("t1,t2")), delete("t1,t2"));
+}

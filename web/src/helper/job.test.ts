@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { ApiError, type Job } from "../api";
-import { outcome } from "./words";
+import { outcome } from "./job";
 
 const job = (more: Partial<Job>): Job => ({
   job: "h1",

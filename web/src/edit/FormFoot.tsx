@@ -1,0 +1,75 @@
+// Below every form: its price, or what stands in the way, and the ways to end it.
+
+import { Button, Kbd, Tooltip } from "@mantine/core";
+
+import { Problem } from "../notices/Problem";
+import { shortcut } from "../palette/keys";
+import { useFrames } from "../queries";
+import styles from "./FormFoot.module.css";
+import { PriceTag } from "./PriceTag";
+import { Stale } from "./Stale";
+import type { Making } from "./useMaking";
+
+interface Props {
+  conversation: string;
+  head: string;
+  making: Making;
+  /** What has still to be filled in. */
+  lacks?: string | null;
+  /** On the button that makes it. */
+  label: string;
+  onCancel: () => void;
+  /** Somebody has looked at what changed meanwhile. */
+  onAgain?: () => void;
+}
+
+export function FormFoot({ conversation, head, making, lacks = null, label, onCancel, onAgain }: Props) {
+  const { data: frames } = useFrames(conversation);
+  const { stale, refusal, priced, ready, busy } = making;
+  return (
+    <footer className={styles.foot}>
+      <div className={styles.price}>
+        {stale !== null ? (
+          <Stale
+            conversation={conversation}
+            message={stale.message}
+            onAgain={() => {
+              making.again();
+              onAgain?.();
+            }}
+          />
+        ) : refusal !== null ? (
+          <Problem error={refusal} />
+        ) : lacks !== null ? (
+          <span className={styles.lacks}>{lacks}</span>
+        ) : (
+          <PriceTag
+            conversation={conversation}
+            operations={priced}
+            head={head}
+            calibrated={frames?.calibrated ?? true}
+          />
+        )}
+      </div>
+      <div className={styles.buttons}>
+        <Button size="xs" variant="subtle" color="gray" onClick={onCancel}>
+          Cancel
+        </Button>
+        <Tooltip label="Collect it with others, and make them all at once: the provider reads again only once">
+          <Button size="xs" variant="default" disabled={!ready} onClick={making.stage}>
+            Add to tray
+          </Button>
+        </Tooltip>
+        <Button
+          size="xs"
+          type="submit"
+          loading={busy}
+          disabled={!ready}
+          rightSection={ready && <Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
+        >
+          {label}
+        </Button>
+      </div>
+    </footer>
+  );
+}

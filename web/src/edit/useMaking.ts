@@ -1,0 +1,66 @@
+// Operations on their way to being made: their price, what stands in the way, and the two ways to end it.
+
+import { useDebouncedValue } from "@mantine/hooks";
+import { useState } from "react";
+
+import type { ApiError, Operation } from "../api";
+import { addToStage } from "./stage";
+import { useOperate } from "./useOperate";
+import { isStale, usePrice } from "./usePrice";
+
+/** While somebody types, the price is not asked at every key. */
+const PAUSE = 200;
+
+interface Wanted {
+  conversation: string;
+  /** The same list as long as nothing is changed in it; empty while something is lacking. */
+  operations: readonly Operation[];
+  /** The head that was on the screen when it was begun. */
+  head: string;
+  onDone: () => void;
+}
+
+export interface Making {
+  /** What the price is asked for. */
+  priced: readonly Operation[];
+  /** Somebody else made a commit meanwhile. */
+  stale: ApiError | null;
+  refusal: Error | null;
+  busy: boolean;
+  ready: boolean;
+  make: () => Promise<void>;
+  stage: () => void;
+  /** Something was changed: a refusal says nothing any more. */
+  again: () => void;
+}
+
+export function useMaking({ conversation, operations, head, onDone }: Wanted): Making {
+  const { commit } = useOperate(conversation);
+  const [busy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<Error | null>(null);
+  const [priced] = useDebouncedValue(operations, PAUSE, { leading: true });
+  const price = usePrice(conversation, priced, head);
+  const stale = isStale(refusal) ? refusal : isStale(price.error) ? price.error : null;
+  const refused = price.error !== null && !price.isFetching && priced === operations;
+  const ready = operations.length > 0 && stale === null && !refused && !busy;
+
+  const make = async () => {
+    if (!ready) return;
+    setBusy(true);
+    setRefusal(null);
+    try {
+      await commit(operations, head);
+      onDone();
+    } catch (error) {
+      setRefusal(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const stage = () => {
+    if (!ready) return;
+    addToStage(conversation, operations, head);
+    onDone();
+  };
+  return { priced, stale, refusal, busy, ready, make, stage, again: () => setRefusal(null) };
+}

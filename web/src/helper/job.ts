@@ -1,0 +1,36 @@
+// Asking the helper model for words, and waiting until it has found them.
+
+import { ApiError, type Applied, askHelper, getJob, type Job, type Operation } from "../api";
+
+/** How often a job is looked at. */
+const EVERY = 400;
+
+/**
+ * What came of it, or null if somebody stopped it. `make`: the words are made a commit at once; without it nothing is
+ * changed. `report` is told how far it is.
+ */
+export async function askFor(
+  conversation: string,
+  operations: Operation[],
+  make: boolean,
+  report: (job: Job) => void,
+): Promise<Applied | null> {
+  let job = await askHelper(conversation, { operations }, !make);
+  for (;;) {
+    report(job);
+    if (job.state !== "asking") return outcome(job);
+    await new Promise((done) => setTimeout(done, EVERY));
+    job = await getJob(job.job);
+  }
+}
+
+export function outcome(job: Job): Applied | null {
+  if (job.state === "done" && job.applied != null) return job.applied;
+  if (job.state === "cancelled") return null;
+  const { code, message, hint } = job.error ?? {
+    code: "helper-nonsense",
+    message: "The helper found no words.",
+    hint: "Try again, or write them yourself.",
+  };
+  throw new ApiError(422, code, message, hint);
+}
