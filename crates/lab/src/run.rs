@@ -6,12 +6,13 @@ use crate::recording::Recording;
 use crate::replay::{Known, Played, Turn, Unplayable, play};
 use crate::request::Script;
 use ctx_core::policy::Policy;
+use ctx_wire::anthropic::models::{Found, Model, Models};
 use ctx_wire::anthropic::price::Price;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Recordings of models without a price are charged like this one.
+/// Recordings of models that nobody has a price for are charged as this one.
 const LIKE: &str = "claude-opus-4-5";
 const WINDOW: u64 = 200_000;
 
@@ -72,18 +73,21 @@ pub struct Outcome {
     /// By policy, in the order they were given: the recordings in theirs.
     pub scores: Vec<Vec<Score>>,
     pub unplayable: Vec<(String, String)>,
-    /// Models without a price, which were charged like another.
-    pub strange_models: BTreeSet<String>,
+    /// Models that are not listed, and which one they were charged as.
+    pub strange_models: BTreeMap<String, String>,
     /// Recordings without times: how long the pauses were is not known.
     pub untimed: usize,
     /// Recordings without the provider's counts: their figures are estimates.
     pub uncounted: usize,
 }
 
+/// A recording, by its place, under every policy.
+type Done = (usize, Result<Vec<Score>, Unplayable>);
+
 /// Plays every recording under every policy.
 pub fn run(recordings: &[Recording], policies: &[Box<dyn Policy>]) -> Outcome {
     let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Result<Vec<Score>, Unplayable>)>> = Mutex::default();
+    let done: Mutex<Vec<Done>> = Mutex::default();
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(recordings.len().max(1));
     std::thread::scope(|scope| {
         for _ in 0..workers {
@@ -103,8 +107,9 @@ pub fn run(recordings: &[Recording], policies: &[Box<dyn Policy>]) -> Outcome {
         match scores {
             Ok(scores) => {
                 outcome.scores.iter_mut().zip(scores).for_each(|(list, score)| list.push(score));
-                if Price::of(&recording.model, 1).is_none() {
-                    outcome.strange_models.insert(recording.model.clone());
+                if !matches!(Models::listed().of(&recording.model), Found::Listed(_)) {
+                    let model = model(&recording.model).map_or("nothing", |model| &model.name);
+                    outcome.strange_models.insert(recording.model.clone(), model.to_owned());
                 }
                 outcome.untimed += usize::from(recording.turns.iter().any(|turn| turn.at.is_none()));
                 outcome.uncounted += usize::from(recording.turns.iter().all(|turn| turn.usage.is_none()));
@@ -128,7 +133,15 @@ fn one(recording: &Recording, policies: &[Box<dyn Policy>]) -> Result<Vec<Score>
 /// Runs `with` on what is known of a recording before any policy.
 pub fn with_known<T>(recording: &Recording, with: impl FnOnce(&Known<'_>) -> T) -> T {
     let script = Script::of(recording);
-    let price = Price::of(&recording.model, 1).or_else(|| Price::of(LIKE, 1));
+    let model = model(&recording.model);
+    let price = model.and_then(|model| model.price(1));
     let price = price.unwrap_or(Price { input: 0.0, output: 0.0, write_5m: 0.0, write_1h: 0.0, read: 0.0 });
-    with(&Known { script: &script, needs: &needs(recording), results: &results(recording), price, window: WINDOW })
+    let window = model.and_then(|model| model.window).unwrap_or(WINDOW);
+    with(&Known { script: &script, needs: &needs(recording), results: &results(recording), price, window })
+}
+
+/// The model of this name, the nearest of its family, or the usual one.
+fn model(name: &str) -> Option<&'static Model> {
+    let models = Models::listed();
+    models.of(name).model().or_else(|| models.of(LIKE).model())
 }

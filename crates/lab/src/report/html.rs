@@ -77,9 +77,8 @@ fn plot(page: &mut String, name: &str, bars: &[(&str, f64)]) {
     let step = WIDTH / bars.len().max(1) as f64;
     let _ = write!(
         page,
-        "<h2>{}: cost of each conversation against {}</h2>\n<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\"><line x1=\"0\" x2=\"{WIDTH}\" y1=\"{HALF}\" y2=\"{HALF}\" stroke=\"currentColor\" opacity=\".4\"/>",
+        "<h2>{}: cost of each conversation against the first policy</h2>\n<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\"><line x1=\"0\" x2=\"{WIDTH}\" y1=\"{HALF}\" y2=\"{HALF}\" stroke=\"currentColor\" opacity=\".4\"/>",
         escaped(name),
-        "the first policy",
         HALF * 2.0
     );
     for (at, (conversation, change)) in bars.iter().enumerate() {

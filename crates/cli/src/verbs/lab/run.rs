@@ -72,8 +72,9 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
 fn remarks(outcome: &Outcome) -> Vec<String> {
     let mut remarks = Vec::new();
     if !outcome.strange_models.is_empty() {
-        let models: Vec<&str> = outcome.strange_models.iter().map(String::as_str).collect();
-        remarks.push(format!("without a price of their own, charged as claude-opus-4-5: {}", models.join(", ")));
+        let models: Vec<String> =
+            outcome.strange_models.iter().map(|(model, as_what)| format!("{model} as {as_what}")).collect();
+        remarks.push(format!("not in the list of models, charged as another: {}", models.join(", ")));
     }
     if outcome.untimed > 0 {
         remarks.push(format!(
