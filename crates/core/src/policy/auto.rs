@@ -1,4 +1,4 @@
-use super::{Item, Look, Policy, Proposed};
+use super::{Item, Look, Policy, Price, Proposed};
 
 /// What the automatic editor does: what is old enough is shortened to its names, at the moment and from the place on
 /// where that pays off soonest, and all of it when the cache has expired.
@@ -52,19 +52,63 @@ impl Policy for Auto {
             return Vec::new();
         }
         let horizon = self.horizon.min(self.share * look.steps as f64);
-        let gain = |from: &usize| {
-            let price = look.price(may_go.iter().skip(*from).copied());
-            price.later * horizon - price.once
+        let gain = |price: &Price| price.later * horizon - price.once;
+        let prices = look.prices(&may_go);
+        let best = prices.iter().enumerate().max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));
+        let Some((from, price)) = best.filter(|(_, price)| gain(price) > 0.0) else { return Vec::new() };
+        let after = price.pays_after().ceil();
+        let why = format!("{} tokens less, paid off after {after} requests", price.removed);
+        Proposed::shorten(may_go.into_iter().skip(from), &why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(steps: usize, cold: bool) -> Look {
+        let item = |step: usize| Item {
+            call: format!("toolu_{step}").into(),
+            tool: if step % 2 == 0 { "Read" } else { "Bash" }.into(),
+            file: None,
+            changes: false,
+            tokens: 5000,
+            before: 20_000 + step as u64 * 5000,
+            step,
+            left: 500,
+            cleared: step < 2,
+            pinned: step == 2,
+            superseded: false,
         };
-        let best = (0..may_go.len()).max_by(|one, other| gain(one).total_cmp(&gain(other)));
-        match best.filter(|from| gain(from) > 0.0) {
-            Some(from) => {
-                let price = look.price(may_go.iter().skip(from).copied());
-                let after = price.pays_after().ceil();
-                let why = format!("{} tokens less, paid off after {after} requests", price.removed);
-                Proposed::shorten(may_go.into_iter().skip(from), &why)
+        let items: Vec<Item> = (0..steps).map(item).collect();
+        Look { tokens: 20_000 + steps as u64 * 5000, items, steps, cold, ..Look::default() }
+    }
+
+    fn calls(proposed: &[Proposed]) -> Vec<usize> {
+        let id = |proposed: &Proposed| match &proposed.operation {
+            crate::edit::Operation::SummarizeResults { select, text: None, .. } => {
+                select.calls[0].trim_start_matches("toolu_").parse().expect("a number")
             }
-            None => Vec::new(),
-        }
+            other => panic!("{other:?}"),
+        };
+        proposed.iter().map(id).collect()
+    }
+
+    #[test]
+    fn old_results_go_when_it_pays() {
+        assert!(Auto::default().propose(&look(4, false)).is_empty(), "too short");
+        let gone = calls(&Auto::default().propose(&look(40, false)));
+        assert!(!gone.is_empty() && gone.is_sorted(), "{gone:?}");
+        assert!(gone.iter().all(|step| *step > 2), "neither what is gone nor what is pinned: {gone:?}");
+        assert!(gone.iter().all(|step| 40 - step >= if step % 2 == 0 { 15 } else { 5 }), "{gone:?}");
+    }
+
+    #[test]
+    fn all_of_them_when_the_cache_has_expired() {
+        let proposed = Auto::default().propose(&look(8, true));
+        assert_eq!(calls(&proposed), [3], "a short conversation too");
+        assert!(proposed[0].reason.contains("expired"));
+        let many = calls(&Auto::default().propose(&look(40, true)));
+        assert!(many.len() >= calls(&Auto::default().propose(&look(40, false))).len());
     }
 }

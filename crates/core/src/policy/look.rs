@@ -73,18 +73,26 @@ impl Look {
         self.steps.saturating_sub(item.step)
     }
 
-    /// What it costs to clear from this item on, and what each later request saves by it: one request's worth of the
-    /// cache is written again, unless it has to be anyway.
-    pub fn price<'i>(&self, items: impl IntoIterator<Item = &'i Item>) -> Price {
-        let (mut removed, mut first) = (0, u64::MAX);
-        for item in items {
-            removed += item.tokens.saturating_sub(item.left);
-            first = first.min(item.before);
-        }
-        let tail = self.tokens.saturating_sub(first.min(self.tokens)).saturating_sub(removed) as f64;
-        let once =
-            if self.cold { -(removed as f64) * self.rates.write } else { tail * (self.rates.write - self.rates.read) };
-        Price { once, later: removed as f64 * self.rates.read, removed }
+    /// What it costs to clear these, in their order, from each of them on: what stands behind the first one is written to
+    /// the cache again, once, unless it has to be anyway.
+    pub fn prices(&self, items: &[&Item]) -> Vec<Price> {
+        let mut removed = 0;
+        let mut prices: Vec<Price> = items
+            .iter()
+            .rev()
+            .map(|item| {
+                removed += item.tokens.saturating_sub(item.left);
+                let tail = self.tokens.saturating_sub(item.before + removed) as f64;
+                let saved = removed as f64;
+                let once = match self.cold {
+                    true => -saved * self.rates.write,
+                    false => tail * (self.rates.write - self.rates.read),
+                };
+                Price { once, later: saved * self.rates.read, removed }
+            })
+            .collect();
+        prices.reverse();
+        prices
     }
 }
 
@@ -153,5 +161,37 @@ impl Desk<'_> {
             pinned: false,
             superseded: false,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_price_is_what_stands_behind_the_first_one() {
+        let item = |before: u64| Item {
+            call: "c".into(),
+            tool: "Read".into(),
+            file: None,
+            changes: false,
+            tokens: 1000,
+            before,
+            step: 0,
+            left: 100,
+            cleared: false,
+            pinned: false,
+            superseded: false,
+        };
+        let mut look = Look { tokens: 10_000, ..Look::default() };
+        let (one, other) = (item(2000), item(6000));
+        let prices = look.prices(&[&one, &other]);
+        assert_eq!(prices.iter().map(|price| price.removed).collect::<Vec<_>>(), [1800, 900]);
+        assert!((prices[0].once - 6200.0 * 1.15).abs() < 1e-6 && (prices[1].once - 3100.0 * 1.15).abs() < 1e-6);
+        assert!((prices[0].later - 180.0).abs() < 1e-6);
+        assert_eq!(prices[0].pays_after().ceil(), 40.0);
+        look.cold = true;
+        assert!((look.prices(&[&one])[0].once + 900.0 * 1.25).abs() < 1e-6, "it saves at once");
+        assert_eq!(look.prices(&[&one])[0].pays_after(), 0.0);
     }
 }

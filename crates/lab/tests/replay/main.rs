@@ -1,5 +1,7 @@
 //! Recordings played again through the engine.
 
+mod recorded;
+
 use ctx_core::policy::{Keep, None as Nothing, Policy};
 use ctx_lab::recording::Recording;
 use ctx_lab::replay::{Played, play};

@@ -208,23 +208,36 @@ fn is_eligible(plan: &Plan<'_>, out: &Out, piece: Piece) -> bool {
     !(out.role == Role::System && span.is_some_and(scoped))
 }
 
-/// The end of the deepest message before the first difference that an earlier request wrote, unless a mark
-/// behind it reaches it anyway.
+/// Where one more mark is of use: at the deepest place that an earlier request wrote as it is now, if no other mark
+/// reaches it. Else behind the last change, so that one that is made behind it finds something written there.
 fn free(plan: &Plan<'_>, placed: &[Placed], after: &[Key]) -> Option<Spot> {
-    let is_own = |(at, out): &(usize, &Out)| out.is_whole() && out.source == Some(*at as u32);
-    let same = plan.outs.iter().enumerate().take_while(is_own).count();
-    if same == plan.input.messages.len() && same == plan.outs.len() {
-        return None;
-    }
+    let changed = last_change(plan)?;
     let end = |out: usize| {
-        let last = pieces(plan.input, &plan.outs[out]).enumerate().last()?;
+        let last = pieces(plan.input, plan.outs.get(out)?).enumerate().last()?;
         is_eligible(plan, &plan.outs[out], last.1).then_some(Spot::Block(out, last.0))
     };
     let wrote = |out: &usize| after.get(*out).is_some_and(|prefix| (plan.input.written)(prefix));
-    let spot = (0..same).rev().filter(wrote).find_map(end)?;
-    let Spot::Block(out, piece) = spot else { return None };
-    let next = placed.iter().map(|placed| placed.spot).find(|other| *other >= spot);
-    let reached = match next {
+    let written = (0..plan.outs.len()).rev().filter(wrote).find_map(end);
+    if let Some(spot) = written.filter(|spot| !is_reached(plan, placed, *spot)) {
+        return Some(spot);
+    }
+    let is_last = changed + 1 == plan.outs.len();
+    end(changed).filter(|spot| !is_last && !placed.iter().any(|placed| placed.spot == *spot))
+}
+
+/// The last message that is not as the client sent it, or that does not follow what it followed there.
+fn last_change(plan: &Plan<'_>) -> Option<usize> {
+    let follows = |at: usize, out: &Out| {
+        let before = at.checked_sub(1).and_then(|before| plan.outs.get(before)?.source);
+        out.source == Some(before.map_or(0, |before| before + 1)) && (at == 0 || before.is_some())
+    };
+    plan.outs.iter().enumerate().rposition(|(at, out)| !out.is_whole() || !follows(at, out))
+}
+
+/// Whether a mark behind a place finds what was written there.
+fn is_reached(plan: &Plan<'_>, placed: &[Placed], spot: Spot) -> bool {
+    let Spot::Block(out, piece) = spot else { return true };
+    match placed.iter().map(|placed| placed.spot).find(|other| *other >= spot) {
         Some(Spot::Block(other, at)) if other == out => at - piece < REACH,
         Some(Spot::Block(other, at)) => {
             let mut between = at + 1;
@@ -237,8 +250,7 @@ fn free(plan: &Plan<'_>, placed: &[Placed], after: &[Key]) -> Option<Spot> {
             between < REACH
         }
         _ => false,
-    };
-    (!reached).then_some(spot)
+    }
 }
 
 fn is_long(plan: &Plan<'_>, value: &Span) -> bool {

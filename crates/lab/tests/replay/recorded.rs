@@ -1,0 +1,91 @@
+//! The recorded conversations, played again.
+
+use crate::played;
+use ctx_core::policy::{Auto, None as Nothing, Policy};
+use ctx_core::tokens::{self, Calibration};
+use ctx_lab::recording::{Recording, Usage, read};
+use ctx_lab::request::Script;
+use ctx_lab::run::run;
+use ctx_wire::anthropic::message;
+use std::path::Path;
+
+fn recorded() -> Option<Vec<Recording>> {
+    if testkit::recorded_conversations().is_empty() {
+        return None;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    Some(read(&[folder]).recordings)
+}
+
+fn prompt(usage: &Usage) -> u64 {
+    usage.input + usage.cache_read + usage.cache_written
+}
+
+/// The medians of how far estimates of requests are off: as they are, and as corrected by the request before.
+#[test]
+fn estimates_are_near_what_the_provider_counted() {
+    let Some(recordings) = recorded() else { return };
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for recording in recordings.iter().filter(|recording| recording.model.starts_with("claude")) {
+        let each =
+            recording.messages.iter().map(|json| tokens::of_message(&message::read(json.get().as_bytes()).facts));
+        let mut sums = vec![0.0];
+        each.for_each(|own| sums.push(sums[sums.len() - 1] + own));
+        let counted = recording.turns.iter().filter_map(|turn| Some((sums[turn.answer], prompt(turn.usage.as_ref()?))));
+        let counted: Vec<(f64, u64)> = counted.filter(|(_, counted)| *counted > 0).collect();
+        // What stands before the messages was not recorded: it is what the first request was more.
+        let Some(&(first, all)) = counted.first() else { continue };
+        let head = (all as f64 - first).max(0.0);
+        let mut calibration = Calibration::default();
+        calibration.learn(head + first, all);
+        for (estimate, counted) in counted.iter().skip(1).map(|(sum, counted)| (head + sum, *counted)) {
+            let off = |tokens: f64| (tokens - counted as f64).abs() / counted as f64;
+            before.push(off(estimate));
+            after.push(off(calibration.tokens(estimate) as f64));
+            calibration.learn(estimate, counted);
+        }
+    }
+    let median = |list: &mut Vec<f64>| {
+        list.sort_by(f64::total_cmp);
+        list[list.len() / 2]
+    };
+    let (before, after) = (median(&mut before), median(&mut after));
+    println!("off by {:.1} %, corrected {:.2} %", before * 100.0, after * 100.0);
+    assert!(before < 0.05 && after < 0.02, "{before} {after}");
+}
+
+/// What the model of the cache says of requests as they were, against what the provider reported.
+#[test]
+fn the_cache_is_modelled_as_the_provider_has_it() {
+    let Some(recordings) = recorded() else { return };
+    let (mut modelled, mut reported) = (0.0, 0.0);
+    for recording in recordings.iter().filter(|recording| recording.name.starts_with("cc-")).step_by(5) {
+        let script = Script::of(recording);
+        if !script.counted || !script.timed {
+            continue;
+        }
+        let played = played(recording, &Nothing);
+        modelled += played.turns.iter().map(|turn| turn.reading.read).sum::<f64>();
+        reported +=
+            recording.turns.iter().filter_map(|turn| turn.usage).map(|usage| usage.cache_read as f64).sum::<f64>();
+    }
+    println!("read from the cache: {modelled:.0} modelled, {reported:.0} reported");
+    assert!((modelled / reported - 1.0).abs() < 0.05, "{modelled} {reported}");
+}
+
+#[test]
+fn the_automatic_policy_does_little_harm_and_never_costs_much() {
+    let Some(recordings) = recorded() else { return };
+    let some: Vec<Recording> = recordings.into_iter().step_by(6).collect();
+    let policies: Vec<Box<dyn Policy>> = vec![Box::new(Nothing), Box::new(Auto::default())];
+    let outcome = run(&some, &policies);
+    assert_eq!(outcome.unplayable, []);
+    let (none, auto) = (&outcome.scores[0], &outcome.scores[1]);
+    let (steps, harmed) =
+        auto.iter().fold((0, 0), |(steps, harmed), score| (steps + score.steps, harmed + score.harmed));
+    assert!(none.iter().all(|score| score.harmed == 0 && score.clear_events == 0));
+    assert!(auto.iter().any(|score| score.clear_events > 0), "it does something");
+    assert!(harmed * 50 <= steps, "{harmed} of {steps} steps");
+    let cost = |scores: &[ctx_lab::run::Score]| scores.iter().map(|score| score.cost()).sum::<f64>();
+    assert!(cost(auto) < cost(none), "{} {}", cost(auto), cost(none));
+}
