@@ -18,7 +18,7 @@ pub struct Auto {
 
 impl Default for Auto {
     fn default() -> Auto {
-        Auto { read_age: 15, other_age: 5, above: 50_000, horizon: 30.0, share: 0.5, least: 300 }
+        Auto { read_age: 13, other_age: 4, above: 80_000, horizon: 25.0, share: 0.4, least: 200 }
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
         let gone = calls(&Auto::default().propose(&look(40, false)));
         assert!(!gone.is_empty() && gone.is_sorted(), "{gone:?}");
         assert!(gone.iter().all(|step| *step > 2), "neither what is gone nor what is pinned: {gone:?}");
-        assert!(gone.iter().all(|step| 40 - step >= if step % 2 == 0 { 15 } else { 5 }), "{gone:?}");
+        assert!(gone.iter().all(|step| 40 - step >= if step % 2 == 0 { 13 } else { 4 }), "{gone:?}");
     }
 
     #[test]
