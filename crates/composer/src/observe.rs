@@ -506,7 +506,7 @@ fn slots(conversation: &Conversation, placed: &Reconciled, same: usize) -> Vec<S
     slots
 }
 
-fn begins_with_summary(facts: &[Message]) -> bool {
+pub(crate) fn begins_with_summary(facts: &[Message]) -> bool {
     facts.first().is_some_and(|first| first.title.as_deref() == Some(words::SUMMARY_TITLE))
 }
 

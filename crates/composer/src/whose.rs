@@ -6,7 +6,7 @@
 use crate::conversation::Conversation;
 use crate::directory::{Beginning, Shared, lock};
 use crate::log::Opened;
-use crate::observe::Seen;
+use crate::observe::{Seen, begins_with_summary};
 use crate::{Composer, Problem};
 use ctx_core::Class;
 use ctx_core::message::{Message, Role};
@@ -191,7 +191,9 @@ impl Composer {
     /// A conversation whose history this new one begins with.
     pub(crate) fn fork_of(&self, conversation: &Conversation, facts: &[Message]) -> Option<Fork> {
         facts.iter().find(|message| message.role == Role::Assistant)?;
-        let beginning = Beginning { start: None, ..Beginning::of(facts.iter()) };
+        // The same words may begin two conversations, but no two summaries are alike.
+        let mut beginning = Beginning::of(facts.iter());
+        beginning.start = beginning.start.filter(|_| begins_with_summary(facts));
         let mut candidates = lock(&self.directory).beginning_with(&beginning, true, CANDIDATES);
         candidates.extend(lock(&self.directory).beginning_with(&beginning, false, CANDIDATES));
         candidates.extend(conversation.opened.parent.clone().filter(|parent| !candidates.contains(parent)));

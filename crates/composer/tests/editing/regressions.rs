@@ -217,3 +217,16 @@ fn nor_does_a_fork_that_might_as_well_come_from_a_conversation_without_edits() {
     world.add_fork(2);
     turns(&mut world, 3, 2);
 }
+
+#[test]
+fn a_fork_of_what_a_client_summarised_has_its_edits_although_no_answer_tells() {
+    let mut world = world();
+    turns(&mut world, 0, 2);
+    assert!(world.summarise(0));
+    world.plain_turn(0, false).expect("accepted");
+    apply(&world, 0, json!({"op": "edit", "id": "t1", "text": "another summary"}));
+    world.add_fork(0);
+    turns(&mut world, 1, 1);
+    let (sent, _) = sent(&world, 1);
+    assert!(!sent.to_string().contains("This session is being continued"), "{sent}");
+}

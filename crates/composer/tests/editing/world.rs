@@ -308,6 +308,20 @@ impl World {
         self.add(client, at);
     }
 
+    /// Its client writes a summary of all so far.
+    pub fn summarise(&mut self, at: usize) -> bool {
+        let talk = &mut self.talks[at];
+        // Some of its summaries keep a tail.
+        (1..50).any(|seed| {
+            let mut client = talk.client.clone();
+            let all = client.compact(&mut Random::new(seed), &mut self.words) && client.messages.len() == 1;
+            if all {
+                talk.client = client;
+            }
+            all
+        })
+    }
+
     pub fn add_agent(&mut self, at: usize) {
         let client = self.talks[at].client.agent(&mut Random::new(3 + self.talks.len() as u64), &mut self.words, true);
         self.add(client, at);
