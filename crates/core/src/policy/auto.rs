@@ -69,7 +69,7 @@ mod tests {
     fn look(steps: usize, cold: bool) -> Look {
         let item = |step: usize| Item {
             call: format!("toolu_{step}").into(),
-            tool: if step % 2 == 0 { "Read" } else { "Bash" }.into(),
+            tool: if step.is_multiple_of(2) { "Read" } else { "Bash" }.into(),
             file: None,
             changes: false,
             tokens: 5000,
@@ -100,7 +100,7 @@ mod tests {
         let gone = calls(&Auto::default().propose(&look(40, false)));
         assert!(!gone.is_empty() && gone.is_sorted(), "{gone:?}");
         assert!(gone.iter().all(|step| *step > 2), "neither what is gone nor what is pinned: {gone:?}");
-        assert!(gone.iter().all(|step| 40 - step >= if step % 2 == 0 { 13 } else { 4 }), "{gone:?}");
+        assert!(gone.iter().all(|step| 40 - step >= if step.is_multiple_of(2) { 13 } else { 4 }), "{gone:?}");
     }
 
     #[test]
