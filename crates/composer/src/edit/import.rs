@@ -107,8 +107,11 @@ impl Composer {
                         }
                         let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
                         let Some(mut value) = show::block_value(text, block) else { continue };
-                        if let Some(content) = view.new_result(laid) {
-                            value["content"] = content.into();
+                        match view.new_result(laid) {
+                            // What a tool of the provider's found is sent as it is, or not at all (A42).
+                            Some(_) if facts.role == Role::Assistant => continue,
+                            Some(content) => value["content"] = content.into(),
+                            None => {}
                         }
                         (Some(message), facts.role, vec![value.to_string()])
                     }

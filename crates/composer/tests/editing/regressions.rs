@@ -230,3 +230,23 @@ fn a_fork_of_what_a_client_summarised_has_its_edits_although_no_answer_tells() {
     let (sent, _) = sent(&world, 1);
     assert!(!sent.to_string().contains("This session is being continued"), "{sent}");
 }
+
+#[test]
+fn what_a_tool_of_the_provider_found_is_not_imported_otherwise_than_it_was() {
+    let mut world = world();
+    world.search(0, "srvtoolu_1").expect("accepted");
+    turns(&mut world, 0, 1);
+    apply(&world, 0, json!({"op": "offload", "ids": ["t1#1.1"]}));
+    let from = check::name(&world, 0);
+    let mut words = std::mem::take(&mut world.words);
+    let mut other = Client::new(&mut Random::new(7), &mut words);
+    other.plain();
+    world.words = words;
+    // What it imports are not its own words.
+    let mut talk = crate::world::Talk::new(other);
+    talk.made = (0..100).collect();
+    world.talks.push(talk);
+    turns(&mut world, 1, 1);
+    apply(&world, 1, json!({"op": "import", "from": from, "ids": ["t1"], "to": {"after": "t1"}}));
+    turns(&mut world, 1, 2);
+}

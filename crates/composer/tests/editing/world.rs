@@ -286,6 +286,18 @@ impl World {
         Ok(())
     }
 
+    /// A question, and the provider searches before it answers.
+    pub fn search(&mut self, at: usize, id: &str) -> Outcome {
+        self.talks[at].client.ask(&mut self.words);
+        let call = json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "how"}});
+        let found = json!([{"type": "web_search_result", "title": "so"}]);
+        let result = json!({"type": "web_search_tool_result", "tool_use_id": id, "content": found});
+        let (ticket, blocks) = self.request(at, vec![call, result, json!({"type": "text", "text": "yes"})])?;
+        self.answered(&ticket, &blocks)?;
+        self.talks[at].client.answer(blocks);
+        Ok(())
+    }
+
     /// The call has a result, and the client a note beside it.
     pub fn result(&mut self, at: usize) {
         self.talks[at].client.note_a_result(&mut self.words);
