@@ -153,22 +153,22 @@ fn places(message: &Message) -> usize {
 impl Conversation {
     /// What is foreseen of the request that is the newest of the path now.
     pub(crate) fn foresee(&mut self, body: &Body, envelope: &Envelope, at: u64) -> Foreseen {
-        let mut marks = cache::marks(body, envelope);
-        if marks == cache::Marks::default() {
-            return Foreseen { expects: self.shelf.told.then_some(0), writes: Vec::new() };
-        }
+        // Composing knows the marks of the messages: the body need not be looked through again.
         let composed = self.sent.get_mut(&self.requests).map(|sent| {
             let after = std::mem::take(&mut sent.after);
             let is_mark = |(_, prefix): &(usize, &Key)| sent.marks.contains(prefix);
-            marks.messages = after.iter().enumerate().filter(is_mark).map(|(at, _)| at).collect();
-            (sent.around, after)
+            let messages = after.iter().enumerate().filter(is_mark).map(|(at, _)| at).collect();
+            (cache::Marks { around: cache::marks_around(body, envelope), messages }, sent.around, after)
         });
         let is_composed = composed.is_some();
-        let (around, after) = composed.unwrap_or_else(|| {
+        let (marks, around, after) = composed.unwrap_or_else(|| {
             self.own_prefixes();
             let mut prefixes = self.chain.after(envelope.digest, self.chain.digests());
-            (prefixes.remove(0), prefixes)
+            (cache::marks(body, envelope), prefixes.remove(0), prefixes)
         });
+        if marks == cache::Marks::default() {
+            return Foreseen { expects: self.shelf.told.then_some(0), writes: Vec::new() };
+        }
         let ends = marks.messages.iter().filter_map(|mark| after.get(*mark)).copied();
         let writes = marks.around.then_some(around).into_iter().chain(ends).collect();
         let mut shelf = std::mem::take(&mut self.shelf);

@@ -22,15 +22,23 @@ pub struct Marks {
     pub messages: Vec<usize>,
 }
 
+/// Whether the tools or the system prompt are marked. Nothing else is looked at.
+pub fn marks_around(body: &Body, envelope: &Envelope) -> bool {
+    let pieces = envelope.system.iter().chain(envelope.tools.iter().flatten());
+    let mut bytes = pieces.filter_map(|piece| body.bytes().get(piece.at.clone()));
+    bytes.any(|bytes| memchr::memmem::find_iter(bytes, NAME).any(|at| is_set(bytes, at)))
+}
+
+/// Whether what is named there is a mark; `null` is none.
+fn is_set(bytes: &[u8], at: usize) -> bool {
+    let value = bytes.get(at + NAME.len()..).unwrap_or_default();
+    value.iter().copied().find(|byte| !byte.is_ascii_whitespace() && *byte != b':') == Some(b'{')
+}
+
 pub fn marks(body: &Body, envelope: &Envelope) -> Marks {
     let (bytes, messages) = (body.bytes(), &body.request().messages);
     let mut marks = Marks::default();
-    for at in memchr::memmem::find_iter(bytes, NAME) {
-        let value = bytes.get(at + NAME.len()..).unwrap_or_default();
-        let mut value = value.iter().copied().filter(|byte| !byte.is_ascii_whitespace() && *byte != b':');
-        if value.next() != Some(b'{') {
-            continue;
-        }
+    for at in memchr::memmem::find_iter(bytes, NAME).filter(|at| is_set(bytes, *at)) {
         let behind = messages.partition_point(|message| message.end <= at);
         let inside = messages.get(behind).is_some_and(|message| message.start <= at);
         let mut pieces = envelope.system.iter().chain(envelope.tools.iter().flatten());
@@ -63,7 +71,9 @@ mod tests {
             );
             let body = Body::parse(body.into_bytes()).expect("a request");
             let envelope = crate::anthropic::envelope::read(body.bytes(), body.request());
-            marks(&body, &envelope)
+            let marks = marks(&body, &envelope);
+            assert_eq!(marks_around(&body, &envelope), marks.around);
+            marks
         };
         assert_eq!(find(&bare, &bare, ""), Marks::default());
         assert_eq!(find(&marked, &marked, ""), Marks { around: true, messages: vec![1] });
