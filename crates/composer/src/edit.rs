@@ -17,6 +17,7 @@ mod past;
 mod plan;
 mod repaired;
 mod sent;
+mod summary;
 pub(crate) mod wait;
 
 pub use apply::{Applied, Preview, RepairView, Wish};

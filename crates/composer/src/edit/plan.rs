@@ -9,11 +9,12 @@ mod stale;
 pub use risk::{Level, Risk};
 
 use super::Ground;
-use super::apply::{Applied, RepairView, Wish, few_images, on_top, summary, within};
+use super::apply::{Applied, RepairView, Wish, few_images, on_top, within};
 use super::compare::{Overview, overview};
 use super::cost::Cost;
 use super::offload::Files;
 use super::repaired::Repaired;
+use super::summary::summary;
 use super::wait::When;
 use crate::conversation::Conversation;
 use crate::directory::lock;

@@ -2,8 +2,8 @@
 
 use super::{RepairView, State};
 use crate::conversation::Conversation;
-use crate::edit::apply::tokens;
 use crate::edit::compare::Overview;
+use crate::edit::summary::tokens;
 use crate::edit::{Ground, Weights};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::Effect;
