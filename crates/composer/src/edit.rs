@@ -33,6 +33,7 @@ pub(crate) use offload::lacks_its_file;
 pub use past::shown;
 pub use past::{Action, CommitView, HistoryView, Way};
 pub use plan::{Level, Plan, PlanView, Planned, PlannedView, Risk};
+pub(crate) use repaired::Repaired;
 pub(crate) use sent::{AtHand, Stops, digest};
 pub use sent::{Explained, Outgoing, Part, Ready, Sent};
 pub use wait::{Moments, Unmade, WaitView, WaitingView, When};

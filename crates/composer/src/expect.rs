@@ -158,13 +158,13 @@ impl Conversation {
             let after = std::mem::take(&mut sent.after);
             let is_mark = |(_, prefix): &(usize, &Key)| sent.marks.contains(prefix);
             let messages = after.iter().enumerate().filter(is_mark).map(|(at, _)| at).collect();
-            (cache::Marks { around: cache::marks_around(body, envelope), messages }, sent.around, after)
+            let marks = cache::Marks { around: cache::marks_around(body, envelope), messages };
+            (marks, sent.around, after, Some(std::mem::take(&mut sent.weights)))
         });
-        let is_composed = composed.is_some();
-        let (marks, around, after) = composed.unwrap_or_else(|| {
+        let (marks, around, after, weights) = composed.unwrap_or_else(|| {
             self.own_prefixes();
             let mut prefixes = self.chain.after(envelope.digest, self.chain.digests());
-            (cache::marks(body, envelope), prefixes.remove(0), prefixes)
+            (cache::marks(body, envelope), prefixes.remove(0), prefixes, None)
         });
         if marks == cache::Marks::default() {
             return Foreseen { expects: self.shelf.told.then_some(0), writes: Vec::new() };
@@ -173,11 +173,12 @@ impl Conversation {
         let writes = marks.around.then_some(around).into_iter().chain(ends).collect();
         let mut shelf = std::mem::take(&mut self.shelf);
         let own = |at: usize| self.tree.current().get(at).map_or(1, |node| places(&self.tree.slot_at(*node).message));
-        let places: &dyn Fn(usize) -> usize = if is_composed { &|_| 1 } else { &own };
-        // Marks that the client did not set stand before the first edit: up to there both are the same.
+        let places: &dyn Fn(usize) -> usize = if weights.is_some() { &|_| 1 } else { &own };
         let tokens = |until: Option<usize>| {
-            let messages = self.tree.path().take(until.map_or(0, |until| until + 1)).map(|slot| &slot.message);
-            self.calibration.tokens(estimate(envelope, messages))
+            let count = until.map_or(0, |until| until + 1);
+            let own = || estimate(envelope, self.tree.path().take(count).map(|slot| &slot.message));
+            self.calibration
+                .tokens(weights.as_ref().map_or_else(own, |weights| weights.get(count).copied().unwrap_or(0.0)))
         };
         let model = envelope.model.as_deref();
         let outline = Outline { model, around, after: &after, marks, places, tokens: &tokens };

@@ -307,7 +307,7 @@ impl Composer {
         let (old, new) = (overview(conversation, &ground, &old_view), overview(conversation, &ground, &new_view));
         let mut preview = Overview::preview(conversation, &old, &new);
         preview.thinking_dropped = is.thinking_dropped.saturating_sub(was.thinking_dropped);
-        preview.repairs = is.repairs.into_iter().filter(|repair| !was.repairs.contains(repair)).collect();
+        preview.repairs = is.repairs.iter().filter(|repair| !was.repairs.contains(repair)).cloned().collect();
         let changes = !Overview::is_same(&old, &new);
         let mut applied = Applied {
             conversation: conversation.id.clone(),
@@ -325,7 +325,7 @@ impl Composer {
             written: Vec::new(),
         };
         if let Some(when) = price {
-            self.priced(conversation, &ground, (&old_view, &new_view), &mut applied, (when, now()));
+            self.priced(conversation, &ground, ((&old_view, &was), (&new_view, &is)), &mut applied, (when, now()));
         }
         Ok(Outcome { applied, changes, unsent, size })
     }

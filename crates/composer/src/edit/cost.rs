@@ -5,6 +5,7 @@
 
 use super::Ground;
 use super::apply::{Applied, Preview};
+use super::repaired::Repaired;
 use super::wait::When;
 use crate::Composer;
 use crate::conversation::Conversation;
@@ -139,7 +140,7 @@ impl Composer {
         &self,
         conversation: &Conversation,
         ground: &Ground<'_>,
-        (old, new): (&View<'_>, &View<'_>),
+        (old, new): ((&View<'_>, &Repaired), (&View<'_>, &Repaired)),
         applied: &mut Applied,
         (when, now): (When, u64),
     ) {

@@ -9,6 +9,7 @@ use ctx_core::edit::resolve::Desk;
 use ctx_core::message::Message;
 use ctx_core::tree::Slot;
 use ctx_core::{Key, SlotId, tokens};
+use ctx_wire::anthropic::compose::Places;
 use ctx_wire::anthropic::envelope::{Envelope, Piece};
 
 /// The path of a conversation with what is around it.
@@ -53,18 +54,34 @@ impl<'a> Ground<'a> {
 
     /// The estimate of what is sent.
     pub fn weigh(&self, view: &View<'_>, envelope: &Envelope) -> f64 {
+        let units = view.frames.iter().flat_map(|frame| view.units(frame, &self.messages));
+        self.weigh_around(view, envelope) + units.map(|laid| view.weigh(&laid, &self.messages)).sum::<f64>()
+    }
+
+    /// The estimates of what is sent before the first message, and up to the end of each.
+    pub fn weigh_up_to(&self, view: &View<'_>, envelope: &Envelope, places: &Places, count: usize) -> Vec<f64> {
+        let mut weights = vec![0.0; count + 1];
+        for laid in view.frames.iter().flat_map(|frame| view.units(frame, &self.messages)) {
+            if let Some(own) = places.of(&laid.unit).and_then(|at| weights.get_mut(at + 1)) {
+                *own += view.weigh(&laid, &self.messages);
+            }
+        }
+        let mut all = self.weigh_around(view, envelope);
+        weights.iter_mut().for_each(|own| {
+            all += *own;
+            *own = all;
+        });
+        weights
+    }
+
+    fn weigh_around(&self, view: &View<'_>, envelope: &Envelope) -> f64 {
         let around = |(piece, around): (&Piece, &Around)| {
             let own = if around.covered.is_some() || piece.deferred { 0.0 } else { tokens::estimate(piece.chars, 0) };
             own + around.by.iter().map(|made| view.weigh_made(*made)).sum::<f64>()
         };
         let tools = envelope.tools.as_deref().unwrap_or_default();
-        let mut weight: f64 = envelope.system.iter().zip(&view.system).map(around).sum();
-        weight += tools.iter().zip(&view.tools).map(around).sum::<f64>();
-        for frame in &view.frames {
-            weight +=
-                view.units(frame, &self.messages).iter().map(|laid| view.weigh(laid, &self.messages)).sum::<f64>();
-        }
-        weight
+        let system: f64 = envelope.system.iter().zip(&view.system).map(around).sum();
+        system + tools.iter().zip(&view.tools).map(around).sum::<f64>()
     }
 
     pub fn lay<'e>(&self, effects: Vec<(EffectId, &'e Effect)>) -> View<'e> {

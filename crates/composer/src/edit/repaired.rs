@@ -3,6 +3,7 @@
 use super::apply::RepairView;
 use super::compare::{at_point, is_source};
 use super::ground::Ground;
+use super::sent::{Stops, Written};
 use crate::conversation::Conversation;
 use crate::{Composer, Refusal};
 use ctx_core::edit::effect::{Effect, EffectId};
@@ -17,6 +18,8 @@ pub struct Repaired {
     pub thinking_dropped: usize,
     /// The client's own request and the composed one, in bytes.
     pub size: Option<(usize, usize)>,
+    /// What the cache knows of it, where it was composed.
+    pub stops: Option<Stops>,
     left_out: LeftOut,
 }
 
@@ -27,7 +30,7 @@ impl Composer {
             return Repaired::default();
         }
         let repaired = self.with_newest(conversation, |at_hand| {
-            let composed = conversation.compose(at_hand, effects.to_vec())?.composed;
+            let Written { composed, .. } = conversation.compose(at_hand, effects.to_vec())?;
             let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
             let repair = |repair: &ctx_wire::anthropic::compose::Repair| RepairView {
                 rule: repair.rule.to_owned(),
@@ -42,6 +45,7 @@ impl Composer {
                 repairs: composed.repairs.iter().map(repair).collect(),
                 thinking_dropped: composed.thinking_dropped,
                 left_out: composed.kept.left_out(&ground.lay(effects.to_vec()), &ground.messages),
+                stops: Some(conversation.stops(at_hand, Some(&composed))),
             })
         });
         repaired.ok().flatten().unwrap_or_default()

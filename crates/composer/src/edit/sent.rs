@@ -34,6 +34,8 @@ pub struct Sent {
     /// The prefix before the first of its messages, and after each.
     pub around: Key,
     pub after: Vec<Key>,
+    /// The estimates of what stands there.
+    pub weights: Vec<f64>,
 }
 
 /// A request as it should leave: ranges of what came, and bytes of ours, in order.
@@ -177,6 +179,25 @@ impl Conversation {
         self.written.iter().copied().chain(at_ends).collect()
     }
 
+    /// What the cache knows of a request; `composed`: as it leaves, where it does not leave as it came.
+    pub(super) fn stops(&self, at_hand: &AtHand<'_>, composed: Option<&Composed>) -> Stops {
+        let prefixes = self.chain.after(at_hand.envelope.digest, &at_hand.digests);
+        let written = self.surely_written(at_hand, &prefixes);
+        let is_written = |prefixes: &[Key]| prefixes.iter().map(|prefix| written.contains(prefix)).collect();
+        let mut stops = match composed {
+            Some(composed) => Stops { places: composed.kept.places(), written: is_written(&composed.after) },
+            None => {
+                let after = prefixes.get(1..).unwrap_or_default();
+                Stops { places: Places::Own(after.len()), written: is_written(after) }
+            }
+        };
+        // Nothing is in the cache before the answer begins.
+        if let Some(end) = stops.written.last_mut().filter(|_| !self.answered) {
+            *end = false;
+        }
+        stops
+    }
+
     /// The newest request of the path, if its body is at hand.
     fn newest<'a>(&'a self, body: &'a Body, envelope: &'a Envelope) -> AtHand<'a> {
         AtHand {
@@ -209,6 +230,7 @@ impl Conversation {
             marks: composed.marks,
             repairs,
             weight: ground.weigh(&view, at_hand.envelope),
+            weights: ground.weigh_up_to(&view, at_hand.envelope, &composed.kept.places(), composed.after.len()),
             own_weight: estimate(at_hand.envelope, at_hand.messages.iter().copied()),
             around: composed.around,
             after: composed.after,
@@ -347,28 +369,9 @@ impl Composer {
         }))
     }
 
-    /// What the cache knows of the newest request; `None` when that is not stored completely.
-    pub(crate) fn stops(&self, conversation: &Conversation, effects: Vec<(EffectId, &Effect)>) -> Option<Stops> {
-        let stops = self.with_newest(conversation, |at_hand| {
-            let prefixes = conversation.chain.after(at_hand.envelope.digest, &at_hand.digests);
-            let written = conversation.surely_written(at_hand, &prefixes);
-            let is_written = |prefixes: &[Key]| prefixes.iter().map(|prefix| written.contains(prefix)).collect();
-            let mut stops = match conversation.compose(at_hand, effects) {
-                Some(Written { composed, .. }) => {
-                    Stops { places: composed.kept.places(), written: is_written(&composed.after) }
-                }
-                None => {
-                    let after = prefixes.get(1..).unwrap_or_default();
-                    Stops { places: Places::Own(after.len()), written: is_written(after) }
-                }
-            };
-            // Nothing is in the cache before the answer begins.
-            if let Some(end) = stops.written.last_mut().filter(|_| !conversation.answered) {
-                *end = false;
-            }
-            stops
-        });
-        stops.ok()
+    /// What the cache knows of the newest request as it came; `None` when that is not stored completely.
+    pub(crate) fn own_stops(&self, conversation: &Conversation) -> Option<Stops> {
+        self.with_newest(conversation, |at_hand| conversation.stops(at_hand, None)).ok()
     }
 
     pub fn explain(&self, name: &str, at: Option<&str>) -> Result<Explained, Refusal> {

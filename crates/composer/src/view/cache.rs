@@ -2,7 +2,7 @@
 
 use crate::Composer;
 use crate::conversation::{Cached, Conversation};
-use crate::edit::{Ground, Stops, around_alike};
+use crate::edit::{Ground, Repaired, Stops, around_alike};
 use ctx_core::edit::fold::{Laid, View};
 use ctx_core::edit::layout::layout;
 use serde::{Deserialize, Serialize};
@@ -36,11 +36,12 @@ impl Composer {
         &self,
         conversation: &Conversation,
         ground: &Ground<'_>,
-        view: &View<'_>,
+        (view, repaired): (&View<'_>, &Repaired),
         now: u64,
     ) -> Option<CacheView> {
         let cached = conversation.cached.as_ref().filter(|cached| cached.usage.cached() > 0)?;
-        let Stops { places, written } = self.stops(conversation, view.effects().collect())?;
+        let own = if repaired.stops.is_none() { self.own_stops(conversation) } else { None };
+        let Stops { places, written } = repaired.stops.as_ref().or(own.as_ref())?;
         let scale = |weight: f64| conversation.calibration.tokens(weight);
 
         let before = ground.lay(conversation.effects(cached.head));
@@ -59,7 +60,7 @@ impl Composer {
                 *own += view.weigh(laid, &ground.messages);
             }
         }
-        for (own, written) in weights.iter().zip(&written) {
+        for (own, written) in weights.iter().zip(written) {
             weight += own;
             stops.push(Stop { tokens: scale(weight), written: *written });
         }

@@ -86,8 +86,8 @@ impl Composer {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
-        let (view, _) = self.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
-        let cache = self.cached(&conversation, &ground, &view, now());
+        let (view, repaired) = self.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
+        let cache = self.cached(&conversation, &ground, (&view, &repaired), now());
         let window = conversation.envelope.model.as_deref().and_then(|model| self.window(model));
         Ok(Frames { cache, window, ..of(&conversation, &ground, &view, with_steps) })
     }
