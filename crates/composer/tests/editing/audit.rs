@@ -186,7 +186,7 @@ fn every_reason_for_a_miss_is_explained_and_what_is_foreseen_comes_true() {
         .map(|view| (view.request, view.expected, view.read))
         .collect();
     println!("{} of {} foreseen came true; not so: {off:?}", all.came_true, all.foreseen);
-    assert!(all.came_true + 3 >= all.foreseen, "{off:?}");
+    assert!(all.came_true + 2 >= all.foreseen, "{off:?}");
 
     talk.provider = Provider::new();
     assert_eq!(told(talk.turn(1)), (Cause::Unknown, By::Provider, None));
