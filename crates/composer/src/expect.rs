@@ -2,6 +2,7 @@
 //! Said before the answer, so that it can be compared with it.
 
 use crate::conversation::{Conversation, estimate};
+use crate::edit::Ground;
 use crate::log::{Answered, Arrived, Differs};
 use ctx_core::Key;
 use ctx_core::edit::fold::Unit;
@@ -9,6 +10,7 @@ use ctx_core::edit::layout::layout;
 use ctx_core::message::{Block, Kind, Message};
 use ctx_core::quick::QuickMap;
 use ctx_wire::anthropic::cache;
+use ctx_wire::anthropic::compose::Kept;
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::models::Models;
 use ctx_wire::anthropic::request::Body;
@@ -159,9 +161,9 @@ impl Conversation {
             let is_mark = |(_, prefix): &(usize, &Key)| sent.marks.contains(prefix);
             let messages = after.iter().enumerate().filter(is_mark).map(|(at, _)| at).collect();
             let marks = cache::Marks { around: cache::marks_around(body, envelope), messages };
-            (marks, sent.around, after, Some(std::mem::take(&mut sent.weights)))
+            (marks, sent.around, after, Some(std::mem::take(&mut sent.kept)))
         });
-        let (marks, around, after, weights) = composed.unwrap_or_else(|| {
+        let (marks, around, after, kept) = composed.unwrap_or_else(|| {
             self.own_prefixes();
             let mut prefixes = self.chain.after(envelope.digest, self.chain.digests());
             (cache::marks(body, envelope), prefixes.remove(0), prefixes, None)
@@ -173,12 +175,13 @@ impl Conversation {
         let writes = marks.around.then_some(around).into_iter().chain(ends).collect();
         let mut shelf = std::mem::take(&mut self.shelf);
         let own = |at: usize| self.tree.current().get(at).map_or(1, |node| places(&self.tree.slot_at(*node).message));
-        let places: &dyn Fn(usize) -> usize = if weights.is_some() { &|_| 1 } else { &own };
+        let places: &dyn Fn(usize) -> usize = if kept.is_some() { &|_| 1 } else { &own };
         let tokens = |until: Option<usize>| {
             let count = until.map_or(0, |until| until + 1);
-            let own = || estimate(envelope, self.tree.path().take(count).map(|slot| &slot.message));
-            self.calibration
-                .tokens(weights.as_ref().map_or_else(own, |weights| weights.get(count).copied().unwrap_or(0.0)))
+            self.calibration.tokens(match &kept {
+                Some(kept) => self.weigh_first(envelope, kept, (count, after.len())),
+                None => estimate(envelope, self.tree.path().take(count).map(|slot| &slot.message)),
+            })
         };
         let model = envelope.model.as_deref();
         let outline = Outline { model, around, after: &after, marks, places, tokens: &tokens };
@@ -187,9 +190,16 @@ impl Conversation {
         Foreseen { expects, writes }
     }
 
+    /// The estimate of the first messages of those that were sent, and of what is before them.
+    fn weigh_first(&self, envelope: &Envelope, kept: &Kept, (first, all): (usize, usize)) -> f64 {
+        let ground = Ground::of(self, false);
+        let view = ground.lay(self.effects(self.history.head()));
+        ground.weigh_up_to(&view, envelope, &kept.places(), all).get(first).copied().unwrap_or_default()
+    }
+
     /// The message of the path, or a block of it, as people name it.
     pub(crate) fn named(&self, message: usize, block: Option<usize>) -> Option<Differs> {
-        let ground = crate::edit::Ground::of(self, false);
+        let ground = Ground::of(self, false);
         let view = ground.lay(self.effects(self.history.head()));
         let facts = ground.messages.get(message)?;
         let what = match block.and_then(|block| facts.blocks.get(block)) {

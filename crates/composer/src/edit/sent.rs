@@ -14,7 +14,7 @@ use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::{Key, NodeIx, SlotId};
 use ctx_store::{Note, Step};
-use ctx_wire::anthropic::compose::{self, Composed, Input, Memo, Places, Segment};
+use ctx_wire::anthropic::compose::{self, Composed, Input, Kept, Memo, Places, Segment};
 use ctx_wire::anthropic::envelope::{self, Envelope};
 use ctx_wire::anthropic::recover;
 use ctx_wire::anthropic::request::Body;
@@ -34,8 +34,8 @@ pub struct Sent {
     /// The prefix before the first of its messages, and after each.
     pub around: Key,
     pub after: Vec<Key>,
-    /// The estimates of what stands there.
-    pub weights: Vec<f64>,
+    /// Where the things that were sent stand.
+    pub kept: Kept,
 }
 
 /// A request as it should leave: ranges of what came, and bytes of ours, in order.
@@ -230,7 +230,7 @@ impl Conversation {
             marks: composed.marks,
             repairs,
             weight: ground.weigh(&view, at_hand.envelope),
-            weights: ground.weigh_up_to(&view, at_hand.envelope, &composed.kept.places(), composed.after.len()),
+            kept: composed.kept,
             own_weight: estimate(at_hand.envelope, at_hand.messages.iter().copied()),
             around: composed.around,
             after: composed.after,
