@@ -257,7 +257,7 @@ fn rounded(price: f64) -> f64 {
 }
 
 /// A name without what providers put around it: `anthropic/`, `us.anthropic.`, `-v1:0`, `@20260901`, a date, `[1m]`.
-fn bare(name: &str) -> String {
+pub(super) fn bare(name: &str) -> String {
     let name = name.trim().to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();
     let name = name.find("claude").and_then(|at| name.get(at..)).unwrap_or(name);
