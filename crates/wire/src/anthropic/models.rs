@@ -9,9 +9,9 @@ use std::sync::LazyLock;
 const TABLE: &str = include_str!("models.json");
 
 /// What the cache costs where nothing else is known, in input tokens.
-const WRITE_5M: f64 = 1.25;
-const WRITE_1H: f64 = 2.0;
-const READ: f64 = 0.1;
+pub(super) const WRITE_5M: f64 = 1.25;
+pub(super) const WRITE_1H: f64 = 2.0;
+pub(super) const READ: f64 = 0.1;
 
 /// All that is known of models.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

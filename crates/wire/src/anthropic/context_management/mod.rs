@@ -2,9 +2,20 @@
 //! request, and how they come into its body beside those of the client. Pure: who asks, remembers and retries is
 //! elsewhere.
 
+mod answers;
+mod edits;
+mod merge;
+mod summary;
 mod wish;
 
+pub use answers::{Capability, capabilities, refused};
+pub use edits::{Edit, Facts, edits, thinks, worth_it};
+pub use merge::{excluded, merge};
+pub use summary::{insert_summary, summary};
 pub use wish::{Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, Rules, Trigger, Who, Wish};
+
+use crate::json;
+use std::ops::Range;
 
 /// One kind of edit that the provider makes when it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,4 +49,28 @@ impl Kind {
             Kind::Compact => "compact-2026-01-12",
         }
     }
+}
+
+/// Bytes of ours in the place of some of the client's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Splice {
+    pub at: Range<usize>,
+    pub bytes: Vec<u8>,
+}
+
+impl Splice {
+    fn insert(at: usize, text: String) -> Splice {
+        Splice { at: at..at, bytes: text.into_bytes() }
+    }
+
+    fn replace(at: Range<usize>, text: String) -> Splice {
+        Splice { at, bytes: text.into_bytes() }
+    }
+}
+
+fn member(bytes: &[u8], object: usize, name: &str) -> Option<json::Span> {
+    let mut members = json::members(bytes, object)?.flatten();
+    members
+        .find(|member| bytes.get(member.key.clone()).is_some_and(|key| json::key_is(key, name)))
+        .map(|found| found.value)
 }
