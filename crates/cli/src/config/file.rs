@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
+use super::context_editing::ContextEditingFile;
 use super::helper::HelperFile;
 use super::models::ModelFile;
 use ctx_server::mcp::Settings as McpSettings;
@@ -21,6 +22,8 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, Default)]
 pub struct ConfigFile {
     pub path: PathBuf,
+    /// It was found in the project, so it speaks only for that.
+    pub is_project: bool,
     pub listen: Option<SocketAddr>,
     pub allow_remote: Option<bool>,
     pub upstream: Option<UpstreamUrl>,
@@ -35,6 +38,8 @@ pub struct ConfigFile {
     pub mcp: McpSettings,
     /// Who finds words.
     pub helper: HelperFile,
+    /// What is edited without anybody asking each time.
+    pub context_editing: ContextEditingFile,
     /// From which share of what the model takes its limit is near.
     pub near_limit_percent: Option<u64>,
     /// How long the provider's cache lives, where its own word does not count.
@@ -76,6 +81,7 @@ impl ConfigFile {
                 "offload" => file.read_offload(&reader, section)?,
                 "mcp" => file.read_mcp(&reader, section)?,
                 "helper" => file.read_helper(&reader, section)?,
+                "context_editing" => file.read_context_editing(&reader, section)?,
                 "edits" => file.read_edits(&reader, section)?,
                 "models" => file.read_models(&reader, section)?,
                 other => file.unknown.push(reader.mention(name.span(), other)),
@@ -199,7 +205,7 @@ impl<'file> Reader<'file> {
         number.ok_or_else(|| self.expected(value, name, "a whole number"))
     }
 
-    fn texts<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<Vec<&'v str>, Failure> {
+    pub(super) fn texts<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<Vec<&'v str>, Failure> {
         let expected = "a list of texts in quotes";
         let DeValue::Array(items) = value.get_ref() else { return Err(self.expected(value, name, expected)) };
         items

@@ -1,6 +1,7 @@
 //! What the daemon shall do, decided completely before it starts: flags, then the environment, then the
 //! project's `ctx.toml`, then the home's, then the defaults.
 
+mod context_editing;
 mod file;
 mod helper;
 mod models;
@@ -42,6 +43,8 @@ pub struct Settings {
     pub helper: ctx_server::helper::Settings,
     /// What the moments are told by that changes wait for.
     pub moments: ctx_composer::edit::Moments,
+    /// What the provider shall edit by itself.
+    pub provider: ctx_wire::anthropic::context_management::Rules,
     /// Prices, windows and the like.
     pub models: ctx_wire::anthropic::models::Models,
     /// Things that a person should hear about and that stop nothing.
@@ -83,6 +86,7 @@ impl Settings {
             mcp: files.iter().map(|file| file.mcp.clone()).fold(Default::default(), ctx_server::mcp::Settings::and),
             helper: helper::settings(&files, environment),
             moments: moments(&files),
+            provider: context_editing::rules(&files),
             models: models::models(&files)?,
             offload: files.iter().find_map(|file| file.offload.clone()),
             remarks,
@@ -114,8 +118,9 @@ fn read_files(
         })?;
         return Ok(vec![file]);
     }
-    let project = project::config_file(folder, home).map(|path| ConfigFile::read(&path)).transpose()?.flatten();
-    if let Some(file) = &project {
+    let mut project = project::config_file(folder, home).map(|path| ConfigFile::read(&path)).transpose()?.flatten();
+    if let Some(file) = &mut project {
+        file.is_project = true;
         project::check(file)?;
     }
     Ok(project.into_iter().chain(ConfigFile::read(&home.config_file())?).collect())

@@ -3,6 +3,7 @@
 
 pub mod cache;
 pub mod compose;
+pub mod context_management;
 pub mod dress;
 pub mod envelope;
 pub mod identify;

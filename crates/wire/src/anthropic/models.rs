@@ -9,9 +9,9 @@ use std::sync::LazyLock;
 const TABLE: &str = include_str!("models.json");
 
 /// What the cache costs where nothing else is known, in input tokens.
-const WRITE_5M: f64 = 1.25;
-const WRITE_1H: f64 = 2.0;
-const READ: f64 = 0.1;
+pub(super) const WRITE_5M: f64 = 1.25;
+pub(super) const WRITE_1H: f64 = 2.0;
+pub(super) const READ: f64 = 0.1;
 
 /// All that is known of models.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -257,7 +257,7 @@ fn rounded(price: f64) -> f64 {
 }
 
 /// A name without what providers put around it: `anthropic/`, `us.anthropic.`, `-v1:0`, `@20260901`, a date, `[1m]`.
-fn bare(name: &str) -> String {
+pub(super) fn bare(name: &str) -> String {
     let name = name.trim().to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();
     let name = name.find("claude").and_then(|at| name.get(at..)).unwrap_or(name);

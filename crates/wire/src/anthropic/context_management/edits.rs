@@ -1,0 +1,174 @@
+//! The edits that a wish makes for one request, defaults filled in.
+
+use super::wish::{Inputs, Keep, Trigger, Wish};
+use super::{Kind, member};
+use crate::anthropic::envelope::Envelope;
+use crate::anthropic::models::{READ, WRITE_1H, WRITE_5M};
+use crate::anthropic::price::Price;
+use crate::anthropic::request::Body;
+use crate::json;
+use serde_json::json;
+
+/// Clearing begins at this share of what the model takes; summarising a little later, as the last resort.
+const CLEAR_PERCENT: u64 = 60;
+const COMPACT_PERCENT: u64 = 80;
+/// Where nobody knows what the model takes: the provider's own defaults (C3, C8).
+const CLEAR_TOKENS: u64 = 100_000;
+const COMPACT_TOKENS: u64 = 150_000;
+/// The provider does not summarise less.
+const LEAST_COMPACT: u64 = 50_000;
+/// The newest results that stay.
+const KEEP: u64 = 5;
+/// Tokens that a request of an agent adds to the one before it, about.
+const GROWTH: f64 = 1_500.0;
+
+/// One edit to ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub kind: Kind,
+    pub json: String,
+}
+
+/// What is known of a request and its model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Facts<'a> {
+    pub envelope: &'a Envelope,
+    /// It asks the model to think: without that, thinking may not be cleared (C7).
+    pub thinks: bool,
+    /// Tokens that the model takes.
+    pub window: Option<u64>,
+    pub price: Option<Price>,
+    /// Seconds that the cache lives.
+    pub lifetime: u64,
+}
+
+/// Whether a request asks the model to think.
+pub fn thinks(body: &Body) -> bool {
+    let bytes = body.bytes();
+    let Some((span, _)) = body.request().member(bytes, "thinking") else { return false };
+    let kind = member(bytes, span.start, "type").and_then(|span| json::string_value(bytes, span));
+    matches!(kind.as_deref(), Some("adaptive" | "enabled"))
+}
+
+/// The edits of a wish, in the provider's order.
+pub fn edits(wish: &Wish, facts: &Facts<'_>) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    if wish.clear_thinking.enabled.unwrap_or(true) && facts.thinks {
+        let keep = match wish.clear_thinking.keep.unwrap_or(Keep::All) {
+            Keep::All => r#""all""#.to_owned(),
+            Keep::Turns(turns) => format!(r#"{{"type":"thinking_turns","value":{turns}}}"#),
+        };
+        edits.push(Edit::new(Kind::Thinking, &format!(r#","keep":{keep}"#)));
+    }
+    if wish.clear_tool_uses.enabled.unwrap_or(true) {
+        edits.push(Edit::new(Kind::ToolUses, &tool_uses(wish, facts)));
+    }
+    if wish.compact.enabled.unwrap_or(false) {
+        let trigger = wish.compact.trigger.unwrap_or(Trigger::Percent(COMPACT_PERCENT));
+        let tokens = tokens(trigger, facts.window).unwrap_or(COMPACT_TOKENS).max(LEAST_COMPACT);
+        let mut rest = format!(r#","trigger":{{"type":"input_tokens","value":{tokens}}}"#);
+        // A pause would be the client's to end, and it did not ask for one (C26).
+        if let Some(text) = &wish.compact.instructions {
+            rest.push_str(&format!(r#","instructions":{}"#, json!(text)));
+        }
+        edits.push(Edit::new(Kind::Compact, &rest));
+    }
+    edits
+}
+
+impl Edit {
+    fn new(kind: Kind, rest: &str) -> Edit {
+        Edit { kind, json: format!(r#"{{"type":"{}"{rest}}}"#, kind.name()) }
+    }
+}
+
+fn tool_uses(wish: &Wish, facts: &Facts<'_>) -> String {
+    let tools = &wish.clear_tool_uses;
+    let trigger = tools.trigger.unwrap_or(Trigger::Percent(CLEAR_PERCENT));
+    let at = tokens(trigger, facts.window);
+    let mut rest = match (trigger, at) {
+        (Trigger::ToolUses(calls), _) => format!(r#","trigger":{{"type":"tool_uses","value":{calls}}}"#),
+        (_, tokens) => {
+            format!(r#","trigger":{{"type":"input_tokens","value":{}}}"#, tokens.unwrap_or(CLEAR_TOKENS))
+        }
+    };
+    rest.push_str(&format!(r#","keep":{{"type":"tool_uses","value":{}}}"#, tools.keep.unwrap_or(KEEP)));
+    let least = tools.clear_at_least.or_else(|| match trigger {
+        Trigger::ToolUses(_) => None,
+        _ => Some(worth_it(at.unwrap_or(CLEAR_TOKENS), facts.price, facts.lifetime)),
+    });
+    if let Some(least) = least.filter(|least| *least > 0) {
+        rest.push_str(&format!(r#","clear_at_least":{{"type":"input_tokens","value":{least}}}"#));
+    }
+    let excluded = tools.exclude_tools.clone().unwrap_or_else(|| lasting(facts.envelope));
+    if !excluded.is_empty() {
+        rest.push_str(&format!(r#","exclude_tools":{}"#, json!(excluded)));
+    }
+    match &tools.clear_tool_inputs {
+        None | Some(Inputs::Stay) => {}
+        Some(Inputs::Go) => rest.push_str(r#","clear_tool_inputs":true"#),
+        Some(Inputs::GoOf(names)) => rest.push_str(&format!(r#","clear_tool_inputs":{}"#, json!(names))),
+    }
+    rest
+}
+
+fn tokens(trigger: Trigger, window: Option<u64>) -> Option<u64> {
+    match trigger {
+        Trigger::Tokens(tokens) => Some(tokens),
+        Trigger::Percent(percent) => window.map(|window| (window / 100).saturating_mul(percent).max(1)),
+        Trigger::ToolUses(_) => None,
+    }
+}
+
+/// The least that clearing must remove to pay for itself, in tokens.
+///
+/// Clearing `c` of `t` tokens cuts the provider's cache near the beginning: the `t - c` that stay are written again
+/// instead of read, at `w - r` more a token. From then on each request reads `c` tokens less, at `r`, until the prompt
+/// has grown by `c` again and is cleared anew: that is `c / g` requests, if each adds `g` tokens. It pays when
+///
+/// ```text
+/// c·r·(c / g) ≥ (t - c)·(w - r)
+/// ```
+///
+/// and the least such `c` is the positive root of `(r/g)·c² + (w-r)·c - t·(w-r) = 0`. Prices count only by their
+/// relation, so they are taken in input tokens.
+pub fn worth_it(trigger: u64, price: Option<Price>, lifetime: u64) -> u64 {
+    let usual = Price { input: 1.0, output: 1.0, write_5m: WRITE_5M, write_1h: WRITE_1H, read: READ };
+    let price = price.filter(|price| price.read > 0.0).unwrap_or(usual);
+    let write = if lifetime > 300 { price.write_1h } else { price.write_5m };
+    let more = (write - price.read).max(0.0);
+    let by_growth = price.read / GROWTH;
+    let root = (more * more + 4.0 * by_growth * more * trigger as f64).sqrt();
+    let least = (root - more) / (2.0 * by_growth);
+    // In thousands: a figure that people read.
+    (least / 1_000.0).ceil() as u64 * 1_000
+}
+
+/// The tools of a request whose results the model goes on needing however old they are: memory, skills, lists of what is
+/// to be done.
+fn lasting(envelope: &Envelope) -> Vec<String> {
+    const WORDS: [&str; 6] = ["memory", "memories", "skill", "skills", "todo", "todos"];
+    const NAMES: [&str; 4] = ["TaskCreate", "TaskGet", "TaskList", "TaskUpdate"];
+    let is_lasting = |name: &str| NAMES.contains(&name) || words(name).iter().any(|word| WORDS.contains(&&**word));
+    let names = envelope.tools.iter().flatten().map(|tool| &*tool.name);
+    names.filter(|name| is_lasting(name)).map(str::to_owned).collect()
+}
+
+/// `TodoWrite`, `todo_write` and `mcp__todo__write` are made of the same words.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut was_small = false;
+    for letter in name.chars() {
+        if !letter.is_alphanumeric() || (letter.is_uppercase() && was_small) {
+            words.push(String::new());
+        }
+        was_small = letter.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! The provider's own context editing (rulebook part C): what somebody wants of it, the edits that this makes for one
+//! request, and how they come into its body beside those of the client. Pure: who asks, remembers and retries is
+//! elsewhere.
+
+mod answers;
+mod edits;
+mod merge;
+mod summary;
+mod wish;
+
+pub use answers::{Capability, capabilities, refused};
+pub use edits::{Edit, Facts, edits, thinks, worth_it};
+pub use merge::{excluded, merge};
+pub use summary::{insert_summary, summary};
+pub use wish::{Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, Rules, Trigger, Who, Wish};
+
+use crate::json;
+use std::ops::Range;
+
+/// One kind of edit that the provider makes when it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    Thinking,
+    ToolUses,
+    Compact,
+}
+
+impl Kind {
+    /// In the order in which the provider wants them (C6, C9).
+    pub const ALL: [Kind; 3] = [Kind::Thinking, Kind::ToolUses, Kind::Compact];
+
+    /// Its `type`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Thinking => "clear_thinking_20251015",
+            Kind::ToolUses => "clear_tool_uses_20250919",
+            Kind::Compact => "compact_20260112",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The beta without which it is refused (C1).
+    pub fn beta(self) -> &'static str {
+        match self {
+            Kind::Thinking | Kind::ToolUses => "context-management-2025-06-27",
+            Kind::Compact => "compact-2026-01-12",
+        }
+    }
+}
+
+/// Bytes of ours in the place of some of the client's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Splice {
+    pub at: Range<usize>,
+    pub bytes: Vec<u8>,
+}
+
+impl Splice {
+    fn insert(at: usize, text: String) -> Splice {
+        Splice { at: at..at, bytes: text.into_bytes() }
+    }
+
+    fn replace(at: Range<usize>, text: String) -> Splice {
+        Splice { at, bytes: text.into_bytes() }
+    }
+}
+
+fn member(bytes: &[u8], object: usize, name: &str) -> Option<json::Span> {
+    let mut members = json::members(bytes, object)?.flatten();
+    members
+        .find(|member| bytes.get(member.key.clone()).is_some_and(|key| json::key_is(key, name)))
+        .map(|found| found.value)
+}

@@ -1,0 +1,97 @@
+//! The summary that the provider gives when it compacts a conversation (C24 to C27): a block at the beginning of its
+//! answer that wants to come back in the same place.
+
+use super::{Splice, member};
+use crate::json::{self, Span};
+
+/// The block of an assistant message that stands for all before it, as the provider spelled it. One without content is
+/// a summary that failed, and says nothing.
+pub fn summary(message: &[u8]) -> Option<&[u8]> {
+    let is_whole = |block: &Span| {
+        let content = member(message, block.start, "content").and_then(|span| json::string_value(message, span));
+        content.is_some_and(|content| !content.is_empty())
+    };
+    let block = blocks(message)?.rfind(|block| is_summary(message, block) && is_whole(block))?;
+    message.get(block)
+}
+
+/// Puts a summary at the beginning of an assistant message that begins at `start` in a body. `None` when one is there
+/// already, or when that is no such message.
+pub fn insert_summary(body: &[u8], message: Span, block: &[u8]) -> Option<Vec<Splice>> {
+    let role = member(body, message.start, "role").and_then(|span| json::string_value(body, span))?;
+    if role != "assistant" {
+        return None;
+    }
+    let content = member(body, message.start, "content")?;
+    if json::string_value(body, content.clone()).is_some() {
+        let before = [b"[", block, br#",{"type":"text","text":"#].concat();
+        let behind = Splice { at: content.end..content.end, bytes: b"}]".to_vec() };
+        return Some(vec![Splice { at: content.start..content.start, bytes: before }, behind]);
+    }
+    let mut any = false;
+    for element in json::elements(body, content.start)? {
+        any = true;
+        if is_summary(body, &element.ok()?) {
+            return None;
+        }
+    }
+    let comma: &[u8] = if any { b"," } else { b"" };
+    let at = content.start + 1;
+    Some(vec![Splice { at: at..at, bytes: [block, comma].concat() }])
+}
+
+fn blocks(message: &[u8]) -> Option<std::vec::IntoIter<Span>> {
+    let content = member(message, 0, "content")?;
+    Some(json::elements(message, content.start)?.flatten().collect::<Vec<_>>().into_iter())
+}
+
+fn is_summary(bytes: &[u8], block: &Span) -> bool {
+    let kind = member(bytes, block.start, "type").and_then(|span| json::string_value(bytes, span));
+    kind.as_deref() == Some("compaction")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: &str = r#"{"type":"compaction","content":"so far","encrypted_content":"xyz"}"#;
+
+    fn with(body: &str) -> Option<String> {
+        let mut whole = body.as_bytes().to_vec();
+        for splice in insert_summary(body.as_bytes(), 0..body.len(), BLOCK.as_bytes())?.into_iter().rev() {
+            whole.splice(splice.at, splice.bytes);
+        }
+        String::from_utf8(whole).ok()
+    }
+
+    #[test]
+    fn a_summary_is_found_unless_it_failed() {
+        let message =
+            |block: &str| format!(r#"{{"role":"assistant","content":[{block},{{"type":"text","text":"on"}}]}}"#);
+        assert_eq!(summary(message(BLOCK).as_bytes()), Some(BLOCK.as_bytes()));
+        for failed in
+            [r#"{"type":"compaction","content":null}"#, r#"{"type":"compaction","content":""}"#, r#"{"type":"x"}"#]
+        {
+            assert_eq!(summary(message(failed).as_bytes()), None);
+        }
+        assert_eq!(summary(b"{}"), None);
+    }
+
+    #[test]
+    fn it_comes_back_at_the_beginning_of_its_message_and_once() {
+        assert_eq!(
+            with(r#"{"role":"assistant","content":[ {"type":"text","text":"on"}]}"#),
+            Some(format!(r#"{{"role":"assistant","content":[{BLOCK}, {{"type":"text","text":"on"}}]}}"#))
+        );
+        assert_eq!(
+            with(r#"{"role":"assistant","content":"on"}"#),
+            Some(format!(r#"{{"role":"assistant","content":[{BLOCK},{{"type":"text","text":"on"}}]}}"#))
+        );
+        assert_eq!(
+            with(r#"{"role":"assistant","content":[]}"#),
+            Some(format!(r#"{{"role":"assistant","content":[{BLOCK}]}}"#))
+        );
+        assert_eq!(with(&format!(r#"{{"role":"assistant","content":[{BLOCK}]}}"#)), None);
+        assert_eq!(with(r#"{"role":"user","content":"on"}"#), None);
+    }
+}

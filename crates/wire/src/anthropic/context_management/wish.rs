@@ -1,0 +1,250 @@
+//! What somebody wants of the provider, for whom. What nobody has said is `None`: several voices are laid over each
+//! other, and defaults come last.
+
+use super::super::models;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wish {
+    pub enabled: Option<bool>,
+    /// Only for models of these names; `*` stands for anything.
+    pub models: Option<Vec<String>>,
+    pub agents: Option<Agents>,
+    pub clear_tool_uses: ClearToolUses,
+    pub clear_thinking: ClearThinking,
+    pub compact: Compact,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClearToolUses {
+    pub enabled: Option<bool>,
+    pub trigger: Option<Trigger>,
+    pub keep: Option<u64>,
+    pub clear_at_least: Option<u64>,
+    pub exclude_tools: Option<Vec<String>>,
+    pub clear_tool_inputs: Option<Inputs>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClearThinking {
+    pub enabled: Option<bool>,
+    pub keep: Option<Keep>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Compact {
+    pub enabled: Option<bool>,
+    pub trigger: Option<Trigger>,
+    pub instructions: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    /// Tokens of the prompt.
+    Tokens(u64),
+    /// Of all that the model takes.
+    Percent(u64),
+    /// Calls in the prompt; compaction has no such trigger.
+    ToolUses(u64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    All,
+    Turns(u64),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inputs {
+    Stay,
+    Go,
+    /// Those of these tools.
+    GoOf(Vec<String>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agents {
+    All,
+    Main,
+    Sub,
+}
+
+/// Whose request it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Who<'a> {
+    pub model: &'a str,
+    /// Where the client works, as far as it says so.
+    pub folder: Option<&'a str>,
+    pub is_sub: bool,
+}
+
+/// All that was said, the weaker voice first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rules(Vec<Rule>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rule {
+    /// Only for clients that work there, or below.
+    folder: Option<PathBuf>,
+    wish: Wish,
+}
+
+impl Rules {
+    /// Adds a voice that is stronger than those before it.
+    pub fn add(&mut self, folder: Option<PathBuf>, wish: Wish) {
+        self.0.push(Rule { folder, wish });
+    }
+
+    /// Nothing is wanted of anybody.
+    pub fn are_off(&self) -> bool {
+        !self.0.iter().any(|rule| rule.wish.enabled == Some(true))
+    }
+
+    /// What is wanted for these; `None`: nothing.
+    pub fn of(&self, who: &Who<'_>) -> Option<Wish> {
+        let counts = |rule: &&Rule| match (&rule.folder, who.folder) {
+            (None, _) => true,
+            (Some(folder), Some(works)) => Path::new(works).starts_with(folder),
+            (Some(_), None) => false,
+        };
+        let wish = self.0.iter().filter(counts).fold(Wish::default(), |wish, rule| rule.wish.clone().over(wish));
+        (wish.enabled == Some(true) && wish.covers(who)).then_some(wish)
+    }
+
+    /// Whether anything can be wanted of such an agent, whatever else is found out about it.
+    pub fn may_cover(&self, is_sub: bool) -> bool {
+        let covers = |rule: &Rule| rule.wish.agents.is_none_or(|agents| agents.cover(is_sub));
+        !self.are_off() && self.0.iter().any(covers)
+    }
+}
+
+impl Wish {
+    /// What this one does not say, the weaker one does.
+    fn over(self, weaker: Wish) -> Wish {
+        let (tools, old) = (self.clear_tool_uses, weaker.clear_tool_uses);
+        let (thinking, old_thinking) = (self.clear_thinking, weaker.clear_thinking);
+        let (compact, old_compact) = (self.compact, weaker.compact);
+        Wish {
+            enabled: self.enabled.or(weaker.enabled),
+            models: self.models.or(weaker.models),
+            agents: self.agents.or(weaker.agents),
+            clear_tool_uses: ClearToolUses {
+                enabled: tools.enabled.or(old.enabled),
+                trigger: tools.trigger.or(old.trigger),
+                keep: tools.keep.or(old.keep),
+                clear_at_least: tools.clear_at_least.or(old.clear_at_least),
+                exclude_tools: tools.exclude_tools.or(old.exclude_tools),
+                clear_tool_inputs: tools.clear_tool_inputs.or(old.clear_tool_inputs),
+            },
+            clear_thinking: ClearThinking {
+                enabled: thinking.enabled.or(old_thinking.enabled),
+                keep: thinking.keep.or(old_thinking.keep),
+            },
+            compact: Compact {
+                enabled: compact.enabled.or(old_compact.enabled),
+                trigger: compact.trigger.or(old_compact.trigger),
+                instructions: compact.instructions.or(old_compact.instructions),
+            },
+        }
+    }
+
+    fn covers(&self, who: &Who<'_>) -> bool {
+        let named = |patterns: &Vec<String>| patterns.iter().any(|pattern| is_like(who.model, pattern));
+        self.models.as_ref().is_none_or(named) && self.agents.is_none_or(|agents| agents.cover(who.is_sub))
+    }
+}
+
+impl Agents {
+    fn cover(self, is_sub: bool) -> bool {
+        match self {
+            Agents::All => true,
+            Agents::Main => !is_sub,
+            Agents::Sub => is_sub,
+        }
+    }
+}
+
+/// Whether a model is meant, by the name that its provider gives it or by its own.
+fn is_like(model: &str, pattern: &str) -> bool {
+    matches(model.as_bytes(), pattern.as_bytes()) || matches(models::bare(model).as_bytes(), pattern.as_bytes())
+}
+
+/// `*` stands for any bytes, also none.
+fn matches(text: &[u8], pattern: &[u8]) -> bool {
+    let mut parts = pattern.split(|byte| *byte == b'*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        let Some(at) = memchr::memmem::find(rest, part) else { return false };
+        rest = rest.get(at + part.len()..).unwrap_or_default();
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn who(model: &str) -> Who<'_> {
+        Who { model, folder: Some("/home/me/work/a"), is_sub: false }
+    }
+
+    fn on() -> Wish {
+        Wish { enabled: Some(true), ..Wish::default() }
+    }
+
+    #[test]
+    fn nothing_is_wanted_until_somebody_switches_it_on() {
+        let mut rules = Rules::default();
+        assert!(rules.are_off() && rules.of(&who("claude-opus-5")).is_none() && !rules.may_cover(false));
+        rules.add(None, Wish { models: Some(vec!["*".into()]), ..Wish::default() });
+        assert!(rules.are_off() && rules.of(&who("claude-opus-5")).is_none());
+        rules.add(None, on());
+        assert!(!rules.are_off() && rules.of(&who("claude-opus-5")).is_some() && rules.may_cover(true));
+    }
+
+    #[test]
+    fn the_stronger_voice_counts_key_by_key_and_only_where_it_is_meant() {
+        let mut rules = Rules::default();
+        let tools = |keep, least| ClearToolUses { keep, clear_at_least: least, ..ClearToolUses::default() };
+        rules.add(None, Wish { clear_tool_uses: tools(Some(3), Some(9_000)), ..on() });
+        rules.add(Some("/home/me/work".into()), Wish { clear_tool_uses: tools(Some(8), None), ..Wish::default() });
+        rules.add(Some("/home/me/work/b".into()), Wish { enabled: Some(false), ..Wish::default() });
+        let found = |folder| {
+            let wish = rules.of(&Who { folder, ..who("m") })?;
+            Some((wish.clear_tool_uses.keep, wish.clear_tool_uses.clear_at_least))
+        };
+        assert_eq!(found(Some("/home/me/work/a")), Some((Some(8), Some(9_000))));
+        assert_eq!(found(Some("/home/me/workshop")), Some((Some(3), Some(9_000))));
+        assert_eq!(found(Some("/home/me/work/b/src")), None);
+        assert_eq!(found(None), Some((Some(3), Some(9_000))));
+    }
+
+    #[test]
+    fn models_and_agents_are_chosen_by_name() {
+        let mut rules = Rules::default();
+        let models = Some(vec!["claude-opus-*".into(), "claude-sonnet-5".into(), "*-4-*-x".into()]);
+        rules.add(None, Wish { models, agents: Some(Agents::Main), ..on() });
+        for (model, meant) in [
+            ("claude-opus-5-5", true),
+            ("anthropic/claude-opus-5.5", true),
+            ("us.anthropic.claude-opus-5-5-v1:0", true),
+            ("claude-sonnet-5", true),
+            ("claude-sonnet-5-5", false),
+            ("claude-sonnet-5-20260101", true),
+            ("a-4-b-x", true),
+            ("a-4-x", false),
+            ("claude-opus", false),
+        ] {
+            assert_eq!(rules.of(&who(model)).is_some(), meant, "{model}");
+        }
+        assert!(rules.of(&Who { is_sub: true, ..who("claude-opus-5") }).is_none());
+        assert!(rules.may_cover(false) && !rules.may_cover(true));
+    }
+}
