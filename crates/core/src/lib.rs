@@ -4,6 +4,7 @@
 //! seen as which slots, [`reconcile`] recognises them when the client sends them again, and
 //! [`frames`] cuts a path into what people talk about. No wire format is known here.
 
+pub mod automatic;
 pub mod class;
 pub mod edit;
 pub mod frames;

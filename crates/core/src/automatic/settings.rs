@@ -1,0 +1,250 @@
+//! What somebody wants of the automatic editor.
+
+use super::artifacts::{self, Artifact, Call};
+use super::targets::Target;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What it may do by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Nothing.
+    #[default]
+    Off,
+    /// It notes what it would have done, and what that would have saved.
+    Observe,
+    /// It proposes, and a person accepts.
+    Ask,
+    On,
+}
+
+impl Mode {
+    pub const ALL: [Mode; 4] = [Mode::Off, Mode::Observe, Mode::Ask, Mode::On];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Off => "off",
+            Mode::Observe => "observe",
+            Mode::Ask => "ask",
+            Mode::On => "on",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Mode> {
+        Mode::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
+/// How many tokens results of searches may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Budget {
+    /// One of them. What is longer is cut when it arrives, the whole is in a file.
+    pub single_search: u64,
+    /// Those that the model has not answered for a few turns. Beyond, the oldest go at the next good moment.
+    pub accumulated: u64,
+    /// All that are left in the conversation. Beyond, the oldest go even if that does not pay.
+    pub session_total: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { single_search: 2_000, accumulated: 5_000, session_total: 15_000 }
+    }
+}
+
+/// All that is decided. What a layer does not say is as by default.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Settings {
+    pub mode: Mode,
+    /// From this share of what the model takes on, it is cleared whether that pays or not.
+    pub compact_threshold_percent: u64,
+    /// The same while the provider edits by itself, so that the two do not fight.
+    pub threshold_with_provider_percent: u64,
+    /// Down to this share.
+    pub target_percent: u64,
+    /// Results of the newest answers stay.
+    pub preserve_recent_turns: usize,
+    /// What goes first stands first.
+    pub clear_targets: Vec<Target>,
+    /// Phases whose details may go when they have ended; `*` for all.
+    pub clear_after_phases: Vec<String>,
+    /// Budgets for results of searches; none where nothing is said.
+    pub attention_budget: Option<Budget>,
+    /// What never goes, by name.
+    pub preserve_artifacts: Vec<String>,
+    /// What these names mean.
+    pub artifacts: BTreeMap<String, Artifact>,
+    /// Results of these tools never go.
+    pub exclude_tools: Vec<String>,
+    /// The file to which a line is added for everything that goes: absolute, or in the project.
+    pub ledger: String,
+    /// A command that is told of signals, on its input; and an address on this machine.
+    pub hook: Option<String>,
+    pub webhook: Option<String>,
+}
+
+/// What is believed where nothing is said.
+pub const LEDGER: &str = "NOTES.md";
+pub const EVERY_PHASE: &str = "*";
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        Settings {
+            mode: Mode::Off,
+            compact_threshold_percent: 80,
+            threshold_with_provider_percent: 95,
+            target_percent: 60,
+            preserve_recent_turns: 5,
+            clear_targets: Target::ALL.to_vec(),
+            clear_after_phases: words(&[EVERY_PHASE]),
+            attention_budget: Some(Budget::default()),
+            preserve_artifacts: words(&artifacts::KNOWN),
+            artifacts: artifacts::known(),
+            exclude_tools: words(&["Task*", "Agent", "Todo*", "AskUserQuestion", "Skill", "*memory*", "ExitPlanMode"]),
+            ledger: LEDGER.to_owned(),
+            hook: None,
+            webhook: None,
+        }
+    }
+}
+
+/// What one source says: a file, a section of one, a skill.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Layer {
+    pub mode: Option<Mode>,
+    pub compact_threshold_percent: Option<u64>,
+    pub threshold_with_provider_percent: Option<u64>,
+    pub target_percent: Option<u64>,
+    pub preserve_recent_turns: Option<usize>,
+    pub clear_targets: Option<Vec<Target>>,
+    pub clear_after_phases: Option<Vec<String>>,
+    pub single_search: Option<u64>,
+    pub accumulated: Option<u64>,
+    pub session_total: Option<u64>,
+    pub preserve_artifacts: Option<Vec<String>>,
+    pub artifacts: BTreeMap<String, Artifact>,
+    pub exclude_tools: Option<Vec<String>>,
+    pub ledger: Option<String>,
+    pub hook: Option<String>,
+    pub webhook: Option<String>,
+}
+
+impl Settings {
+    /// Lays what a stronger source says over this.
+    pub fn lay(&mut self, layer: &Layer) {
+        fn set<T: Clone>(value: &mut T, said: &Option<T>) {
+            if let Some(said) = said {
+                value.clone_from(said);
+            }
+        }
+        set(&mut self.mode, &layer.mode);
+        set(&mut self.compact_threshold_percent, &layer.compact_threshold_percent);
+        set(&mut self.threshold_with_provider_percent, &layer.threshold_with_provider_percent);
+        set(&mut self.target_percent, &layer.target_percent);
+        set(&mut self.preserve_recent_turns, &layer.preserve_recent_turns);
+        set(&mut self.clear_targets, &layer.clear_targets);
+        set(&mut self.clear_after_phases, &layer.clear_after_phases);
+        set(&mut self.preserve_artifacts, &layer.preserve_artifacts);
+        set(&mut self.exclude_tools, &layer.exclude_tools);
+        set(&mut self.ledger, &layer.ledger);
+        if let Some(budget) = &mut self.attention_budget {
+            set(&mut budget.single_search, &layer.single_search);
+            set(&mut budget.accumulated, &layer.accumulated);
+            set(&mut budget.session_total, &layer.session_total);
+        }
+        self.artifacts.extend(layer.artifacts.clone());
+        self.hook = layer.hook.clone().or(self.hook.take());
+        self.webhook = layer.webhook.clone().or(self.webhook.take());
+    }
+
+    /// Adds what a skill wants while it is active: it can preserve more, and name more phases, and nothing else.
+    pub fn add(&mut self, skill: &Layer) {
+        self.artifacts.extend(skill.artifacts.clone());
+        let own = |all: &mut Vec<String>, more: &Option<Vec<String>>| {
+            let new: Vec<String> = more.iter().flatten().filter(|name| !all.contains(name)).cloned().collect();
+            all.extend(new);
+        };
+        own(&mut self.clear_after_phases, &skill.clear_after_phases);
+        own(&mut self.preserve_artifacts, &skill.preserve_artifacts);
+    }
+
+    /// The share of what the model takes from which on it is cleared whether that pays or not.
+    pub fn threshold(&self, provider_edits: bool) -> u64 {
+        let raised = self.threshold_with_provider_percent.max(self.compact_threshold_percent);
+        if provider_edits { raised } else { self.compact_threshold_percent }
+    }
+
+    /// The share down to which it is cleared then.
+    pub fn target(&self, provider_edits: bool) -> u64 {
+        self.target_percent.min(self.threshold(provider_edits).saturating_sub(5))
+    }
+
+    /// Whether the details of a phase that has ended may go.
+    pub fn clears_after(&self, phase: &str) -> bool {
+        self.clear_after_phases.iter().any(|one| one == EVERY_PHASE || one == phase)
+    }
+
+    /// The artifact that a call with its result belongs to, if it must stay for one.
+    pub fn preserves(&self, call: &Call<'_>) -> Option<&str> {
+        let named = self.preserve_artifacts.iter().map(String::as_str);
+        named.into_iter().find(|name| match self.artifacts.get(*name) {
+            Some(artifact) => artifact.holds(call),
+            // A name that nobody defined means what is called so.
+            None => Artifact::named(name).holds(call),
+        })
+    }
+
+    /// Whether results of a tool never go.
+    pub fn excludes(&self, tool: &str) -> bool {
+        self.exclude_tools.iter().any(|pattern| artifacts::fits(pattern, tool))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stronger_layer_says_only_what_it_says() {
+        let mut settings = Settings::default();
+        settings.lay(&Layer { mode: Some(Mode::On), accumulated: Some(9), ..Layer::default() });
+        settings.lay(&Layer { preserve_recent_turns: Some(2), ..Layer::default() });
+        assert_eq!((settings.mode, settings.preserve_recent_turns), (Mode::On, 2));
+        assert_eq!(settings.attention_budget, Some(Budget { accumulated: 9, ..Budget::default() }));
+        assert_eq!(settings.compact_threshold_percent, 80);
+    }
+
+    #[test]
+    fn a_skill_adds_and_takes_nothing_away() {
+        let mut settings = Settings { clear_after_phases: vec!["testing".into()], ..Settings::default() };
+        let before = settings.clone();
+        settings.add(&Layer {
+            mode: Some(Mode::On),
+            clear_after_phases: Some(vec!["coding".into(), "testing".into()]),
+            preserve_artifacts: Some(vec!["coverage_data".into()]),
+            ..Layer::default()
+        });
+        assert_eq!(settings.mode, before.mode);
+        assert_eq!(settings.clear_after_phases, ["testing", "coding"]);
+        assert_eq!(settings.preserve_artifacts.len(), before.preserve_artifacts.len() + 1);
+        assert!(settings.clears_after("coding") && !settings.clears_after("setup"));
+        let read = Call { tool: "Read", path: Some("/p/out/coverage-data.json"), ..Call::default() };
+        assert_eq!(
+            settings.preserves(&read),
+            Some("coverage_data"),
+            "a name without a definition means what is called so"
+        );
+    }
+
+    #[test]
+    fn the_threshold_rises_while_the_provider_edits() {
+        let settings = Settings::default();
+        assert_eq!((settings.threshold(false), settings.threshold(true)), (80, 95));
+        let high = Settings { compact_threshold_percent: 98, target_percent: 97, ..Settings::default() };
+        assert_eq!((high.threshold(true), high.target(true)), (98, 93));
+    }
+}
