@@ -39,6 +39,7 @@ pub enum Verb {
     Preview(verbs::preview::Arguments),
     Plan(verbs::plan::Arguments),
     Waiting(verbs::waiting::Arguments),
+    Phase(verbs::phase::Arguments),
     Export(verbs::export::Arguments),
     History(verbs::history::Arguments),
     Diff(verbs::diff::Arguments),

@@ -51,6 +51,9 @@ pub struct Event {
     #[serde(rename = "commit")]
     pub made_as: Option<String>,
     pub failure: Option<Value>,
+    // Of a phase.
+    pub name: Option<String>,
+    pub ended: Option<bool>,
     /// Of a move between branches.
     pub line: Option<Value>,
 }
@@ -94,6 +97,11 @@ impl Event {
                     _ => why.unwrap_or_default().to_owned(),
                 };
                 Some(format!("{} {state} {what}", commit.id).trim_end().to_owned())
+            }
+            "phase" => {
+                let name = self.name.as_deref().unwrap_or_default();
+                let what = if self.ended == Some(true) { "ends" } else { "begins" };
+                Some(format!("the phase {name} {what}, by {}", commit.author))
             }
             "recovery" => Some("the provider refused thinking; it is asked to drop what does not fit".to_owned()),
             _ => None,

@@ -60,6 +60,7 @@ const GROUPS: [Group; 8] = [
             ("unpin", "t1"),
             ("batch", "tidy.jsonl"),
             ("waiting", ""),
+            ("phase", "begin testing"),
             ("heal", "--dry-run"),
         ],
     ),

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Verb::Preview(arguments) => verbs::preview::run(arguments, &context),
         Verb::Plan(arguments) => verbs::plan::run(arguments, &context),
         Verb::Waiting(arguments) => verbs::waiting::run(arguments, &context),
+        Verb::Phase(arguments) => verbs::phase::run(arguments, &context),
         Verb::Export(arguments) => verbs::export::run(arguments, &context),
         Verb::History(arguments) => verbs::history::run(arguments, &context),
         Verb::Diff(arguments) => verbs::diff::run(arguments, &context),

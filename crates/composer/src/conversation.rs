@@ -12,6 +12,7 @@ use crate::log;
 use crate::log::{Answered, Arrived, Line, Opened, Turn, Usage, Version};
 use crate::observe::SIDE;
 use crate::sides::Sides;
+use ctx_core::automatic::Phases;
 use ctx_core::edit::{CommitId, History};
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
@@ -97,6 +98,8 @@ pub struct Conversation {
     pub kept_for: Option<u64>,
     /// Wishes that wait for their moment, and those that did.
     pub waiting: Vec<Waiting>,
+    /// Phases of the work, see [`crate::phases`].
+    pub phases: Phases,
     /// What was done to it.
     pub history: History,
     /// What each thinking signature is bound to: the digest of the prompt it was produced after.
@@ -167,6 +170,7 @@ impl Conversation {
             heard: 0,
             kept_for: None,
             waiting: Vec::new(),
+            phases: Phases::default(),
             history: History::default(),
             bound: QuickMap::default(),
             own: QuickSet::default(),
@@ -263,6 +267,7 @@ impl Conversation {
             log::LINE => self.line(&serde_json::from_slice(&record.body).ok()?),
             log::RECOVERY => self.drops_thinking = true,
             log::WAIT => self.wait(&serde_json::from_slice(&record.body).ok()?, record.at),
+            log::AUTOMATIC => self.automatic(&serde_json::from_slice(&record.body).ok()?),
             _ => return None,
         }
         Some(())

@@ -17,6 +17,7 @@ pub mod helper;
 pub mod log;
 mod newest;
 pub mod observe;
+mod phases;
 pub mod recorder;
 mod sides;
 pub mod streams;
@@ -27,6 +28,7 @@ mod writer;
 
 pub use answer::Timing;
 pub use observe::{Seen, Ticket};
+pub use phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
 pub use recorder::Recorder;
 pub use transfer::Imported;
 pub use view::Refusal;

@@ -5,6 +5,7 @@
 
 use crate::edit::{Unmade, When};
 use ctx_core::Key;
+use ctx_core::automatic::Moment;
 use ctx_core::edit::{CommitId, History, Operation};
 use ctx_wire::anthropic::price::Billed;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,9 @@ pub const LINE: &str = "line";
 pub const RECOVERY: &str = "recovery";
 /// A wish that waits for its moment, or what became of one: [`Wait`].
 pub const WAIT: &str = "wait";
-pub const KINDS: [&str; 7] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY, WAIT];
+/// What the automatic editor was told, or noted: [`Automatic`].
+pub const AUTOMATIC: &str = "automatic";
+pub const KINDS: [&str; 8] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY, WAIT, AUTOMATIC];
 /// The version that this program writes.
 pub const VERSION: u16 = 1;
 
@@ -281,6 +284,14 @@ pub enum Wait {
         id: String,
         author: String,
     },
+}
+
+/// What the automatic editor was told, or noted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Automatic {
+    PhaseBegan { name: String, moment: Moment, author: String },
+    PhaseEnded { name: String, moment: Moment, author: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

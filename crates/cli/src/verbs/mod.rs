@@ -28,6 +28,7 @@ pub mod mcp;
 pub mod models;
 pub mod r#move;
 pub mod offload;
+pub mod phase;
 pub mod pin;
 pub mod plan;
 pub mod preview;

@@ -13,7 +13,7 @@ use testkit::{Client, FakeProvider, Options, Session};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The verbs that only look, with what they need.
-pub const LOOKING: [&[&str]; 14] = [
+pub const LOOKING: [&[&str]; 15] = [
     &["conversations"],
     &["list"],
     &["show", "t1"],
@@ -28,6 +28,7 @@ pub const LOOKING: [&[&str]; 14] = [
     &["models"],
     &["ui"],
     &["waiting"],
+    &["phase"],
 ];
 
 pub struct Place {

@@ -5,7 +5,7 @@ use super::misses::{CacheMiss, Story, came_true};
 use crate::Composer;
 use crate::directory::lock;
 use crate::edit::{Ground, Unmade, When};
-use crate::log::{self, Answered, Arrived, ErrorSaid, Line, Opened, Usage, Wait};
+use crate::log::{self, Answered, Arrived, Automatic, ErrorSaid, Line, Opened, Usage, Wait};
 use ctx_core::SlotId;
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::{Commit, CommitId, FrameId, Operation};
@@ -107,6 +107,8 @@ pub enum What {
     Line { line: Line },
     /// The provider refused thinking; it is asked to drop such blocks from now on.
     Recovery,
+    /// A phase of the work began or ended.
+    Phase { name: String, ended: bool, author: String },
     /// A wish waits for its moment from now on, or does not any more.
     Waiting {
         id: String,
@@ -283,6 +285,13 @@ impl Composer {
     }
 }
 
+fn automatic(said: Automatic) -> What {
+    match said {
+        Automatic::PhaseBegan { name, author, .. } => What::Phase { name, ended: false, author },
+        Automatic::PhaseEnded { name, author, .. } => What::Phase { name, ended: true, author },
+    }
+}
+
 /// What an answer cost, in dollars, and the model whose prices stand in, if one does.
 pub(super) fn money(models: &Models, model: Option<&str>, usage: &Usage) -> Option<(f64, Option<String>)> {
     let (price, stand_in) = models.price(model?, usage.prompt())?;
@@ -354,6 +363,7 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
         }
         log::LINE => What::Line { line: serde_json::from_slice(&record.body).ok()? },
         log::RECOVERY => What::Recovery,
+        log::AUTOMATIC => automatic(serde_json::from_slice(&record.body).ok()?),
         log::WAIT => waiting(serde_json::from_slice(&record.body).ok()?),
         _ => return None,
     };

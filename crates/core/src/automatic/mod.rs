@@ -1,10 +1,13 @@
 //! The automatic editor, as far as it is pure: what somebody wants of it ([`settings`]), which results may go and in what
-//! order ([`targets`]), and which never ([`artifacts`]). When it pays, a policy says.
+//! order ([`targets`]), which never ([`artifacts`]), and which belong to work that is done ([`phases`]). When it pays, a
+//! policy says.
 
 pub mod artifacts;
+pub mod phases;
 pub mod settings;
 pub mod targets;
 
 pub use artifacts::{Artifact, Call};
+pub use phases::{Moment, Phase, Phases};
 pub use settings::{Budget, Layer, Mode, Settings};
 pub use targets::Target;

@@ -4,6 +4,7 @@ mod edit;
 mod helper;
 mod live;
 mod openapi;
+mod phases;
 mod plan;
 mod read;
 mod search;
@@ -24,7 +25,7 @@ use ctx_composer::edit::{
 use ctx_composer::view::{
     ContextMap, Conversations, Found, Frames, Misses, ModelsView, Refusal, Shown, Stats, Timeline,
 };
-use ctx_composer::{Composer, Imported, Recorder, now};
+use ctx_composer::{Composer, Imported, PhaseWish, PhasesView, Recorder, now};
 
 use self::edit::Heal;
 use self::helper::{HelperTested, HelperView};
@@ -204,6 +205,16 @@ fn routes() -> Routes {
             told("cancel", "Takes back a wish that waits, or puts away one that failed")
                 .body::<Cancel>()
                 .answers::<WaitView>(),
+        )
+        .get(
+            "/conversations/{conversation}/phases",
+            phases::phases,
+            told("phases", "The phases of the work, in the order in which they began").answers::<PhasesView>(),
+        )
+        .post(
+            "/conversations/{conversation}/phases",
+            phases::phase,
+            told("phase", "Begins or ends a phase of the work").body::<PhaseWish>().answers::<PhasesView>(),
         )
         .get(
             "/conversations/{conversation}/export",

@@ -11,7 +11,7 @@ use super::own::Own;
 use super::settings::{OPERATIONS, Settings, WAYS};
 
 /// Who makes the commits.
-const AUTHOR: &str = "mcp";
+pub(super) const AUTHOR: &str = "mcp";
 /// Commits that are told when the head has moved on.
 const SINCE: usize = 5;
 

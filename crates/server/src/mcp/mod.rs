@@ -14,6 +14,7 @@ mod edit;
 mod http;
 mod list;
 mod own;
+mod phase;
 mod resources;
 mod settings;
 mod show;
@@ -99,6 +100,10 @@ impl<A: Ask> Server<A> {
             tools::UNDO => {
                 let given: edit::UndoArguments = understood(given)?;
                 edit::undo(ask, &self.own(caller, &given.conv).await?, settings, &given).await
+            }
+            tools::PHASE => {
+                let given: phase::Arguments = understood(given)?;
+                phase::phase(ask, &self.own(caller, &given.conv).await?, settings, &given).await
             }
             other => Err(Refusal::new("unknown-tool", format!("There is no tool `{other}`."), "")),
         }

@@ -21,6 +21,7 @@ pub const SEARCH: &str = "ctx_search";
 pub const PREVIEW: &str = "ctx_preview";
 pub const APPLY: &str = "ctx_apply";
 pub const UNDO: &str = "ctx_undo";
+pub const PHASE: &str = "ctx_phase";
 
 /// The tools that are offered with these settings.
 pub fn all(settings: &Settings) -> Vec<Tool> {
@@ -96,6 +97,14 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
             "note": note(),
         }),
     )));
+    tools.push(changes(tool(
+        PHASE,
+        "Say that a phase of your work begins or ends, such as testing; the details of one that has ended may be cleared.",
+        json!({
+            "action": {"enum": ["begin", "end"]},
+            "name": {"type": "string", "description": "at the end: the newest that is open unless told"},
+        }),
+    )));
     tools
 }
 
@@ -110,6 +119,7 @@ fn tool(name: &'static str, what: &'static str, properties: Value) -> Tool {
         PREVIEW => vec!["operations"],
         APPLY => vec!["operations", "expect"],
         UNDO => vec!["expect"],
+        PHASE => vec!["action"],
         _ => Vec::new(),
     };
     properties.insert("conv".into(), json!({"type": "string", "description": "another conversation than your own"}));
