@@ -3,6 +3,7 @@
 //! Everything here is either replayed from the log or derived from it; dropping a conversation
 //! from memory loses nothing.
 
+use crate::automatic::{AUTHOR, Memory};
 use crate::edit::wait::Waiting;
 use crate::edit::{Chain, Sent};
 use crate::envelope::{self, Whole};
@@ -13,7 +14,7 @@ use crate::log::{Answered, Arrived, Line, Opened, Turn, Usage, Version};
 use crate::observe::SIDE;
 use crate::sides::Sides;
 use ctx_core::automatic::Phases;
-use ctx_core::edit::{CommitId, History};
+use ctx_core::edit::{Commit, CommitId, History};
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::tokens::{self, Calibration};
@@ -121,6 +122,8 @@ pub struct Conversation {
     pub chain: Chain,
     /// What composing knows of the leading messages of the path.
     pub memo: Memo,
+    /// What the automatic editor knows of its words.
+    pub memory: Memory,
     /// What the provider's cache should hold.
     pub shelf: Shelf,
     /// The estimate of the newest composed request, while the operations are those it was composed with.
@@ -181,6 +184,7 @@ impl Conversation {
             rewritten: VecDeque::new(),
             chain: Chain::default(),
             memo: Memo::default(),
+            memory: Memory::default(),
             shelf: Shelf::default(),
             composed_weight: None,
             sent: HashMap::new(),
@@ -263,7 +267,7 @@ impl Conversation {
                 let signatures = answered.signatures.iter().filter_map(|signature| signature.parse().ok());
                 self.bind(signatures, &answered);
             }
-            log::COMMIT => self.history.push(serde_json::from_slice(&record.body).ok()?),
+            log::COMMIT => self.take(serde_json::from_slice(&record.body).ok()?),
             log::LINE => self.line(&serde_json::from_slice(&record.body).ok()?),
             log::RECOVERY => self.drops_thinking = true,
             log::WAIT => self.wait(&serde_json::from_slice(&record.body).ok()?, record.at),
@@ -345,6 +349,15 @@ impl Conversation {
     pub fn rewritten(&mut self) {
         self.rewritten.extend(self.ends.back());
         self.rewritten.drain(..self.rewritten.len().saturating_sub(ENDS));
+    }
+
+    /// Takes in a commit that was stored.
+    pub fn take(&mut self, commit: Commit) {
+        // The request on whose arrival it was made was sent with it.
+        if commit.author == AUTHOR && commit.at == self.heard {
+            self.asked = Some(commit.id);
+        }
+        self.history.push(commit);
     }
 
     pub fn line(&mut self, line: &Line) {

@@ -5,6 +5,7 @@
 //! live elsewhere. The proxy never waits for anything in this crate.
 
 pub mod answer;
+pub mod automatic;
 mod card;
 mod conversation;
 mod directory;
@@ -74,6 +75,8 @@ pub struct Composer {
     gaps: Arc<Gaps>,
     streams: Arc<streams::Streams>,
     nonce: AtomicU64,
+    /// Who edits by itself, if anybody.
+    automatic: automatic::Switch,
     /// Titles that a helper gave, by conversation.
     titles: Mutex<HashMap<String, helper::titles::Titles>>,
     /// Prices, windows and the like.
@@ -116,6 +119,7 @@ impl Composer {
             held,
             offload_folder: None,
             nonce: AtomicU64::new(0),
+            automatic: automatic::Switch::default(),
             titles: Mutex::new(titles),
             models: Models::listed().clone(),
             ledger: Mutex::default(),
@@ -146,9 +150,10 @@ impl Composer {
         self
     }
 
-    /// Whether a request must be held until it is composed: its conversation has operations or waits for some, or may.
+    /// Whether a request must be held until it is composed: its conversation has operations or waits for some, or may;
+    /// or all are looked at.
     pub fn holds(&self, hints: &ctx_wire::anthropic::identify::Hints) -> bool {
-        self.held.holds(hints)
+        self.automatic.is_on() || self.held.holds(hints)
     }
 
     /// What bodies are compared with while they pass.

@@ -3,6 +3,7 @@
 //! Read [`Composer::observe`] top to bottom: find the conversation, reconcile, record. Only what
 //! the client has not sent before is parsed and hashed.
 
+use crate::automatic::{Automatic, Moment};
 use crate::conversation::{Conversation, Worn};
 use crate::directory::{Beginning, lock};
 use crate::edit::{AtHand, Ground, Ready, Sent, digest};
@@ -178,6 +179,7 @@ impl Composer {
             let id = conversation.id.clone();
             step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
         }
+        let new = slots.iter().copied().filter(|slot| !conversation.versions.contains_key(slot)).collect();
         let mut fresh = Vec::new();
         let mut changed = 0;
         let before: Vec<SlotId> = conversation.tree.path().skip(same).map(|slot| slot.id).collect();
@@ -243,8 +245,10 @@ impl Composer {
             self.inherit(conversation, &from, seen.at, step);
         }
         // It counts for the very request whose arrival is the moment.
-        if is_held && trusted && conversation.waits() {
-            body = self.arrives(conversation, body, &envelope, (seen.at, warm_until), step);
+        let editor = self.automatic.get().filter(|_| is_held && trusted);
+        if is_held && trusted && (conversation.waits() || editor.is_some()) {
+            let moment = Moment { at: seen.at, warm_until, new: &new };
+            body = self.arrives(conversation, body, &envelope, (moment, editor.as_deref()), step);
         }
         arrived.composed = match ready {
             Some(ready) if trusted => leave(conversation, &body, &envelope, ready),
@@ -287,13 +291,14 @@ impl Composer {
         trusted
     }
 
-    /// Lets what waits look at the conversation as this request leaves it. Gives its body back.
+    /// Lets what waits, then the automatic editor, look at the conversation as this request leaves it. Gives its body
+    /// back.
     fn arrives(
         &self,
         conversation: &mut Conversation,
         body: Body,
         envelope: &Arc<Envelope>,
-        (at, warm_until): (u64, u64),
+        (moment, editor): (Moment<'_>, Option<&dyn Automatic>),
         step: &mut Step,
     ) -> Body {
         let count = body.request().messages.len();
@@ -301,7 +306,12 @@ impl Composer {
         let aligned = std::mem::replace(&mut conversation.aligned, count);
         let around = std::mem::replace(&mut conversation.body_envelope, envelope.clone());
         conversation.envelope = envelope.clone();
-        self.at_arrival(conversation, at, warm_until, step);
+        if conversation.waits() {
+            self.at_arrival(conversation, moment.at, moment.warm_until, step);
+        }
+        if let Some(editor) = editor {
+            self.act(conversation, editor, &moment, step);
+        }
         (conversation.aligned, conversation.body_envelope) = (aligned, around);
         std::mem::replace(&mut conversation.body, kept).unwrap_or_default()
     }

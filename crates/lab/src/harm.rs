@@ -1,10 +1,9 @@
 //! Which steps relied on something that a policy had taken away.
 
-use crate::needs::{Kind, Need, Place};
+use crate::needs::{Kind, Need, Place, bare};
 use crate::recording::Recording;
-use crate::shorten::text_of;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A result of a recording.
 pub struct Recorded {
@@ -29,24 +28,66 @@ pub fn results(recording: &Recording) -> Vec<Recorded> {
 }
 
 /// What of a recording is not to be seen in its newest request as it was recorded, and what stands there instead.
-#[derive(Default)]
-pub struct Sight {
-    hidden: HashMap<Place, Option<String>>,
+pub struct Sight<'r> {
+    results: &'r [Recorded],
+    by_call: HashMap<&'r str, &'r Recorded>,
+    hidden: HashMap<Place, Option<Instead>>,
 }
 
-impl Sight {
+/// What stands in the place of a result.
+struct Instead {
+    text: String,
+    /// The same without what a tool printed before each line.
+    bare: Option<String>,
+    /// Every line of the result is there still.
+    whole: bool,
+}
+
+impl Instead {
+    fn of(text: String, result: &Recorded) -> Instead {
+        let bare = bare(&text);
+        let there: HashSet<&str> = lines(&text).chain(bare.iter().flat_map(|bare| lines(bare))).collect();
+        let own = self::bare(&result.text);
+        let whole = lines(own.as_deref().unwrap_or(&result.text)).all(|line| there.contains(line));
+        Instead { text, bare, whole }
+    }
+
+    fn says(&self, what: &str) -> bool {
+        self.text.contains(what) || self.bare.as_ref().is_some_and(|bare| bare.contains(what))
+    }
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
+impl<'r> Sight<'r> {
+    pub fn new(results: &'r [Recorded]) -> Sight<'r> {
+        let by_call = results.iter().map(|result| (result.call.as_str(), result)).collect();
+        Sight { results, by_call, hidden: HashMap::new() }
+    }
+
+    /// A result got another content.
+    pub fn replaced(&mut self, call: &str, text: String) {
+        let Some(result) = self.by_call.get(call) else { return };
+        match text == result.text {
+            true => drop(self.hidden.remove(&result.place)),
+            false => drop(self.hidden.insert(result.place, Some(Instead::of(text, result)))),
+        }
+    }
+
     /// Looks at a request that was composed, with the first `count` messages of the recording.
-    pub fn look(&mut self, sent: &[u8], results: &[Recorded], count: usize) {
+    pub fn look(&mut self, sent: &[u8], count: usize) {
         let Ok(body) = serde_json::from_slice::<Value>(sent) else { return };
         let messages = body["messages"].as_array().into_iter().flatten();
         let blocks = messages.flat_map(|message| message["content"].as_array()).flatten();
         let said: HashMap<&str, String> =
             blocks.filter_map(|block| Some((block["tool_use_id"].as_str()?, text_of(&block["content"])))).collect();
         self.hidden.clear();
-        for result in results.iter().filter(|result| result.place.message < count) {
+        for result in self.results.iter().filter(|result| result.place.message < count) {
             match said.get(&*result.call) {
-                Some(text) if *text == result.text => {}
-                other => drop(self.hidden.insert(result.place, other.cloned())),
+                Some(text) => self.replaced(&result.call, text.clone()),
+                None => drop(self.hidden.insert(result.place, None)),
             }
         }
     }
@@ -57,8 +98,21 @@ impl Sight {
         let is_lost = |place: &Place| match self.hidden.get(place) {
             None => false,
             Some(None) => true,
-            Some(Some(text)) => need.kind == Kind::Reread || !text.contains(&need.text),
+            Some(Some(instead)) if need.kind == Kind::Reread => !instead.whole,
+            Some(Some(instead)) => !instead.says(&need.text),
         };
         need.sources.iter().all(is_lost)
+    }
+}
+
+/// The text of a result's content.
+pub fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+            texts.join("\n")
+        }
+        _ => String::new(),
     }
 }

@@ -2,6 +2,7 @@
 //! what a policy would have done to tokens, money and quality is counted.
 
 pub mod cache;
+mod editor;
 pub mod harm;
 pub mod needs;
 pub mod recording;
@@ -9,4 +10,3 @@ pub mod replay;
 pub mod report;
 pub mod request;
 pub mod run;
-pub mod shorten;

@@ -2,15 +2,13 @@
 //! by the model of the provider's cache.
 
 use crate::cache::{Cache, Reading};
+use crate::editor::Editor;
 use crate::harm::{Recorded, Sight};
 use crate::needs::{Kind, Need};
 use crate::request::{SHORT, Script, Seen as SeenMessages};
-use crate::shorten::Results;
-use ctx_composer::edit::{Outgoing, Wish};
+use ctx_composer::edit::Outgoing;
 use ctx_composer::{Composer, Seen, Ticket, Timing};
-use ctx_core::edit::Operation;
-use ctx_core::edit::refusal::NOTHING;
-use ctx_core::policy::{Look, Policy, Proposed};
+use ctx_core::policy::Policy;
 use ctx_store::MemoryStore;
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::price::Price;
@@ -39,6 +37,8 @@ pub struct Turn {
     pub forced: f64,
     /// What the policy did before this request, and why.
     pub done: Vec<String>,
+    /// Something of it had been sent before.
+    pub cleared: bool,
     /// What the answer relied on and could not see any more.
     pub missed: Vec<(Kind, String)>,
 }
@@ -63,23 +63,23 @@ pub struct Known<'k> {
     pub window: u64,
 }
 
-pub fn play(known: &Known<'_>, policy: &dyn Policy) -> Result<Played, Unplayable> {
+pub fn play(known: &Known<'_>, policy: Arc<dyn Policy>) -> Result<Played, Unplayable> {
     let script = known.script;
     let composer = Composer::open(Arc::new(MemoryStore::new()))?;
+    let editor = Editor::new(policy);
+    composer.automate(Some(editor.clone()));
     let mut player = Player {
         known,
         composer,
         cache: Cache::new(script.lives, LEAST),
         seen: SeenMessages::default(),
-        results: Results::default(),
-        sight: Sight::default(),
-        met: 0,
-        conversation: None,
+        sight: Sight::new(known.results),
+        editor,
     };
     let mut needs = known.needs.iter().peekable();
     let mut turns = Vec::with_capacity(script.recording.turns.len());
     for turn in 0..script.recording.turns.len() {
-        let mut played = player.turn(turn, policy)?;
+        let mut played = player.turn(turn)?;
         while needs.next_if(|need| need.turn < turn).is_some() {}
         while let Some(need) = needs.next_if(|need| need.turn == turn) {
             if player.sight.misses(need) {
@@ -99,82 +99,32 @@ struct Player<'k> {
     composer: Composer,
     cache: Cache,
     seen: SeenMessages,
-    results: Results,
-    sight: Sight,
-    /// Messages that were met.
-    met: usize,
-    conversation: Option<String>,
+    sight: Sight<'k>,
+    editor: Arc<Editor>,
 }
 
 impl Player<'_> {
-    fn turn(&mut self, turn: usize, policy: &dyn Policy) -> Result<Turn, Unplayable> {
+    fn turn(&mut self, turn: usize) -> Result<Turn, Unplayable> {
         let script = self.known.script;
         let at = script.at(turn).max(0) as u64;
         let count = script.recording.turns.get(turn).map_or(0, |turn| turn.answer);
-        let new = script.recording.messages.get(self.met..count).unwrap_or_default();
-        new.iter().for_each(|message| self.results.meet(message.get()));
-        self.met = count;
-        let done = self.act(policy, at);
         let body = script.request(turn);
         let (ticket, sent) = self.send(&body, at)?;
-        if !done.is_empty() {
-            self.sight.look(&sent, self.known.results, count);
+        let done = self.editor.take();
+        match done.others {
+            true => self.sight.look(&sent, count),
+            false => done.results.into_iter().for_each(|(call, text)| self.sight.replaced(&call, text)),
         }
         let reading = self.cache.take(&script.parts(&sent, &mut self.seen), at as i64);
         self.answer(&ticket, turn, &reading, at)?;
-        self.conversation = Some(ticket.conversation);
         let price = &self.known.price;
         let write = if script.lives > SHORT { price.write_1h } else { price.write_5m };
         let dollars = |tokens: f64, price: f64| tokens * price / 1e6;
         let input_cost =
             dollars(reading.read, price.read) + dollars(reading.written, write) + dollars(reading.input, price.input);
         let output_cost = dollars(script.output(turn), price.output);
-        Ok(Turn { reading, input_cost, output_cost, done, ..Turn::default() })
-    }
-
-    /// Lets the policy look, and does what it wants.
-    fn act(&mut self, policy: &dyn Policy, now: u64) -> Vec<String> {
-        let Some(id) = self.conversation.clone() else { return Vec::new() };
-        let mut look = match self.composer.policy_look(&id, now) {
-            Ok(look) => look,
-            Err(refusal) => return vec![format!("refused: {}", refusal.message)],
-        };
-        self.complete(&mut look);
-        let proposed = policy.propose(&look);
-        if proposed.is_empty() {
-            return Vec::new();
-        }
-        let mut reasons: Vec<String> = proposed.iter().map(|proposed| proposed.reason.clone()).collect();
-        reasons.dedup();
-        let operations: Vec<Operation> = proposed.into_iter().map(|proposed| self.filled(proposed)).collect();
-        let wish = Wish { operations, author: "policy".into(), note: Some(reasons.join("; ")), ..Wish::default() };
-        match self.composer.apply(&id, wish) {
-            Ok(applied) => reasons.into_iter().map(|reason| format!("{}: {reason}", applied.summary)).collect(),
-            Err(refusal) if refusal.code == NOTHING => Vec::new(),
-            Err(refusal) => vec![format!("refused: {}", refusal.message)],
-        }
-    }
-
-    /// What the engine does not know of a recording.
-    fn complete(&self, look: &mut Look) {
-        look.window = self.known.window;
-        for item in &mut look.items {
-            if let Some(left) = self.results.left(&item.call) {
-                item.left = (left * self.known.script.scale).round() as u64;
-            }
-        }
-    }
-
-    fn filled(&mut self, proposed: Proposed) -> Operation {
-        let operation = proposed.operation;
-        let call = match &operation {
-            Operation::SummarizeResults { select, text: None, .. } => select.calls.first().cloned(),
-            _ => None,
-        };
-        match call.and_then(|call| self.results.shorten(&call)) {
-            Some(text) => operation.filled(text),
-            None => operation,
-        }
+        let (done, cleared) = (done.told, done.cleared);
+        Ok(Turn { reading, input_cost, output_cost, done, cleared, ..Turn::default() })
     }
 
     /// A request goes through the engine; what leaves it is given back.

@@ -9,8 +9,8 @@ use ctx_core::policy::Policy;
 use ctx_wire::anthropic::models::{Found, Model, Models};
 use ctx_wire::anthropic::price::Price;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Recordings of models that nobody has a price for are charged as this one.
 const LIKE: &str = "claude-opus-4-5";
@@ -30,7 +30,7 @@ pub struct Score {
     pub forced_cost: f64,
     pub read: f64,
     pub prompt: f64,
-    /// Requests before which the policy did something.
+    /// Requests before which the policy changed something that had been sent.
     pub clear_events: usize,
     /// Steps that relied on something that was not to be seen any more, and of them those that edited.
     pub harmed: usize,
@@ -59,7 +59,7 @@ impl Score {
             forced_cost: sum(&|turn| turn.forced),
             read: sum(&|turn| turn.reading.read),
             prompt: sum(&|turn| turn.reading.prompt()),
-            clear_events: count(&|turn| !turn.done.is_empty()),
+            clear_events: count(&|turn| turn.cleared),
             harmed: count(&|turn| !turn.missed.is_empty()),
             harmed_edits: count(&|turn| has(turn, Kind::Edit)),
             harmed_rereads: count(&|turn| has(turn, Kind::Reread)),
@@ -85,7 +85,7 @@ pub struct Outcome {
 type Done = (usize, Result<Vec<Score>, Unplayable>);
 
 /// Plays every recording under every policy.
-pub fn run(recordings: &[Recording], policies: &[Box<dyn Policy>]) -> Outcome {
+pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>]) -> Outcome {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Done>> = Mutex::default();
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(recordings.len().max(1));
@@ -126,8 +126,8 @@ fn take<'r>(next: &AtomicUsize, recordings: &'r [Recording]) -> Option<(usize, &
     recordings.get(at).map(|recording| (at, recording))
 }
 
-fn one(recording: &Recording, policies: &[Box<dyn Policy>]) -> Result<Vec<Score>, Unplayable> {
-    with_known(recording, |known| policies.iter().map(|policy| Ok(Score::of(&play(known, policy.as_ref())?))).collect())
+fn one(recording: &Recording, policies: &[Arc<dyn Policy>]) -> Result<Vec<Score>, Unplayable> {
+    with_known(recording, |known| policies.iter().map(|policy| Ok(Score::of(&play(known, policy.clone())?))).collect())
 }
 
 /// Runs `with` on what is known of a recording before any policy.

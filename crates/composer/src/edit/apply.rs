@@ -180,7 +180,7 @@ impl Composer {
         let outcome = self.weigh_up(conversation, before, after, price)?;
         outcome.check(&wish.operations, id, &effects)?;
         let mut applied = outcome.applied;
-        applied.summary = summary(&wish.operations, &applied);
+        applied.summary = summary(&wish.operations, &applied.frames, (applied.tokens_before, applied.tokens_after));
         applied.files.clone_from(&files.paths);
         applied.remarks.clone_from(&files.remarks);
         let commit = Commit {
@@ -235,7 +235,7 @@ impl Composer {
     }
 
     /// What one operation comes down to on top of others. A dry run writes no files.
-    pub(super) fn resolved(
+    pub(crate) fn resolved(
         &self,
         conversation: &Conversation,
         ground: &Ground<'_>,

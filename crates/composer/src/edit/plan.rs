@@ -294,7 +294,7 @@ impl Composer {
         let mut outcome = self.weigh_up(&conversation, on_top(&conversation, id, &[]), all.clone(), Some(plan.when))?;
         outcome.check(operations, id, &effects)?;
         let applied = &mut outcome.applied;
-        applied.summary = summary(operations, applied);
+        applied.summary = summary(operations, &applied.frames, (applied.tokens_before, applied.tokens_after));
         applied.files.clone_from(&files.paths);
         applied.remarks.clone_from(&files.remarks);
         let applied = outcome.applied;

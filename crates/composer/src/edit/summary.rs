@@ -1,17 +1,16 @@
 //! What was done, in words.
 
-use super::apply::Applied;
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Where;
 
 /// Kinds of operations that are told one by one.
 const FEW: usize = 4;
 
-/// What was done, in a line: what was named, as it was named.
-pub(super) fn summary(operations: &[Operation], applied: &Applied) -> String {
+/// What was done, in a line: what was named, as it was named. `frames`: those that changed; the tokens before and after.
+pub(crate) fn summary(operations: &[Operation], frames: &[String], (before, after): (u64, u64)) -> String {
     if let [Operation::Split { id, .. }] = operations {
         // The parts stand in the order of the new view, behind them the frame that is no more.
-        let parts: Vec<String> = applied.frames.iter().filter(|frame| *frame != id).cloned().collect();
+        let parts: Vec<String> = frames.iter().filter(|frame| *frame != id).cloned().collect();
         return format!("split {id} into {}", several(&parts));
     }
     let mut done: Vec<(&Operation, Vec<String>)> = Vec::new();
@@ -26,7 +25,7 @@ pub(super) fn summary(operations: &[Operation], applied: &Applied) -> String {
         }
     }
     let what = match done.as_slice() {
-        [(operation, ids)] => one(operation, ids, &applied.frames),
+        [(operation, ids)] => one(operation, ids, frames),
         few if few.len() <= FEW => {
             few.iter().map(|(operation, ids)| one(operation, ids, &[])).collect::<Vec<_>>().join("; ")
         }
@@ -37,13 +36,13 @@ pub(super) fn summary(operations: &[Operation], applied: &Applied) -> String {
                     names.push(name)
                 }
             });
-            format!("{} operations ({}) on {}", operations.len(), names.join(", "), several(&applied.frames))
+            format!("{} operations ({}) on {}", operations.len(), names.join(", "), several(frames))
         }
     };
-    let tokens = match applied.tokens_before.cmp(&applied.tokens_after) {
+    let tokens = match before.cmp(&after) {
         std::cmp::Ordering::Equal => String::new(),
-        std::cmp::Ordering::Greater => format!(", {} less", tokens(applied.tokens_before - applied.tokens_after)),
-        std::cmp::Ordering::Less => format!(", {} more", tokens(applied.tokens_after - applied.tokens_before)),
+        std::cmp::Ordering::Greater => format!(", {} less", tokens(before - after)),
+        std::cmp::Ordering::Less => format!(", {} more", tokens(after - before)),
     };
     format!("{what}{tokens}")
 }

@@ -370,7 +370,7 @@ impl Composer {
 }
 
 /// What is noted of a conversation: that its requests are held, and that wishes wait.
-fn notes(conversation: &Conversation) -> Vec<Note> {
+pub(crate) fn notes(conversation: &Conversation) -> Vec<Note> {
     let note = |name: &str, holds: bool| Note {
         conversation: conversation.id.clone(),
         name: name.into(),

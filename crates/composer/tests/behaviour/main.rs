@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod automatic;
 mod damage;
 mod day;
 mod failing;

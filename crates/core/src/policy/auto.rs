@@ -66,7 +66,7 @@ impl Policy for Auto {
 mod tests {
     use super::*;
 
-    fn look(steps: usize, cold: bool) -> Look {
+    fn look(steps: usize, cold: bool) -> Look<'static> {
         let item = |step: usize| Item {
             call: format!("toolu_{step}").into(),
             tool: if step.is_multiple_of(2) { "Read" } else { "Bash" }.into(),
@@ -77,6 +77,7 @@ mod tests {
             step,
             left: 500,
             cleared: step < 2,
+            fresh: false,
             pinned: step == 2,
             superseded: false,
         };

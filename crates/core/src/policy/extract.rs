@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-/// What stands in the place of a result, before its names.
-pub const CLEARED: &str = "[The content of this tool result was removed to save context.]";
-const NAMES: &str = "[The content of this tool result was removed to save context. Names in it:";
+/// What stands in the place of a result begins so; where its content is kept, and its names, come behind.
+const CLEARED: &str = "[The content of this tool result was removed to save context.";
+const NAMES: &str = " Names in it:";
 
 /// Shorter words are common ones, longer ones are no names.
 const LENGTH: std::ops::RangeInclusive<usize> = 6..=120;
@@ -26,10 +26,20 @@ fn is_name(word: &str) -> bool {
     has_letter && (inside.bytes().any(tells) || word.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
-/// The text that takes a result's place: its names, without those that `known` says stand elsewhere.
-pub fn extract(text: &str, known: impl Fn(&str) -> bool) -> String {
+/// The text that takes a result's place: `kept`, a sentence on where its content is to be found, and its names, without
+/// those that `known` says stand elsewhere.
+pub fn extract(text: &str, kept: Option<&str>, known: impl Fn(&str) -> bool) -> String {
     let names: Vec<&str> = names(text).filter(|name| !known(name)).collect();
-    if names.is_empty() { CLEARED.to_owned() } else { format!("{NAMES} {}]", names.join(" ")) }
+    let kept = kept.map(|kept| format!(" {kept}")).unwrap_or_default();
+    match names.is_empty() {
+        true => format!("{CLEARED}{kept}]"),
+        false => format!("{CLEARED}{kept}{NAMES} {}]", names.join(" ")),
+    }
+}
+
+/// Whether a text took a result's place.
+pub fn is_extract(text: &str) -> bool {
+    text.starts_with(CLEARED)
 }
 
 #[cfg(test)]
@@ -45,8 +55,10 @@ mod tests {
 
     #[test]
     fn what_stands_elsewhere_need_not_stay() {
-        assert_eq!(extract("src/lib.rs and find_it", |name| name == "find_it"), format!("{NAMES} src/lib.rs]"));
-        assert_eq!(extract("nothing to see", |_| false), CLEARED);
-        assert!(extract("nothing", |_| false).len() < 80);
+        let left = extract("src/lib.rs and find_it", None, |name| name == "find_it");
+        assert_eq!(left, format!("{CLEARED}{NAMES} src/lib.rs]"));
+        assert_eq!(extract("nothing to see", None, |_| false), crate::edit::resolve::DROPPED);
+        assert_eq!(extract("nothing", Some("It is in a.txt."), |_| false), format!("{CLEARED} It is in a.txt.]"));
+        assert!(is_extract(&left) && is_extract(crate::edit::resolve::DROPPED) && !is_extract("src/lib.rs"));
     }
 }

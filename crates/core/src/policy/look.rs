@@ -7,8 +7,8 @@ use crate::message::{Block, How, Kind, Role};
 use std::collections::HashMap;
 
 /// A conversation just before a request, as that would be sent if nothing were done.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Look {
+#[derive(Debug, Clone, Default)]
+pub struct Look<'t> {
     /// The results of tools, oldest first.
     pub items: Vec<Item>,
     /// Tokens of all of it, system and tools with it.
@@ -20,6 +20,21 @@ pub struct Look {
     /// The provider's cache has expired: whatever is sent will be written anew.
     pub cold: bool,
     pub rates: Rates,
+    pub texts: Texts<'t>,
+}
+
+/// Gives the text of a result as it would be sent, by the id of its call, to whoever asks; nothing where it is more
+/// than text.
+#[derive(Clone, Copy, Default)]
+pub struct Texts<'t>(pub Option<&'t Teller<'t>>);
+
+/// The text of a call's result.
+pub type Teller<'t> = dyn Fn(&str) -> Option<String> + 't;
+
+impl std::fmt::Debug for Texts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Texts" } else { "no texts" })
+    }
 }
 
 /// What a token costs when the cache is read for it, and when it is written.
@@ -55,14 +70,22 @@ pub struct Item {
     pub step: usize,
     /// Tokens that would be left of it.
     pub left: u64,
-    /// Its content was taken out already.
+    /// Its content was taken out already, or somebody gave it another one.
     pub cleared: bool,
+    /// It was never sent to the provider: to change it costs no cache and no thinking.
+    pub fresh: bool,
+    /// Its frame is pinned.
     pub pinned: bool,
     /// It was read from a file that was read again, or changed, later.
     pub superseded: bool,
 }
 
-impl Look {
+impl Look<'_> {
+    /// The text of a result.
+    pub fn text(&self, call: &str) -> Option<String> {
+        self.texts.0.and_then(|text| text(call))
+    }
+
     /// What is there and may go.
     pub fn whole(&self) -> impl DoubleEndedIterator<Item = &Item> {
         self.items.iter().filter(|item| !item.cleared && !item.pinned)
@@ -114,8 +137,9 @@ impl Price {
 }
 
 impl Desk<'_> {
-    /// The results of tools as they would be sent, with the tokens that stand before each; and all tokens.
-    pub fn items(&self, around: f64) -> (Vec<Item>, u64) {
+    /// The results of tools as they would be sent, with where each lies and the tokens that stand before it; and all
+    /// tokens.
+    pub fn items(&self, around: f64) -> (Vec<(Item, Laid)>, u64) {
         let superseded = self.superseded();
         let mut calls: HashMap<&str, (&Block, usize)> = HashMap::new();
         let answers = self.source.messages.iter().filter(|message| message.role == Role::Assistant);
@@ -134,7 +158,7 @@ impl Desk<'_> {
                 if let Some(item) = self.item(&laid, &calls) {
                     let superseded = superseded.contains(&*item.call);
                     let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
-                    items.push(Item { tokens, before, pinned: frame.pinned, superseded, ..item });
+                    items.push((Item { tokens, before, pinned: frame.pinned, superseded, ..item }, laid));
                 }
                 before += weight;
             }
@@ -158,6 +182,7 @@ impl Desk<'_> {
             step: *step,
             left: LEFT,
             cleared: laid.result.is_some(),
+            fresh: false,
             pinned: false,
             superseded: false,
         })
@@ -180,6 +205,7 @@ mod tests {
             step: 0,
             left: 100,
             cleared: false,
+            fresh: false,
             pinned: false,
             superseded: false,
         };

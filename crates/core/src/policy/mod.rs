@@ -14,13 +14,14 @@ mod superseded;
 pub use auto::Auto;
 pub use cold::Cold;
 pub use keep::Keep;
-pub use look::{Item, Look, Price, Rates};
+pub use look::{Item, Look, Price, Rates, Texts};
 pub use none::None;
 pub use old::Old;
 pub use size::Size;
 pub use superseded::Superseded;
 
 use crate::edit::operation::{Operation, Select};
+use std::sync::Arc;
 
 /// An operation that a policy wants, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,16 +65,16 @@ pub trait Policy: Send + Sync {
 }
 
 /// Every policy, by its name. A new one is a file here and a line in this list.
-pub fn all() -> Vec<Box<dyn Policy>> {
+pub fn all() -> Vec<Arc<dyn Policy>> {
     vec![
-        Box::new(None),
-        Box::new(Keep::above(100_000, 3)),
-        Box::new(Keep::above(60_000, 5)),
-        Box::new(Keep::above(0, 3)),
-        Box::new(Old),
-        Box::new(Superseded),
-        Box::new(Size),
-        Box::new(Cold),
-        Box::new(Auto::default()),
+        Arc::new(None),
+        Arc::new(Keep::above(100_000, 3)),
+        Arc::new(Keep::above(60_000, 5)),
+        Arc::new(Keep::above(0, 3)),
+        Arc::new(Old),
+        Arc::new(Superseded),
+        Arc::new(Size),
+        Arc::new(Cold),
+        Arc::new(Auto::default()),
     ]
 }

@@ -63,7 +63,7 @@ pub(super) fn sources(text: &str, index: &Index) -> Vec<(String, Vec<Place>)> {
 }
 
 /// A result without what a tool printed before each line; none when it printed nothing there.
-pub(super) fn bare(text: &str) -> Option<String> {
+pub(crate) fn bare(text: &str) -> Option<String> {
     let is_diff = text.contains("@@ -");
     let mut bare = String::new();
     let mut changed = false;

@@ -27,6 +27,8 @@ mod names;
 mod printed;
 mod reads;
 
+pub(crate) use edits::bare;
+
 use crate::recording::Recording;
 use blocks::{Block, What};
 use index::Index;

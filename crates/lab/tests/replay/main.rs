@@ -37,14 +37,14 @@ fn recording(calls: usize) -> Recording {
     }
 }
 
-fn played(recording: &Recording, policy: &dyn Policy) -> Played {
-    with_known(recording, |known| play(known, policy)).expect("played")
+fn played(recording: &Recording, policy: impl Policy + 'static) -> Played {
+    with_known(recording, |known| play(known, std::sync::Arc::new(policy))).expect("played")
 }
 
 #[test]
 fn without_a_policy_what_was_sent_is_read_again_and_what_is_new_is_written() {
     let recording = recording(10);
-    let played = played(&recording, &Nothing);
+    let played = played(&recording, Nothing);
     assert_eq!(played.turns.len(), 11);
     for (before, turn) in played.turns.iter().zip(played.turns.iter().skip(1)) {
         assert!((turn.reading.read - before.reading.prompt()).abs() < 1.0, "{turn:?}");
@@ -56,8 +56,8 @@ fn without_a_policy_what_was_sent_is_read_again_and_what_is_new_is_written() {
 #[test]
 fn clearing_makes_requests_smaller_and_costs_the_rest_of_the_cache_once() {
     let recording = recording(10);
-    let played = played(&recording, &Keep::above(40_000, 3));
-    let none = self::played(&recording, &Nothing);
+    let played = played(&recording, Keep::above(40_000, 3));
+    let none = self::played(&recording, Nothing);
     let cleared: Vec<usize> = (0..11).filter(|turn| !played.turns[*turn].done.is_empty()).collect();
     let first = *cleared.first().expect("it acts");
     assert!(played.turns[first].reading.read < 25_000.0, "up to the first result: {:?}", played.turns[first]);

@@ -64,7 +64,7 @@ fn the_cache_is_modelled_as_the_provider_has_it() {
         if !script.counted || !script.timed {
             continue;
         }
-        let played = played(recording, &Nothing);
+        let played = played(recording, Nothing);
         modelled += played.turns.iter().map(|turn| turn.reading.read).sum::<f64>();
         reported +=
             recording.turns.iter().filter_map(|turn| turn.usage).map(|usage| usage.cache_read as f64).sum::<f64>();
@@ -77,7 +77,8 @@ fn the_cache_is_modelled_as_the_provider_has_it() {
 fn the_automatic_policy_does_little_harm_and_never_costs_much() {
     let Some(recordings) = recorded() else { return };
     let some: Vec<Recording> = recordings.into_iter().step_by(6).collect();
-    let policies: Vec<Box<dyn Policy>> = vec![Box::new(Nothing), Box::new(Auto::default())];
+    let policies: Vec<std::sync::Arc<dyn Policy>> =
+        vec![std::sync::Arc::new(Nothing), std::sync::Arc::new(Auto::default())];
     let outcome = run(&some, &policies);
     assert_eq!(outcome.unplayable, []);
     let (none, auto) = (&outcome.scores[0], &outcome.scores[1]);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use ctx_lab::needs::Kind;
@@ -36,7 +37,10 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     let mut told = Vec::new();
     for recording in &gathered.recordings {
         let played = with_known(recording, |known| {
-            Ok::<_, ctx_lab::replay::Unplayable>((play(known, policy.as_ref())?, play(known, &ctx_core::policy::None)?))
+            Ok::<_, ctx_lab::replay::Unplayable>((
+                play(known, policy.clone())?,
+                play(known, Arc::new(ctx_core::policy::None))?,
+            ))
         });
         let (played, none) =
             played.map_err(|error| Failure::new("unplayable", format!("It cannot be played: {error}.")))?;

@@ -4,6 +4,7 @@ mod explain;
 mod run;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use ctx_core::policy::{self, Policy};
@@ -56,7 +57,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 /// The policy of a name.
-fn named(name: &str) -> Result<Box<dyn Policy>, Failure> {
+fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
     let mut all = policy::all();
     match all.iter().position(|policy| policy.name() == name) {
         Some(at) => Ok(all.swap_remove(at)),

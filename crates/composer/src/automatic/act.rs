@@ -1,0 +1,332 @@
+//! A request arrives: the editor looks, and what it wants becomes a commit.
+
+use super::memory::{hash, text_of};
+use super::{AUTHOR, About, Automatic, Removed};
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::edit::{Files, Ground, Weights, notes, on_top, summary};
+use crate::{Composer, Refusal, log, record};
+use ctx_core::SlotId;
+use ctx_core::edit::effect::{Effect, NewResult};
+use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::edit::history::Change;
+use ctx_core::edit::operation::Select;
+use ctx_core::edit::refusal::NOTHING;
+use ctx_core::edit::resolve::{DROPPED, Desk};
+use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::message::Role;
+use ctx_core::policy::extract::{extract, is_extract, names};
+use ctx_core::policy::{Item, Look, Proposed, Rates, Texts};
+use ctx_core::quick::QuickSet;
+use ctx_store::Step;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// Tokens that a model takes of which nothing is known.
+const WINDOW: u64 = 200_000;
+
+/// When a request arrives.
+pub(crate) struct Moment<'m> {
+    pub at: u64,
+    /// Until when the provider's cache may have had something of the conversation.
+    pub warm_until: u64,
+    /// Messages that nobody has sent before.
+    pub new: &'m QuickSet<SlotId>,
+}
+
+/// What is wanted, with all its words.
+#[derive(Default)]
+struct Filled {
+    operations: Vec<Operation>,
+    reasons: Vec<Option<String>>,
+    /// What the contents of results become, by their calls.
+    texts: HashMap<String, String>,
+    /// Operations on something else.
+    others: Vec<Operation>,
+}
+
+impl Conversation {
+    /// Takes note of the words of the newest request.
+    pub(crate) fn remember(&mut self) {
+        self.own_prefixes();
+        let count = self.chain.digests().len();
+        if let Some(body) = self.body.as_ref().filter(|_| self.aligned == count) {
+            self.memory.meet(self.chain.digests(), body);
+        }
+    }
+}
+
+impl Composer {
+    /// Lets the editor look at a conversation as a request leaves it, and makes what it wants. The commit is stored with
+    /// the request.
+    pub(crate) fn act(
+        &self,
+        conversation: &mut Conversation,
+        editor: &dyn Automatic,
+        moment: &Moment<'_>,
+        step: &mut Step,
+    ) {
+        // Somebody's commit is just being stored, and will count in a moment.
+        if lock(&self.storing).as_deref() == Some(conversation.id.as_str()) {
+            return;
+        }
+        conversation.remember();
+        let made = self.wanted(conversation, editor, moment);
+        let about = about(conversation, moment.at);
+        match made {
+            Ok(None) => {}
+            Ok(Some(commit)) => {
+                editor.done(&about, Ok(&commit));
+                step.records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
+                conversation.asked = Some(commit.id);
+                conversation.history.push(commit);
+                conversation.composed_weight = None;
+                step.notes.extend(notes(conversation));
+                step.durable = true;
+                lock(&self.weighed).remove(&conversation.id);
+                self.heed(conversation);
+            }
+            Err(refusal) if refusal.code == NOTHING => {}
+            Err(refusal) => {
+                tracing::warn!(conversation = %conversation.id, message = %refusal.message, "an automatic edit is refused");
+                editor.done(&about, Err(&refusal));
+            }
+        }
+    }
+
+    fn wanted(
+        &self,
+        conversation: &Conversation,
+        editor: &dyn Automatic,
+        moment: &Moment<'_>,
+    ) -> Result<Option<Commit>, Refusal> {
+        let ground = Ground::of(conversation, false);
+        let view = ground.lay(conversation.effects(conversation.history.head()));
+        let (source, weights) = (ground.source(), Weights::of(conversation));
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let desk = conversation.desk(&view, &source, &weights, &scale, 0);
+        let seen = Seen::of(conversation, &desk, moment.new);
+        let cold = conversation.cached.is_some() && moment.at >= moment.warm_until;
+        let text = |call: &str| seen.text(conversation, &view, call);
+        let look = self.look_of(conversation, &seen, (Texts(Some(&text)), cold));
+        let about = about(conversation, moment.at);
+        let proposed = editor.propose(&about, &look);
+        if proposed.is_empty() {
+            return Ok(None);
+        }
+        let filled =
+            filled(proposed, editor, &about, &look, &|name| conversation.memory.has(name), &seen.left_of(&view));
+        if filled.operations.is_empty() {
+            return Ok(None);
+        }
+        let id = self.commit_id(conversation, moment.at);
+        let effects = self.effects_of(conversation, &ground, &desk, id, &filled)?;
+        let after = ground.lay(on_top(conversation, id, &effects));
+        let tokens_after = scale(ground.weigh(&after, &conversation.envelope));
+        let frames = touched(&desk, &filled);
+        let tokens = (look.tokens, tokens_after);
+        let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
+        told.dedup();
+        Ok(Some(Commit {
+            id,
+            parent: conversation.history.head(),
+            at: moment.at,
+            author: AUTHOR.to_owned(),
+            note: Some(told.join("; ")),
+            summary: summary(&filled.operations, &frames, tokens),
+            reasons: filled.reasons,
+            change: Change::Edit { operations: filled.operations, effects },
+            tokens_before: tokens.0,
+            tokens_after: tokens.1,
+        }))
+    }
+
+    /// All results at once, then the others, each on top of those before it.
+    fn effects_of(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        desk: &Desk<'_>,
+        id: CommitId,
+        filled: &Filled,
+    ) -> Result<Vec<Effect>, Refusal> {
+        let mut effects = Vec::new();
+        if !filled.texts.is_empty() {
+            let select = Select { calls: filled.texts.keys().cloned().collect(), ..Select::default() };
+            let mut results = Vec::new();
+            for (laid, of, block) in desk.wanted_results(&[], &select, None)? {
+                let text = block.id.as_deref().and_then(|call| filled.texts.get(call));
+                if let Some(text) = text.filter(|text| desk.view.new_result(&laid) != Some(text.as_str())) {
+                    results.push(NewResult { of, block, text: text.clone() });
+                }
+            }
+            if !results.is_empty() {
+                effects.push(Effect::Results { results, summarized: true });
+            }
+        }
+        for operation in &filled.others {
+            let mut files = Files::default();
+            match self.resolved(conversation, ground, (id, &effects), operation, false, &mut files) {
+                Err(refusal) if refusal.code == NOTHING => {}
+                resolved => effects.extend(resolved?),
+            }
+        }
+        match effects.is_empty() {
+            true => Err(ctx_core::edit::Refusal::nothing("All of it reads like that already.").into()),
+            false => Ok(effects),
+        }
+    }
+
+    pub(crate) fn look_of<'t>(
+        &self,
+        conversation: &Conversation,
+        seen: &Seen,
+        (texts, cold): (Texts<'t>, bool),
+    ) -> Look<'t> {
+        let model = conversation.envelope.model.as_deref();
+        let price = model.and_then(|model| self.models.price(model, seen.tokens));
+        let long = conversation.lifetime() > 300;
+        Look {
+            items: seen.items.clone(),
+            tokens: seen.tokens,
+            window: model.and_then(|model| self.window(model)).unwrap_or(WINDOW),
+            steps: conversation.tree.path().filter(|slot| slot.message.role == Role::Assistant).count(),
+            cold,
+            rates: price.map_or_else(Rates::default, |(price, _)| Rates {
+                read: price.read / price.input,
+                write: if long { price.write_1h } else { price.write_5m } / price.input,
+            }),
+            texts,
+        }
+    }
+}
+
+/// The results of a conversation, and where they lie.
+pub(crate) struct Seen {
+    items: Vec<Item>,
+    laid: HashMap<Box<str>, Laid>,
+    tokens: u64,
+}
+
+impl Seen {
+    pub fn of(conversation: &Conversation, desk: &Desk<'_>, new: &QuickSet<SlotId>) -> Seen {
+        let view = desk.view;
+        let sent = |covers: &[ctx_core::edit::fold::Around], weights: &[f64]| -> f64 {
+            covers.iter().zip(weights).filter(|(around, _)| around.covered.is_none()).map(|(_, weight)| weight).sum()
+        };
+        let around = sent(&view.system, desk.system_weights) + sent(&view.tools, desk.tool_weights);
+        let (found, tokens) = desk.items(around);
+        let answer = desk.source.messages.iter().rposition(|message| message.role == Role::Assistant);
+        let mut seen = Seen { items: Vec::with_capacity(found.len()), laid: HashMap::new(), tokens };
+        for (mut item, laid) in found {
+            if let Some(left) = conversation.memory.left(&item.call) {
+                item.left = (desk.scale)(left);
+            }
+            if let Unit::Source { message, .. } = laid.unit {
+                let slot = desk.source.slots.get(message);
+                item.fresh = Some(message) > answer && slot.is_some_and(|slot| new.contains(slot));
+            }
+            // What a policy only trimmed is still there.
+            item.cleared &= !is_trimmed(conversation, view, &laid);
+            seen.laid.insert(item.call.clone(), laid);
+            seen.items.push(item);
+        }
+        seen
+    }
+
+    /// What is left of results that were shortened.
+    fn left_of<'v>(&self, view: &View<'v>) -> Vec<&'v str> {
+        self.laid.values().filter_map(|laid| view.new_result(laid)).filter(|text| is_extract(text)).collect()
+    }
+
+    /// The text of a result as it would be sent.
+    pub fn text(&self, conversation: &Conversation, view: &View<'_>, call: &str) -> Option<String> {
+        let laid = self.laid.get(call)?;
+        if let Some(text) = view.new_result(laid) {
+            return Some(text.to_owned());
+        }
+        let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
+        let body = conversation.body.as_ref().filter(|_| message < conversation.aligned)?;
+        let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
+        let bytes = body.message(message).get(block.at.start as usize..block.at.end as usize)?;
+        text_of(&serde_json::from_slice::<Value>(bytes).ok()?["content"])
+    }
+}
+
+fn is_trimmed(conversation: &Conversation, view: &View<'_>, laid: &Laid) -> bool {
+    let Some((effect, _)) = laid.result else { return false };
+    let is_ours = conversation.history.get(effect.commit).is_some_and(|commit| commit.author == AUTHOR);
+    is_ours && view.new_result(laid).is_some_and(|text| !is_extract(text))
+}
+
+fn about(conversation: &Conversation, at: u64) -> About<'_> {
+    About {
+        conversation: &conversation.id,
+        model: conversation.envelope.model.as_deref(),
+        folder: conversation.folder.as_deref(),
+        agent: conversation.opened.agent.as_deref(),
+        request: conversation.requests,
+        at,
+    }
+}
+
+/// The frames in which results get another content.
+fn touched(desk: &Desk<'_>, filled: &Filled) -> Vec<String> {
+    let is_touched = |laid: &Laid| {
+        let Unit::Source { message, block: Some(block) } = laid.unit else { return false };
+        let block = desk.source.messages.get(message).and_then(|message| message.blocks.get(block));
+        block.and_then(|block| block.tool_use_id.as_deref()).is_some_and(|call| filled.texts.contains_key(call))
+    };
+    let frames = desk.view.frames.iter();
+    let frames = frames.filter(|frame| desk.view.units(frame, desk.source.messages).iter().any(is_touched));
+    frames.map(|frame| frame.id.to_string()).collect()
+}
+
+/// Finds the words for what is wanted. What cannot be kept, or has no text, stays.
+fn filled(
+    proposed: Vec<Proposed>,
+    editor: &dyn Automatic,
+    about: &About<'_>,
+    look: &Look<'_>,
+    spoken: &dyn Fn(&str) -> bool,
+    stubs: &[&str],
+) -> Filled {
+    let tools: HashMap<&str, &Item> = look.items.iter().map(|item| (&*item.call, item)).collect();
+    // Names that what is left of other results says.
+    let mut left: Option<HashSet<u64>> = None;
+    let mut filled = Filled::default();
+    let keep = |call: &str, text: &str, reason: &str| {
+        let (tool, tokens) = tools.get(call).map_or(("", 0), |item| (&*item.tool, item.tokens));
+        editor.keep(about, &Removed { call, tool, text, tokens, reason }).map_err(
+            |why| tracing::warn!(conversation = %about.conversation, %call, %why, "a result stays, for it cannot be kept elsewhere"),
+        )
+    };
+    for Proposed { mut operation, reason } in proposed {
+        match &mut operation {
+            Operation::SummarizeResults { select, text, .. } if select.calls.len() == 1 => {
+                let Some(call) = select.calls.first() else { continue };
+                if text.is_none() {
+                    let Some(whole) = look.text(call) else { continue };
+                    let Ok(kept) = keep(call, &whole, &reason) else { continue };
+                    let left =
+                        left.get_or_insert_with(|| stubs.iter().flat_map(|stub| names(stub)).map(hash).collect());
+                    let short = extract(&whole, kept.as_deref(), |name| spoken(name) || left.contains(&hash(name)));
+                    left.extend(names(&short).map(hash));
+                    *text = Some(short);
+                }
+                filled.texts.insert(call.clone(), text.clone().unwrap_or_default());
+            }
+            Operation::DropResults { ids, select, result: None } if ids.is_empty() && !select.calls.is_empty() => {
+                select.calls.retain(|call| look.text(call).is_some_and(|text| keep(call, &text, &reason).is_ok()));
+                if select.calls.is_empty() {
+                    continue;
+                }
+                filled.texts.extend(select.calls.iter().map(|call| (call.clone(), DROPPED.to_owned())));
+            }
+            _ => filled.others.push(operation.clone()),
+        }
+        filled.operations.push(operation);
+        filled.reasons.push(Some(reason));
+    }
+    filled
+}

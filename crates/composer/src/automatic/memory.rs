@@ -1,0 +1,91 @@
+//! What is known of the words of a conversation, so that not all of it is read again before each request. A pure function
+//! of its messages: it can be forgotten at any time.
+
+use ctx_core::Key;
+use ctx_core::policy::extract::{extract, names};
+use ctx_core::tokens;
+use ctx_wire::anthropic::request::Body;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Estimated tokens of a sentence that tells where the content of a result is kept.
+const KEPT: f64 = 40.0;
+
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// The messages that were met.
+    met: Vec<Key>,
+    /// Names that stand in what was said and called, by their hashes.
+    spoken: HashSet<u64>,
+    /// Estimated tokens that would be left of each result, by its call.
+    left: HashMap<Box<str>, f64>,
+}
+
+impl Memory {
+    /// Meets the messages of a request, by what identifies each.
+    pub fn meet(&mut self, digests: &[Key], body: &Body) {
+        if !digests.starts_with(&self.met) {
+            *self = Memory::default();
+        }
+        for (at, digest) in digests.iter().enumerate().skip(self.met.len()) {
+            self.message(body.message(at));
+            self.met.push(*digest);
+        }
+    }
+
+    fn message(&mut self, message: &[u8]) {
+        let Ok(message) = serde_json::from_slice::<Value>(message) else { return };
+        match &message["content"] {
+            Value::String(text) => self.say(text),
+            Value::Array(blocks) => blocks.iter().for_each(|block| self.block(block)),
+            _ => {}
+        }
+    }
+
+    fn block(&mut self, block: &Value) {
+        match block["type"].as_str() {
+            Some("text") => self.say(block["text"].as_str().unwrap_or_default()),
+            Some("tool_use") => self.say(&block["input"].to_string()),
+            Some("tool_result") => {
+                let Some(text) = text_of(&block["content"]) else { return };
+                let left = extract(&text, None, |name| self.has(name));
+                let left = tokens::estimate(left.chars().count() as u32, 0) + KEPT;
+                self.left.insert(block["tool_use_id"].as_str().unwrap_or_default().into(), left);
+            }
+            _ => {}
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        self.spoken.extend(names(text).map(hash));
+    }
+
+    /// Whether a name stands in what was said or called.
+    pub fn has(&self, name: &str) -> bool {
+        self.spoken.contains(&hash(name))
+    }
+
+    pub fn left(&self, call: &str) -> Option<f64> {
+        self.left.get(call).copied()
+    }
+}
+
+pub fn hash(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The text of a result's content, if it is nothing but text.
+pub fn text_of(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(blocks) => {
+            let texts: Option<Vec<&str>> = blocks.iter().map(|block| block["text"].as_str()).collect();
+            texts.map(|texts| texts.join("\n"))
+        }
+        Value::Null => Some(String::new()),
+        _ => None,
+    }
+}

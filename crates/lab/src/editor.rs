@@ -1,0 +1,85 @@
+//! A policy at the engine's door, and what it did there.
+
+use ctx_composer::Refusal;
+use ctx_composer::automatic::{About, Automatic, Removed};
+use ctx_core::edit::effect::Effect;
+use ctx_core::edit::history::Change;
+use ctx_core::edit::{Commit, refusal};
+use ctx_core::policy::{Look, Policy, Proposed};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// As long as the sentence that tells where a content was written to; here nothing is written.
+const KEPT: &str = "It is in /home/somebody/projects/something/.ctx/offload/c1234567/0123-the-words-of-a-title.txt; read it there if needed.";
+
+/// What was done on the arrival of a request.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// What, and why.
+    pub told: Vec<String>,
+    /// The results that got another content: their calls, and that.
+    pub results: Vec<(Box<str>, String)>,
+    /// Something changed that had been sent before.
+    pub cleared: bool,
+    /// Other things than results were changed.
+    pub others: bool,
+}
+
+pub struct Editor {
+    policy: Arc<dyn Policy>,
+    inside: Mutex<(HashSet<Box<str>>, Done)>,
+}
+
+impl Editor {
+    pub fn new(policy: Arc<dyn Policy>) -> Arc<Editor> {
+        Arc::new(Editor { policy, inside: Mutex::default() })
+    }
+
+    /// What was done since somebody asked last.
+    pub fn take(&self) -> Done {
+        std::mem::take(&mut self.inside().1)
+    }
+
+    fn inside(&self) -> std::sync::MutexGuard<'_, (HashSet<Box<str>>, Done)> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Automatic for Editor {
+    fn propose(&self, _: &About<'_>, look: &Look<'_>) -> Vec<Proposed> {
+        let proposed = self.policy.propose(look);
+        if !proposed.is_empty() {
+            self.inside().0 = look.items.iter().filter(|item| item.fresh).map(|item| item.call.clone()).collect();
+        }
+        proposed
+    }
+
+    fn keep(&self, _: &About<'_>, _: &Removed<'_>) -> Result<Option<String>, String> {
+        Ok(Some(KEPT.to_owned()))
+    }
+
+    fn done(&self, _: &About<'_>, done: Result<&Commit, &Refusal>) {
+        let mut inside = self.inside();
+        let (fresh, told) = &mut *inside;
+        let commit = match done {
+            Ok(commit) => commit,
+            Err(refusal) if refusal.code == refusal::NOTHING => return,
+            Err(refusal) => return told.told.push(format!("refused: {}", refusal.message)),
+        };
+        let mut reasons: Vec<&String> = commit.reasons.iter().flatten().collect();
+        reasons.dedup();
+        told.told.extend(reasons.into_iter().map(|reason| format!("{}: {reason}", commit.summary)));
+        let Change::Edit { effects, .. } = &commit.change else { return };
+        for effect in effects {
+            let Effect::Results { results, .. } = effect else {
+                (told.others, told.cleared) = (true, true);
+                continue;
+            };
+            for result in results {
+                let call = result.block.id.clone().unwrap_or_default();
+                told.cleared |= !fresh.contains(&call);
+                told.results.push((call, result.text.clone()));
+            }
+        }
+    }
+}
