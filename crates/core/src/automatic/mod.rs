@@ -3,11 +3,13 @@
 //! policy says.
 
 pub mod artifacts;
+mod choose;
 pub mod phases;
 pub mod settings;
 pub mod targets;
 
 pub use artifacts::{Artifact, Call};
+pub use choose::{Fact, Facts, Force, Tally, choose, is_search, tally};
 pub use phases::{Moment, Phase, Phases};
 pub use settings::{Budget, Layer, Mode, Settings};
 pub use targets::Target;
