@@ -5,6 +5,7 @@
 //! live elsewhere. The proxy never waits for anything in this crate.
 
 pub mod answer;
+pub mod automatic;
 mod card;
 mod conversation;
 mod directory;

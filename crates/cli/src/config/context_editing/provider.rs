@@ -246,7 +246,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("ctx.toml");
         std::fs::write(&path, text).expect("written");
-        ConfigFile::read(&path).map(|file| file.expect("a file"))
+        let file = ConfigFile::read(&path)?.expect("a file");
+        file.context_editing.provider_wrong.clone().map_or(Ok(file), Err)
     }
 
     fn wish(text: &str) -> Wish {

@@ -1,0 +1,5 @@
+//! The automatic editor.
+
+pub mod rules;
+
+pub use rules::Rules;
