@@ -417,3 +417,6 @@ impl Reading {
 fn did_you_mean(name: &str, known: &[&str]) -> String {
     nearest(name, known.iter().copied()).first().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;
