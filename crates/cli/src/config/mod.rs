@@ -2,8 +2,10 @@
 //! project's `ctx.toml`, then the home's, then the defaults.
 
 pub mod context_editing;
+pub mod explain;
 mod file;
 mod helper;
+pub mod keys;
 mod models;
 mod project;
 

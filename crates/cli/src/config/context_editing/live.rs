@@ -145,7 +145,7 @@ impl Rules for LiveRules {
 }
 
 /// What all of them say together, the weaker first.
-pub fn settings<'s>(spoken: impl IntoIterator<Item = (Speaker, Option<&'s Said>)>) -> Settings {
+fn settings<'s>(spoken: impl IntoIterator<Item = (Speaker, Option<&'s Said>)>) -> Settings {
     let mut settings = Settings::default();
     for (speaker, said) in spoken {
         let Some(layer) = said.and_then(Said::layer) else { continue };

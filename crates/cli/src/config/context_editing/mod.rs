@@ -1,21 +1,21 @@
 //! `[context_editing]`: what is edited without anybody asking each time. A wrong figure would be believed, so a key that
 //! nobody knows is refused here. But nothing that is wrong here stops the daemon: forwarding is more important.
 
-mod layer;
+pub mod layer;
 mod live;
-mod provider;
+pub mod provider;
 mod sources;
-mod tree;
+pub mod tree;
 mod yaml;
 
+use self::tree::Node;
 use super::file::{ConfigFile, Reader, Value};
 use crate::failure::Failure;
 
 pub use self::layer::{Remark, Said, Speaker};
-pub use self::live::{LiveRules, settings};
+pub use self::live::LiveRules;
 pub(super) use self::provider::rules;
 pub use self::sources::{Places, Source};
-pub use self::tree::{Data, Entry, Node};
 
 /// What a file says.
 #[derive(Clone, Debug, Default)]
