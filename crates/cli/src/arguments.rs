@@ -50,6 +50,7 @@ pub enum Verb {
     Models(verbs::models::Arguments),
     Status(verbs::status::Arguments),
     Doctor(verbs::doctor::Arguments),
+    Config(verbs::config::Arguments),
     Helper(verbs::helper::Arguments),
     Lab(verbs::lab::Arguments),
     Install(verbs::install::Arguments),
@@ -166,7 +167,7 @@ pub fn non_empty(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
-fn non_empty_path(text: &str) -> Result<PathBuf, String> {
+pub fn non_empty_path(text: &str) -> Result<PathBuf, String> {
     non_empty(text).map(PathBuf::from)
 }
 

@@ -87,6 +87,7 @@ const GROUPS: [Group; 8] = [
             ("status", ""),
             ("stop", ""),
             ("doctor", ""),
+            ("config", "check"),
             ("helper", "test"),
             ("export", ""),
             ("purge", "--older-than 30"),

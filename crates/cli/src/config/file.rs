@@ -259,7 +259,7 @@ impl<'file> Reader<'file> {
         Unknown { line, words: format!("{path}, line {line}: `{key}` is not known to this version and is ignored") }
     }
 
-    fn line(&self, span: Range<usize>) -> usize {
+    pub(super) fn line(&self, span: Range<usize>) -> usize {
         let before = self.text.as_bytes().get(..span.start).unwrap_or(self.text.as_bytes());
         before.iter().filter(|byte| **byte == b'\n').count() + 1
     }

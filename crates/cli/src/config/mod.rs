@@ -1,9 +1,11 @@
 //! What the daemon shall do, decided completely before it starts: flags, then the environment, then the
 //! project's `ctx.toml`, then the home's, then the defaults.
 
-mod context_editing;
+pub mod context_editing;
+pub mod explain;
 mod file;
 mod helper;
+pub mod keys;
 mod models;
 mod project;
 
@@ -49,6 +51,8 @@ pub struct Settings {
     pub models: ctx_wire::anthropic::models::Models,
     /// Things that a person should hear about and that stop nothing.
     pub remarks: Vec<String>,
+    /// Things that are wrong, and stop nothing either.
+    pub wrong: Vec<String>,
     /// The configuration files that were read, the stronger first.
     pub files: Vec<PathBuf>,
 }
@@ -90,6 +94,7 @@ impl Settings {
             models: models::models(&files)?,
             offload: files.iter().find_map(|file| file.offload.clone()),
             remarks,
+            wrong: files.iter().flat_map(|file| file.context_editing.wrong(&file.path)).collect(),
             files: files.into_iter().map(|file| file.path).collect(),
         })
     }
@@ -121,6 +126,7 @@ fn read_files(
     let mut project = project::config_file(folder, home).map(|path| ConfigFile::read(&path)).transpose()?.flatten();
     if let Some(file) = &mut project {
         file.is_project = true;
+        file.context_editing.own.distrust();
         project::check(file)?;
     }
     Ok(project.into_iter().chain(ConfigFile::read(&home.config_file())?).collect())

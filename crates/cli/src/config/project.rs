@@ -11,13 +11,18 @@ use crate::home::Home;
 
 /// The nearest `ctx.toml`, from the working folder up to the top of its repository.
 pub fn config_file(folder: &Path, home: &Home) -> Option<PathBuf> {
+    find(folder, "ctx.toml").filter(|path| *path != home.config_file())
+}
+
+/// The nearest file of this name, likewise.
+pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+    folders(folder).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// The folder and those above it, up to the top of its repository.
+pub fn folders(folder: &Path) -> impl Iterator<Item = &Path> {
     let top = folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder);
-    folder
-        .ancestors()
-        .take_while(|folder| folder.starts_with(top))
-        .map(|folder| folder.join("ctx.toml"))
-        .find(|path| path.is_file())
-        .filter(|path| *path != home.config_file())
+    folder.ancestors().take_while(move |folder| folder.starts_with(top))
 }
 
 pub fn check(file: &ConfigFile) -> Result<(), Failure> {
@@ -44,7 +49,7 @@ fn is_beside(folder: &Path, file: &Path) -> bool {
     file.parent().is_some_and(|project| folder.starts_with(project))
 }
 
-fn is_this_machine(host: &str) -> bool {
+pub(super) fn is_this_machine(host: &str) -> bool {
     let number = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.eq_ignore_ascii_case("localhost") || number.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }

@@ -9,6 +9,7 @@ pub mod combine;
 pub mod compact;
 pub mod completions;
 pub mod compose;
+pub mod config;
 pub mod conversations;
 pub mod delete;
 pub mod diff;

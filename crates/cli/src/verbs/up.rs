@@ -39,7 +39,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let folder = std::env::current_dir().unwrap_or_default();
     let settings = Settings::load(&arguments.daemon.flags(&context.place)?, &context.environment, &home, &folder)?;
     logging::start(&context.environment)?;
-    settings.remarks.iter().for_each(|remark| context.note(remark));
+    settings.remarks.iter().chain(&settings.wrong).for_each(|remark| context.note(remark));
 
     home.prepare()?;
     let store = Arc::new(open_store(&home, context)?);

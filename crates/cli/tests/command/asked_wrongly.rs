@@ -2,7 +2,7 @@
 
 use crate::place::Place;
 
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 18] = [
     "up",
     "run",
     "stop",
@@ -19,6 +19,7 @@ const VERBS: [&str; 17] = [
     "watch",
     "status",
     "doctor",
+    "config",
     "purge",
 ];
 

@@ -7,9 +7,11 @@
 
 mod act;
 mod memory;
+mod rules;
 
 pub(crate) use act::{Moment, Seen};
 pub(crate) use memory::Memory;
+pub use rules::Rules;
 
 use crate::{Composer, Refusal};
 use ctx_core::edit::Commit;

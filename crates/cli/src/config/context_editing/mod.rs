@@ -1,26 +1,54 @@
 //! `[context_editing]`: what is edited without anybody asking each time. A wrong figure would be believed, so a key that
-//! nobody knows is refused here.
+//! nobody knows is refused here. But nothing that is wrong here stops the daemon: forwarding is more important.
 
-mod provider;
+pub mod layer;
+mod live;
+pub mod provider;
+mod sources;
+pub mod tree;
+mod yaml;
 
+use self::tree::Node;
 use super::file::{ConfigFile, Reader, Value};
 use crate::failure::Failure;
 
+pub use self::layer::{Remark, Said, Speaker};
+pub use self::live::LiveRules;
 pub(super) use self::provider::rules;
+pub use self::sources::{Places, Source};
 
 /// What a file says.
 #[derive(Clone, Debug, Default)]
 pub struct ContextEditingFile {
+    /// What ctx shall do by itself.
+    pub own: Said,
     provider: provider::ProviderFile,
+    /// Why nothing of it counts.
+    pub provider_wrong: Option<Failure>,
+}
+
+impl ContextEditingFile {
+    /// What is wrong and stops nothing.
+    pub fn wrong(&self, path: &std::path::Path) -> Vec<String> {
+        let own = self
+            .own
+            .wrong
+            .iter()
+            .map(|remark| format!("{}; nothing of [context_editing] in it counts", remark.at(path)));
+        let provider =
+            self.provider_wrong.iter().map(|why| format!("{why}; nothing of [context_editing.provider] in it counts"));
+        own.chain(provider).collect()
+    }
 }
 
 impl ConfigFile {
     pub(super) fn read_context_editing(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
-        for (key, value) in reader.section("context_editing", section)? {
-            match key.get_ref().as_ref() {
-                "provider" => self.context_editing.provider = provider::read(reader, value)?,
-                other => self.unknown.push(reader.mention(key.span(), &format!("context_editing.{other}"))),
-            }
+        let node = Node::of_toml(section, &|span| reader.line(span));
+        self.context_editing.own = layer::read(&sources::without_provider(node), Speaker::Person);
+        let provider = section.get_ref().get("provider").map(|value| provider::read(reader, value));
+        match provider.transpose() {
+            Ok(provider) => self.context_editing.provider = provider.unwrap_or_default(),
+            Err(why) => self.context_editing.provider_wrong = Some(why),
         }
         Ok(())
     }

@@ -14,11 +14,11 @@ const NAME: &str = "context_editing.provider";
 const SIMPLE: &str = "enabled, models, agents, clear_tool_uses, clear_thinking, compact";
 
 /// No model takes more tokens.
-const MOST_TOKENS: u64 = 100_000_000;
+pub const MOST_TOKENS: u64 = 100_000_000;
 /// The provider does not summarise less (C8).
-const LEAST_COMPACT: u64 = 50_000;
+pub const LEAST_COMPACT: u64 = 50_000;
 /// More calls or turns are in no request.
-const MOST_ITEMS: u64 = 100_000;
+pub const MOST_ITEMS: u64 = 100_000;
 const LONGEST_INSTRUCTIONS: usize = 100_000;
 
 /// What a file says.
@@ -51,7 +51,7 @@ pub fn rules(files: &[ConfigFile]) -> Rules {
     rules
 }
 
-pub fn read(reader: &Reader<'_>, section: &Value<'_>) -> Result<ProviderFile, Failure> {
+pub(in crate::config) fn read(reader: &Reader<'_>, section: &Value<'_>) -> Result<ProviderFile, Failure> {
     let mut file = ProviderFile::default();
     for (key, value) in reader.section(NAME, section)? {
         let key_name = key.get_ref().as_ref();
@@ -246,7 +246,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("ctx.toml");
         std::fs::write(&path, text).expect("written");
-        ConfigFile::read(&path).map(|file| file.expect("a file"))
+        let file = ConfigFile::read(&path)?.expect("a file");
+        file.context_editing.provider_wrong.clone().map_or(Ok(file), Err)
     }
 
     fn wish(text: &str) -> Wish {

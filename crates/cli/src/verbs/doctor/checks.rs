@@ -46,6 +46,8 @@ pub(super) fn configuration(flags: &Flags, context: &Context, home: &Home) -> (O
             let mut findings = vec![Finding::new("config", Level::Good, from)];
             let remarks = settings.remarks.iter();
             findings.extend(remarks.map(|remark| Finding::new("config", Level::Note, remark.clone())));
+            let wrong = settings.wrong.iter().map(|wrong| Finding::new("config", Level::Wrong, wrong.clone()));
+            findings.extend(wrong.map(|finding| finding.hint("`ctx config check` tells more")));
             for file in settings.files.iter().filter(|file| is_open_to_others(file)) {
                 let has_secret =
                     fs::read_to_string(file).is_ok_and(|text| text.contains("proxy") && text.contains('@'));

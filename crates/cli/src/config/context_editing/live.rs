@@ -1,0 +1,189 @@
+//! What is wanted while the daemon runs: files are looked at again, at most once a second, and read when they have changed. One
+//! that has become wrong is told of once, and what it said before stays in force.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ctx_composer::automatic::Rules;
+use ctx_core::automatic::Settings;
+
+use super::layer::{Said, Speaker};
+use super::sources::{Places, Source, Stamp};
+use crate::config::Flags;
+use crate::env::Environment;
+use crate::home::Home;
+
+const EVERY: Duration = Duration::from_secs(1);
+/// Beyond so many, what nobody has asked for in a while is forgotten.
+const MOST: usize = 500;
+const A_WHILE: Duration = Duration::from_secs(3_600);
+
+/// The rules of this machine's files.
+pub struct LiveRules {
+    places: Places,
+    every: Duration,
+    /// Nobody holds these while a disk is waited for, only an entry.
+    files: Mutex<HashMap<PathBuf, Arc<Mutex<Kept>>>>,
+    found: Mutex<HashMap<Who, Found>>,
+    made: Mutex<HashMap<Who, Made>>,
+}
+
+/// A folder, and the skills that are active.
+type Who = (Option<PathBuf>, Vec<String>);
+
+/// The sources for somebody.
+#[derive(Clone)]
+struct Found {
+    at: Instant,
+    sources: Arc<[Source]>,
+}
+
+/// What came of what they said.
+struct Made {
+    at: Instant,
+    of: Vec<Option<Arc<Said>>>,
+    settings: Arc<Settings>,
+}
+
+/// One file.
+#[derive(Default)]
+struct Kept {
+    looked: Option<Instant>,
+    stamp: Option<Result<Option<Stamp>, String>>,
+    /// What it said when it was last right.
+    good: Option<Arc<Said>>,
+}
+
+impl LiveRules {
+    pub fn new(flags: &Flags, environment: &Environment, home: &Home) -> LiveRules {
+        LiveRules {
+            places: Places::new(flags, environment, home),
+            every: EVERY,
+            files: Mutex::default(),
+            found: Mutex::default(),
+            made: Mutex::default(),
+        }
+    }
+
+    fn sources(&self, who: &Who, now: Instant) -> Arc<[Source]> {
+        if let Some(found) = lock(&self.found).get(who).filter(|found| is_fresh(found.at, now, self.every)) {
+            return Arc::clone(&found.sources);
+        }
+        let (folder, skills) = who;
+        let project = folder.iter().flat_map(|folder| self.places.project(folder));
+        let skills = skills.iter().filter_map(|name| self.places.skill(folder.as_deref(), name));
+        let sources: Arc<[Source]> = std::iter::once(self.places.general()).chain(project).chain(skills).collect();
+        let mut all = lock(&self.found);
+        forget(&mut all, now, |found| found.at);
+        all.insert(who.clone(), Found { at: now, sources: Arc::clone(&sources) });
+        sources
+    }
+
+    fn said(&self, source: &Source, now: Instant) -> Option<Arc<Said>> {
+        let kept = {
+            let mut files = lock(&self.files);
+            forget(&mut files, now, |kept| kept.try_lock().ok().and_then(|kept| kept.looked).unwrap_or(now));
+            Arc::clone(files.entry(source.path.clone()).or_default())
+        };
+        let mut kept = lock(&kept);
+        if !kept.looked.is_some_and(|looked| is_fresh(looked, now, self.every)) {
+            kept.look(source);
+            kept.looked = Some(now);
+        }
+        kept.good.clone()
+    }
+}
+
+impl Kept {
+    fn look(&mut self, source: &Source) {
+        let stamp = source.stamp();
+        if self.stamp.as_ref() == Some(&stamp) {
+            return;
+        }
+        self.stamp = Some(stamp);
+        let Some(said) = source.read() else {
+            self.good = None;
+            return;
+        };
+        let words = |remarks: &[super::layer::Remark]| {
+            remarks.iter().map(|remark| remark.at(&source.path)).collect::<Vec<_>>().join("; ")
+        };
+        if said.wrong.is_empty() {
+            if !said.ignored.is_empty() {
+                tracing::info!("{}", words(&said.ignored));
+            }
+            self.good = Some(Arc::new(said));
+        } else {
+            let meanwhile = match &self.good {
+                Some(_) => "what it said before stays in force",
+                None => "nothing of it is in force",
+            };
+            tracing::warn!("{}; {meanwhile}. `ctx config check` tells more.", words(&said.wrong));
+        }
+    }
+}
+
+impl Rules for LiveRules {
+    fn of(&self, folder: Option<&Path>, skills: &[&str]) -> Arc<Settings> {
+        let now = Instant::now();
+        let who: Who = (folder.map(Path::to_owned), skills.iter().map(|&name| name.to_owned()).collect());
+        let sources = self.sources(&who, now);
+        let said: Vec<Option<Arc<Said>>> = sources.iter().map(|source| self.said(source, now)).collect();
+        let mut all = lock(&self.made);
+        if let Some(made) = all.get_mut(&who).filter(|made| are_same(&made.of, &said)) {
+            made.at = now;
+            return Arc::clone(&made.settings);
+        }
+        let spoken = sources.iter().map(|source| source.speaker).zip(said.iter().map(Option::as_deref));
+        let settings = Arc::new(settings(spoken));
+        forget(&mut all, now, |made| made.at);
+        all.insert(who, Made { at: now, of: said, settings: Arc::clone(&settings) });
+        settings
+    }
+}
+
+/// What all of them say together, the weaker first.
+fn settings<'s>(spoken: impl IntoIterator<Item = (Speaker, Option<&'s Said>)>) -> Settings {
+    let mut settings = Settings::default();
+    for (speaker, said) in spoken {
+        let Some(layer) = said.and_then(Said::layer) else { continue };
+        if speaker != Speaker::Skill {
+            settings.lay(layer);
+            continue;
+        }
+        // What a name means already is not a skill's to change.
+        let mut layer = layer.clone();
+        layer.artifacts.retain(|name, _| !settings.artifacts.contains_key(name));
+        settings.add(&layer);
+    }
+    settings
+}
+
+fn is_fresh(at: Instant, now: Instant, every: Duration) -> bool {
+    now.saturating_duration_since(at) < every
+}
+
+fn are_same(one: &[Option<Arc<Said>>], other: &[Option<Arc<Said>>]) -> bool {
+    let same = |(one, other): (&Option<Arc<Said>>, &Option<Arc<Said>>)| match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (None, None) => true,
+        _ => false,
+    };
+    one.len() == other.len() && one.iter().zip(other).all(same)
+}
+
+fn forget<K: std::hash::Hash + Eq, V>(all: &mut HashMap<K, V>, now: Instant, at: impl Fn(&V) -> Instant) {
+    if all.len() >= MOST {
+        all.retain(|_, one| is_fresh(at(one), now, A_WHILE));
+    }
+}
+
+/// What is kept is whole at any time.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! Who decides, and what happens while files change.
+
+use std::fs;
+
+use ctx_core::automatic::Mode;
+
+use super::*;
+
+struct Place {
+    folder: tempfile::TempDir,
+    rules: LiveRules,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["home", "me/.claude/skills", "p/.git", "p/src", "p/.claude/skills"] {
+            fs::create_dir_all(folder.path().join(name)).expect("a folder");
+        }
+        let rules = Place::rules(folder.path(), &Flags::default());
+        Place { folder, rules }
+    }
+
+    fn rules(folder: &Path, flags: &Flags) -> LiveRules {
+        let environment = Environment::of(&[("HOME", &folder.join("me").to_string_lossy())]);
+        let home = Home::find(Some(&folder.join("home")), &environment).expect("a home");
+        LiveRules { every: Duration::ZERO, ..LiveRules::new(flags, &environment, &home) }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("written");
+    }
+
+    fn of(&self, folder: &str, skills: &[&str]) -> Arc<Settings> {
+        self.rules.of(Some(&self.path(folder)), skills)
+    }
+}
+
+fn skill(more: &str) -> String {
+    format!("---\nname: x\ndescription: does things\ncontext_editing:\n{more}---\n# Text\n")
+}
+
+#[test]
+fn the_yaml_wins_over_the_project_over_the_home_over_the_defaults() {
+    let place = Place::new();
+    let target = |folder: &str| place.of(folder, &[]).target_percent;
+    assert_eq!(*place.of("p/src", &[]), Settings::default());
+    place.write(
+        "home/ctx.toml",
+        "[context_editing]\nmode = \"observe\"\ntarget_percent = 41\npreserve_recent_turns = 9\n",
+    );
+    assert_eq!((target("p/src"), target("elsewhere")), (41, 41));
+    place.write("p/ctx.toml", "[context_editing]\ntarget_percent = 42\n");
+    assert_eq!((target("p/src"), target("elsewhere")), (42, 41));
+    place.write("p/.loa.config.yaml", "context_editing:\n  target_percent: 43\n  enabled: true\n");
+    let all = place.of("p/src", &[]);
+    assert_eq!((all.target_percent, all.preserve_recent_turns, all.mode), (43, 9, Mode::On));
+    let nowhere = place.rules.of(None, &[]);
+    assert_eq!((nowhere.target_percent, nowhere.mode), (41, Mode::Observe));
+    assert_eq!(*place.rules.of(Some(Path::new("p")), &[]), *nowhere, "a folder that is not whole is none");
+}
+
+#[test]
+fn a_file_that_was_named_takes_the_place_of_the_others() {
+    let place = Place::new();
+    place.write("home/ctx.toml", "[context_editing]\ntarget_percent = 41\n");
+    place.write("p/ctx.toml", "[context_editing]\ntarget_percent = 42\n");
+    place.write("named.toml", "[context_editing]\nhook = \"notify\"\n");
+    let flags = Flags { config: Some(place.path("named.toml")), ..Flags::default() };
+    let settings = Place::rules(place.folder.path(), &flags).of(Some(&place.path("p")), &[]);
+    assert_eq!((settings.target_percent, settings.hook.as_deref()), (60, Some("notify")));
+}
+
+#[test]
+fn a_change_counts_at_once_and_without_one_nothing_is_made_anew() {
+    let place = Place::new();
+    place.write("p/ctx.toml", "[context_editing]\nmode = \"on\"\n");
+    let (one, two) = (place.of("p", &[]), place.of("p", &[]));
+    assert!(Arc::ptr_eq(&one, &two));
+    place.write("p/ctx.toml", "[context_editing]\nmode = \"observe\"\n");
+    assert_eq!(place.of("p", &[]).mode, Mode::Observe);
+    fs::remove_file(place.path("p/ctx.toml")).expect("removed");
+    assert_eq!(place.of("p", &[]).mode, Mode::Off, "what is gone says nothing");
+}
+
+#[test]
+fn a_file_is_looked_at_once_in_a_while() {
+    let mut place = Place::new();
+    place.rules.every = Duration::from_secs(3_600);
+    place.write("p/ctx.toml", "[context_editing]\nmode = \"on\"\n");
+    assert_eq!(place.of("p", &[]).mode, Mode::On);
+    place.write("p/ctx.toml", "[context_editing]\nmode = \"observe\"\n");
+    assert_eq!(place.of("p", &[]).mode, Mode::On);
+}
+
+#[test]
+fn a_file_that_has_become_wrong_leaves_what_it_said_before() {
+    let place = Place::new();
+    let good = "[context_editing]\nmode = \"on\"\ntarget_percent = 44\n";
+    let now = || place.of("p", &[]).target_percent;
+    place.write("p/ctx.toml", good);
+    assert_eq!(now(), 44);
+    for wrong in [
+        "[context_editing]\ncompact_threshold_percent = 140\n",
+        "[context_editing\n",
+        "[context_editing]\nhook = \"x\"\n",
+    ] {
+        place.write("p/ctx.toml", wrong);
+        assert_eq!(now(), 44, "{wrong}");
+    }
+    fs::write(place.path("p/ctx.toml"), [b'[', 0xff]).expect("written");
+    assert_eq!(now(), 44, "not even text");
+    place.write("p/ctx.toml", &good.replace("44", "45"));
+    assert_eq!(now(), 45, "it is read again when it is right");
+    place.write("q/.loa.config.yaml", "context_editing: {target_percent: 140}\n");
+    assert_eq!(place.of("q", &[]).target_percent, 60, "what was never right says nothing");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_too_large_says_nothing() {
+    let place = Place::new();
+    place.write("p/ctx.toml", &format!("[context_editing]\nmode = \"on\"\n#{}", "x".repeat(2 << 20)));
+    assert_eq!(place.of("p", &[]).mode, Mode::Off);
+}
+
+#[test]
+fn an_active_skill_adds_phases_and_artifacts_and_nothing_else() {
+    let place = Place::new();
+    place.write("p/ctx.toml", "[context_editing]\nclear_after_phases = [\"testing\"]\n");
+    place.write(
+        "p/.claude/skills/build/SKILL.md",
+        &skill(
+            "  clear_after_phases: [setup, coding]\n  preserve_artifacts:\n    - test_results\n  mode: on\n  \
+             artifacts:\n    trajectory_events:\n      paths: [nothing]\n    test_results:\n      paths: ['*.xml']\n",
+        ),
+    );
+    let without = place.of("p/src", &[]);
+    let with = place.of("p/src", &["build", "unknown"]);
+    assert_eq!(with.clear_after_phases, ["testing", "setup", "coding"]);
+    assert!(with.preserve_artifacts.ends_with(&["test_results".to_owned()]));
+    assert_eq!(with.artifacts["test_results"].paths, ["*.xml"]);
+    assert_eq!((with.mode, &with.artifacts["trajectory_events"]), (Mode::Off, &without.artifacts["trajectory_events"]));
+    assert_eq!(without.clear_after_phases, ["testing"], "only while it is active");
+    place.write("me/.claude/skills/build/SKILL.md", &skill("  clear_after_phases: [mine]\n"));
+    assert_eq!(place.of("p", &["build"]).clear_after_phases, ["testing", "mine"], "the user's own comes first");
+    assert_eq!(place.rules.of(None, &["build"]).clear_after_phases, ["*", "mine"]);
+}
+
+#[test]
+fn a_skills_name_is_no_way_to_other_folders() {
+    let place = Place::new();
+    let text = skill("  clear_after_phases: [out]\n");
+    place.write("p/SKILL.md", &text);
+    place.write("p/.claude/other/SKILL.md", &text);
+    place.write("p/.claude/skills/SKILL.md", &text);
+    let outside = place.path("p/.claude/other");
+    for name in
+        ["..", "../other", "a/../../other", "plugin:other", ".", "", "..\\other", "a\0b", &outside.to_string_lossy()]
+    {
+        assert_eq!(place.of("p", &[name]).clear_after_phases, ["*"], "{name:?}");
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&outside, place.path("p/.claude/skills/linked")).expect("a link");
+        assert_eq!(place.of("p", &["linked"]).clear_after_phases, ["*"], "a link out of the folder is not followed");
+    }
+}
+
+#[test]
+fn a_skills_text_is_not_read_and_a_broken_one_says_nothing() {
+    let place = Place::new();
+    place.write("p/.claude/skills/a/SKILL.md", "# No front matter\ncontext_editing:\n  clear_after_phases: [x]\n");
+    place.write("p/.claude/skills/b/SKILL.md", &skill("  clear_after_phases: [x\n"));
+    place.write("p/.claude/skills/c/SKILL.md", "---\nname: c\ndescription: use it: always\n---\n");
+    assert_eq!(place.of("p", &["a", "b", "c"]).clear_after_phases, ["*"]);
+}
+
+#[test]
+fn what_nobody_asks_for_any_more_is_forgotten() {
+    let mut all: HashMap<usize, Instant> = HashMap::new();
+    let now = Instant::now() + A_WHILE + A_WHILE;
+    let old = Instant::now();
+    all.extend((0..MOST).map(|number| (number, if number % 2 == 0 { now } else { old })));
+    forget(&mut all, now, |at| *at);
+    assert_eq!(all.len(), MOST / 2);
+}

@@ -1,0 +1,412 @@
+//! What is in force and where it was said: the answer of `ctx config check`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ctx_composer::automatic::Rules;
+use serde::Serialize;
+use serde_json::{Value, json};
+use toml::de::DeTable;
+
+use super::context_editing::tree::{Data, Node, entries};
+use super::context_editing::{LiveRules, Places, Remark, Said, Source, Speaker};
+use super::keys::{self, Key, PROVIDER};
+use super::{ConfigFile, Flags, Settings};
+use crate::env::{self, Environment};
+use crate::failure::Failure;
+use crate::home::Home;
+
+#[derive(Debug, Serialize)]
+pub struct Explained {
+    /// Nothing is wrong.
+    pub healthy: bool,
+    pub project: PathBuf,
+    /// The weaker first.
+    pub files: Vec<FileView>,
+    pub values: Vec<ValueView>,
+    /// Those that say something.
+    pub skills: Vec<SkillView>,
+    pub wrong: Vec<Told>,
+    /// Worth knowing, and nothing is broken.
+    pub notes: Vec<Told>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct FileView {
+    pub path: PathBuf,
+    pub state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    Read,
+    Missing,
+    Wrong,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ValueView {
+    pub key: String,
+    pub value: Value,
+    /// A flag, a variable, a file, or `default`.
+    pub from: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    pub about: &'static str,
+}
+
+/// What a skill adds while it is active.
+#[derive(Debug, Serialize)]
+pub struct SkillView {
+    pub name: String,
+    pub path: PathBuf,
+    pub clear_after_phases: Vec<String>,
+    pub preserve_artifacts: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Told {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    pub message: String,
+}
+
+/// A `ctx.toml` as it stands.
+struct File {
+    path: PathBuf,
+    is_project: bool,
+    root: Node,
+    /// What it says of the provider counts.
+    provider_counts: bool,
+}
+
+pub fn explain(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Explained {
+    let places = Places::new(flags, environment, home);
+    let mut explained = Explained {
+        healthy: true,
+        project: folder.to_owned(),
+        files: Vec::new(),
+        values: Vec::new(),
+        skills: Vec::new(),
+        wrong: Vec::new(),
+        notes: Vec::new(),
+    };
+    let said = explained.look_at_files(&places, folder);
+    let files = explained.read_tomls(&said);
+    explained.load(flags, environment, home, folder);
+
+    let rules = LiveRules::new(flags, environment, home);
+    let settings = rules.of(Some(folder), &[]);
+    let in_force = serde_json::to_value(&*settings).unwrap_or_default();
+    for key in keys::all() {
+        let own = key.name.strip_prefix("context_editing.").filter(|_| !key.name.starts_with(PROVIDER));
+        match own {
+            // Another word for the mode.
+            Some("enabled") => {}
+            Some(name) if name.starts_with("artifacts.") => {}
+            Some(name) => explained.own(&key, name, &in_force, &said),
+            None if key.name.starts_with(PROVIDER) => explained.provider(&key, &files, folder),
+            None => explained.other(&key, &files, flags, environment),
+        }
+    }
+    explained.artifacts(&in_force, &said);
+    explained.look_at_skills(&places, folder);
+    explained.relations(&settings);
+    explained.healthy = explained.wrong.is_empty();
+    explained
+}
+
+impl Explained {
+    fn look_at_files(&mut self, places: &Places, folder: &Path) -> Vec<(Source, Option<Said>)> {
+        let sources = std::iter::once(places.general()).chain(places.project(folder));
+        let said: Vec<(Source, Option<Said>)> = sources.map(|source| (source.clone(), source.read())).collect();
+        for (source, said) in &said {
+            let state = match said {
+                None => State::Missing,
+                Some(said) if said.wrong.is_empty() => State::Read,
+                Some(_) => State::Wrong,
+            };
+            self.files.push(FileView { path: source.path.clone(), state });
+            self.tell(&source.path, said.as_ref());
+        }
+        said
+    }
+
+    fn tell(&mut self, path: &Path, said: Option<&Said>) {
+        let told = |remark: &Remark| Told {
+            file: Some(path.to_owned()),
+            line: Some(remark.line).filter(|line| *line > 0),
+            key: Some(remark.key.clone()),
+            message: remark.words.clone(),
+        };
+        self.wrong.extend(said.iter().flat_map(|said| &said.wrong).map(told));
+        self.notes.extend(said.iter().flat_map(|said| &said.ignored).map(told));
+    }
+
+    /// The files in TOML as trees, the weaker first.
+    fn read_tomls(&mut self, said: &[(Source, Option<Said>)]) -> Vec<File> {
+        let mut files = Vec::new();
+        for (source, _) in
+            said.iter().filter(|(source, _)| matches!(source.speaker, Speaker::Person | Speaker::Project))
+        {
+            let Ok(text) = fs::read_to_string(&source.path) else { continue };
+            let Ok(document) = DeTable::parse(&text) else { continue };
+            let line = |span: std::ops::Range<usize>| {
+                text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1
+            };
+            let root = Node { line: 1, data: Data::Table(entries(document.get_ref(), &line)) };
+            let file = ConfigFile::read(&source.path).ok().flatten();
+            let wrong = file.as_ref().and_then(|file| file.context_editing.provider_wrong.as_ref());
+            self.wrong.extend(wrong.map(|failure| self.placed(failure)));
+            let provider_counts = file.is_some() && wrong.is_none();
+            let is_project = source.speaker == Speaker::Project;
+            files.push(File { path: source.path.clone(), is_project, root, provider_counts });
+        }
+        files
+    }
+
+    /// Whatever else is wrong, or not known.
+    fn load(&mut self, flags: &Flags, environment: &Environment, home: &Home, folder: &Path) {
+        match Settings::load(flags, environment, home, folder) {
+            Ok(settings) => {
+                let notes: Vec<Told> = settings
+                    .remarks
+                    .iter()
+                    .map(|remark| self.placed(&Failure::new("config", remark.clone())))
+                    .collect();
+                self.notes.extend(notes);
+            }
+            Err(failure) => {
+                let told = self.placed(&failure);
+                // A file that cannot be read at all is told of already.
+                let is_known = self
+                    .wrong
+                    .iter()
+                    .any(|known| known.file.is_some() && (&known.file, known.line) == (&told.file, told.line));
+                if !is_known {
+                    self.wrong.push(told);
+                }
+            }
+        }
+        for file in &mut self.files {
+            let is_wrong = self.wrong.iter().any(|told| told.file.as_ref() == Some(&file.path));
+            if is_wrong {
+                file.state = State::Wrong;
+            }
+        }
+    }
+
+    /// A failure that names its file and line at the beginning.
+    fn placed(&self, failure: &Failure) -> Told {
+        for FileView { path, .. } in &self.files {
+            let rest = failure.message.strip_prefix(&format!("{}, line ", path.display()));
+            let Some((line, message)) = rest.and_then(|rest| rest.split_once(": ")) else { continue };
+            return Told { file: Some(path.clone()), line: line.parse().ok(), key: None, message: message.to_owned() };
+        }
+        let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        Told { file: None, line: None, key: None, message: format!("{}{hint}", failure.message) }
+    }
+
+    fn own(&mut self, key: &Key, name: &str, in_force: &Value, said: &[(Source, Option<Said>)]) {
+        let value = in_force.pointer(&format!("/{}", name.replace('.', "/"))).cloned().unwrap_or_default();
+        let place = said_where(said, name);
+        self.push(key, value, place);
+    }
+
+    fn artifacts(&mut self, in_force: &Value, said: &[(Source, Option<Said>)]) {
+        let about = "what this name means";
+        for (name, artifact) in in_force["artifacts"].as_object().into_iter().flatten() {
+            let mut artifact = artifact.clone();
+            if let Value::Object(patterns) = &mut artifact {
+                patterns.retain(|_, patterns| patterns.as_array().is_some_and(|list| !list.is_empty()));
+            }
+            let (from, line) = said_where(said, &format!("artifacts.{name}"));
+            let key = format!("context_editing.artifacts.{name}");
+            self.values.push(ValueView { key, value: artifact, from, line, about });
+        }
+    }
+
+    fn provider(&mut self, key: &Key, files: &[File], folder: &Path) {
+        let Some(name) = key.name.strip_prefix(PROVIDER).and_then(|rest| rest.strip_prefix('.')) else { return };
+        if name.starts_with("projects.") {
+            return;
+        }
+        let mut found: Option<(Value, String, usize)> = None;
+        for file in files.iter().filter(|file| file.provider_counts) {
+            let Some(section) = file.root.get("context_editing").and_then(|section| section.value.get("provider"))
+            else {
+                continue;
+            };
+            let own = file.path.parent().filter(|_| file.is_project);
+            let projects = section.value.get("projects").map(|projects| &projects.value.data);
+            let mut deeper: Vec<(&Path, &Node)> = match projects {
+                Some(Data::Table(projects)) => {
+                    projects.iter().map(|entry| (Path::new(&entry.key), &entry.value)).collect()
+                }
+                _ => Vec::new(),
+            };
+            deeper.retain(|(path, _)| folder.starts_with(path) && own.is_none_or(|own| path.starts_with(own)));
+            deeper.sort_by_key(|(path, _)| path.components().count());
+            for section in std::iter::once(&section.value).chain(deeper.into_iter().map(|(_, section)| section)) {
+                if let Some((line, node)) = look_up(section, name) {
+                    found = Some((as_json(node), file.path.display().to_string(), line));
+                }
+            }
+        }
+        match found {
+            Some((value, from, line)) => self.push(key, value, (from, Some(line))),
+            None => self.push(key, key.default.clone(), (DEFAULT.to_owned(), None)),
+        }
+    }
+
+    fn other(&mut self, key: &Key, files: &[File], flags: &Flags, environment: &Environment) {
+        if let Some(field) = key.name.strip_prefix("models.*.") {
+            for (value, name, from, line) in of_models(files, field) {
+                let key = format!("models.\"{name}\".{field}");
+                self.values.push(ValueView { key, value, from, line: Some(line), about: "" });
+            }
+            return;
+        }
+        let by_flag = match key.name.as_str() {
+            "listen.address" => flags.listen.map(|address| (json!(address.to_string()), "--listen")),
+            _ => None,
+        };
+        let variable = match key.name.as_str() {
+            "listen.address" => Some(env::LISTEN),
+            "upstream.url" => Some(env::UPSTREAM),
+            "upstream.no_proxy" => Some(env::NO_PROXY),
+            "upstream.proxy" => {
+                let all = [env::HTTPS_PROXY, env::HTTP_PROXY, env::ALL_PROXY];
+                all.into_iter().find(|variable| environment.get(*variable).is_some())
+            }
+            _ => None,
+        };
+        let by_variable = variable.and_then(|variable| Some((json!(environment.text(variable)?), variable.name())));
+        let mut said: Vec<(Value, (String, Option<usize>))> = files
+            .iter()
+            .rev()
+            .filter_map(|file| look_up(&file.root, &key.name).map(|found| (file, found)))
+            .map(|(file, (line, node))| (as_json(node), (file.path.display().to_string(), Some(line))))
+            .collect();
+        // Of several files the stricter one counts.
+        match key.name.as_str() {
+            "helper.budget_per_day" | "helper.timeout" | "helper.max_chars" => {
+                said.sort_by_key(|(value, _)| value.as_u64())
+            }
+            "helper.titles" => said.sort_by_key(|(value, _)| value != &json!(false)),
+            "helper.provider" => said.sort_by_key(|(value, _)| value != &json!("none")),
+            "mcp.read_only" => said.sort_by_key(|(value, _)| value != &json!(true)),
+            _ => {}
+        }
+        let named = by_flag.or(by_variable).map(|(value, from)| (value, (from.to_owned(), None)));
+        let usual = || (key.default.clone(), (DEFAULT.to_owned(), None));
+        let (value, place) = named.or_else(|| said.into_iter().next()).unwrap_or_else(usual);
+        self.push(key, value, place);
+    }
+
+    fn push(&mut self, key: &Key, value: Value, (from, line): (String, Option<usize>)) {
+        let value = if key.is_secret() && !value.is_null() { json!("(set, not shown)") } else { value };
+        self.values.push(ValueView { key: key.name.clone(), value, from, line, about: key.about });
+    }
+
+    fn look_at_skills(&mut self, places: &Places, folder: &Path) {
+        for (name, source) in places.skills(Some(folder)) {
+            let said = source.read();
+            self.tell(&source.path, said.as_ref());
+            let Some(layer) = said.as_ref().and_then(Said::layer) else { continue };
+            let (phases, artifacts) = (layer.clear_after_phases.clone(), layer.preserve_artifacts.clone());
+            if phases.is_some() || artifacts.is_some() || !layer.artifacts.is_empty() {
+                self.skills.push(SkillView {
+                    name,
+                    path: source.path,
+                    clear_after_phases: phases.unwrap_or_default(),
+                    preserve_artifacts: artifacts.unwrap_or_default(),
+                });
+            }
+        }
+    }
+
+    /// What is right by itself and odd together.
+    fn relations(&mut self, settings: &ctx_core::automatic::Settings) {
+        let mut note = |key: &str, message: String| {
+            self.notes.push(Told { file: None, line: None, key: Some(format!("context_editing.{key}")), message });
+        };
+        let (threshold, target) = (settings.compact_threshold_percent, settings.target(false));
+        if target < settings.target_percent {
+            note(
+                "target_percent",
+                format!("it must be well below the threshold of {threshold} %: {target} % is taken"),
+            );
+        }
+        if settings.threshold_with_provider_percent < threshold {
+            let message = format!("it is below `compact_threshold_percent`: {threshold} % is taken");
+            note("threshold_with_provider_percent", message);
+        }
+        for name in settings.preserve_artifacts.iter().filter(|name| !settings.artifacts.contains_key(*name)) {
+            let known = settings.artifacts.keys().map(String::as_str);
+            let near = ctx_core::edit::refusal::nearest(name, known);
+            let near = near.first().map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
+            let message =
+                format!("`{name}` is not defined, so it means every file, command and tool that is called so.{near}");
+            note("preserve_artifacts", message);
+        }
+        for name in settings.artifacts.keys().filter(|name| !settings.preserve_artifacts.contains(name)) {
+            note("artifacts", format!("`{name}` is defined and not in `preserve_artifacts`, so it is not preserved"));
+        }
+    }
+}
+
+const DEFAULT: &str = "default";
+
+/// The strongest that says it, and counts.
+fn said_where(said: &[(Source, Option<Said>)], name: &str) -> (String, Option<usize>) {
+    let at = |(source, said): &(Source, Option<Said>)| {
+        let said = said.as_ref().filter(|said| said.layer().is_some())?;
+        Some((source.path.display().to_string(), Some(*said.lines.get(name)?)))
+    };
+    said.iter().rev().find_map(at).unwrap_or_else(|| (DEFAULT.to_owned(), None))
+}
+
+/// What stands under a name with dots.
+fn look_up<'n>(section: &'n Node, name: &str) -> Option<(usize, &'n Node)> {
+    let (first, rest) = name.split_once('.').map_or((name, None), |(first, rest)| (first, Some(rest)));
+    let entry = section.get(first)?;
+    match rest {
+        Some(rest) => look_up(&entry.value, rest),
+        None => Some((entry.line, &entry.value)),
+    }
+}
+
+fn of_models(files: &[File], field: &str) -> Vec<(Value, String, String, usize)> {
+    let mut found: Vec<(Value, String, String, usize)> = Vec::new();
+    for file in files.iter().rev() {
+        let Some(Data::Table(models)) = file.root.get("models").map(|models| &models.value.data) else { continue };
+        for model in models {
+            let Some((line, node)) = look_up(&model.value, field) else { continue };
+            if !found.iter().any(|(_, name, ..)| *name == model.key) {
+                found.push((as_json(node), model.key.clone(), file.path.display().to_string(), line));
+            }
+        }
+    }
+    found
+}
+
+fn as_json(node: &Node) -> Value {
+    match &node.data {
+        Data::Text(text) => json!(text),
+        Data::Whole(number) => {
+            i64::try_from(*number).map_or_else(|_| json!(number.to_string()), |number| json!(number))
+        }
+        Data::Fraction(number) => number.parse::<f64>().map_or_else(|_| json!(number), |number| json!(number)),
+        Data::Switch(switch) => json!(switch),
+        Data::List(items) => items.iter().map(as_json).collect(),
+        Data::Table(entries) => entries.iter().map(|entry| (entry.key.clone(), as_json(&entry.value))).collect(),
+        Data::Nothing => Value::Null,
+        Data::Other(what) => json!(what),
+    }
+}

@@ -1,0 +1,371 @@
+//! Every key of `ctx.toml`: what it may be, what holds without it, what it is for. `ctx config` explains with it, and
+//! editors are given it as a JSON Schema. In a name `*` stands for one that the user chooses.
+
+use std::ops::RangeInclusive;
+
+use ctx_core::automatic::{Mode, Settings, Target};
+use ctx_server::helper::Provider;
+use serde_json::{Map, Value, json};
+
+use super::context_editing::layer::{PERCENT, TOKENS, TURNS};
+use super::context_editing::provider::{LEAST_COMPACT, MOST_ITEMS, MOST_TOKENS};
+use super::{DEFAULT_LISTEN, DEFAULT_UPSTREAM};
+
+pub struct Key {
+    pub name: String,
+    pub shape: Shape,
+    /// `Null`: nothing holds without it.
+    pub default: Value,
+    /// As it could stand in a file.
+    pub example: Value,
+    pub about: &'static str,
+}
+
+pub enum Shape {
+    Text,
+    Switch,
+    Whole(RangeInclusive<u64>),
+    /// With or without a fraction.
+    Amount(f64, f64),
+    Texts,
+    OneOf(Vec<&'static str>),
+    SomeOf(Vec<&'static str>),
+    /// Tokens, a share, or a number of calls.
+    Trigger(u64, bool),
+    /// `"all"`, or a number.
+    Keep,
+    /// A switch, or a list of tools.
+    Inputs,
+}
+
+impl Key {
+    /// Its value is nobody's business.
+    pub fn is_secret(&self) -> bool {
+        matches!(self.name.as_str(), "upstream.proxy" | "context_editing.webhook")
+    }
+}
+
+const MANY: RangeInclusive<u64> = 0..=u64::MAX;
+pub const PROVIDER: &str = "context_editing.provider";
+
+pub fn all() -> Vec<Key> {
+    let mut keys = own_editing();
+    keys.extend(provider(PROVIDER));
+    keys.extend(provider(&format!("{PROVIDER}.projects.*")));
+    keys.extend(others());
+    keys.extend(models());
+    keys
+}
+
+fn key(name: &str, shape: Shape, default: Value, example: Value, about: &'static str) -> Key {
+    Key { name: name.to_owned(), shape, default, example, about }
+}
+
+fn own_editing() -> Vec<Key> {
+    let usual = serde_json::to_value(Settings::default()).unwrap_or_default();
+    let own = |name: &str, shape: Shape, example: Value, about: &'static str| {
+        let default = usual.pointer(&format!("/{}", name.replace('.', "/"))).cloned().unwrap_or_default();
+        key(&format!("context_editing.{name}"), shape, default, example, about)
+    };
+    let targets = Target::ALL.map(Target::name).to_vec();
+    vec![
+        own(
+            "mode",
+            Shape::OneOf(Mode::ALL.map(Mode::name).to_vec()),
+            json!("observe"),
+            "what may be done without asking",
+        ),
+        own("enabled", Shape::Switch, json!(true), "true is mode \"on\", false is \"off\"; a mode wins"),
+        own(
+            "compact_threshold_percent",
+            Shape::Whole(PERCENT),
+            json!(80),
+            "from this share of the window on it is cleared, whether that pays or not",
+        ),
+        own(
+            "threshold_with_provider_percent",
+            Shape::Whole(PERCENT),
+            json!(95),
+            "the same while the provider edits by itself",
+        ),
+        own("target_percent", Shape::Whole(PERCENT), json!(60), "down to this share"),
+        own("preserve_recent_turns", Shape::Whole(TURNS), json!(5), "results of so many newest answers stay"),
+        own(
+            "clear_targets",
+            Shape::SomeOf(targets),
+            json!(["stale_tool_results"]),
+            "what may go; what goes first stands first",
+        ),
+        own(
+            "clear_after_phases",
+            Shape::Texts,
+            json!(["testing"]),
+            "phases whose details may go when they have ended; \"*\" for all",
+        ),
+        own(
+            "attention_budget.single_search",
+            Shape::Whole(TOKENS),
+            json!(2_000),
+            "tokens that one result of a search may take",
+        ),
+        own(
+            "attention_budget.accumulated",
+            Shape::Whole(TOKENS),
+            json!(5_000),
+            "tokens that those may take that were not answered yet",
+        ),
+        own("attention_budget.session_total", Shape::Whole(TOKENS), json!(15_000), "tokens that all of them may take"),
+        own("preserve_artifacts", Shape::Texts, json!(["decision_records", "plans"]), "what never goes, by name"),
+        own("artifacts.*.tools", Shape::Texts, json!(["Plan*"]), "an artifact by the tool; * stands for anything"),
+        own("artifacts.*.paths", Shape::Texts, json!(["*/plans/*"]), "an artifact by the path"),
+        own("artifacts.*.commands", Shape::Texts, json!(["plan *"]), "an artifact by the command"),
+        own("artifacts.*.texts", Shape::Texts, json!(["*the plan*"]), "an artifact by words in the result"),
+        own("exclude_tools", Shape::Texts, json!(["Todo*"]), "results of these tools never go"),
+        own("ledger", Shape::Text, json!("NOTES.md"), "the file that gets a line for everything that goes"),
+        own(
+            "hook",
+            Shape::Text,
+            json!("notify-send ctx"),
+            "a command that is told of signals; not in a project's file",
+        ),
+        own(
+            "webhook",
+            Shape::Text,
+            json!("http://127.0.0.1:9000/hook"),
+            "an address on this machine that is told of signals; not in a project's file",
+        ),
+    ]
+}
+
+fn provider(prefix: &str) -> Vec<Key> {
+    let own = |name: &str, shape: Shape, default: Value, example: Value, about: &'static str| {
+        key(&format!("{prefix}.{name}"), shape, default, example, about)
+    };
+    vec![
+        own("enabled", Shape::Switch, json!(false), json!(true), "the provider shall edit by itself"),
+        own("models", Shape::Texts, Value::Null, json!(["claude-opus-*"]), "only for these models"),
+        own("agents", Shape::OneOf(vec!["main", "subagents", "all"]), json!("all"), json!("main"), "for whom"),
+        own("clear_tool_uses.enabled", Shape::Switch, json!(true), json!(true), "it clears results of tools"),
+        own("clear_tool_uses.trigger", Shape::Trigger(1, true), json!("60%"), json!("60%"), "from here on"),
+        own("clear_tool_uses.keep", Shape::Whole(0..=MOST_ITEMS), json!(5), json!(5), "so many newest results stay"),
+        own(
+            "clear_tool_uses.clear_at_least",
+            Shape::Whole(0..=MOST_TOKENS),
+            json!("what pays for the cache"),
+            json!(20_000),
+            "so many tokens at least, or nothing",
+        ),
+        own(
+            "clear_tool_uses.exclude_tools",
+            Shape::Texts,
+            json!("tools for memory, skills and todos"),
+            json!(["Read"]),
+            "results of these stay",
+        ),
+        own(
+            "clear_tool_uses.clear_tool_inputs",
+            Shape::Inputs,
+            json!(false),
+            json!(["Bash"]),
+            "the calls go with their results",
+        ),
+        own("clear_thinking.enabled", Shape::Switch, json!(true), json!(true), "it is told what to do with thinking"),
+        own("clear_thinking.keep", Shape::Keep, json!("all"), json!("all"), "thinking of so many turns stays"),
+        own("compact.enabled", Shape::Switch, json!(false), json!(true), "it summarises"),
+        own("compact.trigger", Shape::Trigger(LEAST_COMPACT, false), json!("80%"), json!(150_000), "from here on"),
+        own("compact.instructions", Shape::Text, Value::Null, json!("Be short."), "how"),
+    ]
+}
+
+fn others() -> Vec<Key> {
+    let helper = ctx_server::helper::Settings::default();
+    let moments = ctx_composer::edit::Moments::default();
+    vec![
+        key(
+            "listen.address",
+            Shape::Text,
+            json!(DEFAULT_LISTEN.to_string()),
+            json!("127.0.0.1:8788"),
+            "where the daemon listens",
+        ),
+        key("listen.allow_remote", Shape::Switch, json!(false), json!(false), "other machines may come in"),
+        key(
+            "upstream.url",
+            Shape::Text,
+            json!(DEFAULT_UPSTREAM),
+            json!("https://api.anthropic.com"),
+            "where requests go",
+        ),
+        key("upstream.ca_files", Shape::Texts, json!([]), json!(["ca.pem"]), "further certificate authorities"),
+        key("upstream.proxy", Shape::Text, Value::Null, json!("http://proxy:3128"), "a proxy on the way"),
+        key("upstream.no_proxy", Shape::Text, Value::Null, json!("localhost"), "hosts that need none"),
+        key("upstream.http2", Shape::Switch, json!(true), json!(true), "HTTP/2 where the upstream speaks it"),
+        key(
+            "offload.folder",
+            Shape::Text,
+            json!("offload in the home"),
+            json!(".ctx/offload"),
+            "where offloaded content goes",
+        ),
+        key("mcp.read_only", Shape::Switch, json!(false), json!(true), "agents may look over MCP, and change nothing"),
+        key(
+            "mcp.allow",
+            Shape::Texts,
+            json!("all operations"),
+            json!(["delete", "pin"]),
+            "the operations that agents may do over MCP",
+        ),
+        key(
+            "helper.provider",
+            Shape::OneOf(Provider::NAMES.to_vec()),
+            json!("none"),
+            json!("none"),
+            "who finds words for summaries and titles",
+        ),
+        key("helper.url", Shape::Text, Value::Null, json!("http://localhost:11434/v1"), "where it is"),
+        key("helper.model", Shape::Text, Value::Null, json!("qwen"), "which model"),
+        key("helper.key_env", Shape::Text, Value::Null, json!("MY_KEY"), "the variable that holds its key"),
+        key(
+            "helper.budget_per_day",
+            Shape::Whole(MANY),
+            json!(helper.budget_per_day),
+            json!(200_000),
+            "tokens that it may take a day",
+        ),
+        key(
+            "helper.timeout",
+            Shape::Whole(MANY),
+            json!(helper.timeout.as_secs()),
+            json!(60),
+            "seconds that it may take for an answer",
+        ),
+        key(
+            "helper.max_chars",
+            Shape::Whole(MANY),
+            json!(helper.max_chars),
+            json!(100_000),
+            "characters that it is shown at most",
+        ),
+        key("helper.titles", Shape::Switch, json!(false), json!(true), "it finds titles in the background"),
+        key(
+            "edits.near_limit_percent",
+            Shape::Whole(PERCENT),
+            json!(moments.near_limit_percent),
+            json!(80),
+            "from this share of the window on the limit is near for edits that wait",
+        ),
+        key(
+            "edits.cache_seconds",
+            Shape::Whole(MANY),
+            json!("what the provider says"),
+            json!(600),
+            "how long the provider's cache lives",
+        ),
+    ]
+}
+
+fn models() -> Vec<Key> {
+    let price = |name: &str, about: &'static str| {
+        key(&format!("models.*.{name}"), Shape::Amount(0.0, 100_000.0), Value::Null, json!(3), about)
+    };
+    let tokens = |name: &str, least: u64, about: &'static str| {
+        key(&format!("models.*.{name}"), Shape::Whole(least..=1_000_000_000), Value::Null, json!(200_000), about)
+    };
+    let switch = |name: &str, about: &'static str| {
+        key(&format!("models.*.{name}"), Shape::Switch, Value::Null, json!(true), about)
+    };
+    vec![
+        price("input", "dollars for a million tokens that are read afresh"),
+        price("output", "dollars for a million tokens that are said"),
+        price("write_5m", "dollars for a million tokens that the cache is given for five minutes"),
+        price("write_1h", "dollars for a million tokens that the cache is given for an hour"),
+        price("read", "dollars for a million tokens that are read from the cache"),
+        tokens("window", 1, "tokens that the model takes"),
+        tokens("max_output", 1, "tokens that it says at most"),
+        tokens("minimum", 0, "the shortest prompt that is cached"),
+        tokens("dearer_above", 1, "from so many tokens on it is dearer"),
+        key("models.*.dearer_times", Shape::Amount(1.0, 1_000.0), Value::Null, json!(2), "so many times"),
+        switch("clearing", "its provider clears by itself"),
+        switch("compaction", "its provider summarises by itself"),
+        switch("bound_thinking", "its thinking is bound to what stands before it"),
+    ]
+}
+
+/// For editors.
+pub fn schema() -> Value {
+    let keys = all();
+    let named: Vec<(Vec<&str>, &Key)> = keys.iter().map(|key| (key.name.split('.').collect(), key)).collect();
+    let mut schema = Map::new();
+    schema.insert("$schema".to_owned(), json!("http://json-schema.org/draft-07/schema#"));
+    schema.insert("title".to_owned(), json!("ctx.toml, the settings of Context Composer"));
+    schema.extend(section(named));
+    Value::Object(schema)
+}
+
+/// Keys with what is left of their names.
+fn section(mut keys: Vec<(Vec<&str>, &Key)>) -> Map<String, Value> {
+    let mut properties = Map::new();
+    // What is not named is not known.
+    let mut others = json!(false);
+    while let Some((first, key)) = keys.first().and_then(|(names, key)| Some((*names.first()?, *key))) {
+        let is_here = |(names, _): &(Vec<&str>, &Key)| names.first() == Some(&first);
+        let (here, left): (Vec<_>, Vec<_>) = keys.iter().cloned().partition(is_here);
+        let below: Vec<_> = here.into_iter().map(|(names, key)| (names.into_iter().skip(1).collect(), key)).collect();
+        let is_key = below.iter().any(|(names, _): &(Vec<&str>, _)| names.is_empty());
+        let inner = if is_key { described(key) } else { Value::Object(section(below)) };
+        match first {
+            "*" => others = inner,
+            name => drop(properties.insert(name.to_owned(), inner)),
+        }
+        keys = left;
+    }
+    Map::from_iter([
+        ("type".to_owned(), json!("object")),
+        ("properties".to_owned(), Value::Object(properties)),
+        ("additionalProperties".to_owned(), others),
+    ])
+}
+
+fn described(key: &Key) -> Value {
+    let mut described = match &key.shape {
+        Shape::Text => json!({"type": "string"}),
+        Shape::Switch => json!({"type": "boolean"}),
+        Shape::Whole(range) if *range.end() == u64::MAX => json!({"type": "integer", "minimum": range.start()}),
+        Shape::Whole(range) => json!({"type": "integer", "minimum": range.start(), "maximum": range.end()}),
+        Shape::Amount(least, most) => json!({"type": "number", "minimum": least, "maximum": most}),
+        Shape::Texts => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
+        Shape::OneOf(names) => json!({"enum": names}),
+        Shape::SomeOf(names) => json!({"type": "array", "items": {"enum": names}}),
+        Shape::Trigger(least, by_calls) => {
+            let mut ways = vec![
+                json!({"type": "integer", "minimum": least, "maximum": MOST_TOKENS}),
+                json!({"type": "string", "pattern": "^ *([1-9][0-9]?|100) *% *$"}),
+            ];
+            if *by_calls {
+                let calls = json!({"type": "integer", "minimum": 1, "maximum": MOST_ITEMS});
+                ways.push(json!({
+                    "type": "object", "properties": {"tool_uses": calls}, "required": ["tool_uses"],
+                    "additionalProperties": false,
+                }));
+            }
+            json!({"anyOf": ways})
+        }
+        Shape::Keep => {
+            json!({"anyOf": [{"const": "all"}, {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS}]})
+        }
+        Shape::Inputs => json!({"anyOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}),
+    };
+    if let Value::Object(described) = &mut described {
+        described.insert("description".to_owned(), json!(key.about));
+        let is_alike =
+            key.default.is_array() == key.example.is_array() && key.default.is_number() == key.example.is_number();
+        if !key.default.is_null() && (is_alike || matches!(key.shape, Shape::Trigger(..) | Shape::Inputs)) {
+            described.insert("default".to_owned(), key.default.clone());
+        }
+        described.insert("examples".to_owned(), json!([key.example]));
+    }
+    described
+}
+
+#[cfg(test)]
+mod tests;

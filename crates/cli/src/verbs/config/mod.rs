@@ -1,0 +1,45 @@
+//! `ctx config`: what is set, by whom, and what is wrong with it.
+
+mod check;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use crate::config::keys;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Explain the settings: what is in force, where it was said, what is wrong with it
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Settings stand in ctx.toml, in the project and in the home. What is done without asking ([context_editing]) is
+also read from the project's .loa.config.yaml and from the front matter of skills, again whenever a file changes.
+
+Examples:
+  ctx config check
+  ctx config check --project ~/work/shop --json
+  ctx config schema > ctx.schema.json"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    /// Tell every value in force, where it was said, and what is wrong
+    Check(check::Arguments),
+    /// Print a JSON Schema of ctx.toml, for editors
+    Schema,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    match arguments.what {
+        What::Check(arguments) => check::run(arguments, context),
+        What::Schema => {
+            context.output.print(&format!("{:#}\n", keys::schema()))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

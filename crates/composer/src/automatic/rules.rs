@@ -1,0 +1,19 @@
+//! What somebody wants of the automatic editor, asked for again each time: it may change while the daemon runs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ctx_core::automatic::Settings;
+
+/// Who knows what is wanted. Asking is cheap, and it never fails: what is wrong somewhere does not count.
+pub trait Rules: Send + Sync {
+    /// For a client that works in `folder`, while these skills are active. The same `Arc` as long as nothing changes.
+    fn of(&self, folder: Option<&Path>, skills: &[&str]) -> Arc<Settings>;
+}
+
+/// The same for everybody, whatever happens.
+impl Rules for Arc<Settings> {
+    fn of(&self, _folder: Option<&Path>, _skills: &[&str]) -> Arc<Settings> {
+        Arc::clone(self)
+    }
+}
