@@ -51,6 +51,10 @@ pub struct Event {
     #[serde(rename = "commit")]
     pub made_as: Option<String>,
     pub failure: Option<Value>,
+    // Of a signal.
+    pub signal: Option<String>,
+    pub tokens: Option<u64>,
+    pub window: Option<u64>,
     // Of a phase.
     pub name: Option<String>,
     pub ended: Option<bool>,
@@ -102,6 +106,12 @@ impl Event {
                 let name = self.name.as_deref().unwrap_or_default();
                 let what = if self.ended == Some(true) { "ends" } else { "begins" };
                 Some(format!("the phase {name} {what}, by {}", commit.author))
+            }
+            "noted" => Some(format!("would have been cleared: {}", words::grouped(&commit.summary))),
+            "signal" => {
+                let figure = |figure: Option<u64>| words::count(figure.unwrap_or(0));
+                let (name, tokens) = (self.signal.as_deref().unwrap_or_default(), figure(self.tokens));
+                Some(format!("{name}: {tokens} of {} tokens", figure(self.window)))
             }
             "recovery" => Some("the provider refused thinking; it is asked to drop what does not fit".to_owned()),
             _ => None,

@@ -25,7 +25,7 @@ use ctx_wire::anthropic::dress::{Dress, dress};
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// How many ends of requests are remembered.
@@ -101,6 +101,10 @@ pub struct Conversation {
     pub waiting: Vec<Waiting>,
     /// Phases of the work, see [`crate::phases`].
     pub phases: Phases,
+    /// The automatic editor looks at it; results that it would have cleared; and it has told that the limit is near.
+    pub automated: bool,
+    pub noted: HashSet<String>,
+    pub near_limit: bool,
     /// What was done to it.
     pub history: History,
     /// What each thinking signature is bound to: the digest of the prompt it was produced after.
@@ -174,6 +178,9 @@ impl Conversation {
             kept_for: None,
             waiting: Vec::new(),
             phases: Phases::default(),
+            automated: false,
+            noted: HashSet::new(),
+            near_limit: false,
             history: History::default(),
             bound: QuickMap::default(),
             own: QuickSet::default(),

@@ -153,7 +153,7 @@ impl Composer {
     /// Whether a request must be held until it is composed: its conversation has operations or waits for some, or may;
     /// or all are looked at.
     pub fn holds(&self, hints: &ctx_wire::anthropic::identify::Hints) -> bool {
-        self.automatic.is_on() || self.held.holds(hints)
+        self.automatic.holds_all() || self.held.holds(hints)
     }
 
     /// What bodies are compared with while they pass.

@@ -3,6 +3,7 @@
 //! A record says what was decided, never what to decide again: replaying the log asks nobody and
 //! gives the same tree. Blobs are named by their place in the record's list of uses.
 
+use crate::automatic::Told;
 use crate::edit::{Unmade, When};
 use ctx_core::Key;
 use ctx_core::automatic::Moment;
@@ -290,8 +291,26 @@ pub enum Wait {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Automatic {
-    PhaseBegan { name: String, moment: Moment, author: String },
-    PhaseEnded { name: String, moment: Moment, author: String },
+    PhaseBegan {
+        name: String,
+        moment: Moment,
+        author: String,
+    },
+    PhaseEnded {
+        name: String,
+        moment: Moment,
+        author: String,
+    },
+    /// What would have been cleared, had somebody let it.
+    Noted {
+        request: u32,
+        calls: Vec<String>,
+        summary: String,
+        note: String,
+        tokens_before: u64,
+        tokens_after: u64,
+    },
+    Signal(Told),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -288,6 +288,9 @@ impl Composer {
         step.notes.push(card::note(&card));
         self.held.meet(&card);
         lock(&self.directory).put(card);
+        if trusted && !is_held {
+            self.heed_editor(conversation, seen.at);
+        }
         trusted
     }
 

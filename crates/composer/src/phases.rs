@@ -1,5 +1,6 @@
 //! Phases of the work: people, agents and hooks say when one begins and when it ends.
 
+use crate::automatic::Signal;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::{self, Automatic};
@@ -91,6 +92,8 @@ impl Conversation {
         match said {
             Automatic::PhaseBegan { name, moment, .. } => self.phases.begin(name, *moment),
             Automatic::PhaseEnded { name, moment, .. } => self.phases.end(name, *moment),
+            Automatic::Noted { calls, .. } => self.noted.extend(calls.iter().cloned()),
+            Automatic::Signal(told) => self.near_limit = told.signal == Signal::ContextNearLimit,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A policy at the engine's door, and what it did there.
 
 use ctx_composer::Refusal;
-use ctx_composer::automatic::{About, Automatic, Removed};
+use ctx_composer::automatic::{About, Automatic, Keeping, Removed};
+use ctx_core::automatic::{Facts, Force, Settings, choose};
 use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, refusal};
@@ -11,6 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// As long as the sentence that tells where a content was written to; here nothing is written.
 const KEPT: &str = "It is in /home/somebody/projects/something/.ctx/offload/c1234567/0123-the-words-of-a-title.txt; read it there if needed.";
+
+/// The policy of the automatic editor.
+const SHIPPED: &str = "auto";
 
 /// What was done on the arrival of a request.
 #[derive(Debug, Default)]
@@ -46,15 +50,25 @@ impl Editor {
 }
 
 impl Automatic for Editor {
-    fn propose(&self, _: &About<'_>, look: &Look<'_>) -> Vec<Proposed> {
-        let proposed = self.policy.propose(look);
+    fn propose(
+        &self,
+        _: &About<'_>,
+        look: &Look<'_>,
+        (settings, facts): (&Settings, Facts<'_>),
+        _: bool,
+    ) -> Vec<Proposed> {
+        // What is shipped is played with all that it heeds beside the policy.
+        let proposed = match self.policy.name() {
+            SHIPPED => choose(settings, look, facts, Force::Usual { provider_edits: false }),
+            _ => self.policy.propose(look),
+        };
         if !proposed.is_empty() {
             self.inside().0 = look.items.iter().filter(|item| item.fresh).map(|item| item.call.clone()).collect();
         }
         proposed
     }
 
-    fn keep(&self, _: &About<'_>, _: &Removed<'_>) -> Result<Option<String>, String> {
+    fn keep(&self, _: &About<'_>, _: &Settings, _: (&Removed<'_>, &str), _: Keeping) -> Result<Option<String>, String> {
         Ok(Some(KEPT.to_owned()))
     }
 

@@ -22,13 +22,14 @@ Examples:
   ctx delete t3 --when cold
   ctx waiting
   ctx waiting --all                       also what was made or cancelled
-  ctx waiting cancel w1"
+  ctx waiting cancel w1
+  ctx waiting accept w2                   make it now, whatever it waits for"
 )]
 pub struct Arguments {
     #[arg(value_enum, default_value_t = What::List)]
     what: What,
-    /// The one to take back
-    #[arg(value_name = "ID", value_parser = non_empty, required_if_eq("what", "cancel"))]
+    /// Which one
+    #[arg(value_name = "ID", value_parser = non_empty, required_if_eq_any([("what", "cancel"), ("what", "accept")]))]
     id: Option<String>,
     /// Also what was made or cancelled
     #[arg(long)]
@@ -45,6 +46,8 @@ enum What {
     List,
     /// Take one back, or put away one that could not be made
     Cancel,
+    /// Make one now, whatever it waits for: a proposal of the automatic editor waits for your word
+    Accept,
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
@@ -53,10 +56,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let output = &context.output;
     let answer = match arguments.what {
         What::List => client.get(&of_conversation(conversation, "waiting"))?,
-        What::Cancel => {
+        What::Cancel | What::Accept => {
             let id = encoded(arguments.id.as_deref().unwrap_or_default(), "");
+            let verb = if arguments.what == What::Accept { "accept" } else { "cancel" };
             let body = json!({ "author": author(&context.environment) });
-            client.post(&of_conversation(conversation, &format!("waiting/{id}/cancel")), &body)?
+            client.post(&of_conversation(conversation, &format!("waiting/{id}/{verb}")), &body)?
         }
     };
     if arguments.format.json {
@@ -65,7 +69,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     }
     output.print(&match arguments.what {
         What::List => render(&understood(&answer)?, arguments.all, ctx_composer::now(), output),
-        What::Cancel => {
+        What::Cancel | What::Accept => {
             let wish: WaitView = understood(&answer)?;
             format!("{} is {}: {}\n", text::line(&wish.id), wish.state, text::line(&words::grouped(&wish.summary)))
         }
@@ -82,6 +86,7 @@ pub fn moment(when: When, cold_at: u64, now: u64) -> String {
         }
         When::Cold => "waits until the cache is cold".to_owned(),
         When::NearLimit => "waits until the context nears the model's limit".to_owned(),
+        When::Accepted => "proposed; `ctx waiting accept` makes it, `ctx waiting cancel` declines".to_owned(),
     }
 }
 

@@ -1,12 +1,15 @@
 //! A request arrives: the editor looks, and what it wants becomes a commit.
 
+use super::facts::Places;
 use super::memory::{hash, text_of};
-use super::{AUTHOR, About, Automatic, Removed};
+use super::signal::Figures;
+use super::{AUTHOR, About, Automatic, Keeping, Removed};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Files, Ground, Weights, notes, on_top, summary};
 use crate::{Composer, Refusal, log, record};
 use ctx_core::SlotId;
+use ctx_core::automatic::{Facts, Mode, Settings};
 use ctx_core::edit::effect::{Effect, NewResult};
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::history::Change;
@@ -32,6 +35,14 @@ pub(crate) struct Moment<'m> {
     pub warm_until: u64,
     /// Messages that nobody has sent before.
     pub new: &'m QuickSet<SlotId>,
+}
+
+/// Who wants something.
+pub(super) struct By<'b> {
+    pub editor: &'b dyn Automatic,
+    pub settings: &'b Settings,
+    /// Somebody wants all that may go to go now.
+    pub all: bool,
 }
 
 /// What is wanted, with all its words.
@@ -71,12 +82,29 @@ impl Composer {
             return;
         }
         conversation.remember();
-        let made = self.wanted(conversation, editor, moment);
-        let about = about(conversation, moment.at);
+        let settings = editor.settings(&about(conversation, moment.at), &conversation.memory.skills());
+        let is_wanted = settings.mode != Mode::Off;
+        if std::mem::replace(&mut conversation.automated, is_wanted) != is_wanted {
+            self.heed(conversation);
+        }
+        if !is_wanted {
+            return;
+        }
+        let by = By { editor, settings: &settings, all: false };
+        let made = self.wanted(conversation, &by, moment, step);
+        if settings.mode != Mode::On {
+            match made {
+                Ok(Some(commit)) if settings.mode == Mode::Ask => self.ask_for(conversation, commit, step),
+                Ok(Some(commit)) => self.only_note(conversation, &commit, step),
+                Ok(None) | Err(_) => {}
+            }
+            return;
+        }
         match made {
             Ok(None) => {}
             Ok(Some(commit)) => {
-                editor.done(&about, Ok(&commit));
+                editor.done(&about(conversation, moment.at), Ok(&commit));
+                self.tell_done(conversation, &commit, &by, step);
                 step.records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
                 conversation.asked = Some(commit.id);
                 conversation.history.push(commit);
@@ -89,17 +117,40 @@ impl Composer {
             Err(refusal) if refusal.code == NOTHING => {}
             Err(refusal) => {
                 tracing::warn!(conversation = %conversation.id, message = %refusal.message, "an automatic edit is refused");
-                editor.done(&about, Err(&refusal));
+                editor.done(&about(conversation, moment.at), Err(&refusal));
             }
+        }
+    }
+
+    /// A request went by without being held: perhaps the next one should not.
+    pub(crate) fn heed_editor(&self, conversation: &mut Conversation, at: u64) {
+        let Some(editor) = self.automatic.get() else { return };
+        let settings = editor.settings(&about(conversation, at), &conversation.memory.skills());
+        let is_wanted = settings.mode != Mode::Off;
+        if std::mem::replace(&mut conversation.automated, is_wanted) != is_wanted {
+            self.heed(conversation);
         }
     }
 
     fn wanted(
         &self,
-        conversation: &Conversation,
-        editor: &dyn Automatic,
+        conversation: &mut Conversation,
+        by: &By<'_>,
         moment: &Moment<'_>,
+        step: &mut Step,
     ) -> Result<Option<Commit>, Refusal> {
+        let (near, made) = self.would_make(conversation, by, moment);
+        self.tell_near(conversation, near, moment.at, step);
+        made
+    }
+
+    /// How near the limit is, and the commit that is wanted.
+    pub(super) fn would_make(
+        &self,
+        conversation: &Conversation,
+        by: &By<'_>,
+        moment: &Moment<'_>,
+    ) -> (Figures, Result<Option<Commit>, Refusal>) {
         let ground = Ground::of(conversation, false);
         let view = ground.lay(conversation.effects(conversation.history.head()));
         let (source, weights) = (ground.source(), Weights::of(conversation));
@@ -108,26 +159,34 @@ impl Composer {
         let seen = Seen::of(conversation, &desk, moment.new);
         let cold = conversation.cached.is_some() && moment.at >= moment.warm_until;
         let text = |call: &str| seen.text(conversation, &view, call);
-        let look = self.look_of(conversation, &seen, (Texts(Some(&text)), cold));
+        let mut look = self.look_of(conversation, &seen, (Texts(Some(&text)), cold));
+        conversation.imagine(&mut look, by.settings.mode);
         let about = about(conversation, moment.at);
-        let proposed = editor.propose(&about, &look);
+        let limit = by.editor.limit(&about, by.settings, look.window);
+        let figures = Figures { tokens: look.tokens, window: look.window, percent: limit.percent, limit: limit.tokens };
+        let places = Places::of(conversation, &seen, &view, &ground.messages);
+        let facts = |call: &str| places.fact(call);
+        let proposed = by.editor.propose(&about, &look, (by.settings, &facts), by.all);
         if proposed.is_empty() {
-            return Ok(None);
+            return (figures, Ok(None));
         }
         let filled =
-            filled(proposed, editor, &about, &look, &|name| conversation.memory.has(name), &seen.left_of(&view));
+            filled(proposed, by, &about, &look, &|name| conversation.memory.has(name), (&seen.left_of(&view), &facts));
         if filled.operations.is_empty() {
-            return Ok(None);
+            return (figures, Ok(None));
         }
         let id = self.commit_id(conversation, moment.at);
-        let effects = self.effects_of(conversation, &ground, &desk, id, &filled)?;
+        let effects = match self.effects_of(conversation, &ground, &desk, id, &filled) {
+            Ok(effects) => effects,
+            Err(refusal) => return (figures, Err(refusal)),
+        };
         let after = ground.lay(on_top(conversation, id, &effects));
         let tokens_after = scale(ground.weigh(&after, &conversation.envelope));
         let frames = touched(&desk, &filled);
         let tokens = (look.tokens, tokens_after);
         let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
         told.dedup();
-        Ok(Some(Commit {
+        let commit = Commit {
             id,
             parent: conversation.history.head(),
             at: moment.at,
@@ -138,7 +197,8 @@ impl Composer {
             change: Change::Edit { operations: filled.operations, effects },
             tokens_before: tokens.0,
             tokens_after: tokens.1,
-        }))
+        };
+        (figures, Ok(Some(commit)))
     }
 
     /// All results at once, then the others, each on top of those before it.
@@ -234,6 +294,14 @@ impl Seen {
         seen
     }
 
+    /// The message that a result is in.
+    pub fn message(&self, call: &str) -> Option<usize> {
+        match self.laid.get(call)?.unit {
+            Unit::Source { message, .. } => Some(message),
+            Unit::Made(_) => None,
+        }
+    }
+
     /// What is left of results that were shortened.
     fn left_of<'v>(&self, view: &View<'v>) -> Vec<&'v str> {
         self.laid.values().filter_map(|laid| view.new_result(laid)).filter(|text| is_extract(text)).collect()
@@ -259,7 +327,7 @@ fn is_trimmed(conversation: &Conversation, view: &View<'_>, laid: &Laid) -> bool
     is_ours && view.new_result(laid).is_some_and(|text| !is_extract(text))
 }
 
-fn about(conversation: &Conversation, at: u64) -> About<'_> {
+pub(super) fn about(conversation: &Conversation, at: u64) -> About<'_> {
     About {
         conversation: &conversation.id,
         model: conversation.envelope.model.as_deref(),
@@ -285,20 +353,28 @@ fn touched(desk: &Desk<'_>, filled: &Filled) -> Vec<String> {
 /// Finds the words for what is wanted. What cannot be kept, or has no text, stays.
 fn filled(
     proposed: Vec<Proposed>,
-    editor: &dyn Automatic,
+    by: &By<'_>,
     about: &About<'_>,
     look: &Look<'_>,
     spoken: &dyn Fn(&str) -> bool,
-    stubs: &[&str],
+    (stubs, facts): (&[&str], Facts<'_>),
 ) -> Filled {
+    let keeping = match by.settings.mode {
+        Mode::On => Keeping::Noted,
+        Mode::Ask => Keeping::Filed,
+        Mode::Observe | Mode::Off => Keeping::Nowhere,
+    };
     let tools: HashMap<&str, &Item> = look.items.iter().map(|item| (&*item.call, item)).collect();
     // Names that what is left of other results says.
     let mut left: Option<HashSet<u64>> = None;
     let mut filled = Filled::default();
     let keep = |call: &str, text: &str, reason: &str| {
         let (tool, tokens) = tools.get(call).map_or(("", 0), |item| (&*item.tool, item.tokens));
-        editor.keep(about, &Removed { call, tool, text, tokens, reason }).map_err(
-            |why| tracing::warn!(conversation = %about.conversation, %call, %why, "a result stays, for it cannot be kept elsewhere"),
+        let fact = facts(call);
+        let asked = fact.path.or(fact.command).unwrap_or_default();
+        let removed = Removed { call, tool, text, tokens, reason };
+        by.editor.keep(about, by.settings, (&removed, asked), keeping).map_err(
+            |why| tracing::debug!(conversation = %about.conversation, %call, %why, "a result stays, for it cannot be kept elsewhere"),
         )
     };
     for Proposed { mut operation, reason } in proposed {

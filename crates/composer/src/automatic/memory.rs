@@ -20,7 +20,13 @@ pub struct Memory {
     spoken: HashSet<u64>,
     /// Estimated tokens that would be left of each result, by its call.
     left: HashMap<Box<str>, f64>,
+    /// The file that each call is about, and the command that it runs or what it searches for.
+    asked: HashMap<Box<str>, Asked>,
+    /// Skills that were called.
+    skills: Vec<Box<str>>,
 }
+
+type Asked = (Option<Box<str>>, Option<Box<str>>);
 
 impl Memory {
     /// Meets the messages of a request, by what identifies each.
@@ -46,7 +52,10 @@ impl Memory {
     fn block(&mut self, block: &Value) {
         match block["type"].as_str() {
             Some("text") => self.say(block["text"].as_str().unwrap_or_default()),
-            Some("tool_use") => self.say(&block["input"].to_string()),
+            Some("tool_use") => {
+                self.ask(block);
+                self.say(&block["input"].to_string());
+            }
             Some("tool_result") => {
                 let Some(text) = text_of(&block["content"]) else { return };
                 let left = extract(&text, None, |name| self.has(name));
@@ -55,6 +64,30 @@ impl Memory {
             }
             _ => {}
         }
+    }
+
+    fn ask(&mut self, block: &Value) {
+        const PATHS: [&str; 4] = ["file_path", "path", "notebook_path", "filePath"];
+        const COMMANDS: [&str; 6] = ["command", "cmd", "pattern", "query", "url", "prompt"];
+        let input = &block["input"];
+        let first = |names: &[&str]| names.iter().find_map(|name| input[*name].as_str()).map(Into::into);
+        if block["name"] == "Skill"
+            && let Some(skill) = input["skill"].as_str().or(input["command"].as_str())
+            && !self.skills.iter().any(|known| **known == *skill)
+        {
+            self.skills.push(skill.into());
+        }
+        let id = block["id"].as_str().unwrap_or_default().into();
+        self.asked.insert(id, (first(&PATHS), first(&COMMANDS)));
+    }
+
+    /// The file that a call is about, and the command that it runs or what it searches for.
+    pub fn call(&self, call: &str) -> (Option<&str>, Option<&str>) {
+        self.asked.get(call).map_or((None, None), |(path, command)| (path.as_deref(), command.as_deref()))
+    }
+
+    pub fn skills(&self) -> Vec<&str> {
+        self.skills.iter().map(|skill| &**skill).collect()
     }
 
     fn say(&mut self, text: &str) {

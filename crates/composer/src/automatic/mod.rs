@@ -6,14 +6,23 @@
 //! its commit, so that every later request, also after a restart, leaves with the same.
 
 mod act;
+mod ask;
+mod editor;
+mod facts;
+mod keep;
 mod memory;
 mod rules;
+mod signal;
+mod standing;
 
 pub(crate) use act::{Moment, Seen};
+pub use editor::{Editor, ProviderEdits};
 pub(crate) use memory::Memory;
 pub use rules::Rules;
+pub use signal::{Figures, Signal, Told};
 
 use crate::{Composer, Refusal};
+use ctx_core::automatic::{Facts, Mode, Settings};
 use ctx_core::edit::Commit;
 use ctx_core::policy::{Look, Policy, Proposed};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -23,25 +32,75 @@ pub const AUTHOR: &str = "policy";
 
 /// Edits conversations by itself.
 pub trait Automatic: Send + Sync {
-    /// What should be done before this request leaves. Called for every held request of a conversation, while its
-    /// client waits.
-    fn propose(&self, about: &About<'_>, look: &Look<'_>) -> Vec<Proposed>;
+    /// Whether it looks at every conversation. Otherwise at those for which its settings say so.
+    fn holds_all(&self) -> bool {
+        true
+    }
 
-    /// Keeps the content of a result that is about to go. Gives a sentence that tells the agent where to find it, if it
-    /// is to be found; what cannot be kept stays.
-    fn keep(&self, _about: &About<'_>, _removed: &Removed<'_>) -> Result<Option<String>, String> {
-        Ok(None)
+    /// What somebody wants of it for a conversation, while these skills are active.
+    fn settings(&self, _about: &About<'_>, _skills: &[&str]) -> Arc<Settings> {
+        Arc::new(Settings { mode: Mode::On, ..Settings::default() })
+    }
+
+    /// What should be done before this request leaves. Called for every held request of a conversation, while its
+    /// client waits. `all`: somebody wants all that may go to go now.
+    fn propose(&self, about: &About<'_>, look: &Look<'_>, by: (&Settings, Facts<'_>), all: bool) -> Vec<Proposed>;
+
+    /// From where on the limit of the model is near.
+    fn limit(&self, _about: &About<'_>, settings: &Settings, window: u64) -> Limit {
+        let percent = settings.threshold(false);
+        Limit { percent, tokens: window / 100 * percent }
+    }
+
+    /// Whether the provider edits it by itself, too.
+    fn provider_edits(&self, _about: &About<'_>) -> bool {
+        false
+    }
+
+    /// Adds a line to the ledger.
+    fn note(&self, _about: &About<'_>, _settings: &Settings, _line: &str) -> Result<(), String> {
+        Ok(())
     }
 
     /// Told of what was made, or why it was not.
     fn done(&self, _about: &About<'_>, _done: Result<&Commit, &Refusal>) {}
+
+    /// Keeps the content of a result that is about to go. Gives a sentence that tells the agent where to find it, if it
+    /// is to be found; what cannot be kept stays. With the result comes what it was asked for.
+    fn keep(
+        &self,
+        _about: &About<'_>,
+        _settings: &Settings,
+        _removed: (&Removed<'_>, &str),
+        _keeping: Keeping,
+    ) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+}
+
+/// From where on the limit of the model is near.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    pub percent: u64,
+    pub tokens: u64,
+}
+
+/// Where the content of a result goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// Nothing is cleared: it is only looked at what would be.
+    Nowhere,
+    /// To a file: it may be cleared.
+    Filed,
+    /// To a file, and into the ledger: it is cleared.
+    Noted,
 }
 
 /// A policy and nothing else: what goes is kept nowhere.
 pub struct Plain(pub Arc<dyn Policy>);
 
 impl Automatic for Plain {
-    fn propose(&self, _: &About<'_>, look: &Look<'_>) -> Vec<Proposed> {
+    fn propose(&self, _: &About<'_>, look: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposed> {
         self.0.propose(look)
     }
 }
@@ -81,8 +140,9 @@ impl Switch {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub fn is_on(&self) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    /// Whether every request must be held for it.
+    pub fn holds_all(&self) -> bool {
+        self.get().is_some_and(|editor| editor.holds_all())
     }
 }
 

@@ -283,7 +283,7 @@ impl Composer {
     }
 
     /// What going from one set of effects to another changes.
-    pub(super) fn difference(
+    pub(crate) fn difference(
         &self,
         conversation: &Conversation,
         before: Vec<(EffectId, &Effect)>,
@@ -340,7 +340,7 @@ impl Composer {
 
     /// Stores records of the history and makes `next` the history. While the disk works nobody else waits: the
     /// conversation goes on, and only one commit is made at a time.
-    pub(super) fn store_now(
+    pub(crate) fn store_now(
         &self,
         conversation: MutexGuard<'_, Conversation>,
         records: Vec<NewRecord>,

@@ -148,7 +148,7 @@ impl Composer {
         preview.cache = self.cached(conversation, ground, old, now);
         let cache = match when {
             When::Cold => Cache::Cold,
-            When::Now | When::NearLimit => conversation.cache(now),
+            When::Now | When::NearLimit | When::Accepted => conversation.cache(now),
         };
         let ahead = match preview.first_change {
             Some(_) => preview.tokens_ahead,

@@ -41,7 +41,7 @@ impl Folder {
     }
 
     /// Writes a text under a name that its content decides; the same text is written once. Tells whether it is new.
-    fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
+    pub(crate) fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
         private_folder(&self.root)?;
         if let Some(project) = &self.project {
             // A link on the way, which a cloned project may bring along, must not lead out of it.
@@ -79,7 +79,7 @@ impl Folder {
     }
 
     /// Where a text would go.
-    fn path(&self, conversation: &str, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, conversation: &str, name: &str) -> PathBuf {
         self.root.join(conversation).join(name)
     }
 }

@@ -39,6 +39,8 @@ pub enum When {
     Cold,
     /// What will be sent reaches a share of what the model takes.
     NearLimit,
+    /// Somebody says yes to it.
+    Accepted,
 }
 
 impl When {
@@ -47,6 +49,7 @@ impl When {
             When::Now => "now",
             When::Cold => "cold",
             When::NearLimit => "near-limit",
+            When::Accepted => "accepted",
         }
     }
 
@@ -56,6 +59,7 @@ impl When {
             When::Now => "nothing",
             When::Cold => "a cold cache",
             When::NearLimit => "the limit to come near",
+            When::Accepted => "somebody's word",
         }
     }
 }
@@ -173,7 +177,7 @@ impl Conversation {
 
     /// Whether its requests must be held.
     pub fn is_held(&self) -> bool {
-        self.is_edited() || self.waits()
+        self.is_edited() || self.waits() || self.automated
     }
 
     /// Takes in what happens to a wish. Used live and in replay alike.
@@ -304,6 +308,43 @@ impl Composer {
         view.ok_or_else(|| {
             Refusal::new("unknown-wish", format!("No wish `{id}` waits any more."), "`ctx waiting` lists them.")
         })
+    }
+
+    /// Makes a wish that waits, whatever it waits for.
+    pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
+        let _one_at_a_time = lock(&self.editing);
+        let shared = self.stored(name)?;
+        let mut conversation = lock(&shared);
+        conversation.remember();
+        let Some(waiting) = conversation.waiting.iter().find(|waiting| waiting.wished.id == id).cloned() else {
+            let near = nearest(id, conversation.waiting.iter().map(|waiting| waiting.wished.id.as_str()));
+            let message = format!("No wish `{id}` waits in this conversation.");
+            return Err(Refusal::new("unknown-wish", message, suggest(&near, "`ctx waiting` lists them.")));
+        };
+        if waiting.state != State::Waiting {
+            let message = format!("`{id}` does not wait any more: it is {}.", waiting.state.name());
+            return Err(Refusal::new("not-waiting", message, "`ctx waiting --all` tells what became of it."));
+        }
+        let at = now();
+        let mut commit = self.make(&conversation, &waiting.wished, waiting.at, at)?;
+        let note = commit.note.take().into_iter().chain([format!("accepted by {author}")]);
+        commit.note = Some(note.collect::<Vec<_>>().join("; "));
+        self.note_accepted(&conversation, &waiting.wished)?;
+        let made = Wait::Made { id: id.to_owned(), commit: commit.id, request: None };
+        let records = vec![
+            record(&conversation.id, at, log::COMMIT, &commit, Vec::new()),
+            record(&conversation.id, at, log::WAIT, &made, Vec::new()),
+        ];
+        let mut next = conversation.history.clone();
+        next.push(commit);
+        let id = conversation.id.clone();
+        self.store_now(conversation, records, next)?;
+        let shared = self.conversation(&id)?;
+        let mut conversation = lock(&shared);
+        conversation.wait(&made, at);
+        self.heed(&conversation);
+        let view = conversation.waiting.iter().find(|one| one.wished.id == waiting.wished.id).map(Waiting::view);
+        view.ok_or_else(|| Refusal::new("unknown-wish", "The wish is not known any more.", "`ctx waiting` lists them."))
     }
 
     /// Stores what happens to a wish, then makes it count. While the disk works nobody else waits.

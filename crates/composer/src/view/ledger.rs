@@ -8,7 +8,7 @@
 
 mod row;
 
-pub(crate) use row::Day;
+pub(crate) use row::{Day, day_and_time};
 use row::{Row, Sum, Talk};
 
 use super::Refusal;

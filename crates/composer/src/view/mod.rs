@@ -1,6 +1,7 @@
 //! What people and programs are shown. These types are the control API's JSON; nothing here is stored.
 
 mod cache;
+mod context;
 mod conversations;
 mod frames;
 mod ledger;
@@ -14,10 +15,12 @@ mod timeline;
 pub(crate) mod titles;
 
 pub use cache::CacheView;
+pub use context::{ClearableView, ContextView, Standing};
 pub(crate) use conversations::Weighed;
 pub use conversations::{ConversationView, Conversations};
 pub use frames::{FrameView, Frames, StepView};
 pub(crate) use ledger::Ledger;
+pub(crate) use ledger::day_and_time;
 pub use ledger::{Asked, DayView, GroupView, Grouping, Spent, Stats};
 pub use map::{ContextMap, KindView, ShareView, TurnView};
 pub use misses::{By, CacheMiss, Cause};

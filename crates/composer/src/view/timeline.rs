@@ -3,6 +3,7 @@
 use super::Refusal;
 use super::misses::{CacheMiss, Story, came_true};
 use crate::Composer;
+use crate::automatic::Told;
 use crate::directory::lock;
 use crate::edit::{Ground, Unmade, When};
 use crate::log::{self, Answered, Arrived, Automatic, ErrorSaid, Line, Opened, Usage, Wait};
@@ -109,6 +110,10 @@ pub enum What {
     Recovery,
     /// A phase of the work began or ended.
     Phase { name: String, ended: bool, author: String },
+    /// What the automatic editor would have cleared, had somebody let it.
+    Noted { request: u32, summary: String, note: String, tokens_before: u64, tokens_after: u64 },
+    /// The limit is near, or something was cleared.
+    Signal(Told),
     /// A wish waits for its moment from now on, or does not any more.
     Waiting {
         id: String,
@@ -289,6 +294,10 @@ fn automatic(said: Automatic) -> What {
     match said {
         Automatic::PhaseBegan { name, author, .. } => What::Phase { name, ended: false, author },
         Automatic::PhaseEnded { name, author, .. } => What::Phase { name, ended: true, author },
+        Automatic::Noted { request, summary, note, tokens_before, tokens_after, .. } => {
+            What::Noted { request, summary, note, tokens_before, tokens_after }
+        }
+        Automatic::Signal(told) => What::Signal(told),
     }
 }
 

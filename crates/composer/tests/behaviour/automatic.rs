@@ -1,8 +1,9 @@
 //! The automatic editor: it acts when a request arrives, and on nothing else.
 
 use crate::support::{self, House, sides};
-use ctx_composer::automatic::{AUTHOR, About, Automatic, Removed};
+use ctx_composer::automatic::{AUTHOR, About, Automatic, Keeping, Removed};
 use ctx_composer::{Refusal, Seen};
+use ctx_core::automatic::{Facts, Settings};
 use ctx_core::edit::{Commit, Operation};
 use ctx_core::policy::{Item, Look, Proposed};
 use ctx_wire::pieces::Arriving;
@@ -21,7 +22,7 @@ struct Editor {
 }
 
 impl Automatic for Editor {
-    fn propose(&self, about: &About<'_>, look: &Look<'_>) -> Vec<Proposed> {
+    fn propose(&self, about: &About<'_>, look: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposed> {
         assert!(about.request > 0 && look.window > 0 && look.tokens > 0);
         self.looks.lock().expect("looks").push(look.items.clone());
         self.texts.lock().expect("texts").extend(look.items.iter().map(|item| look.text(&item.call)));
@@ -32,7 +33,13 @@ impl Automatic for Editor {
         Proposed::shorten(look.whole().filter(|item| item.fresh), "it is new")
     }
 
-    fn keep(&self, _: &About<'_>, removed: &Removed<'_>) -> Result<Option<String>, String> {
+    fn keep(
+        &self,
+        _: &About<'_>,
+        _: &Settings,
+        (removed, _): (&Removed<'_>, &str),
+        _: Keeping,
+    ) -> Result<Option<String>, String> {
         assert!(!removed.text.is_empty() && removed.tool == "Read" && removed.reason == "it is new");
         if self.keeps_nothing { Err("the disk is full".into()) } else { Ok(Some("It is in a.txt.".into())) }
     }

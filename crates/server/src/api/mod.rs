@@ -1,5 +1,6 @@
 //! The control API, `/control/v1/…`: thin handlers over the composer. What they show is made there.
 
+mod automatic;
 mod edit;
 mod helper;
 mod live;
@@ -23,10 +24,11 @@ use ctx_composer::edit::{
     Applied, Branches, Diff, HistoryView, Plan, PlanView, Tags, WaitView, WaitingView, Way, Wish,
 };
 use ctx_composer::view::{
-    ContextMap, Conversations, Found, Frames, Misses, ModelsView, Refusal, Shown, Stats, Timeline,
+    ContextMap, ContextView, Conversations, Found, Frames, Misses, ModelsView, Refusal, Shown, Stats, Timeline,
 };
 use ctx_composer::{Composer, Imported, PhaseWish, PhasesView, Recorder, now};
 
+use self::automatic::Clear;
 use self::edit::Heal;
 use self::helper::{HelperTested, HelperView};
 use self::live::{After, LiveEvent};
@@ -205,6 +207,21 @@ fn routes() -> Routes {
             told("cancel", "Takes back a wish that waits, or puts away one that failed")
                 .body::<Cancel>()
                 .answers::<WaitView>(),
+        )
+        .post(
+            "/conversations/{conversation}/waiting/{wish}/accept",
+            waiting::accept,
+            told("accept", "Makes a wish that waits, whatever it waits for").body::<Cancel>().answers::<WaitView>(),
+        )
+        .get(
+            "/conversations/{conversation}/context",
+            automatic::context,
+            told("context", "How full the context is, and what of it may be cleared").answers::<ContextView>(),
+        )
+        .post(
+            "/conversations/{conversation}/clear",
+            automatic::clear,
+            told("clear", "Clears all that the automatic editor may clear, now").body::<Clear>().answers::<Applied>(),
         )
         .get(
             "/conversations/{conversation}/phases",

@@ -20,6 +20,16 @@ pub async fn waiting(State(api): State<Api>, Path(name): Path<String>) -> Answer
     api.ask(move |composer| composer.waiting(&name)).await.map(Json)
 }
 
+/// Makes one that waits, whatever it waits for.
+pub async fn accept(
+    State(api): State<Api>,
+    Path((name, wish)): Path<(String, String)>,
+    accept: Result<Json<Cancel>, JsonRejection>,
+) -> Answer<WaitView> {
+    let Cancel { author } = understood(accept)?;
+    api.ask(move |composer| composer.accept(&name, &wish, &author)).await.map(Json)
+}
+
 pub async fn cancel(
     State(api): State<Api>,
     Path((name, wish)): Path<(String, String)>,

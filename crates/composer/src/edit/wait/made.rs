@@ -103,7 +103,13 @@ impl Composer {
         self.heed(conversation);
     }
 
-    fn make(&self, conversation: &Conversation, wished: &Wished, since: u64, at: u64) -> Result<Commit, Refusal> {
+    pub(super) fn make(
+        &self,
+        conversation: &Conversation,
+        wished: &Wished,
+        since: u64,
+        at: u64,
+    ) -> Result<Commit, Refusal> {
         is_here(conversation, wished)?;
         let waited = format!("waited {} for {}", span(at.saturating_sub(since)), wished.when.in_words());
         let note = wished.note.iter().cloned().chain([waited]).collect::<Vec<_>>().join("; ");

@@ -41,6 +41,7 @@ impl Situation {
             When::Now => true,
             When::Cold => self.now >= self.warm_until,
             When::NearLimit => self.tokens >= self.limit,
+            When::Accepted => false,
         }
     }
 }

@@ -230,3 +230,9 @@ impl fmt::Display for Day {
         write!(f, "{:04}-{month:02}-{day:02}", era * 400 + year + next)
     }
 }
+
+/// `2026-11-15 19:10`, in UTC.
+pub fn day_and_time(at: u64) -> String {
+    let minutes = at % Day::MS / 60_000;
+    format!("{} {:02}:{:02}", Day::of(at), minutes / 60, minutes % 60)
+}

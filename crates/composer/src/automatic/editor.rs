@@ -1,0 +1,89 @@
+//! The editor that people switch on: what it wants within what somebody decided, what it keeps, and what it tells.
+
+use super::keep;
+use super::{About, Automatic, Keeping, Limit, Removed, Rules};
+use crate::edit::Folder;
+use ctx_core::automatic::{Facts, Force, Mode, Settings, choose};
+use ctx_core::policy::{Look, Proposed};
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// Whether the provider edits a conversation by itself.
+pub type ProviderEdits = Box<dyn Fn(&About<'_>) -> bool + Send + Sync>;
+
+pub struct Editor {
+    rules: Arc<dyn Rules>,
+    folder: Folder,
+    provider_edits: ProviderEdits,
+    /// What was complained of already: once is enough.
+    complained: Mutex<HashSet<String>>,
+}
+
+impl Editor {
+    pub fn new(rules: Arc<dyn Rules>, folder: Folder, provider_edits: ProviderEdits) -> Editor {
+        Editor { rules, folder, provider_edits, complained: Mutex::default() }
+    }
+
+    fn complain(&self, about: &About<'_>, why: &str) {
+        let is_new = crate::directory::lock(&self.complained).insert(format!("{} {why}", about.conversation));
+        if is_new {
+            tracing::warn!(conversation = %about.conversation, %why, "nothing is cleared automatically");
+        }
+    }
+}
+
+impl Automatic for Editor {
+    fn holds_all(&self) -> bool {
+        self.rules.of(None, &[]).mode != Mode::Off
+    }
+
+    fn settings(&self, about: &About<'_>, skills: &[&str]) -> Arc<Settings> {
+        self.rules.of(about.folder.map(Path::new), skills)
+    }
+
+    fn propose(
+        &self,
+        about: &About<'_>,
+        look: &Look<'_>,
+        (settings, facts): (&Settings, Facts<'_>),
+        all: bool,
+    ) -> Vec<Proposed> {
+        let force = if all { Force::All } else { Force::Usual { provider_edits: (self.provider_edits)(about) } };
+        choose(settings, look, facts, force)
+    }
+
+    fn limit(&self, about: &About<'_>, settings: &Settings, window: u64) -> Limit {
+        let percent = settings.threshold((self.provider_edits)(about));
+        Limit { percent, tokens: window / 100 * percent }
+    }
+
+    fn provider_edits(&self, about: &About<'_>) -> bool {
+        (self.provider_edits)(about)
+    }
+
+    fn note(&self, about: &About<'_>, settings: &Settings, line: &str) -> Result<(), String> {
+        let project = about.folder.map(Path::new);
+        keep::note(&keep::ledger(&settings.ledger, project, &self.folder, about.conversation), line)
+    }
+
+    fn keep(
+        &self,
+        about: &About<'_>,
+        settings: &Settings,
+        (removed, what): (&Removed<'_>, &str),
+        keeping: Keeping,
+    ) -> Result<Option<String>, String> {
+        if keeping == Keeping::Nowhere {
+            return Ok(None);
+        }
+        let kept = keep::to_file(&self.folder, about, removed).and_then(|file| {
+            if keeping == Keeping::Noted {
+                let line = keep::line(about, (&keep::named(removed), what), removed.reason, &file);
+                self.note(about, settings, &line)?;
+            }
+            Ok(Some(keep::sentence(&file)))
+        });
+        kept.inspect_err(|why| self.complain(about, why))
+    }
+}

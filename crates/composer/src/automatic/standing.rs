@@ -1,0 +1,49 @@
+//! How a conversation stands, as the automatic editor sees it.
+
+use super::act::{Seen, about};
+use super::facts::Places;
+use super::{Limit, Plain};
+use crate::Composer;
+use crate::conversation::Conversation;
+use ctx_core::automatic::{Mode, Tally, tally};
+use ctx_core::edit::resolve::Desk;
+use ctx_core::policy::Texts;
+use ctx_core::quick::QuickSet;
+use std::sync::Arc;
+
+pub(crate) struct Standing {
+    pub tokens: u64,
+    pub window: u64,
+    pub limit: Limit,
+    pub mode: Mode,
+    pub provider_edits: bool,
+    pub tally: Tally,
+    /// Tokens that would have been taken out.
+    pub noted: u64,
+}
+
+impl Composer {
+    pub(crate) fn standing(&self, conversation: &Conversation, desk: &Desk<'_>) -> Standing {
+        let at = crate::now();
+        let editor = self.automatic.get();
+        let mode = |mode| if editor.is_some() { mode } else { Mode::Off };
+        let by = editor.clone().unwrap_or_else(|| Arc::new(Plain(Arc::new(ctx_core::policy::None))));
+        let about = about(conversation, at);
+        let settings = by.settings(&about, &conversation.memory.skills());
+        let seen = Seen::of(conversation, desk, &QuickSet::default());
+        let text = |call: &str| seen.text(conversation, desk.view, call);
+        let look = self.look_of(conversation, &seen, (Texts(Some(&text)), false));
+        let places = Places::of(conversation, &seen, desk.view, desk.source.messages);
+        let limit = by.limit(&about, &settings, look.window);
+        let noted = look.items.iter().filter(|item| conversation.noted.contains(&*item.call) && !item.cleared);
+        Standing {
+            tokens: look.tokens,
+            window: look.window,
+            mode: mode(settings.mode),
+            provider_edits: by.provider_edits(&about),
+            tally: tally(&settings, &look, &|call| places.fact(call)),
+            noted: noted.map(|item| item.tokens.saturating_sub(item.left)).sum(),
+            limit,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! How full the context is, and what of it the automatic editor could clear.
+
+use super::{CacheView, Refusal};
+use crate::automatic::AUTHOR;
+use crate::directory::lock;
+use crate::edit::{Ground, Weights};
+use crate::{Composer, now};
+use ctx_core::automatic::{Mode, Target};
+use ctx_core::edit::history::Change;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextView {
+    pub conversation: String,
+    /// Tokens of the next request, and what the model takes.
+    pub tokens: u64,
+    pub window: u64,
+    /// The one of the other.
+    pub percent: u64,
+    /// From this share on the limit is near.
+    pub threshold_percent: u64,
+    pub status: Standing,
+    pub mode: Mode,
+    /// The provider edits by itself, too.
+    pub provider_edits: bool,
+    /// Tokens of results that stay: pinned, preserved or recent.
+    pub preserved: u64,
+    /// What could go, in the order in which it would.
+    pub clearable: Vec<ClearableView>,
+    /// Tokens that all edits keep out of the next request, and those of them that the automatic editor took out.
+    pub saved: u64,
+    pub saved_automatically: u64,
+    /// What it would have taken out, had somebody let it.
+    pub noted: u64,
+    /// Proposals of it that wait for somebody's word.
+    pub proposals: u64,
+    /// Phases of the work that are open.
+    pub phases: Vec<String>,
+    pub cache: Option<CacheView>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClearableView {
+    pub target: Target,
+    pub tokens: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    Normal,
+    NearLimit,
+    Over,
+}
+
+impl Standing {
+    fn of(tokens: u64, limit: u64, window: u64) -> Standing {
+        match tokens {
+            tokens if tokens >= window => Standing::Over,
+            tokens if tokens >= limit => Standing::NearLimit,
+            _ => Standing::Normal,
+        }
+    }
+
+    /// As people read it.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Standing::Normal => "NORMAL",
+            Standing::NearLimit => "NEAR LIMIT",
+            Standing::Over => "OVER",
+        }
+    }
+}
+
+impl Composer {
+    pub fn context(&self, name: &str) -> Result<ContextView, Refusal> {
+        let shared = self.conversation(name)?;
+        let mut conversation = lock(&shared);
+        conversation.remember();
+        let ground = Ground::of(&conversation, true);
+        let (view, repaired) = self.lay_at(&conversation, &ground, "HEAD")?;
+        let (source, weights) = (ground.source(), Weights::of(&conversation));
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let desk = conversation.desk(&view, &source, &weights, &scale, 0);
+        let standing = self.standing(&conversation, &desk);
+        let own = scale(ground.weigh(&ground.lay(Vec::new()), &conversation.envelope));
+        let history = &conversation.history;
+        let active = history.effects(history.head());
+        let ours =
+            history.all().filter(|commit| commit.author == AUTHOR && matches!(commit.change, Change::Edit { .. }));
+        let ours = ours.filter(|commit| active.iter().any(|(id, _)| id.commit == commit.id));
+        let proposals = conversation.waiting.iter().filter(|waiting| waiting.wished.author == AUTHOR);
+        Ok(ContextView {
+            conversation: conversation.id.clone(),
+            tokens: standing.tokens,
+            window: standing.window,
+            percent: standing.tokens * 100 / standing.window.max(1),
+            threshold_percent: standing.limit.percent,
+            status: Standing::of(standing.tokens, standing.limit.tokens, standing.window),
+            mode: standing.mode,
+            provider_edits: standing.provider_edits,
+            preserved: standing.tally.preserved,
+            clearable: standing
+                .tally
+                .clearable
+                .into_iter()
+                .map(|(target, tokens)| ClearableView { target, tokens })
+                .collect(),
+            saved: own.saturating_sub(standing.tokens),
+            saved_automatically: ours.map(|commit| commit.tokens_before.saturating_sub(commit.tokens_after)).sum(),
+            noted: standing.noted,
+            proposals: proposals.filter(|waiting| waiting.state == crate::edit::wait::State::Waiting).count() as u64,
+            phases: conversation.phases.open().map(|phase| phase.name.clone()).collect(),
+            cache: self.cached(&conversation, &ground, (&view, &repaired), now()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_near_from_the_threshold_on_and_passed_at_the_window() {
+        let of = |tokens| Standing::of(tokens, 160_000, 200_000).in_words();
+        assert_eq!(
+            [of(159_999), of(160_000), of(199_999), of(200_000)],
+            ["NORMAL", "NEAR LIMIT", "NEAR LIMIT", "OVER"]
+        );
+    }
+}

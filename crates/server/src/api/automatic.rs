@@ -1,0 +1,35 @@
+//! The automatic editor: how full a context is, and clearing by hand.
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use ctx_composer::edit::Applied;
+use ctx_composer::view::ContextView;
+use serde::Deserialize;
+
+use super::Api;
+use super::read::{Answer, understood};
+
+#[derive(Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Clear {
+    /// Why.
+    #[serde(default)]
+    reason: Option<String>,
+    /// Who wants it.
+    author: String,
+}
+
+pub async fn context(State(api): State<Api>, Path(name): Path<String>) -> Answer<ContextView> {
+    api.ask(move |composer| composer.context(&name)).await.map(Json)
+}
+
+pub async fn clear(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    clear: Result<Json<Clear>, JsonRejection>,
+) -> Answer<Applied> {
+    let Clear { reason, author } = understood(clear)?;
+    let reason = reason.map_or_else(|| format!("asked for by {author}"), |reason| format!("{reason} ({author})"));
+    api.ask(move |composer| composer.clear_now(&name, &reason)).await.map(Json)
+}
