@@ -20,6 +20,8 @@ use crate::home::Home;
 pub struct Explained {
     /// Nothing is wrong.
     pub healthy: bool,
+    /// A daemon would start like this.
+    pub starts: bool,
     pub project: PathBuf,
     /// The weaker first.
     pub files: Vec<FileView>,
@@ -89,6 +91,7 @@ pub fn explain(flags: &Flags, environment: &Environment, home: &Home, folder: &P
     let places = Places::new(flags, environment, home);
     let mut explained = Explained {
         healthy: true,
+        starts: true,
         project: folder.to_owned(),
         files: Vec::new(),
         values: Vec::new(),
@@ -108,13 +111,13 @@ pub fn explain(flags: &Flags, environment: &Environment, home: &Home, folder: &P
         match own {
             // Another word for the mode.
             Some("enabled") => {}
+            Some("artifacts.*.tools") => explained.artifacts(&in_force, &said),
             Some(name) if name.starts_with("artifacts.") => {}
             Some(name) => explained.own(&key, name, &in_force, &said),
             None if key.name.starts_with(PROVIDER) => explained.provider(&key, &files, folder),
             None => explained.other(&key, &files, flags, environment),
         }
     }
-    explained.artifacts(&in_force, &said);
     explained.look_at_skills(&places, folder);
     explained.relations(&settings);
     explained.healthy = explained.wrong.is_empty();
@@ -182,6 +185,7 @@ impl Explained {
                 self.notes.extend(notes);
             }
             Err(failure) => {
+                self.starts = false;
                 let told = self.placed(&failure);
                 // A file that cannot be read at all is told of already.
                 let is_known = self
@@ -253,8 +257,8 @@ impl Explained {
             deeper.retain(|(path, _)| folder.starts_with(path) && own.is_none_or(|own| path.starts_with(own)));
             deeper.sort_by_key(|(path, _)| path.components().count());
             for section in std::iter::once(&section.value).chain(deeper.into_iter().map(|(_, section)| section)) {
-                if let Some((line, node)) = look_up(section, name) {
-                    found = Some((as_json(node), file.path.display().to_string(), line));
+                if let Some((line, node)) = section.under(name) {
+                    found = Some((node.as_json(), file.path.display().to_string(), line));
                 }
             }
         }
@@ -290,8 +294,8 @@ impl Explained {
         let mut said: Vec<(Value, (String, Option<usize>))> = files
             .iter()
             .rev()
-            .filter_map(|file| look_up(&file.root, &key.name).map(|found| (file, found)))
-            .map(|(file, (line, node))| (as_json(node), (file.path.display().to_string(), Some(line))))
+            .filter_map(|file| file.root.under(&key.name).map(|found| (file, found)))
+            .map(|(file, (line, node))| (node.as_json(), (file.path.display().to_string(), Some(line))))
             .collect();
         // Of several files the stricter one counts.
         match key.name.as_str() {
@@ -310,7 +314,7 @@ impl Explained {
     }
 
     fn push(&mut self, key: &Key, value: Value, (from, line): (String, Option<usize>)) {
-        let value = if key.is_secret() && !value.is_null() { json!("(set, not shown)") } else { value };
+        let value = if key.hides(&value) { json!("(set, not shown)") } else { value };
         self.values.push(ValueView { key: key.name.clone(), value, from, line, about: key.about });
     }
 
@@ -372,41 +376,16 @@ fn said_where(said: &[(Source, Option<Said>)], name: &str) -> (String, Option<us
     said.iter().rev().find_map(at).unwrap_or_else(|| (DEFAULT.to_owned(), None))
 }
 
-/// What stands under a name with dots.
-fn look_up<'n>(section: &'n Node, name: &str) -> Option<(usize, &'n Node)> {
-    let (first, rest) = name.split_once('.').map_or((name, None), |(first, rest)| (first, Some(rest)));
-    let entry = section.get(first)?;
-    match rest {
-        Some(rest) => look_up(&entry.value, rest),
-        None => Some((entry.line, &entry.value)),
-    }
-}
-
 fn of_models(files: &[File], field: &str) -> Vec<(Value, String, String, usize)> {
     let mut found: Vec<(Value, String, String, usize)> = Vec::new();
     for file in files.iter().rev() {
         let Some(Data::Table(models)) = file.root.get("models").map(|models| &models.value.data) else { continue };
         for model in models {
-            let Some((line, node)) = look_up(&model.value, field) else { continue };
+            let Some((line, node)) = model.value.under(field) else { continue };
             if !found.iter().any(|(_, name, ..)| *name == model.key) {
-                found.push((as_json(node), model.key.clone(), file.path.display().to_string(), line));
+                found.push((node.as_json(), model.key.clone(), file.path.display().to_string(), line));
             }
         }
     }
     found
-}
-
-fn as_json(node: &Node) -> Value {
-    match &node.data {
-        Data::Text(text) => json!(text),
-        Data::Whole(number) => {
-            i64::try_from(*number).map_or_else(|_| json!(number.to_string()), |number| json!(number))
-        }
-        Data::Fraction(number) => number.parse::<f64>().map_or_else(|_| json!(number), |number| json!(number)),
-        Data::Switch(switch) => json!(switch),
-        Data::List(items) => items.iter().map(as_json).collect(),
-        Data::Table(entries) => entries.iter().map(|entry| (entry.key.clone(), as_json(&entry.value))).collect(),
-        Data::Nothing => Value::Null,
-        Data::Other(what) => json!(what),
-    }
 }

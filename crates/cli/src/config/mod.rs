@@ -8,6 +8,7 @@ mod helper;
 pub mod keys;
 mod models;
 mod project;
+pub mod schema;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};

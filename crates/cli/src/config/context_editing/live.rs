@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ctx_composer::automatic::Rules;
 use ctx_core::automatic::Settings;
 
-use super::layer::{Said, Speaker};
+use super::said::{Remark, Said, Speaker};
 use super::sources::{Places, Source, Stamp};
 use crate::config::Flags;
 use crate::env::Environment;
@@ -107,9 +107,8 @@ impl Kept {
             self.good = None;
             return;
         };
-        let words = |remarks: &[super::layer::Remark]| {
-            remarks.iter().map(|remark| remark.at(&source.path)).collect::<Vec<_>>().join("; ")
-        };
+        let words =
+            |remarks: &[Remark]| remarks.iter().map(|remark| remark.at(&source.path)).collect::<Vec<_>>().join("; ");
         if said.wrong.is_empty() {
             if !said.ignored.is_empty() {
                 tracing::info!("{}", words(&said.ignored));

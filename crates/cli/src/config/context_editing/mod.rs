@@ -4,6 +4,7 @@
 pub mod layer;
 mod live;
 pub mod provider;
+mod said;
 mod sources;
 pub mod tree;
 mod yaml;
@@ -12,9 +13,9 @@ use self::tree::Node;
 use super::file::{ConfigFile, Reader, Value};
 use crate::failure::Failure;
 
-pub use self::layer::{Remark, Said, Speaker};
 pub use self::live::LiveRules;
 pub(super) use self::provider::rules;
+pub use self::said::{Remark, Said, Speaker};
 pub use self::sources::{Places, Source};
 
 /// What a file says.

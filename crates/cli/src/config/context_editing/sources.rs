@@ -8,7 +8,8 @@ use std::time::SystemTime;
 
 use toml::de::DeTable;
 
-use super::layer::{self, NAME, Said, Speaker};
+use super::layer;
+use super::said::{NAME, Remark, Said, Speaker};
 use super::tree::{self, Data, Node};
 use super::yaml;
 use crate::config::{Flags, project};
@@ -131,19 +132,22 @@ impl Source {
     pub fn read(&self) -> Option<Said> {
         let stamp = match self.stamp() {
             Ok(stamp) => stamp?,
-            Err(why) => return Some(Said::wrong(0, why)),
+            Err(why) => return Some(Said::wrong(Remark::new(0, why))),
         };
         if stamp.length > LARGEST {
-            return Some(Said::wrong(0, format!("it is larger than {LARGEST} bytes, so it is not read")));
+            return Some(Said::wrong(Remark::new(0, format!("it is larger than {LARGEST} bytes, so it is not read"))));
         }
         if self.leads_out() {
-            return Some(Said::wrong(0, "it is a link that leads out of the folder of skills, so it is not read"));
+            return Some(Said::wrong(Remark::new(
+                0,
+                "it is a link that leads out of the folder of skills, so it is not read",
+            )));
         }
         match fs::read(&self.path).map(String::from_utf8) {
             Ok(Ok(text)) => Some(self.understand(&text)),
-            Ok(Err(_)) => Some(Said::wrong(0, "it is not text in UTF-8")),
+            Ok(Err(_)) => Some(Said::wrong(Remark::new(0, "it is not text in UTF-8"))),
             Err(error) if is_missing(&error) => None,
-            Err(error) => Some(Said::wrong(0, format!("cannot be read: {error}"))),
+            Err(error) => Some(Said::wrong(Remark::new(0, format!("cannot be read: {error}")))),
         }
     }
 
@@ -160,7 +164,7 @@ impl Source {
         match section {
             Ok(Some(section)) => layer::read(&section, self.speaker),
             Ok(None) => Said::default(),
-            Err(said) => said,
+            Err(remark) => Said::wrong(remark),
         }
     }
 
@@ -178,14 +182,14 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 /// Other sections are read when the daemon starts, this one also later.
-fn of_toml(text: &str) -> Result<Option<Node>, Said> {
+fn of_toml(text: &str) -> Result<Option<Node>, Remark> {
     let line = |span: std::ops::Range<usize>| {
         text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1
     };
     let document = DeTable::parse(text).map_err(|error| {
         // Only its first line: the rest quotes the file.
         let why = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
-        Said::wrong(error.span().map_or(0, line), why)
+        Remark::new(error.span().map_or(0, line), why)
     })?;
     let section = document.get_ref().get(NAME).map(|section| Node::of_toml(section, &line));
     Ok(section.map(without_provider))
@@ -199,16 +203,16 @@ pub fn without_provider(mut section: Node) -> Node {
     section
 }
 
-fn of_yaml(text: &str) -> Result<Option<Node>, Said> {
+fn of_yaml(text: &str) -> Result<Option<Node>, Remark> {
     let document =
-        yaml::parse(text).map_err(|broken| Said::wrong(broken.line, format!("this is not YAML: {}", broken.why)))?;
+        yaml::parse(text).map_err(|broken| Remark::new(broken.line, format!("this is not YAML: {}", broken.why)))?;
     let Data::Table(entries) = document.data else { return Ok(None) };
     let mut sections = entries.into_iter().filter(|entry| entry.key == NAME);
     let first = sections.next();
     match (first, sections.next()) {
         (Some(first), Some(second)) => {
             let words = format!("`{NAME}` is said twice, first in line {}", first.line);
-            Err(Said::wrong(second.line, words))
+            Err(Remark::new(second.line, words))
         }
         (first, _) => Ok(first.map(|entry| entry.value)),
     }

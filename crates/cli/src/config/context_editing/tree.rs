@@ -71,6 +71,32 @@ impl Node {
         }
     }
 
+    /// What stands under a name with dots, and its line.
+    pub fn under(&self, name: &str) -> Option<(usize, &Node)> {
+        let (first, rest) = name.split_once('.').map_or((name, None), |(first, rest)| (first, Some(rest)));
+        let entry = self.get(first)?;
+        match rest {
+            Some(rest) => entry.value.under(rest),
+            None => Some((entry.line, &entry.value)),
+        }
+    }
+
+    pub fn as_json(&self) -> serde_json::Value {
+        use serde_json::json;
+        match &self.data {
+            Data::Text(text) => json!(text),
+            Data::Whole(number) => {
+                i64::try_from(*number).map_or_else(|_| json!(number.to_string()), |number| json!(number))
+            }
+            Data::Fraction(number) => number.parse::<f64>().map_or_else(|_| json!(number), |number| json!(number)),
+            Data::Switch(switch) => json!(switch),
+            Data::List(items) => items.iter().map(Node::as_json).collect(),
+            Data::Table(entries) => entries.iter().map(|entry| (entry.key.clone(), entry.value.as_json())).collect(),
+            Data::Nothing => serde_json::Value::Null,
+            Data::Other(what) => json!(what),
+        }
+    }
+
     /// As it could be written in one line.
     pub fn in_words(&self) -> String {
         match &self.data {

@@ -4,6 +4,7 @@ use std::fs;
 
 use super::super::ConfigFile;
 use super::super::context_editing::tree::{Data, Node, entries};
+use super::super::schema::schema;
 use super::*;
 
 /// A chosen name for each `*`.

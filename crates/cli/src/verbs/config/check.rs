@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::arguments::{JsonArguments, non_empty_path};
 use crate::config::Flags;
 use crate::config::explain::{Explained, State, Told, ValueView, explain};
+use crate::config::keys::PROVIDER;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::paint::{FAINT, ID, PLAIN};
@@ -54,23 +55,16 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 fn render(explained: &Explained, output: &Output) -> String {
     let paint = &output.paint;
     let mut page = String::new();
-    let mut table = Table::new(&[
-        Column::Left("KEY"),
-        Column::Flexible("VALUE"),
-        Column::Flexible("FROM"),
-        Column::Flexible("WHAT IT IS"),
-    ])
-    .dispensing(&["WHAT IT IS"]);
-    for value in &explained.values {
-        let said = if value.from == "default" { FAINT } else { PLAIN };
-        table.row([
-            Cell::styled(&value.key, ID),
-            Cell::styled(&in_words(&value.value), said),
-            Cell::styled(&whence(value, &explained.project), said),
-            Cell::styled(value.about, FAINT),
-        ]);
+    let mut left = explained.values.as_slice();
+    while let Some(first) = left.first() {
+        let section = section(&first.key);
+        let number = left.iter().take_while(|value| self::section(&value.key) == section).count();
+        let (here, others) = left.split_at(number);
+        page.push_str(&format!("{}\n", paint.strong(&format!("[{section}]"))));
+        page.push_str(&table(here, section, &explained.project).render(output));
+        page.push('\n');
+        left = others;
     }
-    page.push_str(&table.render(output));
     for skill in &explained.skills {
         let phases = skill.clear_after_phases.join(", ");
         let artifacts = skill.preserve_artifacts.join(", ");
@@ -83,7 +77,9 @@ fn render(explained: &Explained, output: &Output) -> String {
         let words = format!("while the skill {} is active, it also {} ({path})", skill.name, added.join(", and "));
         page.push_str(&format!("{}\n", text::line(&words)));
     }
-    page.push('\n');
+    if !explained.skills.is_empty() {
+        page.push('\n');
+    }
     for file in &explained.files {
         let state = match file.state {
             State::Read => paint.good("read   "),
@@ -101,14 +97,37 @@ fn render(explained: &Explained, output: &Output) -> String {
     lines(&mut page, &explained.wrong, &paint.bad("wrong  "));
     page.push_str(&match explained.wrong.len() {
         0 => "Nothing is wrong.\n".to_owned(),
-        number => {
-            let are = if number == 1 { "1 thing is" } else { &format!("{number} things are") };
-            format!(
-                "{are} wrong. A section with something wrong does not count; a daemon that runs keeps what it said before.\n"
-            )
-        }
+        1 => "1 thing is wrong. ".to_owned(),
+        number => format!("{number} things are wrong. "),
     });
+    if !explained.starts {
+        page.push_str("A daemon does not start like this.\n");
+    } else if !explained.healthy {
+        page.push_str("A section with something wrong does not count; a daemon that runs keeps what it said before.\n");
+    }
     page
+}
+
+/// The heading under which a key stands.
+fn section(key: &str) -> &str {
+    [PROVIDER, "context_editing"]
+        .into_iter()
+        .find(|section| key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.')))
+        .unwrap_or_else(|| key.split('.').next().unwrap_or(key))
+}
+
+fn table(values: &[ValueView], section: &str, project: &Path) -> Table {
+    let mut table = Table::new(&[Column::Left(""), Column::Left(""), Column::Flexible("")]);
+    for value in values {
+        let name = value.key.strip_prefix(section).unwrap_or(&value.key).trim_start_matches('.');
+        let said = if value.line.is_none() { FAINT } else { PLAIN };
+        let mut words = Cell::styled(&in_words(&value.value), PLAIN);
+        if !value.about.is_empty() {
+            words = words.then_safe("  ", PLAIN).then(value.about, FAINT);
+        }
+        table.row([Cell::indented(name, ID), Cell::styled(&whence(value, project), said), words]);
+    }
+    table
 }
 
 fn sentence(told: &Told, project: &Path) -> String {
@@ -145,5 +164,77 @@ fn in_words(value: &Value) -> String {
             fields.iter().map(field).collect::<Vec<_>>().join("; ")
         }
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::explain::{FileView, SkillView};
+    use serde_json::json;
+
+    fn value(key: &str, value: Value, from: &str, line: Option<usize>) -> ValueView {
+        ValueView { key: key.to_owned(), value, from: from.to_owned(), line, about: "what it is" }
+    }
+
+    #[test]
+    fn the_page_tells_values_files_and_what_is_wrong() {
+        let told = |file: Option<&str>, line, key: &str, message: &str| Told {
+            file: file.map(PathBuf::from),
+            line,
+            key: Some(key.to_owned()),
+            message: message.to_owned(),
+        };
+        let explained = Explained {
+            healthy: false,
+            starts: true,
+            project: "/p".into(),
+            files: vec![
+                FileView { path: "/h/ctx.toml".into(), state: State::Wrong },
+                FileView { path: "/p/.loa.config.yaml".into(), state: State::Read },
+            ],
+            values: vec![
+                value("context_editing.mode", json!("on"), "/p/.loa.config.yaml", Some(2)),
+                value("context_editing.clear_targets", json!(["a", "b"]), "default", None),
+                value("context_editing.hook", Value::Null, "default", None),
+                value(
+                    "context_editing.artifacts.plans",
+                    json!({"paths": ["*.md"], "tools": ["P"]}),
+                    "/h/ctx.toml",
+                    Some(7),
+                ),
+                value("context_editing.provider.compact.trigger", json!("80%"), "default", None),
+                value("listen.address", json!("127.0.0.1:1"), "--listen", None),
+            ],
+            skills: vec![SkillView {
+                name: "build".into(),
+                path: "/p/.claude/skills/build/SKILL.md".into(),
+                clear_after_phases: vec!["setup".into(), "coding".into()],
+                preserve_artifacts: vec!["test_results".into()],
+            }],
+            wrong: vec![told(Some("/h/ctx.toml"), Some(3), "context_editing.x", "`x` is not known")],
+            notes: vec![told(None, None, "context_editing.target_percent", "it is odd")],
+        };
+        insta::assert_snapshot!(render(&explained, &Output::plain()), @r"
+        [context_editing]
+          mode             .loa.config.yaml:2  on  what it is
+          clear_targets    default             a, b  what it is
+          hook             default             -  what it is
+          artifacts.plans  /h/ctx.toml:7       paths *.md; tools P  what it is
+
+        [context_editing.provider]
+          compact.trigger  default  80%  what it is
+
+        [listen]
+          address  --listen  127.0.0.1:1  what it is
+
+        while the skill build is active, it also clears after setup, coding, and preserves test_results (.claude/skills/build/SKILL.md)
+
+        wrong   /h/ctx.toml
+        read    /p/.loa.config.yaml
+        note    context_editing.target_percent: it is odd
+        wrong   /h/ctx.toml, line 3: `x` is not known
+        1 thing is wrong. A section with something wrong does not count; a daemon that runs keeps what it said before.
+        ");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ctx_core::automatic::Settings;
+use ctx_core::automatic::{Layer, Settings};
 
 use super::*;
 use crate::config::context_editing::sources::Places;

@@ -191,3 +191,38 @@ fn what_nobody_asks_for_any_more_is_forgotten() {
     forget(&mut all, now, |at| *at);
     assert_eq!(all.len(), MOST / 2);
 }
+
+/// What is logged while something is done.
+fn logged(doing: impl FnOnce()) -> String {
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+    impl std::io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            lock(&self.0).extend(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    tracing::subscriber::with_default(subscriber, doing);
+    String::from_utf8(lock(&log.0).clone()).expect("text")
+}
+
+#[test]
+fn what_is_wrong_is_logged_once_with_its_line_and_reason() {
+    let place = Place::new();
+    place.write("p/ctx.toml", "[context_editing]\nmode = \"on\"\n");
+    assert_eq!(logged(|| drop(place.of("p", &[]))), "");
+    place.write("p/ctx.toml", "[context_editing]\ncompact_threshold_percent = 140\nfoo = 1\n");
+    let log = logged(|| (0..3).for_each(|_| drop(place.of("p/src", &[]))));
+    assert_eq!(log.lines().count(), 1, "{log}");
+    for expected in ["WARN", "p/ctx.toml, line 2: ", "not 140", "line 3: ", "what it said before stays in force"] {
+        assert!(log.contains(expected), "{expected}: {log}");
+    }
+    place.write("p/ctx.toml", "[context_editing]\ncompact_threshold_percent = 1400\n");
+    assert_eq!(logged(|| drop(place.of("p", &[]))).lines().count(), 1, "another version is told of again");
+}
