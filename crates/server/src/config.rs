@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
@@ -25,6 +26,8 @@ pub struct ServerConfig {
     pub workers: usize,
     /// What agents may do over MCP.
     pub mcp: crate::mcp::Settings,
+    /// What somebody wants of the automatic editor; nothing: there is none.
+    pub rules: Option<Rules>,
     /// Who finds words for operations that lack them.
     pub helper: crate::helper::Settings,
 }
@@ -39,8 +42,19 @@ impl ServerConfig {
             limits: Limits::default(),
             workers: 0,
             mcp: Default::default(),
+            rules: None,
             helper: Default::default(),
         }
+    }
+}
+
+/// What somebody wants of the automatic editor. What is said may change while the daemon runs.
+#[derive(Clone)]
+pub struct Rules(pub Arc<dyn ctx_composer::automatic::Rules>);
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Rules")
     }
 }
 

@@ -13,6 +13,7 @@ use crate::helper::{Helper, retitle};
 use crate::listen::{BindError, Bound, Server};
 use crate::mcp;
 use crate::observer::{ComposerObserver, Traffic};
+use crate::signals;
 
 /// What is observed when the daemon stops may take this long to be stored.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -45,6 +46,9 @@ impl Daemon {
         let helper = Arc::new(Helper::new(config.helper.clone(), &config.upstream, &config.limits, &home));
         if helper.is_on() && helper.settings().titles {
             retitle(helper.clone(), composer.clone());
+        }
+        if let Some(crate::config::Rules(rules)) = config.rules.clone() {
+            signals::tell(&composer, rules);
         }
         let api = Api::new(composer, recorder.clone(), traffic, upstream, home, store_path, helper);
         let control = mcp::beside(api::router(api.clone()), config.mcp.clone());

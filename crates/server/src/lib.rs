@@ -24,9 +24,10 @@ mod proxy;
 mod reply;
 mod rooms;
 mod secret;
+mod signals;
 pub mod watch;
 
-pub use config::{Limits, ProxySettings, ServerConfig, Upstream, UpstreamUrl, UpstreamUrlError};
+pub use config::{Limits, ProxySettings, Rules, ServerConfig, Upstream, UpstreamUrl, UpstreamUrlError};
 pub use doors::{Token, TokenError};
 pub use listen::{BindError, Bound, Server};
 pub use proxy::{SetupError, TrustError};

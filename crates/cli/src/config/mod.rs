@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use ctx_server::{ProxySettings, Secret, Upstream, UpstreamUrl};
 
+pub use self::context_editing::LiveRules;
 pub use self::file::ConfigFile;
 pub use self::helper::key_variable;
 use crate::env::{self, Environment, Variable};

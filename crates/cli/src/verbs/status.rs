@@ -1,21 +1,26 @@
-//! `ctx status`: how the daemon is.
+//! `ctx status`: how the daemon is, and how full the context.
 
 use std::process::ExitCode;
 
 use clap::Args;
+use ctx_composer::view::ContextView;
+use serde_json::Value;
 
-use crate::arguments::JsonArguments;
-use crate::client::{Status, understood};
+use crate::arguments::{ConversationArguments, JsonArguments};
+use crate::client::{Status, of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// Show how the daemon is: where it listens, what it forwarded, what it keeps
+/// Show how the daemon is, and how full the context is: used, preserved, clearable, saved
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx status
-  ctx status --json | jq .requests")]
+  ctx status --json | jq .requests
+  ctx status --json | jq .context.percent")]
 pub struct Arguments {
+    #[command(flatten)]
+    conversation: ConversationArguments,
     #[command(flatten)]
     pub format: JsonArguments,
 }
@@ -23,14 +28,65 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.found()?;
     let answer = client.get("/status")?;
+    // Before anything has passed there is no conversation, and that is no error.
+    let filled = client.get(&of_conversation(&arguments.conversation.conversation, "context")).ok();
     if arguments.format.json {
-        context.output.json(&answer)?;
+        let mut all: Value = understood(&answer)?;
+        all["context"] = filled.as_deref().map(understood).transpose()?.unwrap_or_default();
+        context.output.json(all.to_string().as_bytes())?;
     } else {
         let status: Status = understood(&answer)?;
         let listen = client.address().to_string();
-        context.output.print(&render(&status, &listen, ctx_composer::now(), &context.output))?;
+        let mut words = render(&status, &listen, ctx_composer::now(), &context.output);
+        if let Some(filled) = filled {
+            words.push_str(&context_in_words(&understood(&filled)?, &context.output));
+        }
+        context.output.print(&words)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How full the context is.
+fn context_in_words(view: &ContextView, output: &Output) -> String {
+    let paint = &output.paint;
+    let mut lines = String::from("\n");
+    let mut line = |name: &str, value: String| {
+        lines.push_str(&format!("{}{}\n", paint.faint(&format!("{name:<16}")), text::line(&value)));
+    };
+    let count = words::count;
+    line(
+        "context",
+        format!("{} of {} tokens ({}%), {}", count(view.tokens), count(view.window), view.percent, view.conversation),
+    );
+    let clearing = match (view.mode.name(), view.provider_edits) {
+        (mode, true) => format!("automatic editing {mode}, the provider edits too"),
+        (mode, false) => format!("automatic editing {mode}"),
+    };
+    line("status", format!("{}; {clearing}, from {}% on", view.status.in_words(), view.threshold_percent));
+    line("preserved", format!("{} tokens of results", count(view.preserved)));
+    let clearable: u64 = view.clearable.iter().map(|one| one.tokens).sum();
+    let kinds = view.clearable.iter().filter(|one| one.tokens > 0);
+    let kinds: Vec<String> = kinds.map(|one| format!("{} {}", one.target.name(), count(one.tokens))).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(": {}", kinds.join(", ")) };
+    line("clearable", format!("{} tokens{kinds}", count(clearable)));
+    line(
+        "saved",
+        format!("{} tokens a request, {} of them automatically", count(view.saved), count(view.saved_automatically)),
+    );
+    if view.noted > 0 {
+        line("would save", format!("{} tokens more, if the mode were on", count(view.noted)));
+    }
+    if view.proposals > 0 {
+        line("proposed", format!("{}: `ctx waiting` shows them", words::plural(view.proposals, "change")));
+    }
+    if !view.phases.is_empty() {
+        line("phases", view.phases.join(", "));
+    }
+    if let Some(cache) = &view.cache {
+        let state = if cache.warm { "warm" } else { "cold" };
+        line("cache", format!("{} tokens, {state}", count(cache.tokens)));
+    }
+    lines
 }
 
 fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
@@ -98,6 +154,20 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn how_full_the_context_is_is_told_in_lines() {
+        let view: ContextView = serde_json::from_value(json!({
+            "conversation": "c1", "tokens": 142_000, "window": 200_000, "percent": 71, "threshold_percent": 80,
+            "status": "normal", "mode": "observe", "provider_edits": true, "preserved": 45_000,
+            "clearable": [{"target": "stale_tool_results", "tokens": 40_000}, {"target": "verbose_debug", "tokens": 0}],
+            "saved": 9_000, "saved_automatically": 0, "noted": 40_000, "proposals": 1, "phases": ["testing"],
+            "cache": null,
+        }))
+        .expect("a view");
+        insta::assert_snapshot!(context_in_words(&view, &Output::plain()), @r"");
+    }
 
     #[test]
     fn a_status_is_told_in_lines() {

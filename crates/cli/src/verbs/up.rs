@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use clap::Args;
 use ctx_composer::Composer;
+use ctx_composer::automatic::{self, Editor};
 use ctx_composer::edit::Folder;
 use ctx_server::daemon::Daemon;
-use ctx_server::{ServerConfig, Token};
+use ctx_server::{Rules, ServerConfig, Token};
 use ctx_store::{SqliteStore, StoreError};
 use tokio::runtime::Builder;
 
 use crate::arguments::DaemonArguments;
 use crate::client::{callable, page_link};
-use crate::config::Settings;
+use crate::config::{LiveRules, Settings};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::home::{Home, Notice};
@@ -37,7 +38,8 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let home = context.home()?;
     let folder = std::env::current_dir().unwrap_or_default();
-    let settings = Settings::load(&arguments.daemon.flags(&context.place)?, &context.environment, &home, &folder)?;
+    let flags = arguments.daemon.flags(&context.place)?;
+    let settings = Settings::load(&flags, &context.environment, &home, &folder)?;
     logging::start(&context.environment)?;
     settings.remarks.iter().chain(&settings.wrong).for_each(|remark| context.note(remark));
 
@@ -51,11 +53,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         Some(offload) => Folder::in_project(&offload.clone(), offload),
         None => Folder::in_home(home.path()),
     };
-    let composer = Composer::open(store.clone())?.offloading_to(offload);
+    let composer = Composer::open(store.clone())?.offloading_to(offload.clone());
     let composer = Arc::new(composer.with_moments(settings.moments).with_models(settings.models));
+    let rules: Arc<dyn automatic::Rules> = Arc::new(LiveRules::new(&flags, &context.environment, &home));
+    composer.automate(Some(Arc::new(Editor::new(rules.clone(), offload, Box::new(|_| false)))));
     let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
     config.allow_remote = settings.allow_remote;
     config.mcp = settings.mcp;
+    config.rules = Some(Rules(rules));
     config.helper = settings.helper;
     let upstream = config.upstream.url.to_string();
 

@@ -144,6 +144,10 @@ pub enum Wish {
         plan: Plan,
         only: Vec<usize>,
     },
+    /// All that the automatic editor may clear.
+    Clear {
+        reason: Option<String>,
+    },
     /// One that was exported.
     Conversation(PathBuf),
     /// Nothing is to be changed: what there is already.
@@ -173,6 +177,7 @@ impl Wish {
             Self::History { .. } => "history",
             Self::Heal => "heal",
             Self::Plan { .. } => "plan",
+            Self::Clear { .. } => "clear",
             Self::Conversation(_) => "import",
             Self::Look(names) => names.place(),
         }
@@ -192,6 +197,9 @@ impl Wish {
                 plan.expect = how.expect.clone().or(plan.expect);
                 plan.when = how.when();
                 return super::plan::body(&plan, only, !how.dry_run, author);
+            }
+            Self::Clear { reason } => {
+                return json!({ "author": author, "reason": reason.as_ref().or(how.note.as_ref()) });
             }
             Self::Heal | Self::Conversation(_) | Self::Look(_) => json!({}),
         };
