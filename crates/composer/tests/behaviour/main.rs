@@ -6,6 +6,7 @@ mod support;
 mod automatic;
 mod damage;
 mod day;
+mod editor;
 mod failing;
 mod frames;
 mod keeping;

@@ -54,7 +54,7 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
     let mut look = look.clone();
     mark(settings, &mut look, facts);
     let mut proposed = match force {
-        Force::Usual { .. } => Auto::default().propose(&look),
+        Force::Usual { .. } => Auto::default().propose(&aged(settings, &look, facts)),
         Force::All => Vec::new(),
     };
     let mut held = |call: &str| is_held(settings, &look, facts, call);
@@ -86,30 +86,42 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
     proposed
 }
 
-/// Marks what stays, and makes old what is done with.
+/// Marks what stays.
 fn mark(settings: &Settings, look: &mut Look<'_>, facts: Facts<'_>) {
     let steps = look.steps;
-    let budget = settings.attention_budget.unwrap_or_default();
-    let mut searched = 0;
-    for item in look.items.iter_mut().rev() {
+    for item in &mut look.items {
         let fact = facts(&item.call);
-        let is_recent = steps.saturating_sub(item.step) <= settings.preserve_recent_turns;
         let call = Call { tool: &item.tool, path: fact.path, command: fact.command, text: None };
         let stays = settings.excludes(&item.tool) || settings.preserves(&call).is_some();
         // What was never sent is not cleared, only trimmed: that it is new does not protect it.
-        item.pinned |= stays || (is_recent && !item.fresh);
-        if item.cleared || is_recent {
-            continue;
-        }
-        let is_over = settings.attention_budget.is_some() && is_search(&item.tool, fact.command) && {
-            searched += item.tokens;
-            item.tokens > budget.single_search || searched > budget.accumulated
-        };
-        // What somebody is done with is as old as can be.
-        if is_over || target(settings, Some(Target::CompletedPhaseDetails), item, &fact, steps).is_some() {
+        item.pinned |= stays || (is_recent(settings, item, steps) && !item.fresh);
+    }
+}
+
+fn is_recent(settings: &Settings, item: &Item, steps: usize) -> bool {
+    steps.saturating_sub(item.step) <= settings.preserve_recent_turns
+}
+
+/// The same with what somebody is done with made as old as can be: results of phases that have ended, and of searches
+/// beyond their budget.
+fn aged<'t>(settings: &Settings, look: &Look<'t>, facts: Facts<'_>) -> Look<'t> {
+    let mut aged = look.clone();
+    let mut searched = 0;
+    let budget = settings.attention_budget;
+    let recent = |item: &Item| is_recent(settings, item, look.steps);
+    for item in aged.items.iter_mut().rev().filter(|item| !item.cleared && !recent(item)) {
+        let fact = facts(&item.call);
+        let is_over = budget.is_some_and(|budget| {
+            is_search(&item.tool, fact.command) && {
+                searched += item.tokens;
+                item.tokens > budget.single_search || searched > budget.accumulated
+            }
+        });
+        if is_over || target(settings, Some(Target::CompletedPhaseDetails), item, &fact, look.steps).is_some() {
             item.step = 0;
         }
     }
+    aged
 }
 
 /// What may go, in the order in which it goes.

@@ -41,9 +41,9 @@ impl Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Budget {
-    /// One of them. What is longer is cut when it arrives, the whole is in a file.
+    /// One of them. What is longer goes as soon as it is not recent any more and that pays.
     pub single_search: u64,
-    /// Those that the model has not answered for a few turns. Beyond, the oldest go at the next good moment.
+    /// Those that are not recent any more. Beyond, the oldest go as soon as that pays.
     pub accumulated: u64,
     /// All that are left in the conversation. Beyond, the oldest go even if that does not pay.
     pub session_total: u64,

@@ -1,0 +1,249 @@
+//! The automatic editor as people switch it on: what it clears, keeps, notes, asks for and tells.
+
+use crate::support::{self, answers};
+use ctx_composer::automatic::{AUTHOR, Editor};
+use ctx_composer::edit::Folder;
+use ctx_composer::view::Standing;
+use ctx_composer::{Composer, PhaseAction, PhaseWish, Seen, Timing};
+use ctx_core::automatic::{Mode, Settings, Target};
+use ctx_store::MemoryStore;
+use ctx_wire::anthropic::models::{Models, Setting};
+use ctx_wire::pieces::Arriving;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use testkit::Session;
+
+/// Tokens that the model takes.
+const WINDOW: u64 = 60_000;
+
+struct Work {
+    composer: Composer,
+    home: tempfile::TempDir,
+    session: Session,
+    clock: u64,
+    conversation: String,
+    texts: Vec<String>,
+}
+
+impl Work {
+    fn new(settings: Settings) -> Work {
+        let home = tempfile::tempdir().expect("a folder");
+        let mut models = Models::listed().clone();
+        let session = Session::new(3).thinking(false).lean().model("claude-opus-5-5");
+        let setting = Setting { window: Some(WINDOW), max_output: Some(8_000), ..Setting::default() };
+        models.set("claude-opus-5-5", &setting).expect("a model");
+        let composer = Composer::open(Arc::new(MemoryStore::new())).expect("a composer").with_models(models);
+        let settings = Settings { ledger: home.path().join("NOTES.md").display().to_string(), ..settings };
+        let editor = Editor::new(Arc::new(Arc::new(settings)), Folder::in_home(home.path()), Box::new(|_| false));
+        composer.automate(Some(Arc::new(editor)));
+        Work { composer, home, session, clock: 1_000, conversation: String::new(), texts: Vec::new() }
+    }
+
+    /// One request, held if it has to be; what leaves.
+    fn send(&mut self) -> Value {
+        let body = self.session.body();
+        let hints = support::hints(&self.session.headers());
+        let held = self.composer.holds(&hints);
+        let mut arriving = Arriving::alone();
+        arriving.push(&body);
+        self.clock += 1_000;
+        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting: false };
+        let mut outgoing = None;
+        let ticket = match held {
+            true => self.composer.hold(seen, &mut |ready| outgoing = ready),
+            false => self.composer.observe(seen),
+        };
+        let ticket = ticket.expect("readable").expect("a turn");
+        let sent = outgoing.map_or(body.clone(), |outgoing| outgoing.bytes(&body));
+        let timing = Timing { at: self.clock, first_byte_ms: None, total_ms: 0 };
+        let answer = answers::text("going on", sent.len() as u64 / 4);
+        self.composer.answered(&ticket, Some(answer.ending), Some(answer), timing).expect("noted");
+        self.conversation = ticket.conversation;
+        serde_json::from_slice(&sent).expect("JSON")
+    }
+
+    /// A call, its result of about 4,000 tokens, and the request that brings it.
+    fn step(&mut self, tool: &str, input: Value) -> Value {
+        let number = self.texts.len();
+        let text = format!("line {number} of what the tool said, with some_name_{number}\r\n").repeat(260);
+        self.session.assistant_tools(&[(tool, input)]);
+        self.session.results(&[&text]);
+        self.texts.push(text);
+        self.send()
+    }
+
+    fn work(&mut self, steps: usize) -> Value {
+        self.session.user("do all of it");
+        self.send();
+        (0..steps).map(|at| self.step("Bash", json!({"command": format!("make part-{at}")}))).last().expect("a step")
+    }
+
+    fn commits(&self) -> Vec<ctx_composer::edit::CommitView> {
+        self.composer.history(&self.conversation, 100).expect("a history").commits
+    }
+
+    fn events(&self, kind: &str) -> Vec<Value> {
+        self.composer.settle(support::LONG);
+        let events = self.composer.timeline(&self.conversation, usize::MAX).expect("a timeline").events;
+        let events = events.into_iter().map(|event| serde_json::to_value(event).expect("JSON"));
+        events.filter(|event| event["kind"] == kind).collect()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let folder = self.home.path().join("offload").join(&self.conversation);
+        fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("a file").path()).collect()
+    }
+}
+
+fn results(body: &Value) -> Vec<String> {
+    let blocks = body["messages"].as_array().into_iter().flatten().filter_map(|message| message["content"].as_array());
+    let results = blocks.flatten().filter(|block| block["type"] == "tool_result");
+    results
+        .map(|block| {
+            block["content"]
+                .as_str()
+                .map_or_else(|| block["content"][0]["text"].as_str().unwrap_or_default().to_owned(), str::to_owned)
+        })
+        .collect()
+}
+
+fn on() -> Settings {
+    Settings { mode: Mode::On, ..Settings::default() }
+}
+
+#[test]
+fn before_the_limit_is_reached_old_results_go_and_all_of_them_are_on_disk() {
+    let mut work = Work::new(on());
+    let last = work.work(30);
+    let sent = results(&last);
+    assert_eq!(sent.len(), 30);
+    let cleared: Vec<usize> = (0..30).filter(|at| sent[*at].starts_with("[The content of this tool result")).collect();
+    assert!(cleared.len() >= 15 && cleared.iter().all(|at| *at < 25), "the newest five stay: {cleared:?}");
+    assert!(last.to_string().len() as u64 / 4 < WINDOW, "it fits");
+    let ledger = fs::read_to_string(work.home.path().join("NOTES.md")).expect("a ledger");
+    for at in cleared {
+        let file = sent[at].split("The full content is in ").nth(1).and_then(|rest| rest.split("; read").next());
+        let file = Path::new(file.expect("a path"));
+        assert_eq!(fs::read_to_string(file).expect("a file"), work.texts[at], "to the byte");
+        let line = ledger.lines().find(|line| line.contains(&format!("`make part-{at}`"))).expect("a line");
+        assert!(line.contains(&file.display().to_string()), "{line}");
+    }
+    let commits = work.commits();
+    assert!(!commits.is_empty() && commits.iter().all(|commit| commit.author == AUTHOR && commit.note.is_some()));
+    assert!(commits.len() < 10, "in batches: {}", commits.len());
+    let signals: Vec<String> =
+        work.events("signal").iter().map(|event| event["signal"].as_str().unwrap_or_default().to_owned()).collect();
+    assert!(signals.contains(&"COMPACTION_COMPLETE".to_owned()), "{signals:?}");
+    let view = work.composer.context(&work.conversation).expect("a view");
+    assert_eq!((view.mode, view.status, view.window), (Mode::On, Standing::Normal, WINDOW));
+    assert!(view.saved > 40_000 && view.saved_automatically > 40_000, "{view:?}");
+
+    // It is a commit like any other.
+    let commit = commits.last().expect("a commit").id.to_string();
+    let way = serde_json::from_value(json!({"action": "revert", "target": commit, "author": "cli", "cascade": true}));
+    work.composer.go(&work.conversation, way.expect("a way")).expect("reverted");
+}
+
+#[test]
+fn what_is_only_observed_is_noted_and_nothing_changes() {
+    let mut work = Work::new(Settings { mode: Mode::Observe, ..Settings::default() });
+    let last = work.work(16);
+    assert!(results(&last).iter().all(|text| text.starts_with("line ")));
+    assert!(work.commits().is_empty() && work.files().is_empty());
+    let noted = work.events("noted");
+    assert!(!noted.is_empty() && noted.len() < 8, "once each: {}", noted.len());
+    assert!(noted[0]["tokens_after"].as_u64() < noted[0]["tokens_before"].as_u64(), "{}", noted[0]);
+    let view = work.composer.context(&work.conversation).expect("a view");
+    assert!(view.noted > 10_000 && view.saved == 0, "{view:?}");
+    assert!(work.events("signal").iter().any(|event| event["signal"] == "CONTEXT_NEAR_LIMIT"));
+}
+
+#[test]
+fn what_is_proposed_waits_for_a_word_and_is_not_proposed_twice() {
+    let mut work = Work::new(Settings { mode: Mode::Ask, ..Settings::default() });
+    let last = work.work(14);
+    assert!(results(&last).iter().all(|text| text.starts_with("line ")) && work.commits().is_empty());
+    let waiting = work.composer.waiting(&work.conversation).expect("a list");
+    assert!(!waiting.wishes.is_empty());
+    let ids: Vec<&str> = waiting.wishes.iter().map(|wish| wish.id.as_str()).collect();
+    assert!(waiting.wishes.iter().all(|wish| wish.author == AUTHOR && wish.state == "waiting"));
+    let oldest = *ids.last().expect("a proposal");
+    assert!(!work.home.path().join("NOTES.md").exists(), "nothing was cleared yet");
+    let accepted = work.composer.accept(&work.conversation, oldest, "cli").expect("accepted");
+    assert_eq!(accepted.state, "made");
+    assert!(work.home.path().join("NOTES.md").exists());
+    let again = work.composer.accept(&work.conversation, oldest, "cli").expect_err("made already");
+    assert_eq!(again.code, "not-waiting");
+    let sent = work.send();
+    let cleared = results(&sent).iter().filter(|text| text.starts_with("[The content")).count();
+    assert!(cleared > 0);
+    let calls: Vec<String> =
+        waiting.wishes.iter().map(|wish| serde_json::to_string(&wish.operations).expect("JSON")).collect();
+    assert!(calls.iter().all(|one| calls.iter().filter(|other| *other == one).count() == 1));
+    let note = work.commits()[0].note.clone().unwrap_or_default();
+    assert!(note.contains("accepted by cli"), "{note}");
+}
+
+#[test]
+fn what_cannot_be_written_is_not_cleared_and_goes_on() {
+    let mut work = Work::new(on());
+    // A folder stands where the ledger should be.
+    fs::create_dir(work.home.path().join("NOTES.md")).expect("a folder");
+    let last = work.work(16);
+    assert!(results(&last).iter().all(|text| text.starts_with("line ")));
+    assert!(work.commits().is_empty());
+}
+
+#[test]
+fn what_must_stay_stays_whatever_happens() {
+    let mut work = Work::new(on());
+    work.session.user("do all of it");
+    work.send();
+    work.step("Read", json!({"file_path": "/p/NOTES.md"}));
+    work.step("Bash", json!({"command": "bd show 12"}));
+    work.step("TodoWrite", json!({"todos": []}));
+    for at in 0..20 {
+        work.step("Bash", json!({"command": format!("make part-{at}")}));
+    }
+    let sent = results(&work.send());
+    assert!(sent[..3].iter().all(|text| text.starts_with("line ")), "{:?}", &sent[..3]);
+    assert!(sent[3].starts_with("[The content"), "{}", sent[3]);
+    let applied = work.composer.clear_now(&work.conversation, "before the review");
+    let sent = results(&work.send());
+    assert!(sent[..3].iter().all(|text| text.starts_with("line ")), "by hand neither");
+    if let Ok(applied) = applied {
+        assert!(applied.tokens_after < applied.tokens_before);
+        assert!(work.commits()[0].note.as_deref().is_some_and(|note| note.starts_with("before the review")));
+    }
+}
+
+#[test]
+fn by_hand_all_that_may_go_goes_even_if_the_mode_is_off() {
+    let mut work = Work::new(Settings::default());
+    let last = work.work(8);
+    assert!(!work.composer.holds(&support::hints(&work.session.headers())), "nothing is held for it");
+    assert!(results(&last).iter().all(|text| text.starts_with("line ")));
+    let phase = |action, name: Option<&str>| PhaseWish { action, name: name.map(str::to_owned), author: "cli".into() };
+    let view = work.composer.context(&work.conversation).expect("a view");
+    assert!(view.clearable.iter().all(|one| one.tokens == 0 || one.target == Target::VerboseDebug), "{view:?}");
+    work.composer.phase(&work.conversation, &phase(PhaseAction::Begin, Some("testing"))).expect("begun");
+    let twice = work.composer.phase(&work.conversation, &phase(PhaseAction::Begin, Some("testing"))).expect_err("open");
+    assert_eq!(twice.code, "open-already");
+    let none = work.composer.phase(&work.conversation, &phase(PhaseAction::End, Some("tasting"))).expect_err("unknown");
+    assert!(none.hint.contains("testing"), "{none:?}");
+    for _ in 0..7 {
+        work.step("Edit", json!({"file_path": "/p/a.rs"}));
+    }
+    let ended = work.composer.phase(&work.conversation, &phase(PhaseAction::End, None)).expect("ended");
+    assert!(ended.phases[0].ended.is_some() && ended.phases[0].messages >= 12, "{ended:?}");
+    let view = work.composer.context(&work.conversation).expect("a view");
+    let of = |target| view.clearable.iter().find(|one| one.target == target).map_or(0, |one| one.tokens);
+    assert!(of(Target::CompletedPhaseDetails) > 0, "{view:?}");
+    let applied = work.composer.clear_now(&work.conversation, "tidy").expect("cleared");
+    assert!(applied.tokens_after < applied.tokens_before && applied.commit.is_some());
+    let nothing = work.composer.clear_now(&work.conversation, "tidy").expect_err("nothing left");
+    assert_eq!(nothing.code, "nothing-to-clear");
+    assert_eq!(work.events("phase").len(), 2);
+}
