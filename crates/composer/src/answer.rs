@@ -49,6 +49,8 @@ impl Composer {
             }
             None => {}
         }
+        let whole = reply.as_deref().filter(|_| newest && answered.status == 200 && answered.ending == "complete");
+        self.told(&mut conversation, &mut answered, whole);
         conversation.learn(&answered, timing.at.saturating_sub(timing.total_ms));
         if conversation.waits() {
             self.set_alarm(&conversation);
@@ -113,6 +115,8 @@ fn to_record(
         total_ms: timing.total_ms,
         undecodable: None,
         model: None,
+        summary: None,
+        summarised: false,
     };
     let Some(answer) = answer else { return record };
     record.status = answer.status;
@@ -150,7 +154,7 @@ fn to_record(
 }
 
 /// A provider's words, cut to what a person reads. Some gateways repeat the key that they refuse.
-fn told(message: &str) -> String {
+pub(crate) fn told(message: &str) -> String {
     const MOST: usize = 2000;
     let is_secret = |word: &str| {
         let bare = word.trim_start_matches(|c: char| !c.is_alphanumeric());

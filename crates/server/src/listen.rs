@@ -68,7 +68,8 @@ impl Server {
     /// Checks everything and opens the port. `control` holds the routes below `/control/v1`; the doors are put
     /// before them here and cannot be left out.
     pub async fn bind(config: ServerConfig, observer: Arc<dyn Observer>, control: Router) -> Result<Bound, BindError> {
-        let ServerConfig { listen, allow_remote, upstream, token, limits, workers, mcp: _, helper: _, rules: _ } = config;
+        let ServerConfig { listen, allow_remote, upstream, token, limits, workers, mcp: _, helper: _, rules: _ } =
+            config;
         if !allow_remote && !listen.ip().to_canonical().is_loopback() {
             return Err(BindError::RemoteRefused { listen });
         }

@@ -7,12 +7,32 @@ use crate::json::{self, Span};
 /// The block of an assistant message that stands for all before it, as the provider spelled it. One without content is
 /// a summary that failed, and says nothing.
 pub fn summary(message: &[u8]) -> Option<&[u8]> {
+    message.get(find(message)?)
+}
+
+/// The message without that block: as a client sends it back that does not know what to do with it.
+pub fn without_summary(message: &[u8]) -> Vec<u8> {
+    let mut rest = message.to_vec();
+    if let Some(block) = find(message) {
+        let blocks: Vec<Span> = blocks(message).into_iter().flatten().collect();
+        let next = blocks.iter().find(|other| other.start > block.start);
+        let before = blocks.iter().rev().find(|other| other.start < block.start);
+        let cut = match (next, before) {
+            (Some(next), _) => block.start..next.start,
+            (None, Some(before)) => before.end..block.end,
+            (None, None) => block,
+        };
+        rest.drain(cut);
+    }
+    rest
+}
+
+fn find(message: &[u8]) -> Option<Span> {
     let is_whole = |block: &Span| {
         let content = member(message, block.start, "content").and_then(|span| json::string_value(message, span));
         content.is_some_and(|content| !content.is_empty())
     };
-    let block = blocks(message)?.rfind(|block| is_summary(message, block) && is_whole(block))?;
-    message.get(block)
+    blocks(message)?.rfind(|block| is_summary(message, block) && is_whole(block))
 }
 
 /// Puts a summary at the beginning of an assistant message that begins at `start` in a body. `None` when one is there
@@ -69,6 +89,12 @@ mod tests {
         let message =
             |block: &str| format!(r#"{{"role":"assistant","content":[{block},{{"type":"text","text":"on"}}]}}"#);
         assert_eq!(summary(message(BLOCK).as_bytes()), Some(BLOCK.as_bytes()));
+        let without = |text: &str| String::from_utf8(without_summary(text.as_bytes())).expect("text");
+        let plain = r#"{"role":"assistant","content":[{"type":"text","text":"on"}]}"#;
+        assert_eq!(without(&message(BLOCK)), plain);
+        assert_eq!(without(&plain.replace("}]", &format!("}}, {BLOCK}]"))), plain);
+        assert_eq!(without(&format!(r#"{{"content":[ {BLOCK} ]}}"#)), r#"{"content":[  ]}"#);
+        assert_eq!(without(plain), plain);
         for failed in
             [r#"{"type":"compaction","content":null}"#, r#"{"type":"compaction","content":""}"#, r#"{"type":"x"}"#]
         {
