@@ -328,7 +328,12 @@ async fn a_summary_of_the_providers_comes_back_where_the_client_left_it_out() {
     let other = asked(5).replace("one answer 2", "something else");
     assert_eq!(house.talk(&server, "one", &other).await.text().matches(block).count(), 0);
     drop(house);
-    // Switched off, it is not sent.
+    // Switched off, it is not sent; one that the client has from us is taken out, for nobody would take it.
     let house = self::house(&server, store, Wish::default()).await;
     assert_eq!(house.talk(&server, "one", &asked(5)).await.text(), asked(5));
+    let taken_out = own.replace(&format!("{block},"), "");
+    let arrived = house.talk(&server, "one", &own).await;
+    assert_eq!((arrived.text(), arrived.header("anthropic-beta")), (taken_out.as_str(), None));
+    assert_eq!(house.composed("one").await, taken_out);
+    house.talk(&server, "other", &asked(5)).await;
 }

@@ -18,7 +18,8 @@ use crate::log::{Answered, Summary};
 use crate::now;
 use ctx_core::Class;
 use ctx_wire::anthropic::context_management::{
-    Facts, Kind, Rules, Splice, Who, Wish, edits, excluded, excluded_by_client, insert_summary, merge, thinks,
+    Facts, Kind, Rules, Who, Wish, edits, excluded, excluded_by_client, insert_summary, merge, remove_summary, thinks,
+    without_summary,
 };
 use ctx_wire::anthropic::envelope::{self, Envelope};
 use ctx_wire::anthropic::identify::Hints;
@@ -26,6 +27,7 @@ use ctx_wire::anthropic::request::Body;
 use ctx_wire::anthropic::{cache, message};
 use known::Known;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -168,15 +170,36 @@ impl Composer {
 
     /// What a request asks of the provider beside what its client does.
     pub(crate) fn adds(&self, conversation: &Conversation, request: &Request<'_>) -> Added {
+        let mut added = self.edits_for(conversation, request).unwrap_or_default();
+        added.is_for(request.envelope.model.as_deref().unwrap_or_default(), request.body.bytes().len());
+        // Most conversations have no summaries.
+        for (summary, span) in summaries_in(conversation, request.body) {
+            let bytes = request.body.bytes();
+            if !added.asks.compacts {
+                // Nobody told the client what that is, and where it is not asked for it is refused.
+                added.take_out(remove_summary(bytes, span));
+            } else if !added.asks.summarised {
+                // The newest one counts.
+                added.asks.summarised = true;
+                added.goes_with_edits(remove_summary(bytes, span.clone()));
+                added.put(
+                    insert_summary(bytes, span, summary.block.as_bytes()).unwrap_or_default(),
+                    vec![Kind::Compact],
+                );
+            }
+        }
+        added
+    }
+
+    /// The edits that a request asks for; `None` when it is not meant.
+    fn edits_for(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Added> {
         // Side traffic that carries the history shares its cache, so it is edited alike; other side traffic is left alone.
         let carries = (request.class.is_turn() && !request.counting) || (request.same > 0 && conversation.turns > 0);
         if !self.provider.is_on() || !carries {
-            return Added::default();
+            return None;
         }
-        let (body, envelope) = (request.body, request.envelope);
-        let (Some(wish), Some(model)) = (self.wished(conversation, request), envelope.model.as_deref()) else {
-            return Added::default();
-        };
+        let Request { body, envelope, .. } = request;
+        let (wish, model) = (self.wished(conversation, request)?, envelope.model.as_deref()?);
         let window = lock(&self.provider.known).window(model);
         let window = window.or_else(|| self.models.of(model).model()?.window);
         let facts = Facts {
@@ -187,21 +210,19 @@ impl Composer {
             lifetime: cache::lifetime(body.bytes()).unwrap_or(300),
         };
         let mut wanted = edits(&wish, &facts);
+        wanted.retain(|edit| self.provider_can(model, edit.kind));
+        let mut added = Added::default();
+        added.asks.compacts = wanted.iter().any(|edit| edit.kind == Kind::Compact);
         // Counting summarises nothing (C12), and a signed summary goes with no other (C34).
         let has_signed = memchr::memmem::find(body.message(0), br#""compaction""#).is_some();
-        let compacts = !request.counting && !has_signed;
-        wanted.retain(|edit| self.provider_can(model, edit.kind) && (edit.kind != Kind::Compact || compacts));
+        wanted.retain(|edit| edit.kind != Kind::Compact || !(request.counting || has_signed));
         let ours = wanted.iter().find(|edit| edit.kind == Kind::ToolUses).map(excluded);
-        let mut added = Added::new(model, body.bytes().len());
         let (splices, kinds) = merge(body, wanted);
         added.asks.excluded = ours.filter(|_| kinds.contains(&Kind::ToolUses)).or_else(|| excluded_by_client(body));
-        added.put(splices, kinds);
-        if wish.compact.enabled.unwrap_or(false) && self.provider_can(model, Kind::Compact) {
-            let summary = summary_of(conversation, body);
-            added.asks.summarised = !summary.is_empty();
-            added.put(summary, vec![Kind::Compact]);
+        if !splices.is_empty() {
+            added.put(splices, kinds);
         }
-        added
+        Some(added)
     }
 
     /// What is known of a request that left with something asked beside its client, until it is answered.
@@ -216,6 +237,8 @@ impl Composer {
     pub(crate) fn told(&self, conversation: &mut Conversation, answered: &mut Answered, turn: Option<&[u8]>) {
         let asks = conversation.asks.remove(&answered.request);
         answered.summarised = asks.as_ref().is_some_and(|asks| asks.summarised);
+        // A client that asked for it itself knows what to do with it.
+        let compacts = asks.as_ref().is_some_and(|asks| asks.compacts);
         if let Some(reply) = turn {
             let by_client = || conversation.body.as_ref().and_then(excluded_by_client);
             let excluded = asks.and_then(|asks| asks.excluded).or_else(by_client).unwrap_or_default();
@@ -226,22 +249,20 @@ impl Composer {
                     (edit["first"], edit["last"]) = (first.into(), last.into());
                 }
             }
-            answered.summary = Summary::of(reply, conversation.tree.current().len());
+            answered.summary = Summary::of(reply, conversation.tree.current().len()).filter(|_| compacts);
         }
         self.provider.counts.answered(answered);
     }
 }
 
-/// The newest summary that the provider gave, where its client left it out.
-fn summary_of(conversation: &Conversation, body: &Body) -> Vec<Splice> {
-    let fits = |summary: &&Summary| {
-        let Some(span) = body.request().messages.get(summary.messages as usize) else { return false };
-        let facts = body.bytes().get(span.clone()).map(|bytes| message::read(bytes).facts);
-        facts.is_some_and(|facts| summary.is_of(&facts))
+/// The summaries whose messages a request holds, the newest first, and where those stand.
+fn summaries_in<'a>(conversation: &'a Conversation, body: &Body) -> Vec<(&'a Summary, Range<usize>)> {
+    let found = |summary: &'a Summary| {
+        let span = body.request().messages.get(summary.messages as usize)?;
+        let facts = message::read(&without_summary(body.bytes().get(span.clone())?)).facts;
+        summary.is_of(&facts).then(|| (summary, span.clone()))
     };
-    let Some(summary) = conversation.summaries.iter().rev().find(fits) else { return Vec::new() };
-    let span = body.request().messages.get(summary.messages as usize);
-    span.and_then(|span| insert_summary(body.bytes(), span.clone(), summary.block.as_bytes())).unwrap_or_default()
+    conversation.summaries.iter().rev().filter_map(found).collect()
 }
 
 fn is_sub(conversation: &Conversation, class: Class) -> bool {

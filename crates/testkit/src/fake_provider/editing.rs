@@ -79,7 +79,7 @@ pub(crate) fn edit(
                 "{place}: Input tag '{kind}' found using 'type' does not match any of the expected tags"
             ));
         };
-        if at + 1 <= rank {
+        if at < rank {
             return refuse(format!("{place}: `{kind}` must come once, and in order"));
         }
         rank = at + 1;
