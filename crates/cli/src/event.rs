@@ -25,6 +25,9 @@ pub struct Event {
     pub detail: Option<String>,
     pub model: Option<String>,
     pub bytes: Option<u64>,
+    // Of a refusal of what was asked of the provider.
+    pub edits: Option<Vec<String>>,
+    pub words: Option<String>,
     // Of an answer.
     pub status: Option<u16>,
     pub stop_reason: Option<String>,
@@ -32,6 +35,7 @@ pub struct Event {
     pub total_ms: Option<u64>,
     pub error: Option<Value>,
     pub applied_edits: Option<Vec<Value>>,
+    pub compacted: Option<bool>,
     pub transformations: Option<Vec<Value>>,
     pub repairs: Option<Vec<Value>>,
     pub cache_miss_reason: Option<String>,
@@ -113,6 +117,12 @@ impl Event {
                 let (name, tokens) = (self.signal.as_deref().unwrap_or_default(), figure(self.tokens));
                 Some(format!("{name}: {tokens} of {} tokens", figure(self.window)))
             }
+            "refused" => {
+                let edits = self.edits.as_deref().unwrap_or_default().join(", ");
+                let words = self.words.as_deref().unwrap_or_default();
+                let model = self.model.as_deref().unwrap_or_default();
+                Some(format!("{model} is not asked for {edits} any more, the provider refused it: {words}"))
+            }
             "recovery" => Some("the provider refused thinking; it is asked to drop what does not fit".to_owned()),
             _ => None,
         }
@@ -146,12 +156,14 @@ impl Event {
         if let Some(error) = self.error.as_ref().filter(|error| !error.is_null()) {
             remarks.push(format!("error {}", error_in_words(error)));
         }
-        let provider = |done: &Option<Vec<Value>>, what: &str| {
-            let number = done.as_ref().map_or(0, Vec::len) as u64;
-            (number > 0).then(|| format!("the provider made {}", words::plural(number, what)))
-        };
-        remarks.extend(provider(&self.applied_edits, "edit"));
-        remarks.extend(provider(&self.transformations, "transformation"));
+        remarks.extend(self.applied_edits.iter().flatten().map(edit_in_words));
+        if self.compacted == Some(true) {
+            remarks.push("the provider wrote a summary of what came before".to_owned());
+        }
+        let transformations = self.transformations.as_ref().map_or(0, Vec::len) as u64;
+        if transformations > 0 {
+            remarks.push(format!("the provider made {}", words::plural(transformations, "transformation")));
+        }
         let mut rules: Vec<&str> = self.repairs.iter().flatten().filter_map(|repair| repair["rule"].as_str()).collect();
         rules.dedup();
         if !rules.is_empty() {
@@ -161,6 +173,26 @@ impl Event {
         remarks.extend(self.undecodable.as_ref().map(|why| format!("the answer could not be read: {why}")));
         remarks
     }
+}
+
+/// What the provider cleared, how much, and where that must have been.
+fn edit_in_words(edit: &Value) -> String {
+    let count = |name: &str| edit[name].as_u64().filter(|count| *count > 0);
+    let mut parts = Vec::new();
+    parts.extend(count("cleared_tool_uses").map(|results| words::plural(results, "tool result")));
+    parts.extend(
+        count("cleared_thinking_turns").map(|turns| format!("the thinking of {}", words::plural(turns, "turn"))),
+    );
+    parts.extend(count("cleared_input_tokens").map(|tokens| format!("{} tokens", words::count(tokens))));
+    if parts.is_empty() {
+        return "the provider made 1 edit".to_owned();
+    }
+    let place = match (edit["first"].as_str(), edit["last"].as_str()) {
+        (Some(first), Some(last)) if first == last => format!(", in {first}"),
+        (Some(first), Some(last)) => format!(", from {first} to {last}"),
+        _ => String::new(),
+    };
+    format!("the provider cleared {}{place}", parts.join(", "))
 }
 
 fn error_in_words(error: &Value) -> String {
@@ -197,6 +229,11 @@ mod tests {
         );
         assert_eq!(remark(r#"{"error":"cut"}"#), "error cut");
         assert_eq!(remark(r#"{"error":null,"applied_edits":[{}],"new_field":{}}"#), "the provider made 1 edit");
+        let edits = r#"[{"cleared_tool_uses":12,"cleared_input_tokens":34000,"first":"t1/2","last":"t3/1"},{"cleared_thinking_turns":1}]"#;
+        assert_eq!(
+            remark(&format!(r#"{{"applied_edits":{edits}}}"#)),
+            "the provider cleared 12 tool results, 34,000 tokens, from t1/2 to t3/1|the provider cleared the thinking of 1 turn"
+        );
     }
 
     #[test]

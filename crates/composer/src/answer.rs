@@ -4,7 +4,7 @@ use crate::conversation::Pending;
 use crate::directory::lock;
 use crate::log::{self, Answered, ErrorSaid, Usage, Weighed};
 use crate::observe::Ticket;
-use crate::{Composer, Problem, card, record};
+use crate::{Composer, EDITED, Problem, card, record};
 use ctx_core::Key;
 use ctx_store::{Note, Step};
 use ctx_wire::anthropic::message;
@@ -49,6 +49,8 @@ impl Composer {
             }
             None => {}
         }
+        let whole = reply.as_deref().filter(|_| newest && answered.status == 200 && answered.ending == "complete");
+        self.told(&mut conversation, &mut answered, whole);
         conversation.learn(&answered, timing.at.saturating_sub(timing.total_ms));
         if conversation.waits() {
             self.set_alarm(&conversation);
@@ -68,6 +70,12 @@ impl Composer {
         step.records.push(record(&conversation.id, timing.at, log::ANSWERED, &answered, Vec::new()));
         if newest {
             let card = card::of(&conversation);
+            if answered.summary.is_some() {
+                // It has to be seen to in every request from now on.
+                let id = conversation.id.clone();
+                step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
+                self.held.put(&card, true);
+            }
             step.notes.push(card::note(&card));
             lock(&self.directory).put(card);
         }
@@ -113,6 +121,8 @@ fn to_record(
         total_ms: timing.total_ms,
         undecodable: None,
         model: None,
+        summary: None,
+        summarised: false,
     };
     let Some(answer) = answer else { return record };
     record.status = answer.status;
@@ -150,7 +160,7 @@ fn to_record(
 }
 
 /// A provider's words, cut to what a person reads. Some gateways repeat the key that they refuse.
-fn told(message: &str) -> String {
+pub(crate) fn told(message: &str) -> String {
     const MOST: usize = 2000;
     let is_secret = |word: &str| {
         let bare = word.trim_start_matches(|c: char| !c.is_alphanumeric());

@@ -10,8 +10,9 @@ use crate::envelope::{self, Whole};
 use crate::expect::Shelf;
 use crate::helper::titles::Titles;
 use crate::log;
-use crate::log::{Answered, Arrived, Line, Opened, Turn, Usage, Version};
+use crate::log::{Answered, Arrived, Line, Opened, Summary, Turn, Usage, Version};
 use crate::observe::SIDE;
+use crate::provider::Asks;
 use crate::sides::Sides;
 use ctx_core::automatic::Phases;
 use ctx_core::edit::{Commit, CommitId, History};
@@ -27,6 +28,9 @@ use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
+
+/// How many summaries of the provider's are remembered: after a rewind an older one is the newest.
+const SUMMARIES: usize = 8;
 
 /// How many ends of requests are remembered.
 const ENDS: usize = 64;
@@ -134,6 +138,10 @@ pub struct Conversation {
     pub composed_weight: Option<f64>,
     /// Requests under way that were composed, by number.
     pub sent: HashMap<u32, Sent>,
+    /// Requests under way that ask something of the provider, by number.
+    pub asks: HashMap<u32, Asks>,
+    /// Summaries that the provider wrote, the newest last.
+    pub summaries: Vec<Summary>,
     /// The provider is asked to drop thinking that does not fit, see [`log::RECOVERY`].
     pub drops_thinking: bool,
     /// The newest turn was answered to the end.
@@ -195,6 +203,8 @@ impl Conversation {
             shelf: Shelf::default(),
             composed_weight: None,
             sent: HashMap::new(),
+            asks: HashMap::new(),
+            summaries: Vec::new(),
             drops_thinking: false,
             answered: false,
             titles: Titles::new(),
@@ -277,6 +287,8 @@ impl Conversation {
             log::COMMIT => self.take(serde_json::from_slice(&record.body).ok()?),
             log::LINE => self.line(&serde_json::from_slice(&record.body).ok()?),
             log::RECOVERY => self.drops_thinking = true,
+            // What is refused is known beside the conversations.
+            log::REFUSED => {}
             log::WAIT => self.wait(&serde_json::from_slice(&record.body).ok()?, record.at),
             log::AUTOMATIC => self.automatic(&serde_json::from_slice(&record.body).ok()?),
             _ => return None,
@@ -374,14 +386,17 @@ impl Conversation {
     /// Takes in what the provider reported for a turn that was sent at `at`.
     pub fn learn(&mut self, answered: &Answered, at: u64) {
         self.shelf.answered(answered);
+        self.summaries.extend(answered.summary.clone());
+        self.summaries.drain(..self.summaries.len().saturating_sub(SUMMARIES));
         let Some(estimated) = answered.estimated else { return };
         // A stream can say `error` and end cleanly, and a client can leave once it has read the stop reason.
         let whole = answered.ending == "complete" || answered.stop_reason.is_some();
         self.answered = answered.status == 200 && answered.error.is_none() && whole;
         if let Some(usage) = answered.usage {
             let cleared = answered.cleared();
-            // What was repaired was not estimated.
-            if answered.repairs.iter().all(|(rule, _)| rule == "A65") {
+            // What was repaired was not estimated, nor what a summary stands for.
+            let is_all = answered.summary.is_none() && !answered.summarised;
+            if is_all && answered.repairs.iter().all(|(rule, _)| rule == "A65") {
                 self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
             }
             if answered.status == 200 {

@@ -35,7 +35,7 @@ pub use past::{Action, CommitView, HistoryView, Way};
 pub use plan::{Level, Plan, PlanView, Planned, PlannedView, Risk};
 pub(crate) use repaired::Repaired;
 pub(crate) use sent::{AtHand, Stops, digest};
-pub use sent::{Explained, Outgoing, Part, Ready, Sent};
+pub use sent::{Explained, Otherwise, Outgoing, Part, Ready, Sent};
 pub(crate) use summary::summary;
 pub(crate) use wait::notes;
 pub use wait::{Moments, Unmade, WaitView, WaitingView, When};

@@ -19,6 +19,7 @@ pub mod log;
 mod newest;
 pub mod observe;
 mod phases;
+pub mod provider;
 pub mod recorder;
 mod sides;
 pub mod streams;
@@ -88,6 +89,8 @@ pub struct Composer {
     /// What moments are told by that wishes wait for, and who wakes up for them.
     moments: edit::Moments,
     alarm: edit::wait::Alarm,
+    /// What the provider is asked to edit by itself.
+    provider: provider::Provider,
     /// The conversation of which something of the history is being stored: what is stored counts a little later.
     storing: Mutex<Option<String>>,
     /// One commit is made at a time. Taken before all others.
@@ -126,6 +129,7 @@ impl Composer {
             weighed: Mutex::default(),
             moments: edit::Moments::default(),
             alarm,
+            provider: provider::Provider::default(),
             storing: Mutex::default(),
             editing: Mutex::default(),
             observing: Mutex::default(),
@@ -151,9 +155,9 @@ impl Composer {
     }
 
     /// Whether a request must be held until it is composed: its conversation has operations or waits for some, or may;
-    /// or all are looked at.
+    /// or all are looked at; or the provider may have to be asked for something beside it.
     pub fn holds(&self, hints: &ctx_wire::anthropic::identify::Hints) -> bool {
-        self.automatic.holds_all() || self.held.holds(hints)
+        self.automatic.holds_all() || self.held.holds(hints) || self.provider.holds(hints)
     }
 
     /// What bodies are compared with while they pass.

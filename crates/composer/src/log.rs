@@ -8,6 +8,9 @@ use crate::edit::{Unmade, When};
 use ctx_core::Key;
 use ctx_core::automatic::Moment;
 use ctx_core::edit::{CommitId, History, Operation};
+use ctx_core::message::{Anchor, Message};
+use ctx_wire::anthropic::context_management::{summary, without_summary};
+use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::price::Billed;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +27,9 @@ pub const RECOVERY: &str = "recovery";
 pub const WAIT: &str = "wait";
 /// What the automatic editor was told, or noted: [`Automatic`].
 pub const AUTOMATIC: &str = "automatic";
-pub const KINDS: [&str; 8] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY, WAIT, AUTOMATIC];
+/// The provider did not take what was asked of it beside the client: [`RefusedEdits`].
+pub const REFUSED: &str = "refused";
+pub const KINDS: [&str; 9] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY, WAIT, AUTOMATIC, REFUSED];
 /// The version that this program writes.
 pub const VERSION: u16 = 1;
 
@@ -78,6 +83,9 @@ pub struct Arrived {
     /// The first thing in it that is not what the client sent there before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<Differs>,
+    /// What the provider is asked to edit by itself, beside what the client asks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<String>,
     /// What it adds to the conversation; side traffic adds nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
@@ -174,6 +182,36 @@ pub struct Answered {
     /// The model that the answer names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The provider wrote a summary of what came before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
+    /// A summary of the provider's stood for a part of what was sent: what it counted was less.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub summarised: bool,
+}
+
+/// A summary that wants to come back at the beginning of the message that it came with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The block as the provider spelled it.
+    pub block: String,
+    /// Messages before that message.
+    pub messages: u32,
+    /// What that message is recognised by.
+    pub key: Key,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<Key>,
+}
+
+/// What the provider did not take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedEdits {
+    pub request: u32,
+    pub model: String,
+    /// The `type` of each.
+    pub edits: Vec<String>,
+    /// What the provider said.
+    pub words: String,
 }
 
 /// Estimates, before calibration.
@@ -201,7 +239,30 @@ pub struct Usage {
     pub thinking: Option<u64>,
 }
 
+impl Summary {
+    /// Of a reply to a request of so many messages.
+    pub fn of(reply: &[u8], messages: usize) -> Option<Summary> {
+        let block = String::from_utf8(summary(reply)?.to_vec()).ok()?;
+        let facts = message::read(&without_summary(reply)).facts;
+        let anchors = facts.anchors.iter().map(|(Anchor::Id(key) | Anchor::Text(key))| *key).collect();
+        Some(Summary { block, messages: u32::try_from(messages).ok()?, key: facts.key, anchors })
+    }
+
+    /// Whether that is the message that it came with.
+    pub fn is_of(&self, message: &Message) -> bool {
+        let mut anchors = message.anchors.iter().map(|(Anchor::Id(key) | Anchor::Text(key))| key);
+        self.key == message.key || anchors.any(|anchor| self.anchors.contains(anchor))
+    }
+}
+
 impl Answered {
+    /// Whether the provider cleared anything.
+    pub fn clears(&self) -> bool {
+        let is_some = |edit: &serde_json::Value, name: &str| edit[name].as_u64().is_some_and(|count| count > 0);
+        let names = ["cleared_tool_uses", "cleared_thinking_turns", "cleared_input_tokens"];
+        self.applied_edits.iter().any(|edit| names.iter().any(|name| is_some(edit, name)))
+    }
+
     /// Tokens that the provider itself left out.
     pub fn cleared(&self) -> u64 {
         self.applied_edits.iter().filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum()

@@ -6,9 +6,10 @@
 use crate::automatic::{Automatic, Moment};
 use crate::conversation::{Conversation, Worn};
 use crate::directory::{Beginning, lock};
-use crate::edit::{AtHand, Ground, Ready, Sent, digest};
+use crate::edit::{AtHand, Ground, Outgoing, Ready, Sent, digest};
 use crate::expect::{Foreseen, first_difference};
 use crate::log::{self, Arrived, Turn, Version};
+use crate::provider::{Added, Request};
 use crate::recorder::give_way;
 use crate::whose::{CANDIDATES, Found, Received};
 use crate::{Composer, EDITED, Problem, card, envelope, record};
@@ -25,6 +26,7 @@ use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::request::Body;
 use ctx_wire::anthropic::{message, words};
 use ctx_wire::pieces::Pieces;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// The verdict on side traffic.
@@ -60,29 +62,28 @@ impl Composer {
         self.look(seen, Some(ready))
     }
 
-    fn look(&self, seen: Seen, ready: Option<Ready<'_>>) -> Result<Option<Ticket>, Problem> {
+    fn look(&self, seen: Seen, mut ready: Option<Ready<'_>>) -> Result<Option<Ticket>, Problem> {
         let _one_at_a_time = lock(&self.observing);
         let Some(found) = self.whose(&seen)? else { return Ok(None) };
         let shared = found.shared.clone();
         let mut conversation = lock(&shared);
+        let Received { body, envelope, same, .. } = &found.received;
+        let request = Request { class: found.class, body, envelope, same: *same, counting: seen.counting };
+        self.note_meant(&seen.hints, &conversation, &request);
+        let is_held = ready.is_some();
+        let added = if is_held { self.adds(&conversation, &request) } else { Added::default() };
+        // However it is composed, it leaves with what is asked of the provider.
+        let is_told = Cell::new(false);
+        let mut leave = |outgoing: Option<Outgoing>| {
+            if let Some(ready) = ready.as_mut().filter(|_| !is_told.replace(true)) {
+                ready(added.lay(outgoing));
+            }
+        };
         let mut step = Step::default();
+        let ticket = self.book(&mut conversation, &seen, found, &mut step, is_held.then_some(&mut leave), &added);
+        leave(None);
         if seen.counting {
-            side(&mut conversation, Class::Auxiliary, &seen, found.received, &mut step, ready);
-            let (conversation, request) = (conversation.id.clone(), conversation.requests);
-            return Ok(Some(Ticket { conversation, request, turn: false }));
-        }
-        if !conversation.introduced {
-            step.records.push(record(&conversation.id, seen.at, log::OPENED, &conversation.opened, Vec::new()));
-            conversation.introduced = true;
-        }
-        conversation.requests += 1;
-        let mut ticket = Ticket { conversation: conversation.id.clone(), request: conversation.requests, turn: false };
-        if found.class.is_turn() {
-            ticket.turn = self.turn(&mut conversation, &seen, found, &mut step, ready);
-        } else {
-            side(&mut conversation, found.class, &seen, found.received, &mut step, ready);
-            conversation.sides.came(ticket.request, found.class.name(), seen.at);
-            self.note_sides(&conversation, &mut step);
+            return Ok(Some(ticket));
         }
         conversation.heard = conversation.heard.max(seen.at);
         if conversation.waits() {
@@ -97,6 +98,37 @@ impl Composer {
         Ok(Some(ticket))
     }
 
+    /// Adds a request to its conversation; one that only counts leaves no trace.
+    fn book(
+        &self,
+        conversation: &mut Conversation,
+        seen: &Seen,
+        found: Found,
+        step: &mut Step,
+        ready: Option<Ready<'_>>,
+        added: &Added,
+    ) -> Ticket {
+        if seen.counting {
+            side(conversation, Class::Auxiliary, seen, found.received, step, ready, added);
+            return Ticket { conversation: conversation.id.clone(), request: conversation.requests, turn: false };
+        }
+        if !conversation.introduced {
+            step.records.push(record(&conversation.id, seen.at, log::OPENED, &conversation.opened, Vec::new()));
+            conversation.introduced = true;
+        }
+        conversation.requests += 1;
+        let mut ticket = Ticket { conversation: conversation.id.clone(), request: conversation.requests, turn: false };
+        self.asked(conversation, ticket.request, added);
+        if found.class.is_turn() {
+            ticket.turn = self.turn(conversation, seen, found, step, ready, added);
+        } else {
+            side(conversation, found.class, seen, found.received, step, ready, added);
+            conversation.sides.came(ticket.request, found.class.name(), seen.at);
+            self.note_sides(conversation, step);
+        }
+        ticket
+    }
+
     /// A turn of the conversation: place it, store what is new, make it the path to look at.
     /// False when it is kept but not looked at, for it may be something else.
     fn turn(
@@ -106,6 +138,7 @@ impl Composer {
         found: Found,
         step: &mut Step,
         ready: Option<Ready<'_>>,
+        added: &Added,
     ) -> bool {
         let Found { received, class, mut detail, .. } = found;
         let is_held = ready.is_some();
@@ -233,6 +266,7 @@ impl Composer {
             expects: None,
             writes: Vec::new(),
             differs: None,
+            asks: added.names(),
             turn: Some(turn),
         };
         let arrival = step.records.len();
@@ -442,6 +476,7 @@ fn side(
     received: Received,
     step: &mut Step,
     ready: Option<Ready<'_>>,
+    added: &Added,
 ) {
     conversation.memo.keep(received.same);
     let count = received.body.request().messages.len() as u32;
@@ -459,6 +494,7 @@ fn side(
         expects: None,
         writes: Vec::new(),
         differs: None,
+        asks: added.names(),
         turn: None,
     };
     step.records.push(record(&conversation.id, seen.at, log::ARRIVED, &arrived, Vec::new()));

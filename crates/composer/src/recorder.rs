@@ -8,6 +8,7 @@
 use crate::edit::Outgoing;
 use crate::gap::Hurry;
 use crate::observe::{Seen, Ticket};
+use crate::provider::Refused;
 use crate::streams::{PAUSE, Telling};
 use crate::{Composer, Timing, now};
 use ctx_wire::anthropic::identify::Hints;
@@ -47,6 +48,16 @@ enum Event {
     /// The provider refused the thinking in a composed request.
     Unbound {
         exchange: u64,
+    },
+    /// The provider did not take what was asked beside the client.
+    Refused {
+        exchange: u64,
+        refused: Box<Refused>,
+    },
+    /// The client asked which models there are: the answer.
+    Models {
+        encoding: Option<Box<str>>,
+        bytes: Vec<u8>,
     },
     /// The request will not be looked at.
     NoRequest {
@@ -154,6 +165,13 @@ impl Recorder {
             ended: false,
         };
         (request, response)
+    }
+
+    /// What the provider said of its models, to a client that asked.
+    pub fn models(&self, encoding: Option<&str>, bytes: Vec<u8>) {
+        if self.gauges.make_room(bytes.len() as u64) {
+            self.send(Event::Models { encoding: encoding.map(Into::into), bytes });
+        }
     }
 
     /// Waits until all that has passed so far is known and stored, but no longer than `most`.
@@ -318,6 +336,11 @@ impl ResponseCopy {
         self.recorder.send(Event::Unbound { exchange: self.exchange });
     }
 
+    /// The provider did not take what was asked beside the client; without it the request went through.
+    pub fn refused(&self, refused: Refused) {
+        self.recorder.send(Event::Refused { exchange: self.exchange, refused: Box::new(refused) });
+    }
+
     pub fn head(&mut self, status: u16, content_type: Option<&str>, encoding: Option<&str>) {
         self.head = Some(Event::Head {
             exchange: self.exchange,
@@ -469,6 +492,18 @@ impl Work {
                     self.composer.unbound(ticket);
                 }
             }
+            Event::Refused { exchange, refused } => {
+                let ticket = match self.open.get(&exchange).map(|open| &open.asked) {
+                    Some(Asked::Turn(ticket)) => Some(ticket),
+                    _ => None,
+                };
+                self.composer.refused(&refused, ticket);
+            }
+            Event::Models { encoding, bytes } => {
+                if let Ok(answer) = decoded(encoding.as_deref(), Arc::new(bytes.into())) {
+                    self.composer.learn_models(&concat(&answer));
+                }
+            }
             Event::NoRequest { exchange } => {
                 self.open.entry(exchange).or_default().asked = Asked::Nothing;
                 self.close(exchange);
@@ -547,7 +582,7 @@ impl Event {
     fn bytes(&self) -> u64 {
         match self {
             Event::Request { room, .. } => *room,
-            Event::Part { bytes, .. } => bytes.len() as u64,
+            Event::Part { bytes, .. } | Event::Models { bytes, .. } => bytes.len() as u64,
             _ => 0,
         }
     }

@@ -1,10 +1,12 @@
 //! Lets the composer look at what passes, and hold what it must compose: model calls only, everything else stays
-//! a plain pipe.
+//! a plain pipe. Where the provider is asked to edit by itself, it is also heard what it says of its models when a
+//! client asks for them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use ctx_composer::provider::Refused;
 use ctx_composer::recorder::{Reply, RequestCopy, ResponseCopy};
 use ctx_composer::{Composer, Recorder};
 use ctx_wire::anthropic::{identify::Hints, tap};
@@ -47,10 +49,15 @@ enum Call {
     Model,
     /// It only asks how many tokens it would be.
     Count,
+    /// It asks which models there are.
+    List,
 }
 
 impl Call {
     fn of(method: &Method, path: &str) -> Option<Call> {
+        if *method == Method::GET && (path.ends_with("/v1/models") || path.contains("/v1/models/")) {
+            return Some(Call::List);
+        }
         if *method != Method::POST {
             return None;
         }
@@ -65,6 +72,13 @@ impl Observer for ComposerObserver {
     fn begin(&self, head: &RequestHead<'_>) -> Option<Watch> {
         self.traffic.total.fetch_add(1, Ordering::Relaxed);
         let call = Call::of(head.method(), head.path())?;
+        if call == Call::List {
+            let listening = || Listening { recorder: self.recorder.clone(), heard: None };
+            return self
+                .composer
+                .asks_provider()
+                .then(|| Watch { request: Box::new(Deaf), response: Box::new(listening()) });
+        }
         let headers = head.headers();
         let hints = Hints::read(|name| headers.text(name));
         // There is nothing to learn from a count; what it counts must be what would be sent.
@@ -109,6 +123,10 @@ impl ResponseWatch for Response {
         self.copy.unbound();
     }
 
+    fn refused(&mut self, refused: Refused) {
+        self.copy.refused(refused);
+    }
+
     fn head(&mut self, head: &ResponseHead<'_>) {
         let headers = head.headers();
         self.copy.head(head.status().as_u16(), headers.text("content-type"), headers.text("content-encoding"));
@@ -129,5 +147,45 @@ impl ResponseWatch for Response {
             Ending::Cancelled => Some(tap::Ending::Cancelled),
             Ending::Unreachable => None,
         });
+    }
+}
+
+/// No list of models is longer.
+const LONGEST_LIST: usize = 4 * 1024 * 1024;
+
+/// Looks at no request.
+struct Deaf;
+
+impl RequestWatch for Deaf {
+    fn chunk(&mut self, _chunk: &Bytes) {}
+
+    fn end(&mut self, _complete: bool) {}
+}
+
+/// Hears what the provider says of its models.
+struct Listening {
+    recorder: Recorder,
+    /// Its encoding, and what came so far; nothing where there is nothing to hear.
+    heard: Option<(Option<Box<str>>, Vec<u8>)>,
+}
+
+impl ResponseWatch for Listening {
+    fn head(&mut self, head: &ResponseHead<'_>) {
+        let encoding = head.headers().text("content-encoding").map(Into::into);
+        self.heard = head.status().is_success().then(|| (encoding, Vec::new()));
+    }
+
+    fn chunk(&mut self, chunk: &Bytes) {
+        let Some((_, bytes)) = &mut self.heard else { return };
+        bytes.extend_from_slice(chunk);
+        if bytes.len() > LONGEST_LIST {
+            self.heard = None;
+        }
+    }
+
+    fn end(&mut self, ending: Ending) {
+        if let Some((encoding, bytes)) = self.heard.take().filter(|_| ending == Ending::Complete) {
+            self.recorder.models(encoding.as_deref(), bytes);
+        }
     }
 }

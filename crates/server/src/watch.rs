@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
+use ctx_composer::provider::Refused;
 use ctx_composer::recorder::Reply;
 use ctx_wire::pieces::Pieces;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -49,6 +50,8 @@ pub trait RequestWatch: Send + 'static {
 pub trait ResponseWatch: Send + 'static {
     /// The provider refused the thinking in a composed request; it is sent once more, without.
     fn unbound(&mut self) {}
+    /// The provider did not take what was asked of it beside the client; without it the request went through.
+    fn refused(&mut self, _refused: Refused) {}
     fn head(&mut self, head: &ResponseHead<'_>);
     fn chunk(&mut self, chunk: &Bytes);
     fn end(&mut self, ending: Ending);
@@ -230,6 +233,12 @@ impl ResponseEye {
     pub(crate) fn unbound(&mut self) {
         if let Some(watch) = &mut self.0 {
             watch.unbound();
+        }
+    }
+
+    pub(crate) fn refused(&mut self, refused: Refused) {
+        if let Some(watch) = &mut self.0 {
+            watch.refused(refused);
         }
     }
 

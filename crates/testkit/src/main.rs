@@ -81,6 +81,9 @@ struct Provider {
     /// System blocks starting with this do not count for the prompt cache
     #[arg(long, value_name = "TEXT", default_value = VOLATILE_SYSTEM)]
     volatile_system: String,
+    /// Edit prompts when asked to, and refuse what is not asked for properly
+    #[arg(long)]
+    context_editing: bool,
     /// Forget bodies once answered, for long runs
     #[arg(long)]
     forget_bodies: bool,
@@ -161,6 +164,8 @@ fn run(arguments: Provider) -> io::Result<()> {
         headers: arguments.headers,
         unknown_ok: arguments.unknown_200,
         volatile_system: arguments.volatile_system,
+        context_editing: arguments.context_editing.then(Default::default),
+        models: Vec::new(),
         forget_bodies: arguments.forget_bodies,
     })?;
     if let Some(file) = &arguments.port_file {

@@ -187,8 +187,32 @@ pub struct Status {
     pub requests: Requests,
     pub recorder: Recorder,
     pub store: Store,
+    pub provider: Provider,
     pub memory_bytes: Option<u64>,
     pub page: bool,
+}
+
+/// The provider's own editing.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Provider {
+    pub enabled: bool,
+    pub asked: u64,
+    pub clearings: u64,
+    pub cleared_tool_uses: u64,
+    pub cleared_thinking_turns: u64,
+    pub cleared_tokens: u64,
+    pub summaries: u64,
+    pub refused: Vec<RefusedEdit>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct RefusedEdit {
+    pub model: String,
+    pub edit: String,
+    pub until: u64,
+    pub words: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -192,7 +192,7 @@ fn remarks(stats: &Stats, output: &Output) -> String {
 }
 
 fn csv(stats: &Stats) -> String {
-    let mut lines = "key,title,model,at,requests,input,cache_read,cache_write,output,cleared,removed,cost,saved,nearest,unpriced,unweighed\n".to_owned();
+    let mut lines = "key,title,model,at,requests,input,cache_read,cache_write,output,cleared,removed,cost,saved,nearest,unpriced,unweighed,clearings\n".to_owned();
     for group in &stats.groups {
         let Spent {
             requests,
@@ -201,6 +201,7 @@ fn csv(stats: &Stats) -> String {
             cache_write,
             output,
             cleared,
+            clearings,
             removed,
             cost,
             saved,
@@ -212,7 +213,7 @@ fn csv(stats: &Stats) -> String {
             [&group.key, &group.title, &group.model].map(|text| quoted(text.as_deref().unwrap_or_default()));
         let at = group.at;
         lines.push_str(&format!(
-            "{key},{title},{model},{at},{requests},{input},{cache_read},{cache_write},{output},{cleared},{removed},{cost},{saved},{nearest},{unpriced},{unweighed}\n"
+            "{key},{title},{model},{at},{requests},{input},{cache_read},{cache_write},{output},{cleared},{removed},{cost},{saved},{nearest},{unpriced},{unweighed},{clearings}\n"
         ));
     }
     lines

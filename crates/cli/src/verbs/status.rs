@@ -7,7 +7,7 @@ use ctx_composer::view::ContextView;
 use serde_json::Value;
 
 use crate::arguments::{ConversationArguments, JsonArguments};
-use crate::client::{Status, of_conversation, understood};
+use crate::client::{Provider, RefusedEdit, Status, of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
@@ -24,6 +24,8 @@ pub struct Arguments {
     #[command(flatten)]
     pub format: JsonArguments,
 }
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.found()?;
@@ -125,6 +127,15 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
             store.path
         ),
     );
+    let provider = &status.provider;
+    if provider.enabled || provider.clearings > 0 {
+        line("provider edits", provider_in_words(provider));
+    }
+    for refused in &provider.refused {
+        let days = words::plural(refused.until.saturating_sub(now).div_ceil(DAY_MS).max(1), "day");
+        let RefusedEdit { model, edit, words, .. } = refused;
+        line("  refused", format!("{edit} by {model}, asked for again in {days}: {words}"));
+    }
     if let Some(memory) = status.memory_bytes {
         line("memory", words::bytes(memory));
     }
@@ -149,6 +160,25 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
         lines.push(format!("{}\n", paint.warning(&format!("note: {trouble}; `ctx doctor` may know more"))));
     }
     lines.concat()
+}
+
+/// What the provider edited by itself since the start.
+fn provider_in_words(provider: &Provider) -> String {
+    let switch = if provider.enabled { "on" } else { "off" };
+    let mut parts = vec![format!("{switch}, asked for in {}", words::plural(provider.asked, "request"))];
+    if provider.clearings > 0 {
+        let mut what = vec![words::plural(provider.cleared_tool_uses, "tool result")];
+        if provider.cleared_thinking_turns > 0 {
+            what.push(format!("the thinking of {}", words::plural(provider.cleared_thinking_turns, "turn")));
+        }
+        what.push(format!("{} tokens", words::count(provider.cleared_tokens)));
+        parts.push(format!("cleared in {}: {}", words::count(provider.clearings), what.join(", ")));
+    }
+    if provider.summaries > 0 {
+        let summaries = if provider.summaries == 1 { "summary" } else { "summaries" };
+        parts.push(format!("{} {summaries}", words::count(provider.summaries)));
+    }
+    parts.join("; ")
 }
 
 #[cfg(test)]
@@ -189,5 +219,24 @@ mod tests {
         to be recorded  2 events (5.0 KB)
         note: 4 copies were dropped because the recorder could not keep up; `ctx doctor` may know more
         ");
+    }
+
+    #[test]
+    fn what_the_provider_edits_by_itself_is_told_where_it_is_switched_on() {
+        let status: Status = understood(
+            br#"{"provider":{"enabled":true,"asked":12,"clearings":2,"cleared_tool_uses":31,"cleared_tokens":52000,
+                 "refused":[{"model":"claude-x","edit":"compact_20260112","at":1,"until":500000000,"words":"not here"}]}}"#,
+        )
+        .expect("a status");
+        let told = render(&status, "", 1_000, &Output::plain());
+        let lines: Vec<&str> =
+            told.lines().filter(|line| line.contains("provider") || line.contains("refused")).collect();
+        assert_eq!(
+            lines,
+            [
+                "provider edits  on, asked for in 12 requests; cleared in 2: 31 tool results, 52,000 tokens",
+                "  refused       compact_20260112 by claude-x, asked for again in 6 days: not here",
+            ]
+        );
     }
 }

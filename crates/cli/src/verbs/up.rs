@@ -54,9 +54,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         None => Folder::in_home(home.path()),
     };
     let composer = Composer::open(store.clone())?.offloading_to(offload.clone());
-    let composer = Arc::new(composer.with_moments(settings.moments).with_models(settings.models));
+    let composer = composer.with_moments(settings.moments).with_models(settings.models);
+    let composer = Arc::new(composer.with_provider(settings.provider, &settings.upstream.url.to_string()));
     let rules: Arc<dyn automatic::Rules> = Arc::new(LiveRules::new(&flags, &context.environment, &home));
-    composer.automate(Some(Arc::new(Editor::new(rules.clone(), offload, Box::new(|_| false)))));
+    // Where the provider clears by itself, ours waits longer.
+    let asking = Arc::downgrade(&composer);
+    let provider = move |about: &About<'_>| asking.upgrade().is_some_and(|composer| composer.provider_edits(about));
+    composer.automate(Some(Arc::new(Editor::new(rules.clone(), offload, Box::new(provider)))));
     let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
     config.allow_remote = settings.allow_remote;
     config.mcp = settings.mcp;

@@ -8,6 +8,7 @@ mod failures;
 mod installed;
 mod interactive;
 mod page;
+mod provider_edits;
 mod sdks;
 mod secrets;
 mod sessions;

@@ -28,6 +28,11 @@ impl Stage {
     }
 
     pub fn with(options: Options) -> Stage {
+        Stage::configured(options, "")
+    }
+
+    /// With this as its `ctx.toml`.
+    pub fn configured(options: Options, toml: &str) -> Stage {
         let provider = FakeProvider::start(options).expect("the fake provider starts");
         let back = Recorder::start(provider.address()).expect("the back recorder starts");
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -35,6 +40,7 @@ impl Stage {
             std::fs::create_dir(folder.path().join(name)).expect("a folder");
         }
         let home = folder.path().join("ctx");
+        std::fs::write(folder.path().join("ctx.toml"), toml).expect("settings");
         let log = std::fs::File::create(folder.path().join("ctx.log")).expect("a log");
         let daemon = up("127.0.0.1:0", &back.url(), &home, log);
         let listen = wait_for(&home);
@@ -195,6 +201,7 @@ fn up(listen: &str, upstream: &str, home: &Path, log: std::fs::File) -> Child {
         .arg(home)
         .env_clear()
         .env("CTX_LOG", "trace")
+        .env("CTX_CONFIG", home.with_extension("toml"))
         .stdin(Stdio::null())
         .stdout(log.try_clone().expect("the log"))
         .stderr(log)

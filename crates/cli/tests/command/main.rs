@@ -9,6 +9,7 @@ mod install;
 mod looking;
 mod money;
 mod place;
+mod provider_edits;
 mod purge;
 mod quick;
 mod run;

@@ -347,7 +347,8 @@ impl Composer {
         next: History,
     ) -> Result<(), Refusal> {
         let id = conversation.id.clone();
-        let edited = conversation.drops_thinking || conversation.strayed || conversation.waits() || is_sent(&next);
+        let stays = conversation.drops_thinking || conversation.strayed || !conversation.summaries.is_empty();
+        let edited = stays || conversation.waits() || is_sent(&next);
         let _under_way = self.under_way(&id);
         drop(conversation);
         let mark = Note { conversation: id.clone(), name: EDITED.into(), body: edited.then(|| b"1".to_vec()) };

@@ -6,15 +6,17 @@ use super::ground::{Ground, short};
 use crate::conversation::{Conversation, estimate};
 use crate::directory::lock;
 use crate::observe::Ticket;
+use crate::provider::Request;
 use crate::view::rebuilt;
 use crate::{Composer, EDITED, Refusal, card, log, now, record};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
-use ctx_core::{Key, NodeIx, SlotId};
+use ctx_core::{Class, Key, NodeIx, SlotId};
 use ctx_store::{Note, Step};
 use ctx_wire::anthropic::compose::{self, Composed, Input, Kept, Memo, Places, Segment};
+use ctx_wire::anthropic::context_management::{Kind, Splice};
 use ctx_wire::anthropic::envelope::{self, Envelope};
 use ctx_wire::anthropic::recover;
 use ctx_wire::anthropic::request::Body;
@@ -62,8 +64,20 @@ impl Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
     pub parts: Vec<Part>,
-    /// A beta that the request needs beside those it names.
-    pub beta: Option<&'static str>,
+    /// Betas that the request needs beside those it names.
+    pub betas: Vec<&'static str>,
+    /// How it leaves if the provider does not take what is asked beside the client.
+    pub otherwise: Option<Box<Otherwise>>,
+}
+
+/// A request without what is asked of the provider beside the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Otherwise {
+    /// What was asked.
+    pub kinds: Vec<Kind>,
+    pub model: Box<str>,
+    /// `None`: as it came.
+    pub outgoing: Option<Outgoing>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
@@ -214,12 +228,12 @@ impl Conversation {
     pub(crate) fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<Sent>> {
         let Some(Written { composed, ground, view }) = self.compose(at_hand, self.effects(self.history.head())) else {
             let whole = Part::Source(0..at_hand.body.bytes().len());
-            let mut outgoing = self.drops_thinking.then(|| Outgoing { parts: vec![whole], beta: None });
+            let mut outgoing = self.drops_thinking.then(|| Outgoing::of(vec![whole]));
             outgoing.iter_mut().for_each(|outgoing| outgoing.ask_to_drop(at_hand.body));
             ready(outgoing);
             return self.drops_thinking.then_some(None);
         };
-        let mut outgoing = Outgoing { parts: composed.segments.into_iter().map(Part::from).collect(), beta: None };
+        let mut outgoing = Outgoing::of(composed.segments.into_iter().map(Part::from).collect());
         if self.drops_thinking {
             outgoing.ask_to_drop(at_hand.body);
         }
@@ -248,20 +262,48 @@ impl From<Segment> for Part {
 }
 
 impl Outgoing {
+    fn of(parts: Vec<Part>) -> Outgoing {
+        Outgoing { parts, betas: Vec::new(), otherwise: None }
+    }
+
+    /// All of so many bytes, as they came.
+    pub fn whole(length: usize) -> Outgoing {
+        Outgoing::of(vec![Part::Source(0..length)])
+    }
+
     /// Asks the provider to drop thinking that does not fit, where the request thinks at all.
     pub fn ask_to_drop(&mut self, body: &Body) {
         let Some((at, bytes)) = recover::drop_block(body) else { return };
-        let Some(index) = self
-            .parts
-            .iter()
-            .position(|part| matches!(part, Part::Source(range) if range.start < at && at <= range.end))
-        else {
-            return;
+        if self.splice(&Splice { at: at..at, bytes }) {
+            self.name_beta(recover::BINDING_BETA);
+        }
+    }
+
+    pub fn asks_to_drop(&self) -> bool {
+        self.betas.contains(&recover::BINDING_BETA)
+    }
+
+    pub fn name_beta(&mut self, beta: &'static str) {
+        if !self.betas.contains(&beta) {
+            self.betas.push(beta);
+        }
+    }
+
+    /// Puts bytes in the place of some of the client's. False when those are not sent.
+    pub fn splice(&mut self, Splice { at, bytes }: &Splice) -> bool {
+        // What is inserted comes behind the byte before it.
+        let has = |range: &Range<usize>| {
+            let begins = if at.is_empty() { range.start < at.start } else { range.start <= at.start };
+            begins && at.end <= range.end
         };
-        let Part::Source(range) = self.parts[index].clone() else { return };
-        self.parts
-            .splice(index..=index, [Part::Source(range.start..at), Part::Made(bytes), Part::Source(at..range.end)]);
-        self.beta = Some(recover::BINDING_BETA);
+        let found = self.parts.iter().enumerate().find_map(|(index, part)| match part {
+            Part::Source(range) if has(range) => Some((index, range.clone())),
+            _ => None,
+        });
+        let Some((index, range)) = found else { return false };
+        let parts = [Part::Source(range.start..at.start), Part::Made(bytes.clone()), Part::Source(at.end..range.end)];
+        self.parts.splice(index..=index, parts);
+        true
     }
 
     /// The whole body.
@@ -335,13 +377,17 @@ impl Composer {
         let envelope = envelope::read(body.bytes(), body.request());
         let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
         let mut outgoing = match composed {
-            Some(Written { composed, .. }) => {
-                Outgoing { parts: composed.segments.into_iter().map(Part::from).collect(), beta: None }
-            }
-            None => Outgoing { parts: vec![Part::Source(0..body.bytes().len())], beta: None },
+            Some(Written { composed, .. }) => Outgoing::of(composed.segments.into_iter().map(Part::from).collect()),
+            None => Outgoing::whole(body.bytes().len()),
         };
         if conversation.drops_thinking && at.is_none() {
             outgoing.ask_to_drop(&body);
+        }
+        if at.is_none() {
+            let class = Class::from_name(&conversation.opened.class).unwrap_or(Class::Main);
+            let same = body.request().messages.len();
+            let again = Request { class, body: &body, envelope: &envelope, same, counting: false };
+            outgoing = self.adds(&conversation, &again).lay(Some(outgoing.clone())).unwrap_or(outgoing);
         }
         Ok(outgoing.bytes(body.bytes()))
     }

@@ -175,9 +175,9 @@ impl Conversation {
         self.waiting.iter().any(|waiting| waiting.state == State::Waiting)
     }
 
-    /// Whether its requests must be held.
+    /// Whether its requests must be held: also for a summary of the provider's, which the client may not understand.
     pub fn is_held(&self) -> bool {
-        self.is_edited() || self.waits() || self.automated
+        self.is_edited() || self.waits() || self.automated || !self.summaries.is_empty()
     }
 
     /// Takes in what happens to a wish. Used live and in replay alike.

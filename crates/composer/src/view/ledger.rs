@@ -87,8 +87,10 @@ pub struct Spent {
     pub cache_read: u64,
     pub cache_write: u64,
     pub output: u64,
-    /// Tokens that the provider itself cleared.
+    /// Tokens that the provider itself cleared, and in how many requests it did.
     pub cleared: u64,
+    #[serde(default)]
+    pub clearings: u64,
     /// Tokens that operations kept from being sent; less than nothing where they added some.
     pub removed: i64,
     /// In dollars, at list prices.

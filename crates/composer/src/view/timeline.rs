@@ -6,7 +6,7 @@ use crate::Composer;
 use crate::automatic::Told;
 use crate::directory::lock;
 use crate::edit::{Ground, Unmade, When};
-use crate::log::{self, Answered, Arrived, Automatic, ErrorSaid, Line, Opened, Usage, Wait};
+use crate::log::{self, Answered, Arrived, Automatic, ErrorSaid, Line, Opened, RefusedEdits, Usage, Wait};
 use ctx_core::SlotId;
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::{Commit, CommitId, FrameId, Operation};
@@ -60,6 +60,9 @@ pub enum What {
         detail: Option<String>,
         model: Option<String>,
         bytes: u64,
+        /// What the provider is asked to edit by itself, beside what the client asks.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        asks: Vec<String>,
         /// The frame that it ends in, as the conversation stands now; a timeline knows, a single event does not, and
         /// nobody knows it of side traffic.
         frame: Option<String>,
@@ -72,7 +75,12 @@ pub enum What {
         stop_reason: Option<String>,
         usage: Option<Usage>,
         error: Option<ErrorSaid>,
+        /// What the provider edited by itself. `first` and `last` are the steps whose results it must have cleared, as
+        /// they were called then.
         applied_edits: Vec<Value>,
+        /// The provider wrote a summary of what came before.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        compacted: bool,
         transformations: Vec<Value>,
         /// Rule and what.
         repairs: Vec<(String, String)>,
@@ -106,6 +114,16 @@ pub enum What {
     },
     /// A branch or a tag was made or removed, or another branch is looked at.
     Line { line: Line },
+    /// The provider did not take what it was asked for beside the client, and is not asked for it again for a week.
+    /// Without it the request went through.
+    Refused {
+        request: u32,
+        model: String,
+        /// The `type` of each edit.
+        edits: Vec<String>,
+        /// What the provider said.
+        words: String,
+    },
     /// The provider refused thinking; it is asked to drop such blocks from now on.
     Recovery,
     /// A phase of the work began or ended.
@@ -325,9 +343,9 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
             What::Opened { class, session, agent, client, parent, forked_from }
         }
         log::ARRIVED => {
-            let Arrived { request, class, verdict, known, new, changed, detail, model, bytes, .. } =
+            let Arrived { request, class, verdict, known, new, changed, detail, model, bytes, asks, .. } =
                 serde_json::from_slice(&record.body).ok()?;
-            What::Request { request, class, verdict, known, new, changed, detail, model, bytes, frame: None }
+            What::Request { request, class, verdict, known, new, changed, detail, model, bytes, asks, frame: None }
         }
         log::ANSWERED => {
             let answered: Answered = serde_json::from_slice(&record.body).ok()?;
@@ -345,6 +363,7 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
                 usage: answered.usage,
                 error: answered.error,
                 applied_edits: answered.applied_edits,
+                compacted: answered.summary.is_some(),
                 transformations: answered.transformations,
                 repairs: answered.repairs,
                 cache_miss_reason: answered.cache_miss_reason,
@@ -373,6 +392,10 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
         log::LINE => What::Line { line: serde_json::from_slice(&record.body).ok()? },
         log::RECOVERY => What::Recovery,
         log::AUTOMATIC => automatic(serde_json::from_slice(&record.body).ok()?),
+        log::REFUSED => {
+            let RefusedEdits { request, model, edits, words } = serde_json::from_slice(&record.body).ok()?;
+            What::Refused { request, model, edits, words }
+        }
         log::WAIT => waiting(serde_json::from_slice(&record.body).ok()?),
         _ => return None,
     };

@@ -197,7 +197,7 @@ impl World {
             None => (ticket, body.to_vec(), betas),
             Some(outgoing) => {
                 self.tally.composed += 1;
-                betas.extend(outgoing.beta.iter().flat_map(|beta| [",", beta]));
+                betas.extend(outgoing.betas.iter().flat_map(|beta| [",", beta]));
                 (ticket, outgoing.bytes(body), betas)
             }
         })

@@ -7,6 +7,7 @@ use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
 use ctx_composer::edit::{Branches, Diff, Explained, HistoryView, Tags};
+use ctx_composer::provider::ProviderView;
 use ctx_composer::recorder::Load;
 use ctx_composer::view::{ContextMap, Conversations, Event, Frames, Shown, Timeline};
 use ctx_composer::{Refusal, now};
@@ -38,6 +39,8 @@ pub struct Status {
     requests: Requests,
     recorder: Load,
     store: Stored,
+    /// The provider's own editing.
+    provider: ProviderView,
     /// Where the system tells.
     memory_bytes: Option<u64>,
     /// Whether this program has the page in it.
@@ -90,6 +93,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
             blobs: size.blobs,
             unsaved,
         },
+        provider: api.0.composer.provider_view(),
         memory_bytes: memory(),
         page: page_is_embedded(),
     }))

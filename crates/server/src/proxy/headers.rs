@@ -34,15 +34,13 @@ pub(super) fn outgoing(headers: HeaderMap, host: &HeaderValue) -> HeaderMap {
 
 /// The headers of a request whose body was composed: not encoded, and as long as it is now. One that came without
 /// a length leaves without one.
-pub(super) fn composed(headers: HeaderMap, length: usize, beta: Option<&str>) -> HeaderMap {
+pub(super) fn composed(headers: HeaderMap, length: usize, betas: &[&str]) -> HeaderMap {
     let mut composed = rebuild(headers, |name, value| match *name {
         header::CONTENT_ENCODING => None,
         header::CONTENT_LENGTH => Some(HeaderValue::from(length)),
         _ => Some(value),
     });
-    if let Some(beta) = beta {
-        name_beta(&mut composed, beta);
-    }
+    betas.iter().for_each(|beta| name_beta(&mut composed, beta));
     composed
 }
 
@@ -214,16 +212,16 @@ mod tests {
     #[test]
     fn a_composed_request_has_its_own_length_and_no_encoding() {
         let headers = map(&[("a", "1"), ("content-encoding", "gzip"), ("content-length", "5"), ("x-last", "z")]);
-        assert_eq!(list(&composed(headers, 77, None)), [("a", "1"), ("content-length", "77"), ("x-last", "z")]);
+        assert_eq!(list(&composed(headers, 77, &[])), [("a", "1"), ("content-length", "77"), ("x-last", "z")]);
         let chunked = map(&[("transfer-encoding", "chunked"), ("x-last", "z")]);
-        assert_eq!(list(&composed(chunked, 77, None)), [("transfer-encoding", "chunked"), ("x-last", "z")]);
+        assert_eq!(list(&composed(chunked, 77, &[])), [("transfer-encoding", "chunked"), ("x-last", "z")]);
     }
 
     #[test]
     fn a_beta_is_named_once_and_last() {
         let named = |values: &[&'static str]| {
             let values: Vec<_> = values.iter().map(|value| ("anthropic-beta", *value)).collect();
-            let headers = composed(map(&values), 0, Some("new-1"));
+            let headers = composed(map(&values), 0, &["new-1"]);
             list(&headers).into_iter().map(|(_, value)| value.to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(named(&[]), ["new-1"]);

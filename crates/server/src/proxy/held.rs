@@ -67,13 +67,12 @@ impl Held {
     /// Byte for byte what the client sent.
     pub(super) fn untouched(&self, head: Parts) -> Request<RequestBody> {
         let length = self.came.iter().map(|piece| piece.as_ref().len()).sum();
-        let all = Outgoing { parts: vec![Part::Source(0..length)], beta: None };
-        self.request(head, Chunks::new(all.into(), &self.came), length)
+        self.request(head, Chunks::new(Outgoing::whole(length).into(), &self.came), length)
     }
 
     pub(super) fn composed(&self, mut head: Parts, outgoing: &Arc<Outgoing>) -> Request<RequestBody> {
         let length = outgoing.parts.iter().map(Part::len).sum();
-        head.headers = headers::composed(head.headers, length, outgoing.beta);
+        head.headers = headers::composed(head.headers, length, &outgoing.betas);
         self.request(head, Chunks::new(outgoing.clone(), &self.source), length)
     }
 
@@ -213,7 +212,7 @@ mod tests {
                 Part::Source(1..39_999),
                 Part::Source(50_000..50_000),
             ];
-            let outgoing = Arc::new(Outgoing { parts, beta: None });
+            let outgoing = Arc::new(Outgoing { parts, ..Outgoing::whole(0) });
             let mut chunks = Chunks::new(outgoing.clone(), &source);
             let all: Vec<Bytes> = chunks.by_ref().collect();
             assert!(chunks.is_over() && all.iter().all(|chunk| !chunk.is_empty()));

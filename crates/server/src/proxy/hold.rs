@@ -1,9 +1,12 @@
-//! The life of a held request, and of the one answer that is not simply handed back: a refusal of thinking that
-//! only our composing can have caused (rulebook A63, A68, A71).
+//! The life of a held request, and of the two answers that are not simply handed back: a refusal of something that we
+//! asked of the provider beside the client (C13), and a refusal of thinking that only our composing can have caused
+//! (rulebook A63, A68, A71). Each is tried once more, at most.
 
 use std::sync::Arc;
 
-use ctx_composer::edit::Outgoing;
+use ctx_composer::edit::{Otherwise, Outgoing};
+use ctx_composer::provider::Refused;
+use ctx_wire::anthropic::context_management::{Kind, refused};
 use ctx_wire::anthropic::recover::is_unbound;
 use ctx_wire::anthropic::request::Body;
 use ctx_wire::encoding::{self, Encoding};
@@ -48,10 +51,29 @@ impl Proxy {
         response_eye: &mut ResponseEye,
     ) -> Result<Response<Answer>, Failure> {
         let mut held = Held::read(incoming, request_eye, self.body_idle_timeout).await?;
-        let Some(outgoing) = held.outgoing.take() else { return self.try_send(held.untouched(head)).await };
-        let outgoing = Arc::new(outgoing);
+        let Some(mut outgoing) = held.outgoing.take() else { return self.try_send(held.untouched(head)).await };
+        let otherwise = outgoing.otherwise.take();
+        let is_composed = otherwise.as_ref().is_none_or(|otherwise| otherwise.outgoing.is_some());
+        let mut outgoing = Arc::new(outgoing);
         let mut response = self.try_send(held.composed(head.clone(), &outgoing)).await?;
-        if response.status() != StatusCode::BAD_REQUEST || !refuses_thinking(&mut response).await {
+        if let Some(Otherwise { kinds, model, outgoing: plain }) = otherwise.map(|otherwise| *otherwise)
+            && let Some((kinds, answer)) = refused_edits(&mut response, &kinds).await
+        {
+            let again = match plain {
+                None => held.untouched(head.clone()),
+                Some(plain) => {
+                    outgoing = Arc::new(plain);
+                    held.composed(head.clone(), &outgoing)
+                }
+            };
+            response = self.try_send(again).await?;
+            // If it is refused without ours too, ours was not the reason.
+            if !is_refusal(response.status()) {
+                response_eye.refused(Refused { model, kinds, answer });
+            }
+        }
+        let is_unbound = is_composed && response.status() == StatusCode::BAD_REQUEST;
+        if !is_unbound || !refuses_thinking(&mut response).await {
             return Ok(response);
         }
         let outgoing = Arc::unwrap_or_clone(outgoing);
@@ -67,6 +89,21 @@ impl Proxy {
             other => Err(self.failure(other.err())),
         }
     }
+}
+
+fn is_refusal(status: StatusCode) -> bool {
+    matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
+}
+
+/// Which of our edits an answer refuses, and its words.
+async fn refused_edits(response: &mut Response<Answer>, ours: &[Kind]) -> Option<(Vec<Kind>, Vec<u8>)> {
+    if !is_refusal(response.status()) {
+        return None;
+    }
+    let body = response.body_mut().peek(LONGEST_REFUSAL).await?;
+    let answer = decoded(response.headers(), body);
+    let kinds = refused(response.status().as_u16(), &answer, ours);
+    (!kinds.is_empty()).then_some((kinds, answer))
 }
 
 /// Reads a refusal without taking it away.
@@ -86,13 +123,13 @@ fn decoded(headers: &HeaderMap, body: Vec<u8>) -> Vec<u8> {
 
 /// The same request, asking the provider to drop thinking that does not fit. `None`: it did already, or cannot.
 async fn asking_to_drop(mut outgoing: Outgoing, source: Pieces) -> Option<Outgoing> {
-    if outgoing.beta.is_some() {
+    if outgoing.asks_to_drop() {
         return None;
     }
     // Reading a large body takes a while, and this worker has other streams.
     let asked = tokio::task::spawn_blocking(move || {
         outgoing.ask_to_drop(&Body::parse(concat(&source)).ok()?);
-        outgoing.beta.is_some().then_some(outgoing)
+        outgoing.asks_to_drop().then_some(outgoing)
     });
     asked.await.ok().flatten()
 }

@@ -8,6 +8,7 @@ use ctx_composer::edit::Folder;
 use ctx_server::daemon::Daemon;
 use ctx_server::{ServerConfig, Token, Upstream};
 use ctx_store::MemoryStore;
+use ctx_wire::anthropic::context_management::Rules;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -32,14 +33,26 @@ impl House {
 
     /// With what another one has stored.
     pub async fn on(store: Arc<MemoryStore>, upstream: &str, change: impl FnOnce(&mut ServerConfig)) -> Self {
+        Self::asking(store, upstream, change, Rules::default()).await
+    }
+
+    /// One that asks the provider to edit by itself.
+    pub async fn asking(
+        store: Arc<MemoryStore>,
+        upstream: &str,
+        change: impl FnOnce(&mut ServerConfig),
+        rules: Rules,
+    ) -> Self {
         let home = tempfile::tempdir().expect("a home");
         let token = Token::generate().expect("a token");
-        let upstream = Upstream::new(upstream.parse().expect("an upstream address"));
+        let address = upstream;
+        let upstream = Upstream::new(address.parse().expect("an upstream address"));
         let mut config = ServerConfig::new(([127, 0, 0, 1], 0).into(), upstream, token.clone());
         config.workers = 2;
         change(&mut config);
         let composer = Composer::open(store).expect("a composer");
-        let composer = Arc::new(composer.offloading_to(Folder::in_home(home.path())));
+        let composer = composer.offloading_to(Folder::in_home(home.path())).with_provider(rules, address);
+        let composer = Arc::new(composer);
         let path = home.path().to_owned();
         let daemon = Daemon::bind(config, composer, path.clone(), path).await.expect("an open port");
         let address = daemon.local_addr();

@@ -17,6 +17,12 @@ pub(crate) struct Account {
     pub(crate) written: u64,
 }
 
+impl Account {
+    pub(crate) fn total(&self) -> u64 {
+        self.fresh + self.read + self.written
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct PromptCache {
     /// What is shorter is not stored.

@@ -5,6 +5,7 @@ use super::Options;
 use super::answer::{Plan, Script};
 use super::binding::{self, Prefix};
 use super::cache::{Account, PromptCache};
+use super::editing;
 use super::json::{Fields, compact, is_truthy, object, text, tokens};
 use super::refusal::{Place, Refusal};
 use super::request::{Request, is_thinking, kind_of};
@@ -47,7 +48,13 @@ fn answer(
     if options.strict {
         validate::required(body)?;
     }
-    let request = Request::read(body)?;
+    // What the model reads, where the provider edits it; thinking is bound to what was sent.
+    let edited = match &options.context_editing {
+        Some(editing) => Some(editing::edit(options, editing, headers, body)?),
+        None => None,
+    };
+    let bare = edited.as_ref().map(|_| editing::without_summaries(body));
+    let request = Request::read(bare.as_ref().unwrap_or(body))?;
     if options.strict {
         validate::validate(&request)?;
     }
@@ -68,8 +75,15 @@ fn answer(
         return Ok((reply, json!({"status": status})));
     }
 
-    let account = memory.cache.account(&request, &options.volatile_system);
-    let message = message(body, &mut plan, account, dropped);
+    let read = edited.as_ref().map(|edited| Request::read(&edited.body)).transpose()?;
+    let account = memory.cache.account(read.as_ref().unwrap_or(&request), &options.volatile_system);
+    if let Some(summary) = edited.as_ref().and_then(|edited| edited.summary.clone()) {
+        plan.blocks.insert(0, summary);
+    }
+    let mut message = message(body, &mut plan, account, dropped);
+    if let Some(edited) = edited.filter(|_| editing::is_asked(body)) {
+        message.insert("context_management".into(), editing::report(edited.applied));
+    }
     let fault = plan.course.mid_error.clone();
     let fault = fault.or_else(|| plan.course.cut.then(|| "cut".to_owned()));
     let recorded = json!({"status": 200, "fault": fault, "message": message});

@@ -34,6 +34,7 @@ mod answer;
 pub(crate) mod binding;
 pub(crate) mod cache;
 mod directives;
+mod editing;
 pub(crate) mod json;
 mod messages;
 mod prompt;
@@ -47,6 +48,7 @@ mod stream;
 pub(crate) mod validate;
 
 pub use answer::QueuedAnswer;
+pub use editing::ContextEditing;
 pub use records::{Outcome, RequestRecord};
 pub use validate::{check, thinking_after};
 
@@ -81,6 +83,10 @@ pub struct Options {
     /// Answer unknown paths with 200 and an empty object instead of 404.
     pub unknown_ok: bool,
     pub volatile_system: String,
+    /// Edits prompts by itself when asked, and refuses what it is not asked properly for.
+    pub context_editing: Option<ContextEditing>,
+    /// What `GET /v1/models` tells of a model beside its name, by id.
+    pub models: Vec<(String, serde_json::Value)>,
     /// Forget the bodies of requests once answered: for load tests and long runs.
     pub forget_bodies: bool,
 }
@@ -98,6 +104,8 @@ impl Default for Options {
             headers: Vec::new(),
             unknown_ok: false,
             volatile_system: VOLATILE_SYSTEM.to_owned(),
+            context_editing: None,
+            models: Vec::new(),
             forget_bodies: false,
         }
     }

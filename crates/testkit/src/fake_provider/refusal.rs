@@ -104,6 +104,8 @@ pub(crate) enum Refusal {
     BudgetOverMaximum,
     #[error("thinking.block_binding: Extra inputs are not permitted")]
     BindingWithoutBeta,
+    #[error("{0}")]
+    Editing(String),
     #[error(
         "{0}: Invalid `signature` in `thinking` block. The block is bound to a different \
          conversation."

@@ -119,7 +119,7 @@ impl Provider {
                 let json = super::json::compact(counted.unwrap_or(&empty));
                 Reply::json(200, json!({"input_tokens": super::json::tokens(&json)}))
             }
-            ("GET", "/v1/models") => Reply::json(200, models()),
+            ("GET", "/v1/models") => Reply::json(200, models(&self.options)),
             ("GET", path) if path.starts_with("/v1/models/") => {
                 let id = path.rsplit('/').next().unwrap_or_default();
                 Reply::json(200, model(id, "Fake Opus"))
@@ -200,12 +200,16 @@ fn model(id: &str, name: &str) -> Value {
     })
 }
 
-fn models() -> Value {
+fn models(options: &Options) -> Value {
+    let told = options.models.iter().map(|(id, more)| {
+        let mut told = model(id, id);
+        more.as_object().into_iter().flatten().for_each(|(key, value)| told[key] = value.clone());
+        told
+    });
+    let usual = [model("claude-opus-fake", "Fake Opus"), model("claude-haiku-fake", "Fake Haiku")];
+    let data: Vec<Value> = usual.into_iter().chain(told).collect();
     json!({
-        "data": [
-            model("claude-opus-fake", "Fake Opus"),
-            model("claude-haiku-fake", "Fake Haiku"),
-        ],
+        "data": data,
         "has_more": false,
         "first_id": "claude-opus-fake",
         "last_id": "claude-haiku-fake",

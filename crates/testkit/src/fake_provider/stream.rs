@@ -70,6 +70,8 @@ fn opening(message: &Fields) -> Fields {
     let mut opening = message.clone();
     opening.insert("content".into(), json!([]));
     opening.insert("stop_reason".into(), Value::Null);
+    // It is known at the end only.
+    opening.remove("context_management");
     if let Some(usage) = opening.get_mut("usage").and_then(Value::as_object_mut) {
         usage.insert("output_tokens".into(), 1.into());
     }
@@ -79,7 +81,7 @@ fn opening(message: &Fields) -> Fields {
 fn closing(message: &Fields) -> Value {
     let usage = message.get("usage").and_then(Value::as_object);
     let reported = |key: &str| usage.and_then(|usage| usage.get(key)).cloned();
-    json!({
+    let mut closing = json!({
         "delta": {
             "stop_reason": message.get("stop_reason"),
             "stop_sequence": message.get("stop_sequence"),
@@ -90,7 +92,11 @@ fn closing(message: &Fields) -> Value {
             "cache_read_input_tokens": reported("cache_read_input_tokens"),
             "output_tokens": reported("output_tokens"),
         },
-    })
+    });
+    if let Some(managed) = message.get("context_management") {
+        closing["context_management"] = managed.clone();
+    }
+    closing
 }
 
 /// A block as it starts, and the deltas that make it whole.
@@ -120,6 +126,12 @@ fn unfold(block: &Fields) -> (Value, Vec<Value>) {
             let opening = String::new();
             let pieces = std::iter::once(opening).chain(pieces(&input));
             (shell.into(), pieces.map(delta).collect())
+        }
+        Some("compaction") => {
+            let shell = json!({"type": "compaction", "content": null});
+            let mut delta = block.clone();
+            delta.insert("type".into(), "compaction_delta".into());
+            (shell, vec![delta.into()])
         }
         _ => (block.clone().into(), Vec::new()),
     }

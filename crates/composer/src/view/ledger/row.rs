@@ -37,6 +37,7 @@ pub struct Sum {
     written: u64,
     output: u64,
     cleared: u64,
+    clearings: u64,
     removed: i64,
     pub cost: i64,
     saved: i64,
@@ -91,6 +92,7 @@ impl Talk {
             written: usage.cache_write,
             output: usage.output,
             cleared: answered.cleared(),
+            clearings: u64::from(answered.clears()),
             removed,
             // Records from before say only that something was edited.
             unweighed: u64::from(told.composed && answered.edited.is_none() && !answered.marks.is_empty()),
@@ -167,6 +169,7 @@ impl Sum {
         self.written += other.written;
         self.output += other.output;
         self.cleared += other.cleared;
+        self.clearings += other.clearings;
         self.removed += other.removed;
         self.cost += other.cost;
         self.saved += other.saved;
@@ -183,6 +186,7 @@ impl Sum {
             cache_write: self.written,
             output: self.output,
             cleared: self.cleared,
+            clearings: self.clearings,
             removed: self.removed,
             cost: dollars(self.cost),
             saved: dollars(self.saved),

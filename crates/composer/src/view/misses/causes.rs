@@ -77,6 +77,10 @@ pub fn of_history(asked: &Asked, answered: &Answered, reason: &str, tokens: u64)
         let words = format!("The provider cleared {cleared} tokens: what stood behind them is read anew.");
         return CacheMiss::new(Cause::Cleared, By::Provider, tokens, words);
     }
+    if answered.summary.is_some() || answered.summarised {
+        let words = "The provider's summary stands for what came before: what stands behind is read anew.".to_owned();
+        return CacheMiss::new(Cause::Cleared, By::Provider, tokens, words);
+    }
     if asked.rewritten || reason == "messages_changed" {
         let words = "The client sent its history otherwise than before.".to_owned();
         return CacheMiss::new(Cause::HistoryChanged, By::Client, tokens, words);

@@ -90,15 +90,26 @@ fn joined(edits: &[Edit]) -> (String, Vec<Kind>) {
     (list.join(","), edits.iter().map(|edit| edit.kind).collect())
 }
 
-/// The tools whose results a request keeps from being cleared; `None` when it does not ask for clearing.
-pub fn excluded(sent: &[u8]) -> Option<Vec<String>> {
-    let edits = member(sent, member(sent, 0, "context_management")?.start, "edits")?;
+/// The tools whose results an edit keeps from being cleared.
+pub fn excluded(edit: &Edit) -> Vec<String> {
+    listed(edit.json.as_bytes(), 0)
+}
+
+/// The same of the clearing that a client asks for itself; `None` when it does not.
+pub fn excluded_by_client(body: &Body) -> Option<Vec<String>> {
+    let bytes = body.bytes();
+    let (own, _) = body.request().member(bytes, "context_management")?;
+    let edits = member(bytes, own.start, "edits")?;
     let is_it = |element: &json::Span| {
-        let kind = member(sent, element.start, "type").and_then(|span| json::string_value(sent, span));
+        let kind = member(bytes, element.start, "type").and_then(|span| json::string_value(bytes, span));
         kind.as_deref() == Some(Kind::ToolUses.name())
     };
-    let edit = json::elements(sent, edits.start)?.flatten().find(is_it)?;
-    let list = member(sent, edit.start, "exclude_tools").and_then(|list| json::elements(sent, list.start));
-    let names = list.into_iter().flatten().flatten().filter_map(|name| json::string_value(sent, name));
-    Some(names.map(|name| name.into_owned()).collect())
+    let edit = json::elements(bytes, edits.start)?.flatten().find(is_it)?;
+    Some(listed(bytes, edit.start))
+}
+
+fn listed(bytes: &[u8], edit: usize) -> Vec<String> {
+    let list = member(bytes, edit, "exclude_tools").and_then(|list| json::elements(bytes, list.start));
+    let names = list.into_iter().flatten().flatten().filter_map(|name| json::string_value(bytes, name));
+    names.map(|name| name.into_owned()).collect()
 }

@@ -7,12 +7,42 @@ use crate::json::{self, Span};
 /// The block of an assistant message that stands for all before it, as the provider spelled it. One without content is
 /// a summary that failed, and says nothing.
 pub fn summary(message: &[u8]) -> Option<&[u8]> {
+    message.get(find(message, 0)?)
+}
+
+/// The message without that block: as a client sends it back that does not know what to do with it.
+pub fn without_summary(message: &[u8]) -> Vec<u8> {
+    let mut rest = message.to_vec();
+    if let Some(cut) = cut(message, 0) {
+        rest.drain(cut);
+    }
+    rest
+}
+
+/// Takes the summary out of a message in a body. `None` when there is none.
+pub fn remove_summary(body: &[u8], message: Span) -> Option<Splice> {
+    cut(body, message.start).map(|at| Splice { at, bytes: Vec::new() })
+}
+
+/// The block, with the comma that is not needed without it.
+fn cut(bytes: &[u8], message: usize) -> Option<Span> {
+    let block = find(bytes, message)?;
+    let blocks = blocks(bytes, message)?;
+    let next = blocks.iter().find(|other| other.start > block.start);
+    let before = blocks.iter().rev().find(|other| other.start < block.start);
+    Some(match (next, before) {
+        (Some(next), _) => block.start..next.start,
+        (None, Some(before)) => before.end..block.end,
+        (None, None) => block,
+    })
+}
+
+fn find(bytes: &[u8], message: usize) -> Option<Span> {
     let is_whole = |block: &Span| {
-        let content = member(message, block.start, "content").and_then(|span| json::string_value(message, span));
+        let content = member(bytes, block.start, "content").and_then(|span| json::string_value(bytes, span));
         content.is_some_and(|content| !content.is_empty())
     };
-    let block = blocks(message)?.rfind(|block| is_summary(message, block) && is_whole(block))?;
-    message.get(block)
+    blocks(bytes, message)?.into_iter().rfind(|block| is_summary(bytes, block) && is_whole(block))
 }
 
 /// Puts a summary at the beginning of an assistant message that begins at `start` in a body. `None` when one is there
@@ -40,9 +70,9 @@ pub fn insert_summary(body: &[u8], message: Span, block: &[u8]) -> Option<Vec<Sp
     Some(vec![Splice { at: at..at, bytes: [block, comma].concat() }])
 }
 
-fn blocks(message: &[u8]) -> Option<std::vec::IntoIter<Span>> {
-    let content = member(message, 0, "content")?;
-    Some(json::elements(message, content.start)?.flatten().collect::<Vec<_>>().into_iter())
+fn blocks(bytes: &[u8], message: usize) -> Option<Vec<Span>> {
+    let content = member(bytes, message, "content")?;
+    Some(json::elements(bytes, content.start)?.flatten().collect())
 }
 
 fn is_summary(bytes: &[u8], block: &Span) -> bool {
@@ -69,6 +99,12 @@ mod tests {
         let message =
             |block: &str| format!(r#"{{"role":"assistant","content":[{block},{{"type":"text","text":"on"}}]}}"#);
         assert_eq!(summary(message(BLOCK).as_bytes()), Some(BLOCK.as_bytes()));
+        let without = |text: &str| String::from_utf8(without_summary(text.as_bytes())).expect("text");
+        let plain = r#"{"role":"assistant","content":[{"type":"text","text":"on"}]}"#;
+        assert_eq!(without(&message(BLOCK)), plain);
+        assert_eq!(without(&plain.replace("}]", &format!("}}, {BLOCK}]"))), plain);
+        assert_eq!(without(&format!(r#"{{"content":[ {BLOCK} ]}}"#)), r#"{"content":[  ]}"#);
+        assert_eq!(without(plain), plain);
         for failed in
             [r#"{"type":"compaction","content":null}"#, r#"{"type":"compaction","content":""}"#, r#"{"type":"x"}"#]
         {
@@ -92,6 +128,10 @@ mod tests {
             Some(format!(r#"{{"role":"assistant","content":[{BLOCK}]}}"#))
         );
         assert_eq!(with(&format!(r#"{{"role":"assistant","content":[{BLOCK}]}}"#)), None);
+        let body = format!(r#"{{"messages":[ {{"role":"assistant","content":[{BLOCK},{{"type":"text"}}]}} ]}}"#);
+        let cut = remove_summary(body.as_bytes(), 14..body.len()).expect("it is there");
+        assert_eq!(&body[cut.at], format!("{BLOCK},"));
+        assert!(remove_summary(br#"{"role":"assistant","content":"on"}"#, 0..35).is_none());
         assert_eq!(with(r#"{"role":"user","content":"on"}"#), None);
     }
 }

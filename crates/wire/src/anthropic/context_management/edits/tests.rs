@@ -1,7 +1,7 @@
 //! What is asked for, and that nothing else in a body changes.
 
 use super::super::wish::{ClearThinking, ClearToolUses, Compact};
-use super::super::{excluded, merge};
+use super::super::{excluded, excluded_by_client, merge};
 use super::*;
 use crate::anthropic::envelope;
 use crate::anthropic::models::Models;
@@ -162,9 +162,14 @@ fn only_the_edits_differ_in_any_spelling() {
 }
 
 #[test]
-fn what_is_kept_from_clearing_is_read_from_what_is_sent() {
-    let sent = br#"{"messages":[],"context_management":{"edits":[{"type":"clear_thinking_20251015"},{"type":"clear_tool_uses_20250919","exclude_tools":["A","B"]}]}}"#;
-    assert_eq!(excluded(sent), Some(vec!["A".to_owned(), "B".to_owned()]));
-    assert_eq!(excluded(br#"{"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}}"#), Some(vec![]));
-    assert_eq!(excluded(br#"{"context_management":{"edits":[{"type":"clear_thinking_20251015"}]}}"#), None);
+fn what_is_kept_from_clearing_is_read_from_the_edit_that_is_sent() {
+    let ours = &asked(&on(), TOOLS, None)[1];
+    assert_eq!(excluded(ours), ["TodoWrite", "mcp__memory__find", "Skill", "TaskUpdate"]);
+    let theirs = |edits: &str| {
+        excluded_by_client(&body(&format!(r#"{{"messages":[],"context_management":{{"edits":[{edits}]}}}}"#)))
+    };
+    let both = r#"{"type":"clear_thinking_20251015"},{"type":"clear_tool_uses_20250919","exclude_tools":["A","B"]}"#;
+    assert_eq!(theirs(both), Some(vec!["A".to_owned(), "B".to_owned()]));
+    assert_eq!(theirs(r#"{"type":"clear_tool_uses_20250919"}"#), Some(vec![]));
+    assert_eq!(theirs(r#"{"type":"clear_thinking_20251015"}"#), None);
 }

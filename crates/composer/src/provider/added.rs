@@ -1,0 +1,154 @@
+//! What is asked of the provider, laid over a request however that is composed.
+
+use crate::edit::{Otherwise, Outgoing};
+use ctx_wire::anthropic::context_management::{Kind, Splice};
+
+/// What is remembered of the asking until the answer comes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Asks {
+    /// The tools whose results are not cleared; nothing where no clearing is asked for.
+    pub excluded: Option<Vec<String>>,
+    /// Summaries of the provider's may be in it.
+    pub compacts: bool,
+    /// One stands for a part of it.
+    pub summarised: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Added {
+    /// What belongs together comes in together or not at all.
+    groups: Vec<(Vec<Splice>, Vec<Kind>)>,
+    /// Whatever else becomes of the request.
+    taken_out: Vec<Splice>,
+    /// What goes with the edits if the provider refuses them.
+    goes_too: Vec<Splice>,
+    model: Box<str>,
+    /// Bytes of the client's request.
+    length: usize,
+    pub asks: Asks,
+}
+
+impl Added {
+    pub fn is_for(&mut self, model: &str, length: usize) {
+        (self.model, self.length) = (model.into(), length);
+    }
+
+    /// Asks for edits of these kinds. Without splices only their betas are named.
+    pub fn put(&mut self, splices: Vec<Splice>, kinds: Vec<Kind>) {
+        self.groups.push((splices, kinds));
+    }
+
+    /// Takes out what the client has only from us.
+    pub fn take_out(&mut self, splice: Option<Splice>) {
+        self.taken_out.extend(splice);
+    }
+
+    /// The client has this only from us: without our edits it is refused.
+    pub fn goes_with_edits(&mut self, splice: Option<Splice>) {
+        self.goes_too.extend(splice);
+    }
+
+    pub fn kinds(&self) -> Vec<Kind> {
+        let mut kinds: Vec<Kind> = self.groups.iter().flat_map(|(_, kinds)| kinds).copied().collect();
+        kinds.sort();
+        kinds.dedup();
+        kinds
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.kinds().into_iter().map(|kind| kind.name().to_owned()).collect()
+    }
+
+    /// The request with what is asked beside it; where nothing is, it leaves as it would have.
+    pub fn lay(&self, outgoing: Option<Outgoing>) -> Option<Outgoing> {
+        let whole = |outgoing: &Option<Outgoing>| outgoing.clone().unwrap_or_else(|| Outgoing::whole(self.length));
+        let cut = |mut outgoing: Option<Outgoing>, splices: &[Splice]| {
+            for splice in splices {
+                let mut without = whole(&outgoing);
+                if without.splice(splice) {
+                    outgoing = Some(without);
+                }
+            }
+            outgoing
+        };
+        let outgoing = cut(outgoing, &self.taken_out);
+        let mut with = whole(&outgoing);
+        let mut laid = Vec::new();
+        for (splices, kinds) in &self.groups {
+            let before = with.parts.clone();
+            // From behind, so that those in one place keep their order.
+            if splices.iter().rev().all(|splice| with.splice(splice)) {
+                laid.extend(kinds.iter().copied());
+            } else {
+                with.parts = before;
+            }
+        }
+        if laid.is_empty() {
+            return outgoing;
+        }
+        for kind in &laid {
+            with.name_beta(kind.beta());
+        }
+        laid.sort();
+        laid.dedup();
+        let outgoing = cut(outgoing, &self.goes_too);
+        with.otherwise = Some(Box::new(Otherwise { kinds: laid, model: self.model.clone(), outgoing }));
+        Some(with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::Part;
+
+    fn splice(at: std::ops::Range<usize>, bytes: &str) -> Splice {
+        Splice { at, bytes: bytes.as_bytes().to_vec() }
+    }
+
+    fn text(outgoing: Option<&Outgoing>) -> String {
+        outgoing
+            .map_or_else(String::new, |outgoing| String::from_utf8_lossy(&outgoing.bytes(b"0123456789")).into_owned())
+    }
+
+    #[test]
+    fn it_is_laid_over_a_request_however_that_is_composed() {
+        let mut added = Added::default();
+        added.is_for("m", 10);
+        assert_eq!(added.lay(None), None);
+        added.put(vec![splice(4..4, "a"), splice(4..4, "b"), splice(7..8, "c")], vec![Kind::ToolUses]);
+        let laid = added.lay(None).expect("something");
+        assert_eq!(
+            (text(Some(&laid)).as_str(), laid.betas.as_slice()),
+            ("0123ab456c89", [Kind::ToolUses.beta()].as_slice())
+        );
+        assert_eq!(laid.otherwise.expect("a way out").outgoing, None);
+        // What belongs together comes in together: here one of the places is gone.
+        let parts = vec![Part::Source(0..6), Part::Made(b"x".to_vec()), Part::Source(8..10)];
+        let composed = Outgoing { parts, ..Outgoing::whole(0) };
+        assert_eq!(added.lay(Some(composed.clone())), Some(composed.clone()));
+        added.put(vec![splice(2..2, "s")], vec![Kind::Compact]);
+        let laid = added.lay(Some(composed.clone())).expect("something");
+        assert_eq!(
+            (text(Some(&laid)).as_str(), laid.betas.as_slice()),
+            ("01s2345x89", [Kind::Compact.beta()].as_slice())
+        );
+        assert_eq!(laid.otherwise.expect("a way out").outgoing, Some(composed));
+    }
+
+    #[test]
+    fn what_the_client_has_only_from_us_goes_where_it_is_not_asked_for() {
+        let mut added = Added::default();
+        added.is_for("m", 10);
+        added.take_out(Some(splice(1..3, "")));
+        let laid = added.lay(None).expect("something");
+        assert_eq!((text(Some(&laid)).as_str(), laid.otherwise), ("03456789", None));
+        let mut added = Added::default();
+        added.is_for("m", 10);
+        added.put(Vec::new(), vec![Kind::Compact]);
+        added.goes_with_edits(Some(splice(1..3, "")));
+        let laid = added.lay(None).expect("something");
+        assert_eq!((text(Some(&laid)).as_str(), laid.betas.len()), ("0123456789", 1));
+        assert_eq!(text(laid.otherwise.expect("a way out").outgoing.as_ref()), "03456789");
+    }
+}

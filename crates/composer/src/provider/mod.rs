@@ -1,0 +1,272 @@
+//! The provider's own editing, switched on and supervised: for whom it is asked, what it is asked for, what it refuses,
+//! and what it did. How the asking is spelled is in `ctx_wire::anthropic::context_management`.
+
+mod added;
+mod cleared;
+mod known;
+mod view;
+
+pub(crate) use added::{Added, Asks};
+pub use known::Refused;
+pub use view::{ProviderView, RefusedView};
+
+use crate::Composer;
+use crate::automatic::About;
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::log::{Answered, Summary};
+use crate::now;
+use ctx_core::Class;
+use ctx_wire::anthropic::context_management::{
+    Facts, Kind, Rules, Who, Wish, edits, excluded, excluded_by_client, insert_summary, merge, remove_summary, thinks,
+    without_summary,
+};
+use ctx_wire::anthropic::envelope::{self, Envelope};
+use ctx_wire::anthropic::identify::Hints;
+use ctx_wire::anthropic::request::Body;
+use ctx_wire::anthropic::{cache, message};
+use known::Known;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// So many sessions are remembered for whether they are meant.
+const SESSIONS: usize = 10_000;
+
+type Whose = (Box<str>, Option<Box<str>>);
+
+#[derive(Debug, Default)]
+pub struct Provider {
+    on: AtomicBool,
+    rules: RwLock<Arc<Rules>>,
+    upstream: String,
+    known: Mutex<Known>,
+    /// Whether a session, or an agent of one, is meant, as its newest turn told. The proxy asks before the first byte of
+    /// a body is read.
+    meant: RwLock<HashMap<Whose, bool>>,
+    counts: view::Counts,
+}
+
+/// A request that may be asked to be edited.
+pub(crate) struct Request<'a> {
+    pub class: Class,
+    pub body: &'a Body,
+    pub envelope: &'a Envelope,
+    /// Leading messages that its conversation had before.
+    pub same: usize,
+    pub counting: bool,
+}
+
+impl Provider {
+    fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+
+    fn rules(&self) -> Arc<Rules> {
+        self.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, rules: Rules) {
+        self.on.store(!rules.are_off(), Ordering::Relaxed);
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
+        self.meant.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Whether a request may have to be asked for: of a session that is not known yet nobody can tell.
+    pub(crate) fn holds(&self, hints: &Hints) -> bool {
+        if !self.is_on() || !self.rules().may_cover(hints.agent.is_some()) {
+            return false;
+        }
+        let Some(whose) = whose(hints) else { return true };
+        self.meant.read().unwrap_or_else(PoisonError::into_inner).get(&whose).copied().unwrap_or(true)
+    }
+
+    fn note(&self, hints: &Hints, is_meant: bool) {
+        let Some(whose) = whose(hints) else { return };
+        let known = self.meant.read().unwrap_or_else(PoisonError::into_inner).get(&whose).copied();
+        if known != Some(is_meant) {
+            let mut meant = self.meant.write().unwrap_or_else(PoisonError::into_inner);
+            if meant.len() >= SESSIONS {
+                meant.clear();
+            }
+            meant.insert(whose, is_meant);
+        }
+    }
+}
+
+fn whose(hints: &Hints) -> Option<Whose> {
+    Some((hints.session.clone()?, hints.agent.clone()))
+}
+
+impl Composer {
+    /// What the provider shall edit by itself. `upstream` says which provider that is.
+    pub fn with_provider(mut self, rules: Rules, upstream: &str) -> Composer {
+        let known = Known::load(&*self.store, upstream);
+        self.provider = Provider { upstream: upstream.to_owned(), known: Mutex::new(known), ..Provider::default() };
+        self.provider.set(rules);
+        self
+    }
+
+    /// Other rules count from the next request on.
+    pub fn set_provider_rules(&self, rules: Rules) {
+        self.provider.set(rules);
+    }
+
+    /// Whether anything is asked of a provider at all.
+    pub fn asks_provider(&self) -> bool {
+        self.provider.is_on()
+    }
+
+    /// Whether old results are cleared by the provider itself, for one of the conversations with this model.
+    pub fn provider_is_active(&self, model: &str, upstream: &str) -> bool {
+        let clears = |wish: Wish| wish.clear_tool_uses.enabled.unwrap_or(true);
+        self.provider.is_on()
+            && self.provider.upstream == upstream
+            && self.provider.rules().anywhere(model).into_iter().any(clears)
+            && self.provider_can(model, Kind::ToolUses)
+    }
+
+    /// The same, of one conversation. Takes no lock of a conversation's.
+    pub fn provider_edits(&self, about: &About<'_>) -> bool {
+        let Some(model) = about.model.filter(|_| self.provider.is_on()) else { return false };
+        let wish = self.provider.rules().of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() });
+        wish.is_some_and(|wish| wish.clear_tool_uses.enabled.unwrap_or(true))
+            && self.provider_can(model, Kind::ToolUses)
+    }
+
+    /// What the provider said of a model counts, then the table.
+    fn provider_can(&self, model: &str, kind: Kind) -> bool {
+        let listed = || {
+            let model = self.models.of(model).model();
+            model.is_some_and(|model| if kind == Kind::Compact { model.compaction } else { model.clearing })
+        };
+        lock(&self.provider.known).can(model, kind, now()).unwrap_or_else(listed)
+    }
+
+    /// Whether a turn is meant: from then on its session is held, or is not.
+    pub(crate) fn note_meant(&self, hints: &Hints, conversation: &Conversation, request: &Request<'_>) {
+        if self.provider.is_on() && request.class.is_turn() && !request.counting {
+            self.provider.note(hints, self.wished(conversation, request).is_some());
+        }
+    }
+
+    fn wished(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Wish> {
+        let folder = self.folder_of(conversation, Some(request.body));
+        let is_sub = is_sub(conversation, request.class);
+        self.provider.rules().of(&Who { model: request.envelope.model.as_deref()?, folder: folder.as_deref(), is_sub })
+    }
+
+    /// Where its client works; a sub-agent works where its parent does.
+    fn folder_of(&self, conversation: &Conversation, body: Option<&Body>) -> Option<String> {
+        let told = || {
+            // It is said at the beginning; see `observe`.
+            let body = body.filter(|_| conversation.turns < 3)?;
+            envelope::folder(body.bytes(), body.request())
+        };
+        let parent = || lock(&self.directory).card(conversation.opened.parent.as_ref()?)?.folder.clone();
+        conversation.folder.clone().or_else(told).or_else(parent)
+    }
+
+    /// What a request asks of the provider beside what its client does.
+    pub(crate) fn adds(&self, conversation: &Conversation, request: &Request<'_>) -> Added {
+        let mut added = self.edits_for(conversation, request).unwrap_or_default();
+        added.is_for(request.envelope.model.as_deref().unwrap_or_default(), request.body.bytes().len());
+        // Most conversations have no summaries.
+        for (summary, span) in summaries_in(conversation, request.body) {
+            let bytes = request.body.bytes();
+            if !added.asks.compacts {
+                // Nobody told the client what that is, and where it is not asked for it is refused.
+                added.take_out(remove_summary(bytes, span));
+            } else if !added.asks.summarised {
+                // The newest one counts.
+                added.asks.summarised = true;
+                added.goes_with_edits(remove_summary(bytes, span.clone()));
+                added.put(
+                    insert_summary(bytes, span, summary.block.as_bytes()).unwrap_or_default(),
+                    vec![Kind::Compact],
+                );
+            }
+        }
+        added
+    }
+
+    /// The edits that a request asks for; `None` when it is not meant.
+    fn edits_for(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Added> {
+        // Side traffic that carries the history shares its cache, so it is edited alike; other side traffic is left alone.
+        let carries = (request.class.is_turn() && !request.counting) || (request.same > 0 && conversation.turns > 0);
+        if !self.provider.is_on() || !carries {
+            return None;
+        }
+        let Request { body, envelope, .. } = request;
+        let (wish, model) = (self.wished(conversation, request)?, envelope.model.as_deref()?);
+        let window = lock(&self.provider.known).window(model);
+        let window = window.or_else(|| self.models.of(model).model()?.window);
+        let facts = Facts {
+            envelope,
+            thinks: thinks(body),
+            window,
+            price: self.models.price(model, window.unwrap_or(0) / 2).map(|(price, _)| price),
+            lifetime: cache::lifetime(body.bytes()).unwrap_or(300),
+        };
+        let mut wanted = edits(&wish, &facts);
+        wanted.retain(|edit| self.provider_can(model, edit.kind));
+        let mut added = Added::default();
+        added.asks.compacts = wanted.iter().any(|edit| edit.kind == Kind::Compact);
+        // Counting summarises nothing (C12), and a signed summary goes with no other (C34).
+        let has_signed = memchr::memmem::find(body.message(0), br#""compaction""#).is_some();
+        wanted.retain(|edit| edit.kind != Kind::Compact || !(request.counting || has_signed));
+        let ours = wanted.iter().find(|edit| edit.kind == Kind::ToolUses).map(excluded);
+        let (splices, kinds) = merge(body, wanted);
+        added.asks.excluded = ours.filter(|_| kinds.contains(&Kind::ToolUses)).or_else(|| excluded_by_client(body));
+        if !splices.is_empty() {
+            added.put(splices, kinds);
+        }
+        Some(added)
+    }
+
+    /// What is known of a request that left with something asked beside its client, until it is answered.
+    pub(crate) fn asked(&self, conversation: &mut Conversation, request: u32, added: &Added) {
+        if !added.kinds().is_empty() {
+            self.provider.counts.asked();
+            conversation.asks.insert(request, added.asks.clone());
+        }
+    }
+
+    /// Adds to an answer what only the asking tells: what must have been cleared, and what a summary stands for.
+    pub(crate) fn told(&self, conversation: &mut Conversation, answered: &mut Answered, turn: Option<&[u8]>) {
+        let asks = conversation.asks.remove(&answered.request);
+        answered.summarised = asks.as_ref().is_some_and(|asks| asks.summarised);
+        // A client that asked for it itself knows what to do with it.
+        let compacts = asks.as_ref().is_some_and(|asks| asks.compacts);
+        if let Some(reply) = turn {
+            let by_client = || conversation.body.as_ref().and_then(excluded_by_client);
+            let excluded = asks.and_then(|asks| asks.excluded).or_else(by_client).unwrap_or_default();
+            for edit in &mut answered.applied_edits {
+                let count = edit["cleared_tool_uses"].as_u64().filter(|count| *count > 0);
+                let steps = count.and_then(|count| cleared::steps(conversation, count, &excluded));
+                if let Some((first, last)) = steps {
+                    (edit["first"], edit["last"]) = (first.into(), last.into());
+                }
+            }
+            answered.summary = Summary::of(reply, conversation.tree.current().len()).filter(|_| compacts);
+        }
+        self.provider.counts.answered(answered);
+    }
+}
+
+/// The summaries whose messages a request holds, the newest first, and where those stand.
+fn summaries_in<'a>(conversation: &'a Conversation, body: &Body) -> Vec<(&'a Summary, Range<usize>)> {
+    let found = |summary: &'a Summary| {
+        let span = body.request().messages.get(summary.messages as usize)?;
+        let facts = message::read(&without_summary(body.bytes().get(span.clone())?)).facts;
+        summary.is_of(&facts).then(|| (summary, span.clone()))
+    };
+    conversation.summaries.iter().rev().filter_map(found).collect()
+}
+
+fn is_sub(conversation: &Conversation, class: Class) -> bool {
+    class == Class::Subagent
+        || conversation.opened.agent.is_some()
+        || conversation.opened.class == Class::Subagent.name()
+}
