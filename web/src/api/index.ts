@@ -3,6 +3,7 @@
 
 import createClient from "openapi-fetch";
 
+import { asked } from "../first";
 import { taken } from "./errors";
 import type { paths } from "./schema";
 import type { Applied, FrameContent, Frames, Operation, PlanView, TimelineEvent, Way } from "./types";
@@ -16,7 +17,7 @@ const ROOT = "/control/v1";
 export const EVENTS_URL = `${ROOT}/events?streaming=true&brief=true`;
 
 /** For what has no function below. */
-export const client = createClient<paths>({ baseUrl: ROOT, fetch: (request) => fetch(request) });
+export const client = createClient<paths>({ baseUrl: ROOT, fetch: (request) => asked(request) ?? fetch(request) });
 
 /** Who this page is, in the history. */
 const AUTHOR = "ui";
