@@ -1,6 +1,7 @@
 // When a change is made: now, or at a moment when it costs less.
 
 import { NativeSelect, Tooltip } from "@mantine/core";
+import { ClockIcon } from "@radix-ui/react-icons";
 
 import type { When } from "../api";
 import { useNow } from "../format/useNow";
@@ -22,6 +23,8 @@ export function WhenSelect({ conversation, when, onChange }: Props) {
       <NativeSelect
         size="xs"
         className={styles.when ?? ""}
+        leftSection={<ClockIcon />}
+        leftSectionPointerEvents="none"
         aria-label="When it is made"
         data={choices(data, now)}
         value={when}
