@@ -147,7 +147,7 @@ async function play(client, script, story) {
   }
 }
 
-/** Sets the stage: conversations, a sub-agent, edits, a branch and a name. Returns the id of the main conversation. */
+/** Sets the stage: conversations, a sub-agent, edits, a branch, a name and a change that waits. Returns the id of the main conversation. */
 export async function setScene(stage) {
   const scripted = model()
   const upstream = await scripted.listen()
@@ -180,5 +180,6 @@ export async function setScene(stage) {
   await ctx('retitle', 't1', '--title', 'Why the last token is lost')
   await ctx('pin', 't6')
   await play(main, scripted.script, [{ user: 'Bump the version to 2.0.0.', steps: [{ call: edit('Cargo.toml'), result: 'The file Cargo.toml has been updated.' }, { text: 'The version is 2.0.0 now.' }] }])
+  await ctx('drop-results', 't5', '--when', 'cold')
   return { id, close: scripted.close }
 }

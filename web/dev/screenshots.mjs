@@ -18,11 +18,21 @@ const press = (...keys) => async (page) => {
   for (const key of keys) await page.keyboard.press(key)
 }
 
+/** Opens the form of an operation at a row. */
+async function onRow(page, operation) {
+  await page.locator('[id="row-t2"] bdi').first().click({ button: 'right' })
+  await page.getByRole('menuitem', { name: new RegExp(`^${operation}`) }).click()
+}
+
 const VIEWS = [
   { name: 'chat', view: 'chat' },
   { name: 'frames', view: 'frames' },
   { name: 'details', view: 'frames', open: 't2' },
+  { name: 'compare', view: 'chat', then: (page) => page.getByText('Side by side', { exact: true }).first().click() },
+  { name: 'form', view: 'frames', then: (page) => onRow(page, 'Compact') },
+  { name: 'tray', view: 'frames', then: async (page) => (await onRow(page, 'Delete'), page.getByRole('button', { name: 'Add to tray' }).click()) },
   { name: 'map', view: 'map' },
+  { name: 'money', view: 'map', then: (page) => page.getByLabel('Money and the cache').scrollIntoViewIfNeeded() },
   { name: 'history', view: 'history', then: (page) => page.locator('[data-commit]').filter({ hasText: 'compact t3' }).first().click() },
   { name: 'palette', view: 'frames', open: 't4', then: press('Control+k') },
   { name: 'keys', view: 'history', then: press('?') },

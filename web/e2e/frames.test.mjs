@@ -286,7 +286,7 @@ test('the tray: three operations, one commit, one price', async () => {
   await choose(page, 't2')
   await page.keyboard.press('d')
   await form(page).getByRole('button', { name: 'Add to tray' }).click()
-  await row(page, 't3').getByText('delete waits').waitFor()
+  await row(page, 't3').getByText('delete staged').waitFor()
   await page.reload()
   await tray(page).getByText('3 operations').waitFor()
   assert.match(await tray(page).getByTestId('price').innerText(), /−[\d.]+k? a turn/)

@@ -20,6 +20,7 @@ before(async () => {
   await stage.another().say('SAY: Here is a plan for the harvest.')
   await stage.say('SAY: four')
   await stage.ctx('delete', 't3')
+  await stage.ctx('compact', 't1', '--text', 'It ends too early.', '--when', 'near-limit')
   await stage.ctx('tag', 'good')
   await stage.ctx('branch', 'trial')
   await stage.ctx('checkout', 'main')

@@ -71,6 +71,16 @@ test('the plot counts the requests', async () => {
   await page.getByRole('img', { name: /Context over \d+ requests/ }).waitFor()
 })
 
+test('what it cost, what the edit saved and what the cache missed is told, with the cause', async () => {
+  const money = page.getByRole('region', { name: 'Money and the cache' })
+  await money.getByText(/^\$0\.\d+$/).first().waitFor()
+  await money.getByText(/^edits have (saved|cost so far)$/).waitFor()
+  const { misses } = await stage.api(`conversations/${(await stage.ctx('conversations')).conversations[0].id}/misses`)
+  const { miss } = misses.find((one) => one.miss !== null && one.miss.cause !== 'first-request')
+  await money.getByText(miss.words).first().waitFor()
+  await page.getByText('cache missed').waitFor()
+})
+
 test('what the change cost is told in the history, with its cause and in money', async () => {
   await page.keyboard.press('4')
   await page.getByText(/tokens were read anew because (of an edit|the tools changed)/).first().waitFor()

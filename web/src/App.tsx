@@ -4,11 +4,11 @@
 import { ActionIcon, Drawer, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure, useMediaQuery } from "@mantine/hooks";
 import { HamburgerMenuIcon, MoonIcon, SunIcon } from "@radix-ui/react-icons";
-import { lazy, Suspense } from "react";
 
 import { ApiError } from "./api";
 import styles from "./App.module.css";
 import { ConversationList } from "./conversations/ConversationList";
+import { later } from "./later";
 import { useLive } from "./live";
 import { FirstSteps } from "./notices/FirstSteps";
 import { Locked } from "./notices/Locked";
@@ -19,7 +19,7 @@ import { FOLLOW_ACTIVE, useRoute } from "./route";
 import { StatusBar } from "./status/StatusBar";
 import { Workspace } from "./Workspace";
 
-const DetailsPanel = lazy(async () => ({ default: (await import("./details/DetailsPanel")).DetailsPanel }));
+const DetailsPanel = later(async () => (await import("./details/DetailsPanel")).DetailsPanel);
 
 export function App() {
   const connection = useLive();
@@ -96,14 +96,12 @@ export function App() {
 
       {chosen !== undefined && route.open !== null && (
         <aside className={styles.panel} aria-label={`Content of ${route.open}`}>
-          <Suspense>
-            <DetailsPanel
-              conversation={chosen}
-              id={route.open}
-              onOpen={(open) => go({ open })}
-              onClose={() => go({ open: null })}
-            />
-          </Suspense>
+          <DetailsPanel
+            conversation={chosen}
+            id={route.open}
+            onOpen={(open) => go({ open })}
+            onClose={() => go({ open: null })}
+          />
         </aside>
       )}
 

@@ -2,7 +2,7 @@
 
 import { Button, Loader, Menu, SegmentedControl, Tooltip } from "@mantine/core";
 import { ChevronDownIcon } from "@radix-ui/react-icons";
-import { type ComponentType, lazy, Suspense } from "react";
+import type { ComponentType } from "react";
 
 import type { Conversation, Frames } from "./api";
 import { agentName, folderName } from "./conversations/names";
@@ -14,33 +14,29 @@ import { count, percent, plural, tokens } from "./format/numbers";
 import { CompositionStrip } from "./frames/CompositionStrip";
 import { FramesView } from "./frames/FramesView";
 import { share } from "./frames/shares";
+import { type Later, later } from "./later";
 import { HealNotice } from "./notices/HealNotice";
 import { type KeyMap, useKeys } from "./palette/useKeys";
 import { useFrames } from "./queries";
 import { useRoute, type View } from "./route";
+import { LOAD } from "./views";
 import styles from "./Workspace.module.css";
 
 type ViewComponent = ComponentType<{ conversation: Conversation }>;
 
-/** All but the first are loaded when somebody looks at them. */
-const LOAD = {
-  chat: async () => ({ default: (await import("./chat/ChatView")).ChatView }),
-  map: async () => ({ default: (await import("./map/MapView")).MapView }),
-  history: async () => ({ default: (await import("./history/HistoryView")).HistoryView }),
-} satisfies Partial<Record<View, () => Promise<{ default: ViewComponent }>>>;
+const LOADING = <Loader size="sm" aria-label="Loading" />;
 
 /** A view scrolls by itself. */
-const VIEWS: Record<View, { label: string; Show: ViewComponent }> = {
-  chat: { label: "Chat", Show: lazy(LOAD.chat) },
+const VIEWS: Record<View, { label: string; Show: ViewComponent & Partial<Later<{ conversation: Conversation }>> }> = {
+  chat: { label: "Chat", Show: later(LOAD.chat, LOADING) },
   frames: { label: "Frames", Show: FramesView },
-  map: { label: "Map", Show: lazy(LOAD.map) },
-  history: { label: "History", Show: lazy(LOAD.history) },
+  map: { label: "Map", Show: later(LOAD.map, LOADING) },
+  history: { label: "History", Show: later(LOAD.history, LOADING) },
 };
 
-/** Begins to load a view before it is drawn. */
-export function loadView(view: View): void {
-  // What goes wrong is told when it is drawn.
-  if (view !== "frames") LOAD[view]().catch(() => undefined);
+/** The code of a view is there. */
+export async function viewFetched(view: View): Promise<void> {
+  await VIEWS[view].Show.fetched?.();
 }
 
 const TABS = Object.entries(VIEWS).map(([value, { label }]) => ({ value, label }));
@@ -75,9 +71,7 @@ export function Workspace({ conversation }: { conversation: Conversation }) {
         {open !== null && at === null && view !== "frames" && <OnOpen conversation={conversation.id} id={open} />}
       </div>
       <div className={styles.view} data-view={view}>
-        <Suspense fallback={<Loader size="sm" aria-label="Loading" />}>
-          <Show conversation={conversation} />
-        </Suspense>
+        <Show conversation={conversation} />
       </div>
       <Dock conversation={conversation.id} />
     </div>

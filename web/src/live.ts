@@ -5,13 +5,16 @@ import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
 import { EVENTS_URL, type LiveEvent } from "./api";
-import { refreshed } from "./queries";
+import { askAgain, refreshed } from "./queries";
 
 export type Connection = "connecting" | "live" | "lost";
 
 const POLL_EVERY = 3000;
 /** Events of one turn come in bursts: the first is answered at once, one question is enough for all that follow. */
 const GATHER_FOR = 100;
+
+/** The first answers are older than the stream; nobody needs to wait for it that they are compared. */
+const FIRST_AGAIN = 400;
 
 /** Told only while somebody listens, many a second: they say how a reply grows, and nothing that could be asked for. */
 const PASSING: readonly string[] = ["streaming"];
@@ -70,6 +73,7 @@ export function useLive(): Connection {
 function listen(queries: QueryClient, report: (connection: Connection) => void): () => void {
   let source: EventSource | undefined;
   let reopen: ReturnType<typeof setTimeout> | undefined;
+  let again: ReturnType<typeof setTimeout> | undefined;
   let gathering: ReturnType<typeof setTimeout> | undefined;
   let wasLost = false;
   const changed = new Set<string>();
@@ -106,6 +110,7 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
       report("live");
       // What happened while nobody listened is not told again.
       if (wasLost) void queries.invalidateQueries();
+      else again = setTimeout(() => askAgain(queries), FIRST_AGAIN);
       wasLost = false;
     };
     source.onmessage = hear;
@@ -123,6 +128,7 @@ function listen(queries: QueryClient, report: (connection: Connection) => void):
   open();
   return () => {
     clearTimeout(reopen);
+    clearTimeout(again);
     clearTimeout(gathering);
     source?.close();
   };

@@ -1,7 +1,6 @@
 // Mounts the page. What it looks like is in App.tsx.
 
-// In a layer: what the page says itself counts, in whatever order the builder puts the style sheets.
-import "@mantine/core/styles.layer.css";
+import "./library.css";
 import "./theme.css";
 
 import { MantineProvider } from "@mantine/core";
@@ -14,7 +13,7 @@ import { App } from "./App";
 import { askFirst } from "./queries";
 import { parseRoute } from "./route";
 import { theme } from "./theme";
-import { loadView } from "./Workspace";
+import { viewFetched } from "./Workspace";
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -28,12 +27,16 @@ const queries = new QueryClient({
   },
 });
 
-const { conversation, view } = parseRoute(window.location.hash);
-void askFirst(queries, conversation);
-loadView(view);
+const SOON = 200;
+const route = parseRoute(window.location.hash);
+/** What comes soon is drawn at once: an empty page before it would be work for nothing. */
+const first = Promise.allSettled([askFirst(queries, route), viewFetched(route.view)]);
+const soon = new Promise((done) => setTimeout(done, SOON));
+void Promise.race([first, soon]).then(draw);
 
-const root = document.getElementById("root");
-if (root !== null) {
+function draw() {
+  const root = document.getElementById("root");
+  if (root === null) return;
   createRoot(root).render(
     <StrictMode>
       {/* The variables come from the style sheets: made at run time they would need inline styles, which the page's

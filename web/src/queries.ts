@@ -2,6 +2,7 @@
 
 import { keepPreviousData, type QueryClient, useQuery } from "@tanstack/react-query";
 
+import { FOLLOW_ACTIVE, parseRoute, type Route, type View } from "./address";
 import {
   getConversations,
   getDiff,
@@ -13,7 +14,8 @@ import {
   getStatus,
   getTimeline,
 } from "./api";
-import { FOLLOW_ACTIVE } from "./route";
+import { ROWS_IN_SIGHT } from "./first";
+import { newestChunks } from "./messages/chunks";
 
 /** How far back the timeline reaches. */
 const TIMELINE_LIMIT = 400;
@@ -32,35 +34,59 @@ export const framesKey = (conversation: string, at: string | null = null) =>
 export const frameKey = (conversation: string, id: string, at: string | null = null) =>
   [...keys.conversation(conversation), "frame", id, at] as const;
 
-/** What everybody looks at. The rest waits for it: the daemon answers for one conversation at a time. */
-const FIRST: readonly unknown[] = ["frames", "history", "timeline"];
+/**
+ * What somebody looks at first. The rest waits for it: the daemon answers for one conversation at a time, and another
+ * window may ask for the same.
+ */
+function order(view: View): (what: unknown) => number {
+  const first = view === "history" ? ["history", "timeline"] : view === "map" ? ["map"] : ["frames"];
+  const second = ["frames", "history", "timeline", "waiting"];
+  return (what) => (first.includes(String(what)) ? 0 : second.includes(String(what)) ? 1 : 2);
+}
 
 /** Asks again for what is on the screen of conversations that changed. */
 export async function refreshed(queries: QueryClient, conversations: readonly string[]): Promise<void> {
-  const ask = (first: boolean) =>
+  const rank = order(parseRoute(window.location.hash).view);
+  const ask = (turn: number) =>
     conversations.map((id) =>
       queries.invalidateQueries({
         queryKey: keys.conversation(id),
-        predicate: ({ queryKey }) => FIRST.includes(queryKey[2]) === first,
+        predicate: ({ queryKey }) => rank(queryKey[2]) === turn,
       }),
     );
-  await Promise.all(ask(true));
+  await Promise.all(ask(0));
+  await Promise.all(ask(1));
   await Promise.all([
-    ...ask(false),
+    ...ask(2),
     queries.invalidateQueries({ queryKey: keys.conversations }),
     queries.invalidateQueries({ queryKey: keys.status }),
   ]);
 }
 
-/** The first questions are asked before anything is drawn: nobody waits for a drawing to find out what it lacks. */
-export async function askFirst(queries: QueryClient, conversation: string): Promise<void> {
-  const frames = (id: string) =>
-    queries.prefetchQuery({ queryKey: framesKey(id), queryFn: () => getFrames(id) });
+/** What may have changed before anybody listened. */
+export function askAgain(queries: QueryClient): void {
+  const rank = order("frames");
+  void queries.invalidateQueries({
+    predicate: ({ queryKey }) => queryKey[0] === "conversations" || (queryKey[0] === "conversation" && rank(queryKey[2]) < 2),
+  });
+}
+
+/**
+ * The first questions are asked before anything is drawn (most of them by first.ts already): nobody waits for a drawing
+ * to find out what it lacks. What goes wrong is told by whoever draws it.
+ */
+export async function askFirst(queries: QueryClient, { conversation, view, open, at }: Route): Promise<void> {
   const all = queries.fetchQuery({ queryKey: keys.conversations, queryFn: getConversations });
-  if (conversation !== FOLLOW_ACTIVE) return frames(conversation);
-  // What goes wrong is told by whoever draws it.
-  const active = (await all.catch(() => [])).find((one) => one.active);
-  if (active !== undefined) await frames(active.id);
+  const id = conversation === FOLLOW_ACTIVE ? (await all).find((one) => one.active)?.id : conversation;
+  if (id === undefined) return;
+  const { frames } = await queries.fetchQuery({ queryKey: framesKey(id, at), queryFn: () => getFrames(id, at) });
+  await all;
+  if (view !== "chat" || open !== null || at !== null) return;
+  await Promise.all(
+    newestChunks(frames, ROWS_IN_SIGHT).map((chunk) =>
+      queries.prefetchQuery({ queryKey: frameKey(id, chunk), queryFn: () => getFrame(id, chunk) }),
+    ),
+  );
 }
 
 export function useStatus() {

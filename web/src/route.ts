@@ -1,39 +1,10 @@
-// What is on the screen, kept in the address so that a reload or a copied link shows the same:
-// #/<conversation or "active">/<view>[/<frame, step or part>][?at=<point of the history>]
+// The address as the page reads and changes it; its form is in address.ts.
 
 import { useSyncExternalStore } from "react";
 
-export const VIEWS = ["chat", "frames", "map", "history"] as const;
-export type View = (typeof VIEWS)[number];
+import { formatRoute, parseRoute, type Route } from "./address";
 
-export interface Route {
-  /** A conversation's id, or "active" to follow the one that was used last. */
-  conversation: string;
-  view: View;
-  /** The frame, step or part in the side panel. */
-  open: string | null;
-  /** A commit, tag, branch or `source`: the context as it was then. */
-  at: string | null;
-}
-
-export const FOLLOW_ACTIVE = "active";
-
-export function parseRoute(hash: string): Route {
-  const [path = "", query = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
-  const [conversation, view, open] = path.split("/").map(decode);
-  return {
-    conversation: conversation || FOLLOW_ACTIVE,
-    view: VIEWS.find((known) => known === view) ?? (view === "timeline" ? "history" : "frames"),
-    open: open || null,
-    at: new URLSearchParams(query).get("at") || null,
-  };
-}
-
-export function formatRoute({ conversation, view, open, at }: Route): string {
-  const parts = open === null ? [conversation, view] : [conversation, view, open];
-  const query = at === null ? "" : `?at=${encodeURIComponent(at)}`;
-  return `#/${parts.map(encodeURIComponent).join("/")}${query}`;
-}
+export * from "./address";
 
 export function useRoute(): [Route, (change: Partial<Route>) => void] {
   const hash = useSyncExternalStore(subscribe, () => window.location.hash);
@@ -48,12 +19,4 @@ export function go(change: Partial<Route>): void {
 function subscribe(listener: () => void): () => void {
   window.addEventListener("hashchange", listener);
   return () => window.removeEventListener("hashchange", listener);
-}
-
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }

@@ -3,9 +3,10 @@
 
 import createClient from "openapi-fetch";
 
+import { asked } from "../first";
 import { taken } from "./errors";
 import type { paths } from "./schema";
-import type { Applied, FrameContent, Frames, Operation, PlanView, TimelineEvent, Way } from "./types";
+import type { Applied, FrameContent, Frames, Operation, PlanView, TimelineEvent, Way, When } from "./types";
 
 export { ApiError } from "./errors";
 export type * from "./types";
@@ -16,7 +17,7 @@ const ROOT = "/control/v1";
 export const EVENTS_URL = `${ROOT}/events?streaming=true&brief=true`;
 
 /** For what has no function below. */
-export const client = createClient<paths>({ baseUrl: ROOT, fetch: (request) => fetch(request) });
+export const client = createClient<paths>({ baseUrl: ROOT, fetch: (request) => asked(request) ?? fetch(request) });
 
 /** Who this page is, in the history. */
 const AUTHOR = "ui";
@@ -97,19 +98,21 @@ export const go = (conversation: string, way: Partial<Way> & Pick<Way, "action">
     }),
   );
 
-interface Wish {
+interface Wanted {
   operations: Operation[];
   /** The head that they were made against; `none`: no commit yet. Another one is refused as `stale`. */
   expect?: string | null;
   note?: string | null;
+  /** The moment that it waits for. */
+  when?: When;
 }
 
-function wish({ operations, expect = null, note = null }: Wish, dry_run: boolean) {
-  return { operations, expect, note, dry_run, author: AUTHOR, when: "now" as const };
+function wish({ operations, expect = null, note = null, when = "now" }: Wanted, dry_run: boolean) {
+  return { operations, expect, note, dry_run, author: AUTHOR, when };
 }
 
 /** What operations would do: frames, tokens, and the words that were found for them. Nothing is changed. */
-export const preview = (conversation: string, wanted: Wish, signal?: AbortSignal): Promise<Applied> =>
+export const preview = (conversation: string, wanted: Wanted, signal?: AbortSignal): Promise<Applied> =>
   taken(
     client.POST("/conversations/{conversation}/operations", {
       params: { path: { conversation } },
@@ -118,8 +121,8 @@ export const preview = (conversation: string, wanted: Wish, signal?: AbortSignal
     }),
   );
 
-/** Makes operations one commit. */
-export const apply = (conversation: string, wanted: Wish): Promise<Applied> =>
+/** Makes operations one commit, now or when their moment comes. */
+export const apply = (conversation: string, wanted: Wanted): Promise<Applied> =>
   taken(
     client.POST("/conversations/{conversation}/operations", {
       params: { path: { conversation } },
@@ -137,7 +140,7 @@ export const heal = (conversation: string, expect: string): Promise<Applied> =>
   );
 
 /** What operations would do and cost, each and all together. Nothing is changed. */
-export const plan = (conversation: string, wanted: Wish, signal?: AbortSignal): Promise<PlanView> =>
+export const plan = (conversation: string, wanted: Wanted, signal?: AbortSignal): Promise<PlanView> =>
   taken(
     client.POST("/conversations/{conversation}/plan", {
       params: { path: { conversation } },
@@ -154,10 +157,22 @@ export const plan = (conversation: string, wanted: Wish, signal?: AbortSignal): 
     }),
   );
 
+/** Changes that wait for their moment, and what became of others. */
+export const getWaiting = (conversation: string) =>
+  taken(client.GET("/conversations/{conversation}/waiting", { params: { path: { conversation } } }));
+
+export const cancelWish = (conversation: string, wish: string) =>
+  taken(
+    client.POST("/conversations/{conversation}/waiting/{wish}/cancel", {
+      params: { path: { conversation, wish } },
+      body: { author: AUTHOR },
+    }),
+  );
+
 export const getHelper = () => taken(client.GET("/helper"));
 
 /** Lets the helper model find the words that the operations lack, and makes them one commit; answers with the job. */
-export const askHelper = (conversation: string, wanted: Wish, dry_run = false) =>
+export const askHelper = (conversation: string, wanted: Wanted, dry_run = false) =>
   taken(
     client.POST("/conversations/{conversation}/helper", {
       params: { path: { conversation } },

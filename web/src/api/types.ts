@@ -32,6 +32,11 @@ export type Operation = Schemas["OperationInput"];
 export type OperationName = Operation["op"];
 export type Select = Schemas["Select"];
 export type Where = Schemas["Where"];
+/** Changes that wait for their moment, or did. */
+export type Waiting = Schemas["WaitingView"];
+export type Wish = Schemas["WaitView"];
+export type When = Schemas["When"];
+export type WaitingEvent = Extract<TimelineEvent, { kind: "waiting" }>;
 export type Applied = Schemas["Applied"];
 export type PlanView = Schemas["PlanView"];
 export type Written = Schemas["Written"];

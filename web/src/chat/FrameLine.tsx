@@ -59,7 +59,7 @@ export function FrameLine({ at, row, conversation, mode, calibrated, open, onOpe
       >
         {frame.id}
       </button>
-      {frame.pinned && <DrawingPinFilledIcon aria-label="pinned" />}
+      {frame.pinned && <DrawingPinFilledIcon className={styles.pin ?? ""} aria-label="pinned" />}
       {foldable || frame.tokens === 0 ? (
         <Title frame={frame} />
       ) : (
@@ -117,7 +117,7 @@ function Weight({ frame, mode, calibrated }: { frame: Frame; mode: Mode; calibra
   const label = `${plural(messages, "message")}, ${count(now)} tokens${was}`;
   return (
     <span className={styles.weight} title={label}>
-      {mode !== "agent" && now !== before && before > 0 && <s>{tokens(before, calibrated)}</s>}
+      {mode !== "agent" && before > 0 && tokens(now, true) !== tokens(before, true) && <s>{tokens(before, calibrated)}</s>}
       {tokens(now, calibrated)}
     </span>
   );

@@ -1,26 +1,12 @@
 // Editors are large and seldom needed: they are fetched when the first one is shown.
 
 import { Loader } from "@mantine/core";
-import { lazy, Suspense } from "react";
 
+import { later } from "../later";
 import type { EditorProps } from "./Editor";
 import type { MergeProps } from "./Merge";
 
-const LazyEditor = lazy(() => import("./Editor"));
-const LazyMerge = lazy(() => import("./Merge"));
+const LOADING = <Loader size="sm" m="sm" aria-label="Loading" />;
 
-export function Editor(props: EditorProps) {
-  return (
-    <Suspense fallback={<Loader size="sm" m="sm" aria-label="Loading" />}>
-      <LazyEditor {...props} />
-    </Suspense>
-  );
-}
-
-export function Merge(props: MergeProps) {
-  return (
-    <Suspense fallback={<Loader size="sm" m="sm" aria-label="Loading" />}>
-      <LazyMerge {...props} />
-    </Suspense>
-  );
-}
+export const Editor = later<EditorProps>(async () => (await import("./Editor")).default, LOADING);
+export const Merge = later<MergeProps>(async () => (await import("./Merge")).default, LOADING);

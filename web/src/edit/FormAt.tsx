@@ -3,6 +3,7 @@
 
 import { useEffect, useSyncExternalStore } from "react";
 
+import { WaitingList } from "../waiting/WaitingList";
 import styles from "./FormAt.module.css";
 import { OperationForm } from "./OperationForm";
 import { useStage } from "./stage";
@@ -28,7 +29,7 @@ export function FormAt({ conversation, id }: { conversation: string; id: string 
   return here ? <OperationForm conversation={conversation} /> : null;
 }
 
-/** Below the views: the tray, and the form when no view has a place for it. */
+/** Below the views: what waits for its moment, the tray, and the form when no view has a place for it. */
 export function Dock({ conversation }: { conversation: string }) {
   const { draft } = useStage(conversation);
   const placed = useSyncExternalStore(
@@ -45,6 +46,7 @@ export function Dock({ conversation }: { conversation: string }) {
           <OperationForm conversation={conversation} />
         </div>
       )}
+      <WaitingList conversation={conversation} />
       <Tray conversation={conversation} />
     </div>
   );

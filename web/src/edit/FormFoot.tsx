@@ -2,9 +2,11 @@
 
 import { Button, Kbd, Tooltip } from "@mantine/core";
 
+import type { When } from "../api";
 import { Problem } from "../notices/Problem";
 import { shortcut } from "../palette/keys";
 import { useFrames } from "../queries";
+import { WhenSelect } from "../waiting/WhenSelect";
 import styles from "./FormFoot.module.css";
 import { PriceTag } from "./PriceTag";
 import { Stale } from "./Stale";
@@ -19,11 +21,14 @@ interface Props {
   /** On the button that makes it. */
   label: string;
   onCancel: () => void;
+  /** When it is made; not asked without the second. */
+  when?: When;
+  onWhen?: (when: When) => void;
   /** Somebody has looked at what changed meanwhile. */
   onAgain?: () => void;
 }
 
-export function FormFoot({ conversation, head, making, lacks = null, label, onCancel, onAgain }: Props) {
+export function FormFoot({ conversation, head, making, lacks = null, label, when = "now", onWhen, onCancel, onAgain }: Props) {
   const { data: frames } = useFrames(conversation);
   const { stale, refusal, priced, ready, busy } = making;
   return (
@@ -48,10 +53,12 @@ export function FormFoot({ conversation, head, making, lacks = null, label, onCa
             operations={priced}
             head={head}
             calibrated={frames?.calibrated ?? true}
+            when={when}
           />
         )}
       </div>
       <div className={styles.buttons}>
+        {onWhen !== undefined && <WhenSelect conversation={conversation} when={when} onChange={onWhen} />}
         <Button size="xs" variant="subtle" color="gray" onClick={onCancel}>
           Cancel
         </Button>

@@ -19,7 +19,7 @@ import { RetitleFields } from "./forms/RetitleFields";
 import { SplitFields } from "./forms/SplitFields";
 import { SummaryFields } from "./forms/SummaryFields";
 import { entryOf } from "./operations";
-import { changeDraft, closeDraft, useStage } from "./stage";
+import { changeDraft, closeDraft, setWhen, useStage } from "./stage";
 import { inShort } from "./targets";
 import { useMaking } from "./useMaking";
 import { putAside } from "./useOperate";
@@ -63,13 +63,17 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
   const form = useRef<HTMLFormElement>(null);
   const wanted = useMemo(() => asked(draft), [draft]);
   const close = () => closeDraft(conversation);
+  const entry = entryOf(draft.name);
+  // What changes nothing that is sent costs nothing at any time.
+  const canWait = entry.group !== "display";
+  const when = (canWait ? draft.when : undefined) ?? "now";
   const making = useMaking({
     conversation,
     operations: "operations" in wanted ? wanted.operations : NOTHING,
     head: draft.head,
+    when,
     onDone: close,
   });
-  const entry = entryOf(draft.name);
   const Fields = FIELDS[draft.name];
 
   useFocusInside(form);
@@ -116,7 +120,9 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
         head={draft.head}
         making={making}
         lacks={"lacks" in wanted ? wanted.lacks : null}
-        label={`${entry.label} now`}
+        label={`${entry.label} ${when === "now" ? "now" : "later"}`}
+        when={when}
+        {...(canWait ? { onWhen: (moment) => setWhen(conversation, "draft", moment) } : {})}
         onCancel={cancel}
       />
     </form>

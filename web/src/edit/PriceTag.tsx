@@ -2,7 +2,7 @@
 
 import { Loader, Tooltip } from "@mantine/core";
 
-import type { Operation, PlanView } from "../api";
+import type { Operation, PlanView, When } from "../api";
 import { WithCode } from "../notices/Problem";
 import { figures, warnings } from "./price";
 import styles from "./PriceTag.module.css";
@@ -16,9 +16,11 @@ interface Props {
   calibrated?: boolean;
   /** Only the figures. */
   brief?: boolean;
+  /** The moment that they wait for. */
+  when?: When;
 }
 
-export function PriceTag({ conversation, operations, head, calibrated = true, brief = false }: Props) {
+export function PriceTag({ conversation, operations, head, calibrated = true, brief = false, when = "now" }: Props) {
   const { data, error, isFetching } = usePrice(conversation, operations, head);
   if (operations.length === 0) return null;
   // A stale head is explained by whoever shows the tag, with a way out.
@@ -30,7 +32,7 @@ export function PriceTag({ conversation, operations, head, calibrated = true, br
       </span>
     );
   }
-  return <Priced plan={data} calibrated={calibrated} busy={isFetching} brief={brief} />;
+  return <Priced plan={data} calibrated={calibrated} busy={isFetching} brief={brief} when={when} />;
 }
 
 interface PricedProps {
@@ -38,14 +40,15 @@ interface PricedProps {
   calibrated: boolean;
   busy?: boolean;
   brief?: boolean;
+  when?: When;
 }
 
-export function Priced({ plan, calibrated, busy = false, brief = false }: PricedProps) {
+export function Priced({ plan, calibrated, busy = false, brief = false, when = "now" }: PricedProps) {
   const warned = brief ? [] : warnings(plan);
   return (
     <div className={styles.price} data-busy={busy || undefined} data-testid="price">
       <span className={styles.tag} role="status" aria-label="Price">
-        {figures(plan, calibrated).map(({ text, tone, tip }) => (
+        {figures(plan, calibrated, when).map(({ text, tone, tip }) => (
           <Tooltip key={text} label={tip}>
             <span className={styles.figure} data-tone={tone}>
               {text}

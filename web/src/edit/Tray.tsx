@@ -1,4 +1,4 @@
-// The tray: operations that wait to be made together, with their total. One commit, so the provider reads again once.
+// The tray: operations that are staged, to be made together, with their total. One commit, so the provider reads again once.
 
 import { ActionIcon, Button, Kbd, Tooltip } from "@mantine/core";
 import { Cross2Icon } from "@radix-ui/react-icons";
@@ -9,9 +9,10 @@ import { targetsOf as namedIn, withWhat } from "../history/operations";
 import { shortcut } from "../palette/keys";
 import { useKeys } from "../palette/useKeys";
 import { useFrames } from "../queries";
+import { WhenSelect } from "../waiting/WhenSelect";
 import { entryOf } from "./operations";
 import { PriceTag } from "./PriceTag";
-import { clearStage, removeFromStage, useStage } from "./stage";
+import { clearStage, removeFromStage, setWhen, useStage } from "./stage";
 import { Stale } from "./Stale";
 import { inShort } from "./targets";
 import styles from "./Tray.module.css";
@@ -24,13 +25,14 @@ export function Tray({ conversation }: { conversation: string }) {
 }
 
 function Staged({ conversation, operations }: { conversation: string; operations: readonly Operation[] }) {
-  const { head, draft } = useStage(conversation);
+  const { head, draft, when = "now" } = useStage(conversation);
   const { data: frames } = useFrames(conversation);
   const price = usePrice(conversation, operations, head);
   const making = useMaking({
     conversation,
     operations,
     head: head ?? "none",
+    when,
     onDone: () => clearStage(conversation),
   });
   const { stale, refusal, busy, ready, make } = making;
@@ -91,9 +93,11 @@ function Staged({ conversation, operations }: { conversation: string; operations
               head={head}
               calibrated={frames?.calibrated ?? true}
               brief={draft !== null}
+              when={when}
             />
           )}
         </div>
+        <WhenSelect conversation={conversation} when={when} onChange={(moment) => setWhen(conversation, "stage", moment)} />
         <Button size="xs" variant="subtle" color="gray" onClick={() => clearStage(conversation)}>
           Discard
         </Button>
@@ -105,6 +109,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
           rightSection={draft === null && <Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
         >
           {operations.length === 1 ? "Make it" : "Make all"}
+          {when === "now" ? "" : " later"}
         </Button>
       </div>
     </section>

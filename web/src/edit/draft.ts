@@ -1,6 +1,6 @@
 // An operation that somebody is filling in, and what it asks for as it stands.
 
-import type { Operation, OperationName, Where } from "../api";
+import type { Operation, OperationName, When, Where } from "../api";
 
 /** What the fields of the forms hold. A field that is not there was not touched yet. */
 export interface Values {
@@ -32,6 +32,8 @@ export interface Draft {
   /** The head that was on the screen when it was begun. */
   head: string;
   values: Values;
+  /** The moment that it waits for; now without one. */
+  when?: When;
   /** Somebody has typed or chosen something in it. */
   touched?: boolean;
 }

@@ -28,6 +28,12 @@ test("the tag says what is saved, what is read again, and when that pays off", (
   expect(texts(plan(9000, 4000), false)[0]).toBe("−≈5k a turn");
 });
 
+test("what waits for a cold cache is not read again for it", () => {
+  const preview = { tokens_reread: 1500, first_change: "t2", thinking_dropped: 0, repairs: [] };
+  const waits = figures(plan(9000, 4000, { preview }), true, "cold").map(({ text }) => text);
+  expect(waits).toEqual(["−5k a turn", "nothing re-read for it"]);
+});
+
 test("what costs more than it saves is said so", () => {
   const cost = { without: 100, first: 200, later: 120, pays_off_after: null };
   expect(texts(plan(100, 300, { cost }))).toEqual(["+200 a turn", "never pays off"]);

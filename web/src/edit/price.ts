@@ -1,6 +1,6 @@
 // What an operation costs and brings, as short figures.
 
-import type { PlanView } from "../api";
+import type { PlanView, When } from "../api";
 import { count, plural, short } from "../format/numbers";
 
 export interface Figure {
@@ -10,17 +10,24 @@ export interface Figure {
   tip: string;
 }
 
-/** The price tag of a plan, the most important first. */
-export function figures(plan: PlanView, calibrated: boolean): Figure[] {
+/** The price tag of a plan, the most important first. `when`: the moment that it waits for. */
+export function figures(plan: PlanView, calibrated: boolean, when: When = "now"): Figure[] {
   const about = calibrated ? "" : "≈";
+  const isFree = when === "cold";
   return [
     saved(plan.tokens_before - plan.tokens_after, about),
-    reread(plan.preview.tokens_reread, about),
+    isFree ? COLD : reread(plan.preview.tokens_reread, about),
     money(plan),
-    breakEven(plan),
+    isFree ? null : breakEven(plan),
     thinking(plan),
   ].filter((figure) => figure !== null);
 }
+
+const COLD: Figure = {
+  text: "nothing re-read for it",
+  tone: "good",
+  tip: "Once the cache is cold the provider reads everything again anyway.",
+};
 
 function saved(tokens: number, about: string): Figure {
   if (tokens === 0) return { text: "same size", tone: "plain", tip: "What is sent stays as large as it is." };

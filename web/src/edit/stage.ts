@@ -3,7 +3,7 @@
 
 import { useSyncExternalStore } from "react";
 
-import type { Operation } from "../api";
+import type { Operation, When } from "../api";
 import type { Draft, Values } from "./draft";
 
 export interface Stage {
@@ -11,6 +11,8 @@ export interface Stage {
   /** The head that was on the screen when the first of them was staged; "none" before the first commit. */
   head: string | null;
   draft: Draft | null;
+  /** The moment that what is staged waits for. */
+  when?: When;
 }
 
 const EMPTY: Stage = { operations: [], head: null, draft: null };
@@ -49,13 +51,15 @@ export function removeFromStage(conversation: string, index: number): void {
 }
 
 export function clearStage(conversation: string): void {
-  write(conversation, { ...stageOf(conversation), operations: [], head: null });
+  const { when: _, ...stage } = stageOf(conversation);
+  write(conversation, { ...stage, operations: [], head: null });
 }
 
 /** Somebody has looked at what changed meanwhile: what is staged, and the form, are meant for this head now. */
 export function rebase(conversation: string, head: string): void {
-  const { operations, draft } = stageOf(conversation);
+  const { operations, draft, ...rest } = stageOf(conversation);
   write(conversation, {
+    ...rest,
     operations,
     head: operations.length === 0 ? null : head,
     draft: draft === null ? null : { ...draft, head },
@@ -73,6 +77,13 @@ export function changeDraft(conversation: string, values: Partial<Values>, touch
   if (draft === null) return;
   const next = { ...draft, values: { ...draft.values, ...values }, touched: touched || draft.touched === true };
   write(conversation, { ...stage, draft: next });
+}
+
+/** The moment that the form waits for, or what is staged. */
+export function setWhen(conversation: string, of: "draft" | "stage", when: When): void {
+  const stage = stageOf(conversation);
+  if (of === "stage") write(conversation, { ...stage, when });
+  else if (stage.draft !== null) write(conversation, { ...stage, draft: { ...stage.draft, when } });
 }
 
 export function closeDraft(conversation: string): void {

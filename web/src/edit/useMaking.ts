@@ -3,7 +3,7 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 
-import type { ApiError, Operation } from "../api";
+import type { ApiError, Operation, When } from "../api";
 import { addToStage } from "./stage";
 import { useOperate } from "./useOperate";
 import { isStale, usePrice } from "./usePrice";
@@ -17,6 +17,8 @@ interface Wanted {
   operations: readonly Operation[];
   /** The head that was on the screen when it was begun. */
   head: string;
+  /** The moment that it waits for. */
+  when?: When;
   onDone: () => void;
 }
 
@@ -34,7 +36,7 @@ export interface Making {
   again: () => void;
 }
 
-export function useMaking({ conversation, operations, head, onDone }: Wanted): Making {
+export function useMaking({ conversation, operations, head, when = "now", onDone }: Wanted): Making {
   const { commit } = useOperate(conversation);
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<Error | null>(null);
@@ -49,7 +51,7 @@ export function useMaking({ conversation, operations, head, onDone }: Wanted): M
     setBusy(true);
     setRefusal(null);
     try {
-      await commit(operations, head);
+      await commit(operations, head, when);
       onDone();
     } catch (error) {
       setRefusal(error instanceof Error ? error : new Error(String(error)));

@@ -4,11 +4,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 
-import { apply, type Applied, ApiError, type Frames, getFrames, go, type Operation, type OperationName } from "../api";
+import { apply, type Applied, ApiError, type Frames, getFrames, go, type Operation, type OperationName, type When } from "../api";
 import { isHeard } from "../live";
 import { complain, tell } from "../notices/toasts";
 import { framesKey, refreshed } from "../queries";
 import { go as show } from "../route";
+import { useCancel } from "../waiting/useWaiting";
 import { asked, type Draft, type Values } from "./draft";
 import { entryOf } from "./operations";
 import { addToStage, openDraft, stageOf } from "./stage";
@@ -21,9 +22,9 @@ export interface Operate {
   stage: (...operations: Operation[]) => void;
   /**
    * Makes operations one commit now. `expect`: the head that was on the screen when somebody began; the present one
-   * without it. Refusals are thrown.
+   * without it. `when`: the moment that they wait for. Refusals are thrown.
    */
-  commit: (operations: readonly Operation[], expect?: string) => Promise<Applied>;
+  commit: (operations: readonly Operation[], expect?: string, when?: When) => Promise<Applied>;
   /** Takes the newest commit back; with an id only if that is the newest. */
   undo: (newest?: string | null) => Promise<void>;
 }
@@ -36,6 +37,7 @@ export function useOperate(conversation: string): Operate {
     [queries, conversation],
   );
 
+  const cancel = useCancel(conversation);
   const changed = useCallback(() => refreshed(queries, [conversation]), [queries, conversation]);
 
   const undo = useCallback(
@@ -52,13 +54,18 @@ export function useOperate(conversation: string): Operate {
   );
 
   const commit = useCallback(
-    async (operations: readonly Operation[], expect = head()) => {
-      const applied = await apply(conversation, { operations: [...operations], expect });
+    async (operations: readonly Operation[], expect = head(), when: When = "now") => {
+      const applied = await apply(conversation, { operations: [...operations], expect, when });
       if (!isHeard(applied.commit)) void changed();
+      const { waiting } = applied;
+      if (waiting != null) {
+        tell(`Waits: ${applied.summary}`, { label: "Cancel", run: () => void cancel(waiting) });
+        return applied;
+      }
       tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo(applied.commit) });
       return applied;
     },
-    [conversation, head, changed, undo],
+    [conversation, head, changed, undo, cancel],
   );
 
   const stage = useCallback(

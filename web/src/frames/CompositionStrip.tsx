@@ -1,7 +1,5 @@
 // The whole context as one bar: a segment for each frame, and the room left in the model's window.
 
-import { UnstyledButton } from "@mantine/core";
-
 import type { Frames } from "../api";
 import { percent, short } from "../format/numbers";
 import styles from "./CompositionStrip.module.css";
@@ -21,8 +19,9 @@ export function CompositionStrip({ frames, open, onOpen }: Props) {
       {strip.segments.map(({ id, kind, title, tokens, share }) => {
         const label = `${id}: ${title}, ${short(tokens)} tokens, ${percent(share)}`;
         return (
-          <UnstyledButton
+          <button
             key={id}
+            type="button"
             className={styles.segment}
             data-kind={kind}
             tabIndex={-1}

@@ -5,8 +5,6 @@ import { useDraggable, useDroppable } from "@dnd-kit/core";
 import { ChevronRightIcon, DrawingPinFilledIcon } from "@radix-ui/react-icons";
 import { memo, type MouseEvent, type PointerEventHandler, use } from "react";
 
-import type { OperationName } from "../api";
-import { entryOf } from "../edit/operations";
 import { count, percent, plural, tokens } from "../format/numbers";
 import { chipOf } from "./chips";
 import type { Click } from "./choose";
@@ -23,8 +21,8 @@ interface Props {
   cursor: boolean;
   open: boolean;
   unfolded: boolean;
-  /** Names of the operations that wait in the tray. */
-  staged: readonly OperationName[];
+  /** What is in the tray for it, or waits for its moment, in words. */
+  coming: readonly string[];
   onPick: (id: string, click: Click) => void;
   onOpen: (id: string) => void;
   onFold: (id: string) => void;
@@ -32,7 +30,7 @@ interface Props {
 }
 
 export const FrameRow = memo(function FrameRow(props: Props) {
-  const { row, total, calibrated, chosen, cursor, open, unfolded, staged, onPick, onOpen, onFold, onMenu } = props;
+  const { row, total, calibrated, chosen, cursor, open, unfolded, coming, onPick, onOpen, onFold, onMenu } = props;
   const { frame, step } = row;
   const { moving, drop } = use(Dragging);
   const movable = step === null && frame.kind === "turn";
@@ -118,9 +116,9 @@ export const FrameRow = memo(function FrameRow(props: Props) {
             </Tooltip>
           );
         })}
-        {staged.map((name) => (
-          <Badge key={name} variant="outline" color="indigo" className={styles.staged ?? ""}>
-            {entryOf(name).label.toLowerCase()} waits
+        {coming.map((words) => (
+          <Badge key={words} variant="outline" color="indigo" className={styles.coming ?? ""}>
+            {words}
           </Badge>
         ))}
       </span>

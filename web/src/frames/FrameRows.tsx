@@ -3,10 +3,13 @@
 import { defaultRangeExtractor, type Range, useVirtualizer } from "@tanstack/react-virtual";
 import { type Ref, useCallback, useImperativeHandle, useLayoutEffect, useMemo, useRef } from "react";
 
-import type { Frames, Operation, OperationName } from "../api";
+import type { Frames, Operation, Wish } from "../api";
 import { FormAt } from "../edit/FormAt";
+import { entryOf } from "../edit/operations";
 import { useStage } from "../edit/stage";
-import { targetsOf as namedIn } from "../history/operations";
+import { type Made, targetsOf as namedIn } from "../history/operations";
+import { useWaiting } from "../waiting/useWaiting";
+import { inShort } from "../waiting/words";
 import { cacheLine } from "./cache";
 import { CacheLine } from "./CacheLine";
 import type { Click } from "./choose";
@@ -41,7 +44,8 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
   const scroller = useRef<HTMLDivElement>(null);
   const { draft, operations } = useStage(conversation);
   const anchor = draft === null ? -1 : anchorIndex(rows, draft.anchor);
-  const staged = useMemo(() => stagedOf(operations), [operations]);
+  const wishes = useWaiting(conversation).data?.wishes ?? NO_WISHES;
+  const coming = useMemo(() => comingTo(operations, wishes), [operations, wishes]);
   const isChosen = useMemo(() => new Set(chosen), [chosen]);
   const line = useMemo(() => cacheLine(frames, rows), [frames, rows]);
 
@@ -127,7 +131,7 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
                 cursor={cursor === row.id}
                 open={open === row.id}
                 unfolded={unfolded.has(row.id)}
-                staged={staged.get(row.id) ?? NOTHING_STAGED}
+                coming={coming.get(row.id) ?? NOTHING}
                 {...does}
               />
               {item.index === anchor && draft?.anchor != null && (
@@ -142,15 +146,21 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
   );
 }
 
-const NOTHING_STAGED: readonly OperationName[] = [];
+const NOTHING: readonly string[] = [];
+const NO_WISHES: readonly Wish[] = [];
 
-/** What waits in the tray for each row. */
-function stagedOf(operations: readonly Operation[]): Map<string, OperationName[]> {
-  const staged = new Map<string, OperationName[]>();
-  for (const operation of operations) {
-    for (const id of namedIn(operation)) staged.set(id, [...(staged.get(id) ?? []), operation.op]);
+/** What is in the tray for each row, or waits for its moment. */
+function comingTo(staged: readonly Operation[], wishes: readonly Wish[]): Map<string, string[]> {
+  const coming = new Map<string, string[]>();
+  const add = (operation: Operation | Made, when: string) => {
+    const words = `${entryOf(operation.op).label.toLowerCase()} ${when}`;
+    for (const id of namedIn(operation)) coming.set(id, [...new Set([...(coming.get(id) ?? []), words])]);
+  };
+  for (const operation of staged) add(operation, "staged");
+  for (const { state, operations, when } of wishes) {
+    if (state === "waiting") operations.forEach((operation) => add(operation, inShort(when)));
   }
-  return staged;
+  return coming;
 }
 
 /** The row of the form: a part's is its frame's, and a step's too while it is folded. */

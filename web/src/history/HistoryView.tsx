@@ -6,7 +6,6 @@ import { useDeferredValue, useMemo, useRef, useState } from "react";
 
 import type { Commit, Conversation, LineEvent } from "../api";
 import { plural } from "../format/numbers";
-import { clock, moment } from "../format/time";
 import { PartProblem } from "../notices/Problem";
 import { useKeys } from "../palette/useKeys";
 import { useFrames } from "../queries";
@@ -18,8 +17,10 @@ import { ExchangeRow } from "./ExchangeRow";
 import { Graph } from "./Graph";
 import styles from "./HistoryView.module.css";
 import { width } from "./lanes";
+import { Note } from "./Note";
 import { RunRow } from "./RunRow";
 import { Toolbar } from "./Toolbar";
+import { WishRow } from "./WishRow";
 import { useAllHistory, useEvents } from "./useAllHistory";
 import { useWays, type Ways } from "./useWays";
 
@@ -97,6 +98,7 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
               <RunRow exchanges={entry.exchanges} open={open.has(entry.key)} onToggle={() => toggle(entry.key)} />
             )}
             {entry.kind === "line" && <LineRow event={entry.event} />}
+            {entry.kind === "wish" && <WishRow conversation={id} event={entry.event} />}
             {entry.kind === "recovery" && (
               <Note at={entry.at}>
                 The provider refused the model’s earlier thinking. From here on it is asked to leave such blocks out.
@@ -160,17 +162,6 @@ function LineRow({ event }: { event: LineEvent }) {
     <Note at={event.at}>
       {LINES[what] ?? what} <Badge color={what.endsWith("tag") ? "teal" : "indigo"}>{about.name}</Badge>
     </Note>
-  );
-}
-
-function Note({ at, children }: { at: number; children: React.ReactNode }) {
-  return (
-    <div className={styles.note}>
-      <time className={styles.time} title={moment(at)}>
-        {clock(at)}
-      </time>
-      <span>{children}</span>
-    </div>
   );
 }
 

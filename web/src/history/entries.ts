@@ -1,6 +1,6 @@
 // Commits and what went over the wire as one list, newest first, filtered, with runs of unremarkable requests folded.
 
-import type { Commit, LineEvent, TimelineEvent } from "../api";
+import type { Commit, LineEvent, TimelineEvent, WaitingEvent } from "../api";
 import { expand, framesOf, kindsOf } from "./commits";
 import { type Exchange, exchanges, missed, outcome } from "./exchanges";
 import { below, lanes, type Placed } from "./lanes";
@@ -10,6 +10,7 @@ export type Entry =
   | { kind: "exchange"; key: string; at: number; exchange: Exchange; past: number[] }
   | { kind: "run"; key: string; at: number; exchanges: Exchange[]; past: number[] }
   | { kind: "line"; key: string; at: number; event: LineEvent; past: number[] }
+  | { kind: "wish"; key: string; at: number; event: WaitingEvent; past: number[] }
   | { kind: "recovery"; key: string; at: number; past: number[] };
 
 export type What = "everything" | "commits" | "requests";
@@ -57,6 +58,9 @@ export function entries(commits: Commit[], events: TimelineEvent[], filter: Filt
       const { seq, at } = event;
       if (event.kind === "line") {
         rows.push({ seq, at, make: (past) => ({ kind: "line", key: `l${seq}`, at, event, past }) });
+      } else if (event.kind === "waiting" && event.state !== "made") {
+        // One that was made is a commit, and stands there as such.
+        rows.push({ seq, at, make: (past) => ({ kind: "wish", key: `w${seq}`, at, event, past }) });
       } else if (event.kind === "recovery") {
         rows.push({ seq, at, make: (past) => ({ kind: "recovery", key: `r${seq}`, at, past }) });
       }

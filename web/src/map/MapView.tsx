@@ -11,11 +11,13 @@ import { useFrames, useTimeline } from "../queries";
 import { useRoute } from "../route";
 import { Legend } from "./Legend";
 import styles from "./MapView.module.css";
+import { Money } from "./Money";
+import { missesOf } from "./money";
 import { partsOf } from "./parts";
 import { Plot } from "./Plot";
 import { Treemap } from "./Treemap";
 import { type Totals, totals, type Turn, turnsOf } from "./turns";
-import { useMap } from "./useMap";
+import { useMap, useMisses, useSpent } from "./useMap";
 import { suggestions } from "./waste";
 import { Waste } from "./Waste";
 
@@ -33,7 +35,12 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
     return frames === undefined ? [] : suggestions(frames, tools);
   }, [frames, parts]);
   const wasted = useMemo(() => new Set(waste.flatMap(({ ids }) => ids)), [waste]);
-  const turns = useMemo(() => turnsOf(map?.turns ?? [], events ?? []), [map, events]);
+  const { data: misses } = useMisses(id);
+  const { data: spent } = useSpent(id);
+  const turns = useMemo(
+    () => turnsOf(map?.turns ?? [], events ?? [], misses === undefined ? [] : missesOf(misses)),
+    [map, events, misses],
+  );
 
   const onOpen = useCallback((frame: string) => go({ open: frame }), [go]);
   const problem = error ?? mapError;
@@ -74,7 +81,12 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
               commit
             </span>
           )}
-          {pointed === undefined ? <Sums totals={totals(turns.turns)} /> : <Pointed turn={pointed} />}
+          {turns.missed.size > 0 && (
+            <span className={styles.key} data-part="missed">
+              cache missed
+            </span>
+          )}
+          {pointed === undefined ? <Sums totals={totals(turns.turns)} /> : <Pointed turn={pointed} missed={turns.missed.get(hovered ?? -1) ?? null} />}
         </header>
         {turns.turns.length === 0 ? (
           <p className={styles.none}>No request of this conversation was answered yet.</p>
@@ -89,6 +101,9 @@ export function MapView({ conversation: { id } }: { conversation: Conversation }
           />
         )}
       </section>
+      {spent !== undefined && misses !== undefined && spent.requests > 0 && (
+        <Money spent={spent} misses={misses} onOpen={onOpen} />
+      )}
     </div>
   );
 }
@@ -103,12 +118,14 @@ function Sums({ totals: { requests, read, cached, money, nearest } }: { totals: 
   );
 }
 
-function Pointed({ turn: { request, frame, at, cache_read, cache_write, input, output, money, priced_as } }: { turn: Turn }) {
+function Pointed({ turn, missed }: { turn: Turn; missed: string | null }) {
+  const { request, frame, at, cache_read, cache_write, input, output, money, priced_as } = turn;
   return (
     <span className={styles.sums}>
       request {request} at {clock(at)}
       {frame !== null && `, ${frame}`} · {short(cache_read)} from the cache, {short(cache_write)} written,{" "}
       {short(input)} not cached · {short(output)} out{money !== null && ` · ${priced_as === null ? "" : "≈"}${dollars(money)}`}
+      {missed !== null && <span className={styles.missed}> · {missed}</span>}
     </span>
   );
 }

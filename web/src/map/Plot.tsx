@@ -1,5 +1,6 @@
 // The size of the context over the requests: what came from the cache, what was written to it, what was read in full;
-// and what it cost, where prices are known. Dashed lines are commits.
+// and what it cost, where prices are known. Dashed lines are commits, and a mark above a bar says that the cache missed
+// something.
 
 import "uplot/dist/uPlot.min.css";
 
@@ -78,6 +79,7 @@ interface Colours {
   fresh: string;
   money: string;
   commit: string;
+  missed: string;
 }
 
 function colours(element: HTMLElement): Colours {
@@ -92,6 +94,7 @@ function colours(element: HTMLElement): Colours {
     fresh: of("--cache-fresh"),
     money: of("--kind-system"),
     commit: of("--accent"),
+    missed: of("--bad"),
   };
 }
 
@@ -139,7 +142,7 @@ function options(turns: Turns, width: number, colour: Colours): uPlot.Options {
       area("from the cache", colour.read),
       ...(withMoney ? [{ label: "cost", scale: "$", stroke: colour.money, width: 1.5, points: { show: false } }] : []),
     ],
-    hooks: { draw: [(plot) => drawCommits(plot, turns, colour.commit)] },
+    hooks: { draw: [(plot) => drawCommits(plot, turns, colour.commit), (plot) => drawMisses(plot, turns, colour.missed)] },
   };
 }
 
@@ -159,6 +162,23 @@ function drawCommits(plot: uPlot, { commits }: Turns, stroke: string): void {
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
+  }
+  ctx.restore();
+}
+
+function drawMisses(plot: uPlot, { turns, missed }: Turns, fill: string): void {
+  const { ctx } = plot;
+  const size = 4 * devicePixelRatio;
+  ctx.save();
+  ctx.fillStyle = fill;
+  for (const index of missed.keys()) {
+    const x = plot.valToPos(index + 1, "x", true);
+    const y = Math.max(plot.bbox.top + 2 * size, plot.valToPos(turns[index]?.context ?? 0, "y", true) - size / 2);
+    ctx.beginPath();
+    ctx.moveTo(x, y);
+    ctx.lineTo(x - size, y - 1.6 * size);
+    ctx.lineTo(x + size, y - 1.6 * size);
+    ctx.fill();
   }
   ctx.restore();
 }

@@ -24,6 +24,12 @@ test("commits stand between the requests", () => {
   expect(commits.map(({ before }) => before)).toEqual([1, 2]);
 });
 
+test("what the cache missed is known by the place of its request", () => {
+  const miss = (request: number) => ({ request, at: 0, tokens: 900, words: "It had gone cold.", place: null });
+  const { missed } = turnsOf([turn(4, 10), turn(5, 20)], [], [miss(5), miss(1)]);
+  expect([...missed]).toEqual([[1, "It had gone cold."]]);
+});
+
 test("each bar stands in front of a higher one", () => {
   expect(stacked([turn(1, 1), turn(2, 2)])).toEqual({ x: [1, 2], read: [10, 20], written: [15, 25], whole: [16, 26] });
 });

@@ -1,6 +1,7 @@
 // The requests of a conversation as points of a plot, oldest first.
 
 import type { TimelineEvent } from "../api";
+import type { Missed } from "./money";
 import type { ContextMap } from "./parts";
 
 export type Turn = ContextMap["turns"][number];
@@ -9,16 +10,25 @@ export interface Turns {
   turns: Turn[];
   /** Before which request (counted from 0 in `turns`) something was committed. */
   commits: { before: number; summary: string }[];
+  /** Requests (counted from 0 in `turns`) that read anew what the cache could have had, and why. */
+  missed: ReadonlyMap<number, string>;
 }
 
 /** The timeline tells when something was committed. */
-export function turnsOf(turns: Turn[], events: TimelineEvent[]): Turns {
+export function turnsOf(turns: Turn[], events: TimelineEvent[], misses: readonly Missed[] = []): Turns {
   const commits = events.flatMap((event) =>
     event.kind === "commit"
       ? [{ before: turns.filter(({ at }) => at <= event.at).length, summary: event.summary }]
       : [],
   );
-  return { turns, commits };
+  const places = new Map(turns.map(({ request }, index) => [request, index]));
+  const missed = new Map(
+    misses.flatMap(({ request, words }) => {
+      const place = places.get(request);
+      return place === undefined ? [] : [[place, words] as const];
+    }),
+  );
+  return { turns, commits, missed };
 }
 
 /** For the plot: each bar stands in front of the next, which is higher. */

@@ -1,4 +1,4 @@
-// Asks what the context is made of.
+// Asks what the context is made of, what it has cost, and what the cache missed.
 
 import { useQuery } from "@tanstack/react-query";
 
@@ -10,5 +10,27 @@ export function useMap(conversation: string) {
   return useQuery({
     queryKey: [...keys.conversation(conversation), "map"],
     queryFn: () => taken(client.GET("/conversations/{conversation}/map", { params: { path: { conversation } } })),
+  });
+}
+
+/** Misses are marked in the plot, so far back. */
+const MISSES = 200;
+
+export function useMisses(conversation: string) {
+  return useQuery({
+    queryKey: [...keys.conversation(conversation), "misses"],
+    queryFn: () =>
+      taken(
+        client.GET("/conversations/{conversation}/misses", {
+          params: { path: { conversation }, query: { limit: MISSES } },
+        }),
+      ),
+  });
+}
+
+export function useSpent(conversation: string) {
+  return useQuery({
+    queryKey: [...keys.conversation(conversation), "spent"],
+    queryFn: async () => (await taken(client.GET("/stats", { params: { query: { conv: conversation, limit: 1 } } }))).total,
   });
 }

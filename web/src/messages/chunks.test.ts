@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { chunks, messagesOfStep, stepNumber } from "./chunks";
+import { chunks, messagesOfStep, newestChunks, stepNumber } from "./chunks";
 import { frame, message, step } from "./fixtures";
 
 test("a small frame is fetched whole", () => {
@@ -53,4 +53,12 @@ test("what is said between two steps belongs to the step that answers it", () =>
 
 test("the number of a step", () => {
   expect([stepNumber("t3/12"), stepNumber("t3.1/2"), stepNumber("t3")]).toEqual([12, 2, 0]);
+});
+
+test("the newest rows come from the last pieces", () => {
+  const steps = Array.from({ length: 30 }, (_, index) => step(`t2/${index + 1}`));
+  const all = [frame("t1"), frame("t2", { messages: 61, step_list: steps }), frame("t3")];
+  expect(newestChunks(all, 1)).toEqual(["t3"]);
+  expect(newestChunks(all, 9)).toEqual(["t3", "t2/25..30", "t2/13..24"]);
+  expect(newestChunks(all, 100)).toEqual(["t3", "t2/25..30", "t2/13..24", "t2/1..12", "t2#0", "t1"]);
 });

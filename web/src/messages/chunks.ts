@@ -40,6 +40,21 @@ export function chunks(frame: Frame): ReadonlyMap<number, string> {
   return found;
 }
 
+/** The pieces that the newest rows are in, so many rows; the newest first. */
+export function newestChunks(frames: readonly Frame[], rows: number): string[] {
+  const found = new Set<string>();
+  let left = rows;
+  for (const frame of frames.toReversed()) {
+    if (left <= 0 || frame.kind !== "turn") break;
+    for (const chunk of [...chunks(frame).values()].toReversed()) {
+      if (left <= 0) break;
+      found.add(chunk);
+      left -= 1;
+    }
+  }
+  return [...found];
+}
+
 /** The messages before the first step. */
 function beginning(frame: Frame): string {
   const inSteps = (frame.step_list ?? []).reduce((sum, { messages }) => sum + messages, 0);

@@ -2,20 +2,21 @@
 // something is done to.
 
 import { useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 
 import type { Conversation } from "../api";
 import { asTree, shownByDefault } from "../conversations/tree";
 import { useWays } from "../history/useWays";
+import { later } from "../later";
 import { go, type View } from "../route";
 import { useKeys } from "./useKeys";
 import { closePalette, openPalette, usePalette } from "./open";
 
 const loadPalette = () => import("./PaletteDialog");
-const PaletteDialog = lazy(async () => ({ default: (await loadPalette()).PaletteDialog }));
+const PaletteDialog = later(async () => (await loadPalette()).PaletteDialog);
 // Whoever types at once after opening it for the first time types into it, and not at the page behind it.
 setTimeout(() => void loadPalette(), 2000);
-const KeysDialog = lazy(async () => ({ default: (await import("./KeysDialog")).KeysDialog }));
+const KeysDialog = later(async () => (await import("./KeysDialog")).KeysDialog);
 
 interface Props {
   conversation: Conversation | undefined;
@@ -55,7 +56,7 @@ export function Palette({ conversation, conversations }: Props) {
   });
 
   return (
-    <Suspense>
+    <>
       {asked !== null && (
         <PaletteDialog
           conversation={conversation}
@@ -68,7 +69,7 @@ export function Palette({ conversation, conversations }: Props) {
         />
       )}
       {keysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
-    </Suspense>
+    </>
   );
 }
 

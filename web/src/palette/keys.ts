@@ -19,7 +19,7 @@ export const KEYS = {
   search: { keys: ["/"], words: "Search in all conversations", group: "Everywhere" },
   undo: { keys: ["mod+z"], words: "Undo the newest change", group: "Everywhere" },
   redo: { keys: ["mod+shift+z", "mod+y"], words: "Redo what was undone", group: "Everywhere" },
-  commit: { keys: ["mod+enter"], words: "Make the waiting changes", group: "Everywhere", whileTyping: true },
+  commit: { keys: ["mod+enter"], words: "Make what is in the form or the tray", group: "Everywhere", whileTyping: true },
   chat: { keys: ["1"], words: "Show the conversation", group: "Everywhere" },
   frames: { keys: ["2"], words: "Show the frames", group: "Everywhere" },
   map: { keys: ["3"], words: "Show the map", group: "Everywhere" },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { formatRoute, parseRoute } from "./route";
+import { formatRoute, parseRoute } from "./address";
 
 test("an address without a choice follows the active conversation", () => {
   const start = { conversation: "active", view: "frames", open: null, at: null };

@@ -1,0 +1,69 @@
+// The first questions, asked while the page itself is still on its way: a small script of its own, which the browser runs
+// as soon as it has read the head of the document. Who asks the same later is given that answer, once. It must not need
+// anything large: vite.config.ts says what is in it.
+
+import { FOLLOW_ACTIVE, parseRoute, type View } from "./address";
+import type { Frame } from "./api/types";
+import { newestChunks } from "./messages/chunks";
+import { loadView } from "./views";
+
+const ROOT = "/control/v1";
+/** So many rows of the chat fill a screen, and some beyond it. */
+export const ROWS_IN_SIGHT = 14;
+/** Nobody will come for it any more. */
+const KEPT_FOR = 10_000;
+
+const answers = new Map<string, Promise<Response>>();
+
+function ask(path: string): Promise<Response> {
+  const answer = fetch(path);
+  answers.set(path, answer);
+  setTimeout(() => answers.delete(path), KEPT_FOR);
+  // What goes wrong is told to whoever comes for it.
+  answer.catch(() => undefined);
+  return answer;
+}
+
+/** The answer to a question that was asked already. */
+export function asked({ method, url }: Pick<Request, "method" | "url">): Promise<Response> | null {
+  const { pathname, search } = new URL(url);
+  const answer = answers.get(pathname + search);
+  if (method !== "GET" || answer === undefined) return null;
+  answers.delete(pathname + search);
+  return answer;
+}
+
+/** What each view asks besides the frames. */
+const MORE: Record<View, readonly string[]> = {
+  frames: [],
+  chat: ["history?brief=true"],
+  map: ["map", "timeline?limit=400&brief=true"],
+  history: ["history?all=true&brief=true", "timeline?limit=400&brief=true"],
+};
+
+async function begin(): Promise<void> {
+  const { conversation, view, open, at } = parseRoute(window.location.hash);
+  const all = ask(`${ROOT}/conversations`);
+  loadView(view);
+  const id = conversation === FOLLOW_ACTIVE ? await active(all) : conversation;
+  if (id === null) return;
+  const base = `${ROOT}/conversations/${encodeURIComponent(id)}/`;
+  const frames = ask(`${base}frames?steps=true${at === null ? "" : `&at=${encodeURIComponent(at)}`}`);
+  for (const more of MORE[view]) ask(base + more);
+  // The chat begins at its end.
+  if (view !== "chat" || open !== null || at !== null) return;
+  const list = await read<{ frames: Frame[] }>(frames);
+  for (const chunk of newestChunks(list.frames, ROWS_IN_SIGHT)) ask(`${base}frames/${encodeURIComponent(chunk)}`);
+}
+
+async function active(all: Promise<Response>): Promise<string | null> {
+  const { conversations } = await read<{ conversations: { id: string; active: boolean }[] }>(all);
+  return conversations.find((one) => one.active)?.id ?? null;
+}
+
+async function read<Answer>(answer: Promise<Response>): Promise<Answer> {
+  return (await (await answer).clone().json()) as Answer;
+}
+
+// Where something goes wrong the page asks again, and tells.
+void begin().catch(() => undefined);

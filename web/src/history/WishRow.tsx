@@ -1,0 +1,50 @@
+// A change that waits for its moment from here on, or does not any more.
+
+import { Badge, Button } from "@mantine/core";
+
+import type { WaitingEvent } from "../api";
+import { useNow } from "../format/useNow";
+import { useCancel, useWaiting } from "../waiting/useWaiting";
+import { waitsFor } from "../waiting/words";
+import styles from "./HistoryView.module.css";
+import { Note } from "./Note";
+
+export function WishRow({ conversation, event }: { conversation: string; event: WaitingEvent }) {
+  const { data } = useWaiting(conversation);
+  const cancel = useCancel(conversation);
+  const now = useNow();
+  const { id, at, state } = event;
+  const wish = data?.wishes.find((one) => one.id === id);
+  const what = event.summary ?? wish?.summary ?? id;
+  if (state === "failed") {
+    return (
+      <Note at={at}>
+        <Badge color="red">not made</Badge> {what}: {event.failure?.message} {event.failure?.hint}
+      </Note>
+    );
+  }
+  if (state === "cancelled") {
+    return (
+      <Note at={at}>
+        <Badge color="gray">cancelled</Badge> {what}
+      </Note>
+    );
+  }
+  const isWaiting = wish?.state === "waiting";
+  return (
+    <Note at={at}>
+      <span className={styles.wish}>
+        <Badge color={isWaiting ? "indigo" : "gray"}>{isWaiting ? "waits" : "waited"}</Badge>
+        <bdi>{what}</bdi>
+        {isWaiting && data !== undefined && (
+          <>
+            <span className={styles.until}>{waitsFor(wish.when, data, now)}</span>
+            <Button size="compact-xs" variant="default" aria-label={`Cancel ${id}`} onClick={() => void cancel(id)}>
+              Cancel
+            </Button>
+          </>
+        )}
+      </span>
+    </Note>
+  );
+}

@@ -1,0 +1,77 @@
+// Changes that wait for their moment: what each will do, what it waits for, and the way to take it back.
+
+import { Badge, Button, Tooltip } from "@mantine/core";
+import { ClockIcon, ExclamationTriangleIcon } from "@radix-ui/react-icons";
+
+import type { Waiting, Wish } from "../api";
+import { entryOf } from "../edit/operations";
+import { inShort } from "../edit/targets";
+import { plural, short } from "../format/numbers";
+import { moment } from "../format/time";
+import { useNow } from "../format/useNow";
+import { targetsOf, withWhat } from "../history/operations";
+import { useCancel, useWaiting } from "./useWaiting";
+import styles from "./waiting.module.css";
+import { shown, waitsFor } from "./words";
+
+export function WaitingList({ conversation }: { conversation: string }) {
+  const { data } = useWaiting(conversation);
+  const cancel = useCancel(conversation);
+  const wishes = data === undefined ? [] : shown(data.wishes);
+  if (data === undefined || wishes.length === 0) return null;
+  return (
+    <section className={styles.list} aria-label="Waiting changes">
+      <h3 className={styles.heading}>{plural(wishes.length, "change")} waiting</h3>
+      <ul>
+        {wishes.map((wish) => (
+          <One key={wish.id} wish={wish} waiting={data} onCancel={() => void cancel(wish.id)} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function One({ wish, waiting, onCancel }: { wish: Wish; waiting: Waiting; onCancel: () => void }) {
+  const now = useNow();
+  const { id, at, author, operations, failure, tokens_before, tokens_after, when } = wish;
+  const saved = tokens_before - tokens_after;
+  const isFailed = failure !== null;
+  return (
+    <li className={styles.one} data-failed={isFailed || undefined} data-wish={id}>
+      {isFailed ? <ExclamationTriangleIcon aria-hidden /> : <ClockIcon aria-hidden />}
+      <div className={styles.words}>
+        <div className={styles.what} title={`${wish.summary}; wished ${moment(at)}`}>
+          {operations.map((operation, index) => (
+            <span key={index} className={styles.operation}>
+              <strong>{entryOf(operation.op).label}</strong> <span className={styles.ids}>{inShort(targetsOf(operation))}</span>{" "}
+              <bdi className={styles.with}>{withWhat(operation)}</bdi>
+            </span>
+          ))}
+          {saved !== 0 && (
+            <span className={styles.saved} data-more={saved < 0 || undefined}>
+              {saved > 0 ? `−${short(saved)}` : `+${short(-saved)}`}
+            </span>
+          )}
+          {author !== "ui" && <Badge color={author === "policy" ? "grape" : "gray"}>{author}</Badge>}
+        </div>
+        {isFailed ? (
+          <p className={styles.failure} role="alert">
+            Not made: {failure.message} {failure.hint}
+          </p>
+        ) : (
+          <p className={styles.until}>Waits {waitsFor(when, waiting, now)}.</p>
+        )}
+      </div>
+      <Tooltip label={isFailed ? "It is not shown here any more; the history keeps it" : "It will not be made"}>
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={isFailed ? `Put away ${id}` : `Cancel ${id}`}
+          onClick={onCancel}
+        >
+          {isFailed ? "Put away" : "Cancel"}
+        </Button>
+      </Tooltip>
+    </li>
+  );
+}
