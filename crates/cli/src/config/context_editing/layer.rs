@@ -39,6 +39,8 @@ pub const PERCENT: RangeInclusive<u64> = 1..=100;
 pub const TURNS: RangeInclusive<u64> = 0..=100_000;
 /// No model takes more.
 pub const TOKENS: RangeInclusive<u64> = 1..=100_000_000;
+/// Nobody writes longer lists by hand. A client waits while these are read.
+const MOST: usize = 500;
 const LONGEST_NAME: usize = 256;
 const LONGEST_TEXT: usize = 4_096;
 
@@ -118,6 +120,9 @@ impl Reading {
                 return Vec::new();
             }
         };
+        if self.is_too_long(section.line, name, entries.len()) {
+            return Vec::new();
+        }
         let mut taken: Vec<(&Entry, String)> = Vec::new();
         for entry in entries {
             let key = format!("{name}.{}", entry.key);
@@ -193,6 +198,9 @@ impl Reading {
             self.expected(value, key, &format!("a list of {}", names.join(", ")));
             return None;
         };
+        if self.is_too_long(value.line, key, items.len()) {
+            return None;
+        }
         let mut targets = Vec::new();
         for item in items {
             let target = self.one_of(key, item, &Target::ALL, Target::name)?;
@@ -260,6 +268,9 @@ impl Reading {
             self.expected(value, key, "a list of names");
             return None;
         };
+        if self.is_too_long(value.line, key, items.len()) {
+            return None;
+        }
         let mut names: Vec<String> = Vec::new();
         for item in items {
             match &item.data {
@@ -304,6 +315,13 @@ impl Reading {
             return None;
         }
         Some(text)
+    }
+
+    fn is_too_long(&mut self, line: usize, key: &str, number: usize) -> bool {
+        if number > MOST {
+            self.wrong(line, key, format!("`{key}` must hold at most {MOST}, not {number}"));
+        }
+        number > MOST
     }
 
     fn expected(&mut self, value: &Node, key: &str, expected: &str) {

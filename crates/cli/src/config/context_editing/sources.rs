@@ -18,8 +18,8 @@ use crate::home::Home;
 
 const YAML: &str = ".loa.config.yaml";
 const SKILLS: &str = ".claude/skills";
-/// Nothing that is written by hand is larger.
-const LARGEST: u64 = 1 << 20;
+/// Nothing that is written by hand is larger. A client waits while it is read.
+const LARGEST: u64 = 256 << 10;
 
 /// What is the same for all projects.
 #[derive(Clone, Debug)]

@@ -158,6 +158,11 @@ fn what_cannot_be_is_wrong_with_its_line_and_what_is_allowed() {
         assert!(told.contains(&format!("F, line {line}: ")) && told.contains(says), "{text}: {told}");
         assert!(said.layer().is_none() && !told.contains("hush"), "{text}: {told}");
     }
+    let many = format!("[context_editing]\nexclude_tools = [{}]\n", "\"x\", ".repeat(501));
+    assert_eq!(
+        told(&toml(&many, false).wrong),
+        ["F, line 2: `context_editing.exclude_tools` must hold at most 500, not 501"]
+    );
     let said = toml("context_editing = 3\n", false);
     assert_eq!(told(&said.wrong), ["F, line 1: `context_editing` must be a section, not 3"]);
 }
