@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use ctx_composer::Composer;
-use ctx_composer::automatic::{self, Editor};
+use ctx_composer::automatic::{self, About, Editor};
 use ctx_composer::edit::Folder;
 use ctx_server::daemon::Daemon;
 use ctx_server::{Rules, ServerConfig, Token};

@@ -59,6 +59,7 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
     };
     let mut held = |call: &str| is_held(settings, &look, facts, call);
     proposed.retain_mut(|proposed| keep_what_stays(&mut proposed.operation, &mut held));
+    proposed.extend(beyond_budget(settings, &look, facts, &proposed));
     let gone: HashSet<String> = proposed.iter().flat_map(|proposed| calls(&proposed.operation)).cloned().collect();
     let saved = |item: &Item| item.tokens.saturating_sub(item.left);
     let mut left = look.tokens;
@@ -122,6 +123,27 @@ fn aged<'t>(settings: &Settings, look: &Look<'t>, facts: Facts<'_>) -> Look<'t> 
         }
     }
     aged
+}
+
+/// Searches beyond what a conversation may hold of them: the oldest go, many at once, even if that does not pay.
+fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed: &[Proposed]) -> Vec<Proposed> {
+    let Some(budget) = settings.attention_budget else { return Vec::new() };
+    let gone: HashSet<&String> = proposed.iter().flat_map(|proposed| calls(&proposed.operation)).collect();
+    let stays = |item: &&Item| !item.fresh && !gone.contains(&item.call.to_string());
+    let is_search = |item: &&Item| is_search(&item.tool, facts(&item.call).command);
+    let searches: Vec<&Item> = look.whole().filter(stays).filter(is_search).collect();
+    let mut held: u64 = searches.iter().map(|item| item.tokens).sum();
+    if held <= budget.session_total {
+        return Vec::new();
+    }
+    let until = budget.accumulated.min(budget.session_total);
+    let goes = |item: &&Item| {
+        let goes = held > until && item.tokens >= LEAST.max(item.left * 3 / 2);
+        held -= if goes { item.tokens } else { 0 };
+        goes && !is_held(settings, look, facts, &item.call)
+    };
+    let why = format!("attention_budget (more than {} tokens of searches)", budget.session_total);
+    Proposed::shorten(searches.into_iter().filter(goes), &why)
 }
 
 /// What may go, in the order in which it goes.
@@ -203,7 +225,7 @@ pub fn tally(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::automatic::Artifact;
+    use crate::automatic::{Artifact, Budget};
     use crate::policy::{Rates, Texts};
 
     fn item(step: usize, tool: &str, tokens: u64) -> Item {
@@ -331,6 +353,21 @@ mod tests {
             .insert("plan".into(), Artifact { texts: vec!["*secret plan*".into()], ..Artifact::default() });
         let proposed = choose(&settings, &look, &nothing, Force::All);
         assert!(!gone(&proposed).contains(&"c2") && gone(&proposed).contains(&"c3"));
+    }
+
+    #[test]
+    fn a_conversation_holds_no_more_searches_than_its_budget() {
+        let look = look(&[("Grep", 1_500); 20]);
+        let gone_of = |total| {
+            let budget = Budget { session_total: total, ..Budget::default() };
+            let settings = Settings { attention_budget: Some(budget), ..Settings::default() };
+            choose(&settings, &look, &nothing, USUAL)
+        };
+        assert!(gone_of(30_000).is_empty());
+        let proposed = gone_of(15_000);
+        assert_eq!(gone(&proposed).first(), Some(&"c0"));
+        assert_eq!(gone(&proposed).len(), 12, "15 are not recent; 3 of them are within 5,000 tokens");
+        assert!(proposed[0].reason.starts_with("attention_budget"), "{}", proposed[0].reason);
     }
 
     #[test]
