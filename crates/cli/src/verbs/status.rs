@@ -196,7 +196,17 @@ mod tests {
             "cache": null,
         }))
         .expect("a view");
-        insta::assert_snapshot!(context_in_words(&view, &Output::plain()), @r"");
+        insta::assert_snapshot!(context_in_words(&view, &Output::plain()), @r"
+
+        context         142,000 of 200,000 tokens (71%), c1
+        status          NORMAL; automatic editing observe, the provider edits too, from 80% on
+        preserved       45,000 tokens of results
+        clearable       40,000 tokens: stale_tool_results 40,000
+        saved           9,000 tokens a request, 0 of them automatically
+        would save      40,000 tokens more, if the mode were on
+        proposed        1 change: `ctx waiting` shows them
+        phases          testing
+        ");
     }
 
     #[test]
