@@ -106,10 +106,10 @@ test('what waits is seen live, in the history too, and can be taken back there a
   await waiting(page).getByRole('button', { name: 'Cancel w1' }).click()
   await waiting(page).getByText('1 change waiting').waitFor()
   const history = other.getByLabel('History', { exact: true })
-  await history.getByText('cancelled').waitFor()
+  await history.getByText('cancelled', { exact: true }).waitFor()
   await history.getByRole('button', { name: 'Cancel w2' }).click()
   await waiting(page).waitFor({ state: 'detached' })
-  assert.equal(await history.getByText('cancelled').count(), 2)
+  await until(async () => (await history.getByText('cancelled', { exact: true }).count()) === 2, 'both are told to be cancelled')
 
   const near = await next(`SAY:much read ${'and so much more of it '.repeat(15_000)}`)
   assert.ok(near.includes('first answer') && near.includes('second answer'), 'nothing was made')
