@@ -18,6 +18,7 @@ pub mod helper;
 pub mod log;
 mod newest;
 pub mod observe;
+pub mod recorded;
 pub mod recorder;
 mod sides;
 pub mod streams;

@@ -1,7 +1,8 @@
 //! A request arrives: the editor looks, and what it wants becomes a commit.
 
-use super::memory::{hash, text_of};
-use super::{AUTHOR, About, Automatic, Removed};
+use super::fill::{Filled, Filler, block_of};
+use super::memory::text_of;
+use super::{AUTHOR, About, Automatic};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Files, Ground, Weights, notes, on_top, summary};
@@ -12,18 +13,21 @@ use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::refusal::NOTHING;
-use ctx_core::edit::resolve::{DROPPED, Desk};
-use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::edit::resolve::Desk;
+use ctx_core::edit::{Commit, CommitId};
 use ctx_core::message::Role;
-use ctx_core::policy::extract::{extract, is_extract, names};
-use ctx_core::policy::{Item, Look, Proposed, Rates, Texts};
+use ctx_core::policy::extract::is_extract;
+use ctx_core::policy::{Item, Look, Rates, Texts};
 use ctx_core::quick::QuickSet;
 use ctx_store::Step;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Tokens that a model takes of which nothing is known.
 const WINDOW: u64 = 200_000;
+
+/// A result of fewer tokens is hardly worth a change.
+const LEAST: u64 = 200;
 
 /// When a request arrives.
 pub(crate) struct Moment<'m> {
@@ -32,17 +36,6 @@ pub(crate) struct Moment<'m> {
     pub warm_until: u64,
     /// Messages that nobody has sent before.
     pub new: &'m QuickSet<SlotId>,
-}
-
-/// What is wanted, with all its words.
-#[derive(Default)]
-struct Filled {
-    operations: Vec<Operation>,
-    reasons: Vec<Option<String>>,
-    /// What the contents of results become, by their calls.
-    texts: HashMap<String, String>,
-    /// Operations on something else.
-    others: Vec<Operation>,
 }
 
 impl Conversation {
@@ -75,10 +68,11 @@ impl Composer {
         let about = about(conversation, moment.at);
         match made {
             Ok(None) => {}
-            Ok(Some(commit)) => {
+            Ok(Some((commit, next))) => {
                 editor.done(&about, Ok(&commit));
                 step.records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
                 conversation.asked = Some(commit.id);
+                conversation.next = next.unwrap_or(conversation.next);
                 conversation.history.push(commit);
                 conversation.composed_weight = None;
                 step.notes.extend(notes(conversation));
@@ -99,7 +93,7 @@ impl Composer {
         conversation: &Conversation,
         editor: &dyn Automatic,
         moment: &Moment<'_>,
-    ) -> Result<Option<Commit>, Refusal> {
+    ) -> Result<Option<(Commit, Option<Option<SlotId>>)>, Refusal> {
         let ground = Ground::of(conversation, false);
         let view = ground.lay(conversation.effects(conversation.history.head()));
         let (source, weights) = (ground.source(), Weights::of(conversation));
@@ -114,8 +108,8 @@ impl Composer {
         if proposed.is_empty() {
             return Ok(None);
         }
-        let filled =
-            filled(proposed, editor, &about, &look, &|name| conversation.memory.has(name), &seen.left_of(&view));
+        let filler = Filler { editor, about: &about, conversation, desk: &desk, look: &look };
+        let filled = filler.fill(proposed, &seen.left_of(&view));
         if filled.operations.is_empty() {
             return Ok(None);
         }
@@ -127,7 +121,8 @@ impl Composer {
         let tokens = (look.tokens, tokens_after);
         let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
         told.dedup();
-        Ok(Some(Commit {
+        let next = seen.next(&desk, &filled);
+        let commit = Commit {
             id,
             parent: conversation.history.head(),
             at: moment.at,
@@ -138,7 +133,8 @@ impl Composer {
             change: Change::Edit { operations: filled.operations, effects },
             tokens_before: tokens.0,
             tokens_after: tokens.1,
-        }))
+        };
+        Ok(Some((commit, next)))
     }
 
     /// All results at once, then the others, each on top of those before it.
@@ -164,6 +160,7 @@ impl Composer {
                 effects.push(Effect::Results { results, summarized: true });
             }
         }
+        effects.extend(filled.inputs.iter().cloned());
         for operation in &filled.others {
             let mut files = Files::default();
             match self.resolved(conversation, ground, (id, &effects), operation, false, &mut files) {
@@ -222,6 +219,9 @@ impl Seen {
             if let Some(left) = conversation.memory.left(&item.call) {
                 item.left = (desk.scale)(left);
             }
+            if let Some(input) = &mut item.input {
+                input.left = conversation.memory.input_left(&item.call).map_or(input.tokens, desk.scale);
+            }
             if let Unit::Source { message, .. } = laid.unit {
                 let slot = desk.source.slots.get(message);
                 item.fresh = Some(message) > answer && slot.is_some_and(|slot| new.contains(slot));
@@ -232,6 +232,20 @@ impl Seen {
             seen.items.push(item);
         }
         seen
+    }
+
+    /// The message that will be changed next when these are: of the results behind the first of them, the first that
+    /// stays and could go. Nothing is said when nothing changes that was sent.
+    fn next(&self, desk: &Desk<'_>, filled: &Filled) -> Option<Option<SlotId>> {
+        let goes = |item: &&Item| filled.texts.contains_key(&*item.call);
+        let first = self.items.iter().position(|item| goes(&item) && !item.fresh)?;
+        let could = |item: &&Item| !item.cleared && !item.pinned && item.tokens > LEAST.max(2 * item.left);
+        let next = self.items.iter().skip(first).find(|item| !goes(item) && could(item));
+        let message = |item: &Item| match self.laid.get(&item.call)?.unit {
+            Unit::Source { message, .. } => desk.source.slots.get(message).copied(),
+            Unit::Made(_) => None,
+        };
+        Some(next.and_then(message))
     }
 
     /// What is left of results that were shortened.
@@ -245,11 +259,7 @@ impl Seen {
         if let Some(text) = view.new_result(laid) {
             return Some(text.to_owned());
         }
-        let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
-        let body = conversation.body.as_ref().filter(|_| message < conversation.aligned)?;
-        let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
-        let bytes = body.message(message).get(block.at.start as usize..block.at.end as usize)?;
-        text_of(&serde_json::from_slice::<Value>(bytes).ok()?["content"])
+        text_of(&serde_json::from_slice::<Value>(block_of(conversation, laid)?).ok()?["content"])
     }
 }
 
@@ -280,53 +290,4 @@ fn touched(desk: &Desk<'_>, filled: &Filled) -> Vec<String> {
     let frames = desk.view.frames.iter();
     let frames = frames.filter(|frame| desk.view.units(frame, desk.source.messages).iter().any(is_touched));
     frames.map(|frame| frame.id.to_string()).collect()
-}
-
-/// Finds the words for what is wanted. What cannot be kept, or has no text, stays.
-fn filled(
-    proposed: Vec<Proposed>,
-    editor: &dyn Automatic,
-    about: &About<'_>,
-    look: &Look<'_>,
-    spoken: &dyn Fn(&str) -> bool,
-    stubs: &[&str],
-) -> Filled {
-    let tools: HashMap<&str, &Item> = look.items.iter().map(|item| (&*item.call, item)).collect();
-    // Names that what is left of other results says.
-    let mut left: Option<HashSet<u64>> = None;
-    let mut filled = Filled::default();
-    let keep = |call: &str, text: &str, reason: &str| {
-        let (tool, tokens) = tools.get(call).map_or(("", 0), |item| (&*item.tool, item.tokens));
-        editor.keep(about, &Removed { call, tool, text, tokens, reason }).map_err(
-            |why| tracing::warn!(conversation = %about.conversation, %call, %why, "a result stays, for it cannot be kept elsewhere"),
-        )
-    };
-    for Proposed { mut operation, reason } in proposed {
-        match &mut operation {
-            Operation::SummarizeResults { select, text, .. } if select.calls.len() == 1 => {
-                let Some(call) = select.calls.first() else { continue };
-                if text.is_none() {
-                    let Some(whole) = look.text(call) else { continue };
-                    let Ok(kept) = keep(call, &whole, &reason) else { continue };
-                    let left =
-                        left.get_or_insert_with(|| stubs.iter().flat_map(|stub| names(stub)).map(hash).collect());
-                    let short = extract(&whole, kept.as_deref(), |name| spoken(name) || left.contains(&hash(name)));
-                    left.extend(names(&short).map(hash));
-                    *text = Some(short);
-                }
-                filled.texts.insert(call.clone(), text.clone().unwrap_or_default());
-            }
-            Operation::DropResults { ids, select, result: None } if ids.is_empty() && !select.calls.is_empty() => {
-                select.calls.retain(|call| look.text(call).is_some_and(|text| keep(call, &text, &reason).is_ok()));
-                if select.calls.is_empty() {
-                    continue;
-                }
-                filled.texts.extend(select.calls.iter().map(|call| (call.clone(), DROPPED.to_owned())));
-            }
-            _ => filled.others.push(operation.clone()),
-        }
-        filled.operations.push(operation);
-        filled.reasons.push(Some(reason));
-    }
-    filled
 }

@@ -6,6 +6,7 @@
 //! its commit, so that every later request, also after a restart, leaves with the same.
 
 mod act;
+mod fill;
 mod memory;
 
 pub(crate) use act::{Moment, Seen};
