@@ -132,6 +132,8 @@ pub struct Conversation {
     pub memo: Memo,
     /// What the automatic editor knows of its words.
     pub memory: Memory,
+    /// The message that it will change next, by the looks of it.
+    pub next: Option<SlotId>,
     /// What the provider's cache should hold.
     pub shelf: Shelf,
     /// The estimate of the newest composed request, while the operations are those it was composed with.
@@ -200,6 +202,7 @@ impl Conversation {
             chain: Chain::default(),
             memo: Memo::default(),
             memory: Memory::default(),
+            next: None,
             shelf: Shelf::default(),
             composed_weight: None,
             sent: HashMap::new(),

@@ -20,6 +20,7 @@ mod newest;
 pub mod observe;
 mod phases;
 pub mod provider;
+pub mod recorded;
 pub mod recorder;
 mod sides;
 pub mod streams;

@@ -1,5 +1,6 @@
 //! A policy at the engine's door, and what it did there.
 
+use crate::needs::words_in;
 use ctx_composer::Refusal;
 use ctx_composer::automatic::{About, Automatic, Keeping, Removed};
 use ctx_core::automatic::{Facts, Force, Settings, choose};
@@ -7,6 +8,7 @@ use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, refusal};
 use ctx_core::policy::{Look, Policy, Proposed};
+use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,8 +27,8 @@ pub struct Done {
     pub results: Vec<(Box<str>, String)>,
     /// Something changed that had been sent before.
     pub cleared: bool,
-    /// Other things than results were changed.
-    pub others: bool,
+    /// The calls that were shortened, and what is left of the words they were asked with.
+    pub inputs: Vec<(Box<str>, String)>,
 }
 
 pub struct Editor {
@@ -85,10 +87,13 @@ impl Automatic for Editor {
         told.told.extend(reasons.into_iter().map(|reason| format!("{}: {reason}", commit.summary)));
         let Change::Edit { effects, .. } = &commit.change else { return };
         for effect in effects {
-            let Effect::Results { results, .. } = effect else {
-                (told.others, told.cleared) = (true, true);
-                continue;
-            };
+            if let Effect::Replace { by, .. } = effect {
+                let call = by.first().and_then(|made| serde_json::from_str::<Value>(made.blocks.first()?).ok());
+                let short = call.and_then(|call| Some((call["id"].as_str()?.into(), words_in(&call["input"]))));
+                told.inputs.extend(short);
+                told.cleared = true;
+            }
+            let Effect::Results { results, .. } = effect else { continue };
             for result in results {
                 let call = result.block.id.clone().unwrap_or_default();
                 told.cleared |= !fresh.contains(&call);

@@ -8,6 +8,8 @@ use std::collections::{HashMap, HashSet};
 /// A result of a recording.
 pub struct Recorded {
     place: Place,
+    /// Where its call stands.
+    asked: Option<Place>,
     call: String,
     text: String,
 }
@@ -15,12 +17,17 @@ pub struct Recorded {
 /// All results of a recording, in order.
 pub fn results(recording: &Recording) -> Vec<Recorded> {
     let mut results = Vec::new();
+    let mut calls: HashMap<String, Place> = HashMap::new();
     for (at, message) in recording.messages.iter().enumerate() {
         let Ok(message) = serde_json::from_str::<Value>(message.get()) else { continue };
         for (block, json) in message["content"].as_array().into_iter().flatten().enumerate() {
+            let place = Place { message: at, block };
+            if let Some(call) = json["id"].as_str().filter(|_| json["type"] == "tool_use") {
+                calls.insert(call.to_owned(), place);
+            }
             if let Some(call) = json["tool_use_id"].as_str() {
-                let text = text_of(&json["content"]);
-                results.push(Recorded { place: Place { message: at, block }, call: call.to_owned(), text });
+                let (text, asked) = (text_of(&json["content"]), calls.get(call).copied());
+                results.push(Recorded { place, asked, call: call.to_owned(), text });
             }
         }
     }
@@ -29,9 +36,10 @@ pub fn results(recording: &Recording) -> Vec<Recorded> {
 
 /// What of a recording is not to be seen in its newest request as it was recorded, and what stands there instead.
 pub struct Sight<'r> {
-    results: &'r [Recorded],
     by_call: HashMap<&'r str, &'r Recorded>,
-    hidden: HashMap<Place, Option<Instead>>,
+    /// Where the calls stand.
+    calls: HashMap<&'r str, Place>,
+    hidden: HashMap<Place, Instead>,
 }
 
 /// What stands in the place of a result.
@@ -64,7 +72,8 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 impl<'r> Sight<'r> {
     pub fn new(results: &'r [Recorded]) -> Sight<'r> {
         let by_call = results.iter().map(|result| (result.call.as_str(), result)).collect();
-        Sight { results, by_call, hidden: HashMap::new() }
+        let calls = results.iter().filter_map(|result| Some((result.call.as_str(), result.asked?))).collect();
+        Sight { by_call, calls, hidden: HashMap::new() }
     }
 
     /// A result got another content.
@@ -72,23 +81,14 @@ impl<'r> Sight<'r> {
         let Some(result) = self.by_call.get(call) else { return };
         match text == result.text {
             true => drop(self.hidden.remove(&result.place)),
-            false => drop(self.hidden.insert(result.place, Some(Instead::of(text, result)))),
+            false => drop(self.hidden.insert(result.place, Instead::of(text, result))),
         }
     }
 
-    /// Looks at a request that was composed, with the first `count` messages of the recording.
-    pub fn look(&mut self, sent: &[u8], count: usize) {
-        let Ok(body) = serde_json::from_slice::<Value>(sent) else { return };
-        let messages = body["messages"].as_array().into_iter().flatten();
-        let blocks = messages.flat_map(|message| message["content"].as_array()).flatten();
-        let said: HashMap<&str, String> =
-            blocks.filter_map(|block| Some((block["tool_use_id"].as_str()?, text_of(&block["content"])))).collect();
-        self.hidden.clear();
-        for result in self.results.iter().filter(|result| result.place.message < count) {
-            match said.get(&*result.call) {
-                Some(text) => self.replaced(&result.call, text.clone()),
-                None => drop(self.hidden.insert(result.place, None)),
-            }
+    /// What a call was asked with was shortened to these words.
+    pub fn asked(&mut self, call: &str, words: String) {
+        if let Some(place) = self.calls.get(call) {
+            self.hidden.insert(*place, Instead { text: words, bare: None, whole: false });
         }
     }
 
@@ -97,9 +97,8 @@ impl<'r> Sight<'r> {
     pub fn misses(&self, need: &Need) -> bool {
         let is_lost = |place: &Place| match self.hidden.get(place) {
             None => false,
-            Some(None) => true,
-            Some(Some(instead)) if need.kind == Kind::Reread => !instead.whole,
-            Some(Some(instead)) => !instead.says(&need.text),
+            Some(instead) if need.kind == Kind::Reread => !instead.whole,
+            Some(instead) => !instead.says(&need.text),
         };
         need.sources.iter().all(is_lost)
     }

@@ -17,9 +17,6 @@ use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// What is smaller is not cached.
-const LEAST: f64 = 1024.0;
-
 /// What became of a recording under a policy.
 #[derive(Debug, Clone, Default)]
 pub struct Played {
@@ -60,7 +57,8 @@ pub struct Known<'k> {
     pub needs: &'k [Need],
     pub results: &'k [Recorded],
     pub price: Price,
-    pub window: u64,
+    /// A shorter prompt is not cached.
+    pub least: f64,
 }
 
 pub fn play(known: &Known<'_>, policy: Arc<dyn Policy>) -> Result<Played, Unplayable> {
@@ -71,7 +69,7 @@ pub fn play(known: &Known<'_>, policy: Arc<dyn Policy>) -> Result<Played, Unplay
     let mut player = Player {
         known,
         composer,
-        cache: Cache::new(script.lives, LEAST),
+        cache: Cache::new(script.lives, known.least),
         seen: SeenMessages::default(),
         sight: Sight::new(known.results),
         editor,
@@ -107,14 +105,11 @@ impl Player<'_> {
     fn turn(&mut self, turn: usize) -> Result<Turn, Unplayable> {
         let script = self.known.script;
         let at = script.at(turn).max(0) as u64;
-        let count = script.recording.turns.get(turn).map_or(0, |turn| turn.answer);
         let body = script.request(turn);
         let (ticket, sent) = self.send(&body, at)?;
         let done = self.editor.take();
-        match done.others {
-            true => self.sight.look(&sent, count),
-            false => done.results.into_iter().for_each(|(call, text)| self.sight.replaced(&call, text)),
-        }
+        done.results.into_iter().for_each(|(call, text)| self.sight.replaced(&call, text));
+        done.inputs.into_iter().for_each(|(call, words)| self.sight.asked(&call, words));
         let reading = self.cache.take(&script.parts(&sent, &mut self.seen), at as i64);
         self.answer(&ticket, turn, &reading, at)?;
         let price = &self.known.price;

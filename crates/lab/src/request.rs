@@ -154,10 +154,15 @@ fn with_head(head: &str, estimated: f64, lives: i64) -> String {
         Value::Array(blocks) => blocks,
         _ => Vec::new(),
     };
+    system.iter_mut().for_each(unmark);
+    let tools = head.get_mut("tools").and_then(Value::as_array_mut);
+    tools.into_iter().flatten().for_each(unmark);
     let own: usize = system.iter().map(|block| block["text"].as_str().map_or(0, str::len)).sum::<usize>()
         + head["tools"].as_array().map_or(0, |tools| tools.iter().map(|tool| tool.to_string().len()).sum());
     let missing = (estimated * CHARS_PER_TOKEN) as usize;
     let filler: String = FILLER.chars().cycle().take(missing.saturating_sub(own).max(1)).collect();
+    // The stock client marks two blocks of it.
+    system.insert(0, json!({"type": "text", "text": "You are an agent.", "cache_control": mark(lives)}));
     system.push(json!({"type": "text", "text": filler, "cache_control": mark(lives)}));
     head["system"] = Value::Array(system);
     let mut text = head.to_string();
@@ -169,9 +174,19 @@ fn with_head(head: &str, estimated: f64, lives: i64) -> String {
 /// A message whose content is a list.
 fn as_list(message: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
-    let Value::String(text) = &value["content"] else { return message.to_owned() };
-    value["content"] = json!([{"type": "text", "text": text}]);
+    match &mut value["content"] {
+        Value::String(text) => value["content"] = json!([{"type": "text", "text": std::mem::take(text)}]),
+        // Where the marks stand is decided here.
+        Value::Array(blocks) if message.contains("\"cache_control\"") => blocks.iter_mut().for_each(unmark),
+        _ => return message.to_owned(),
+    }
     value.to_string()
+}
+
+fn unmark(block: &mut Value) {
+    if let Some(fields) = block.as_object_mut() {
+        fields.remove("cache_control");
+    }
 }
 
 /// A message with a cache mark on its last block.

@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex};
 
 /// Recordings of models that nobody has a price for are charged as this one.
 const LIKE: &str = "claude-opus-4-5";
-const WINDOW: u64 = 200_000;
+/// Tokens of the shortest prompt that is cached, where a model does not say.
+const LEAST: u64 = 1024;
 
 /// One recording under one policy.
 #[derive(Debug, Clone, Default)]
@@ -136,8 +137,8 @@ pub fn with_known<T>(recording: &Recording, with: impl FnOnce(&Known<'_>) -> T) 
     let model = model(&recording.model);
     let price = model.and_then(|model| model.price(1));
     let price = price.unwrap_or(Price { input: 0.0, output: 0.0, write_5m: 0.0, write_1h: 0.0, read: 0.0 });
-    let window = model.and_then(|model| model.window).unwrap_or(WINDOW);
-    with(&Known { script: &script, needs: &needs(recording), results: &results(recording), price, window })
+    let least = model.and_then(|model| model.minimum).unwrap_or(LEAST) as f64;
+    with(&Known { script: &script, needs: &needs(recording), results: &results(recording), price, least })
 }
 
 /// The model of this name, the nearest of its family, or the usual one.

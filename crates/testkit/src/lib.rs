@@ -18,6 +18,7 @@ mod observed;
 pub mod provider;
 mod random;
 pub mod recorder;
+mod searching;
 
 pub use circumstances::{is_long, recorded_conversations};
 pub use client::Client;
@@ -26,3 +27,4 @@ pub use fake_provider::{FakeProvider, Options};
 pub use observed::NotObserved;
 pub use provider::Provider;
 pub use recorder::Recorder;
+pub use searching::searching;

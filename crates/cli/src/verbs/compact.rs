@@ -3,7 +3,7 @@
 use clap::Args;
 use ctx_core::edit::Operation;
 
-use super::change::{How, Selected, Wish, text};
+use super::change::{How, Selection, Wish, text};
 use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -16,8 +16,11 @@ use crate::failure::Failure;
   ctx show t2 --full | summarise | ctx compact t2 --text -
   ctx compact --auto --reason 'before the review'   clear what the automatic editor may clear")]
 pub struct Arguments {
+    /// Frames, steps or parts: t3, t3/5..9; t2..t5 and t3,t7 name several
+    #[arg(value_name = "ID", required_unless_present_any = ["tool", "larger_than", "older_than", "superseded", "auto"], value_parser = non_empty)]
+    ids: Vec<String>,
     #[command(flatten)]
-    what: Selected,
+    select: Selection,
     /// The summary; `-` reads it from stdin. Without it the helper writes one (`ctx helper status`), or else ctx
     /// itself takes the telling lines
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -37,7 +40,7 @@ impl Arguments {
         if self.auto {
             return Ok(Wish::Clear { reason: self.reason.clone() });
         }
-        let (ids, select) = (self.what.ids.clone(), self.what.select.select());
+        let (ids, select) = (self.ids.clone(), self.select.select());
         Ok(Operation::Compact { ids, select, text: self.text.as_deref().map(text).transpose()? }.into())
     }
 }

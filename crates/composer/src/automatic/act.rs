@@ -1,32 +1,36 @@
 //! A request arrives: the editor looks, and what it wants becomes a commit.
 
 use super::facts::Places;
-use super::memory::{hash, text_of};
+use super::fill::{Filled, Filler, block_of};
+use super::memory::text_of;
 use super::signal::Figures;
-use super::{AUTHOR, About, Automatic, Keeping, Removed};
+use super::{AUTHOR, About, Automatic};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Files, Ground, Weights, notes, on_top, summary};
 use crate::{Composer, Refusal, log, record};
 use ctx_core::SlotId;
-use ctx_core::automatic::{Facts, Mode, Settings};
+use ctx_core::automatic::{Mode, Settings};
 use ctx_core::edit::effect::{Effect, NewResult};
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::refusal::NOTHING;
-use ctx_core::edit::resolve::{DROPPED, Desk};
-use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::edit::resolve::Desk;
+use ctx_core::edit::{Commit, CommitId};
 use ctx_core::message::Role;
-use ctx_core::policy::extract::{extract, is_extract, names};
-use ctx_core::policy::{Item, Look, Proposed, Rates, Texts};
+use ctx_core::policy::extract::is_extract;
+use ctx_core::policy::{Item, Look, Rates, Texts};
 use ctx_core::quick::QuickSet;
 use ctx_store::Step;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Tokens that a model takes of which nothing is known.
 const WINDOW: u64 = 200_000;
+
+/// A result of fewer tokens is hardly worth a change.
+const LEAST: u64 = 200;
 
 /// When a request arrives.
 pub(crate) struct Moment<'m> {
@@ -37,23 +41,16 @@ pub(crate) struct Moment<'m> {
     pub new: &'m QuickSet<SlotId>,
 }
 
+/// The commit that is wanted, and the message that will be changed next; nothing is said of it when nothing changes
+/// that was sent.
+pub(super) type Wanted = (Commit, Option<Option<SlotId>>);
+
 /// Who wants something.
 pub(super) struct By<'b> {
     pub editor: &'b dyn Automatic,
     pub settings: &'b Settings,
     /// Somebody wants all that may go to go now.
     pub all: bool,
-}
-
-/// What is wanted, with all its words.
-#[derive(Default)]
-struct Filled {
-    operations: Vec<Operation>,
-    reasons: Vec<Option<String>>,
-    /// What the contents of results become, by their calls.
-    texts: HashMap<String, String>,
-    /// Operations on something else.
-    others: Vec<Operation>,
 }
 
 impl Conversation {
@@ -94,19 +91,20 @@ impl Composer {
         let made = self.wanted(conversation, &by, moment, step);
         if settings.mode != Mode::On {
             match made {
-                Ok(Some(commit)) if settings.mode == Mode::Ask => self.ask_for(conversation, commit, step),
-                Ok(Some(commit)) => self.only_note(conversation, &commit, step),
+                Ok(Some((commit, _))) if settings.mode == Mode::Ask => self.ask_for(conversation, commit, step),
+                Ok(Some((commit, _))) => self.only_note(conversation, &commit, step),
                 Ok(None) | Err(_) => {}
             }
             return;
         }
         match made {
             Ok(None) => {}
-            Ok(Some(commit)) => {
+            Ok(Some((commit, next))) => {
                 editor.done(&about(conversation, moment.at), Ok(&commit));
                 self.tell_done(conversation, &commit, &by, step);
                 step.records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
                 conversation.asked = Some(commit.id);
+                conversation.next = next.unwrap_or(conversation.next);
                 conversation.history.push(commit);
                 conversation.composed_weight = None;
                 step.notes.extend(notes(conversation));
@@ -138,7 +136,7 @@ impl Composer {
         by: &By<'_>,
         moment: &Moment<'_>,
         step: &mut Step,
-    ) -> Result<Option<Commit>, Refusal> {
+    ) -> Result<Option<Wanted>, Refusal> {
         let (near, made) = self.would_make(conversation, by, moment);
         self.tell_near(conversation, near, moment.at, step);
         made
@@ -150,7 +148,7 @@ impl Composer {
         conversation: &Conversation,
         by: &By<'_>,
         moment: &Moment<'_>,
-    ) -> (Figures, Result<Option<Commit>, Refusal>) {
+    ) -> (Figures, Result<Option<Wanted>, Refusal>) {
         let ground = Ground::of(conversation, false);
         let view = ground.lay(conversation.effects(conversation.history.head()));
         let (source, weights) = (ground.source(), Weights::of(conversation));
@@ -170,8 +168,8 @@ impl Composer {
         if proposed.is_empty() {
             return (figures, Ok(None));
         }
-        let filled =
-            filled(proposed, by, &about, &look, &|name| conversation.memory.has(name), (&seen.left_of(&view), &facts));
+        let filler = Filler { by, facts: &facts, about: &about, conversation, desk: &desk, look: &look };
+        let filled = filler.fill(proposed, &seen.left_of(&view));
         if filled.operations.is_empty() {
             return (figures, Ok(None));
         }
@@ -186,6 +184,7 @@ impl Composer {
         let tokens = (look.tokens, tokens_after);
         let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
         told.dedup();
+        let next = seen.next(&desk, &filled);
         let commit = Commit {
             id,
             parent: conversation.history.head(),
@@ -198,7 +197,7 @@ impl Composer {
             tokens_before: tokens.0,
             tokens_after: tokens.1,
         };
-        (figures, Ok(Some(commit)))
+        (figures, Ok(Some((commit, next))))
     }
 
     /// All results at once, then the others, each on top of those before it.
@@ -224,6 +223,7 @@ impl Composer {
                 effects.push(Effect::Results { results, summarized: true });
             }
         }
+        effects.extend(filled.inputs.iter().cloned());
         for operation in &filled.others {
             let mut files = Files::default();
             match self.resolved(conversation, ground, (id, &effects), operation, false, &mut files) {
@@ -282,6 +282,9 @@ impl Seen {
             if let Some(left) = conversation.memory.left(&item.call) {
                 item.left = (desk.scale)(left);
             }
+            if let Some(input) = &mut item.input {
+                input.left = conversation.memory.input_left(&item.call).map_or(input.tokens, desk.scale);
+            }
             if let Unit::Source { message, .. } = laid.unit {
                 let slot = desk.source.slots.get(message);
                 item.fresh = Some(message) > answer && slot.is_some_and(|slot| new.contains(slot));
@@ -302,6 +305,20 @@ impl Seen {
         }
     }
 
+    /// The message that will be changed next when these are: of the results behind the first of them, the first that
+    /// stays and could go. Nothing is said when nothing changes that was sent.
+    fn next(&self, desk: &Desk<'_>, filled: &Filled) -> Option<Option<SlotId>> {
+        let goes = |item: &&Item| filled.texts.contains_key(&*item.call);
+        let first = self.items.iter().position(|item| goes(&item) && !item.fresh)?;
+        let could = |item: &&Item| !item.cleared && !item.pinned && item.tokens > LEAST.max(2 * item.left);
+        let next = self.items.iter().skip(first).find(|item| !goes(item) && could(item));
+        let message = |item: &Item| match self.laid.get(&item.call)?.unit {
+            Unit::Source { message, .. } => desk.source.slots.get(message).copied(),
+            Unit::Made(_) => None,
+        };
+        Some(next.and_then(message))
+    }
+
     /// What is left of results that were shortened.
     fn left_of<'v>(&self, view: &View<'v>) -> Vec<&'v str> {
         self.laid.values().filter_map(|laid| view.new_result(laid)).filter(|text| is_extract(text)).collect()
@@ -313,11 +330,7 @@ impl Seen {
         if let Some(text) = view.new_result(laid) {
             return Some(text.to_owned());
         }
-        let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
-        let body = conversation.body.as_ref().filter(|_| message < conversation.aligned)?;
-        let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
-        let bytes = body.message(message).get(block.at.start as usize..block.at.end as usize)?;
-        text_of(&serde_json::from_slice::<Value>(bytes).ok()?["content"])
+        text_of(&serde_json::from_slice::<Value>(block_of(conversation, laid)?).ok()?["content"])
     }
 }
 
@@ -348,61 +361,4 @@ fn touched(desk: &Desk<'_>, filled: &Filled) -> Vec<String> {
     let frames = desk.view.frames.iter();
     let frames = frames.filter(|frame| desk.view.units(frame, desk.source.messages).iter().any(is_touched));
     frames.map(|frame| frame.id.to_string()).collect()
-}
-
-/// Finds the words for what is wanted. What cannot be kept, or has no text, stays.
-fn filled(
-    proposed: Vec<Proposed>,
-    by: &By<'_>,
-    about: &About<'_>,
-    look: &Look<'_>,
-    spoken: &dyn Fn(&str) -> bool,
-    (stubs, facts): (&[&str], Facts<'_>),
-) -> Filled {
-    let keeping = match by.settings.mode {
-        Mode::On => Keeping::Noted,
-        Mode::Ask => Keeping::Filed,
-        Mode::Observe | Mode::Off => Keeping::Nowhere,
-    };
-    let tools: HashMap<&str, &Item> = look.items.iter().map(|item| (&*item.call, item)).collect();
-    // Names that what is left of other results says.
-    let mut left: Option<HashSet<u64>> = None;
-    let mut filled = Filled::default();
-    let keep = |call: &str, text: &str, reason: &str| {
-        let (tool, tokens) = tools.get(call).map_or(("", 0), |item| (&*item.tool, item.tokens));
-        let fact = facts(call);
-        let asked = fact.path.or(fact.command).unwrap_or_default();
-        let removed = Removed { call, tool, text, tokens, reason };
-        by.editor.keep(about, by.settings, (&removed, asked), keeping).map_err(
-            |why| tracing::debug!(conversation = %about.conversation, %call, %why, "a result stays, for it cannot be kept elsewhere"),
-        )
-    };
-    for Proposed { mut operation, reason } in proposed {
-        match &mut operation {
-            Operation::SummarizeResults { select, text, .. } if select.calls.len() == 1 => {
-                let Some(call) = select.calls.first() else { continue };
-                if text.is_none() {
-                    let Some(whole) = look.text(call) else { continue };
-                    let Ok(kept) = keep(call, &whole, &reason) else { continue };
-                    let left =
-                        left.get_or_insert_with(|| stubs.iter().flat_map(|stub| names(stub)).map(hash).collect());
-                    let short = extract(&whole, kept.as_deref(), |name| spoken(name) || left.contains(&hash(name)));
-                    left.extend(names(&short).map(hash));
-                    *text = Some(short);
-                }
-                filled.texts.insert(call.clone(), text.clone().unwrap_or_default());
-            }
-            Operation::DropResults { ids, select, result: None } if ids.is_empty() && !select.calls.is_empty() => {
-                select.calls.retain(|call| look.text(call).is_some_and(|text| keep(call, &text, &reason).is_ok()));
-                if select.calls.is_empty() {
-                    continue;
-                }
-                filled.texts.extend(select.calls.iter().map(|call| (call.clone(), DROPPED.to_owned())));
-            }
-            _ => filled.others.push(operation.clone()),
-        }
-        filled.operations.push(operation);
-        filled.reasons.push(Some(reason));
-    }
-    filled
 }

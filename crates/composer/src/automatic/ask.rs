@@ -23,6 +23,10 @@ impl Conversation {
         let asked = asked.filter(|waiting| !matches!(waiting.state, State::Made(_)));
         let asked: HashSet<&str> = asked.flat_map(|waiting| calls(&waiting.wished.operations)).collect();
         for item in &mut look.items {
+            if mode != Mode::On {
+                // Only what clears results is worth a word or a question.
+                (item.fresh, item.input) = (false, None);
+            }
             let is_noted = mode == Mode::Observe && self.noted.contains(&*item.call);
             if (is_noted || asked.contains(&*item.call)) && !item.cleared {
                 item.cleared = true;
@@ -128,7 +132,7 @@ impl Composer {
         let new = QuickSet::default();
         let moment = Moment { at, warm_until: conversation.warm_until(), new: &new };
         let (_, made) = self.would_make(&conversation, &by, &moment);
-        let Some(mut commit) = made? else {
+        let Some((mut commit, _)) = made? else {
             return Err(Refusal::new(
                 "nothing-to-clear",
                 "There is nothing that may go: all results are recent, pinned, preserved or short.",

@@ -2,7 +2,7 @@
 //! of its messages: it can be forgotten at any time.
 
 use ctx_core::Key;
-use ctx_core::policy::extract::{extract, names};
+use ctx_core::policy::extract::{extract, names, short_input};
 use ctx_core::tokens;
 use ctx_wire::anthropic::request::Body;
 use serde_json::Value;
@@ -16,10 +16,14 @@ const KEPT: f64 = 40.0;
 pub struct Memory {
     /// The messages that were met.
     met: Vec<Key>,
-    /// Names that stand in what was said and called, by their hashes.
+    /// Names that stand in what was said, by their hashes; and with those in what was called.
+    said: HashSet<u64>,
     spoken: HashSet<u64>,
-    /// Estimated tokens that would be left of each result, by its call.
+    /// Those in what was called, by the call.
+    called: HashMap<Box<str>, Vec<u64>>,
+    /// Estimated tokens that would be left of each result, and of what each call was asked with.
     left: HashMap<Box<str>, f64>,
+    input_left: HashMap<Box<str>, f64>,
     /// The file that each call is about, and the command that it runs or what it searches for.
     asked: HashMap<Box<str>, Asked>,
     /// Skills that were called.
@@ -54,11 +58,19 @@ impl Memory {
             Some("text") => self.say(block["text"].as_str().unwrap_or_default()),
             Some("tool_use") => {
                 self.ask(block);
-                self.say(&block["input"].to_string());
+                let call: Box<str> = block["id"].as_str().unwrap_or_default().into();
+                let input = block["input"].to_string();
+                if let Some(short) = short_input(&block["input"], &|name| self.spoken.contains(&hash(name))) {
+                    let left = tokens::estimate(short.to_string().chars().count() as u32, 0);
+                    self.input_left.insert(call.clone(), left);
+                }
+                let names: Vec<u64> = names(&input).map(hash).collect();
+                self.spoken.extend(&names);
+                self.called.insert(call, names);
             }
             Some("tool_result") => {
                 let Some(text) = text_of(&block["content"]) else { return };
-                let left = extract(&text, None, |name| self.has(name));
+                let left = extract(&text, None, |name| self.spoken.contains(&hash(name)));
                 let left = tokens::estimate(left.chars().count() as u32, 0) + KEPT;
                 self.left.insert(block["tool_use_id"].as_str().unwrap_or_default().into(), left);
             }
@@ -91,16 +103,23 @@ impl Memory {
     }
 
     fn say(&mut self, text: &str) {
-        self.spoken.extend(names(text).map(hash));
+        let names: Vec<u64> = names(text).map(hash).collect();
+        self.said.extend(&names);
+        self.spoken.extend(names);
     }
 
-    /// Whether a name stands in what was said or called.
-    pub fn has(&self, name: &str) -> bool {
-        self.spoken.contains(&hash(name))
+    /// Names that stand in what was said, or in what these calls were asked with.
+    pub fn known<'c>(&self, calls: impl Iterator<Item = &'c str>) -> HashSet<u64> {
+        let called = calls.filter_map(|call| self.called.get(call)).flatten();
+        self.said.iter().chain(called).copied().collect()
     }
 
     pub fn left(&self, call: &str) -> Option<f64> {
         self.left.get(call).copied()
+    }
+
+    pub fn input_left(&self, call: &str) -> Option<f64> {
+        self.input_left.get(call).copied()
     }
 }
 

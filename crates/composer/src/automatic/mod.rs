@@ -9,6 +9,7 @@ mod act;
 mod ask;
 mod editor;
 mod facts;
+mod fill;
 mod keep;
 mod memory;
 mod rules;

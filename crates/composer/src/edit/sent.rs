@@ -154,6 +154,7 @@ impl Conversation {
                 self.bound.get(signature).or_else(|| own().get(signature)).copied()
             },
             written: &|prefix| written.get_or_init(|| self.all_written(at_hand, &prefixes)).contains(prefix),
+            next: self.next.and_then(|next| at_hand.slots.iter().position(|slot| *slot == next)).map(|at| at as u32),
             memo: at_hand.memo.unwrap_or(&unknown),
         });
         // Only what was thought under operations that are gone has to stay behind.

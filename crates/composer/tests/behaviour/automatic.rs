@@ -5,7 +5,7 @@ use ctx_composer::automatic::{AUTHOR, About, Automatic, Keeping, Removed};
 use ctx_composer::{Refusal, Seen};
 use ctx_core::automatic::{Facts, Settings};
 use ctx_core::edit::{Commit, Operation};
-use ctx_core::policy::{Item, Look, Proposed};
+use ctx_core::policy::{Item, Look, Proposed, Wanted};
 use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -15,6 +15,7 @@ use testkit::Session;
 #[derive(Default)]
 struct Editor {
     nonsense: bool,
+    inputs: bool,
     keeps_nothing: bool,
     looks: Mutex<Vec<Vec<Item>>>,
     texts: Mutex<Vec<Option<String>>>,
@@ -28,7 +29,11 @@ impl Automatic for Editor {
         self.texts.lock().expect("texts").extend(look.items.iter().map(|item| look.text(&item.call)));
         if self.nonsense {
             let operation = Operation::Pin { ids: vec!["t99".into()] };
-            return vec![Proposed { operation, reason: "no reason".into() }];
+            return vec![Proposed { what: Wanted::Operation(operation), reason: "no reason".into() }];
+        }
+        if self.inputs {
+            let long = look.items.iter().filter(|item| item.input.is_some_and(|input| input.left < input.tokens / 2));
+            return long.map(|item| Proposed::short_input(item, "it is new")).collect();
         }
         Proposed::shorten(look.whole().filter(|item| item.fresh), "it is new")
     }
@@ -40,7 +45,7 @@ impl Automatic for Editor {
         (removed, _): (&Removed<'_>, &str),
         _: Keeping,
     ) -> Result<Option<String>, String> {
-        assert!(!removed.text.is_empty() && removed.tool == "Read" && removed.reason == "it is new");
+        assert!(!removed.text.is_empty() && ["Read", "Write"].contains(&removed.tool) && removed.reason == "it is new");
         if self.keeps_nothing { Err("the disk is full".into()) } else { Ok(Some("It is in a.txt.".into())) }
     }
 
@@ -192,4 +197,26 @@ fn what_is_pinned_is_left_alone() {
     sent(&house, &session);
     assert!(editor.looks.lock().expect("looks")[1][0].pinned);
     assert!(editor.done.lock().expect("done").is_empty());
+}
+
+#[test]
+fn what_a_call_was_asked_with_is_shortened_and_the_call_stays() {
+    let (house, _) = house(Editor { inputs: true, ..Editor::default() });
+    let mut session = Session::new(1);
+    session.user("write the file");
+    let content = "fn some_name() {}\n".repeat(100);
+    session.assistant_tools(&[("Write", json!({"file_path": "src/new.rs", "content": content}))]);
+    session.results(&["written"]);
+    let (conversation, sent_) = sent(&house, &session);
+    let text = sent_.expect("composed").to_string();
+    assert!(text.contains("src/new.rs") && text.contains("Names in it: some_name]") && text.len() < 20_000, "{text}");
+    assert!(!text.contains("fn some_name"), "{text}");
+    let history = house.composer.history(&conversation, 100).expect("a history").commits;
+    assert_eq!((history.len(), history[0].author.as_str()), (1, AUTHOR));
+    // It is not done twice, and leaves the same after a restart.
+    session.assistant("done").user("thanks");
+    let (_, again) = sent(&house, &session);
+    let restarted = house.restart();
+    assert_eq!(sent(&restarted, &session).1, again);
+    assert_eq!(restarted.composer.history(&conversation, 100).expect("a history").commits.len(), 1);
 }

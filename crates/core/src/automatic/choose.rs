@@ -5,7 +5,7 @@ use super::artifacts::{Call, fits};
 use super::settings::Settings;
 use super::targets::Target;
 use crate::edit::Operation;
-use crate::policy::{Auto, Item, Look, Policy, Proposed};
+use crate::policy::{Auto, Item, Look, Policy, Proposed, Wanted};
 use std::collections::HashSet;
 
 /// What is known of a call beside its result.
@@ -58,9 +58,9 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
         Force::All => Vec::new(),
     };
     let mut held = |call: &str| is_held(settings, &look, facts, call);
-    proposed.retain_mut(|proposed| keep_what_stays(&mut proposed.operation, &mut held));
+    proposed.retain_mut(|proposed| keep_what_stays(&mut proposed.what, &mut held));
     proposed.extend(beyond_budget(settings, &look, facts, &proposed));
-    let gone: HashSet<String> = proposed.iter().flat_map(|proposed| calls(&proposed.operation)).cloned().collect();
+    let gone: HashSet<String> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).cloned().collect();
     let saved = |item: &Item| item.tokens.saturating_sub(item.left);
     let mut left = look.tokens;
     left -= look.items.iter().filter(|item| gone.contains(&*item.call)).map(saved).sum::<u64>().min(left);
@@ -128,7 +128,7 @@ fn aged<'t>(settings: &Settings, look: &Look<'t>, facts: Facts<'_>) -> Look<'t> 
 /// Searches beyond what a conversation may hold of them: the oldest go, many at once, even if that does not pay.
 fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed: &[Proposed]) -> Vec<Proposed> {
     let Some(budget) = settings.attention_budget else { return Vec::new() };
-    let gone: HashSet<&String> = proposed.iter().flat_map(|proposed| calls(&proposed.operation)).collect();
+    let gone: HashSet<&String> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).collect();
     let stays = |item: &&Item| !item.fresh && !gone.contains(&item.call.to_string());
     let is_search = |item: &&Item| is_search(&item.tool, facts(&item.call).command);
     let searches: Vec<&Item> = look.whole().filter(stays).filter(is_search).collect();
@@ -179,17 +179,21 @@ fn is_held(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, call: &str) -
     settings.preserves(&call).is_some()
 }
 
-fn calls(operation: &Operation) -> &[String] {
-    match operation {
-        Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. } => &select.calls,
+fn calls(wanted: &Wanted) -> &[String] {
+    match wanted {
+        Wanted::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
+            &select.calls
+        }
         _ => &[],
     }
 }
 
 /// False: nothing is left of the operation.
-fn keep_what_stays(operation: &mut Operation, is_held: &mut dyn FnMut(&str) -> bool) -> bool {
-    match operation {
-        Operation::SummarizeResults { select, text: None, .. } | Operation::DropResults { select, .. } => {
+fn keep_what_stays(wanted: &mut Wanted, is_held: &mut dyn FnMut(&str) -> bool) -> bool {
+    match wanted {
+        Wanted::Operation(
+            Operation::SummarizeResults { select, text: None, .. } | Operation::DropResults { select, .. },
+        ) => {
             let named = !select.calls.is_empty();
             select.calls.retain(|call| !is_held(call));
             !named || !select.calls.is_empty()
@@ -242,6 +246,7 @@ mod tests {
             fresh: false,
             pinned: false,
             superseded: false,
+            input: None,
         }
     }
 
@@ -262,7 +267,7 @@ mod tests {
     }
 
     fn gone(proposed: &[Proposed]) -> Vec<&str> {
-        proposed.iter().flat_map(|proposed| calls(&proposed.operation)).map(String::as_str).collect()
+        proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect()
     }
 
     const USUAL: Force = Force::Usual { provider_edits: false };

@@ -1,10 +1,13 @@
 //! What is left of a result that goes: the names in it. They are what later steps mostly need, and a small part of it.
 
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// What stands in the place of a result begins so; where its content is kept, and its names, come behind.
 const CLEARED: &str = "[The content of this tool result was removed to save context.";
 const NAMES: &str = " Names in it:";
+/// What stands in the place of a long text that a call was asked with.
+const REMOVED: &str = "[removed to save context; it was done.";
 
 /// Shorter words are common ones, longer ones are no names.
 const LENGTH: std::ops::RangeInclusive<usize> = 6..=120;
@@ -42,6 +45,35 @@ pub fn is_extract(text: &str) -> bool {
     text.starts_with(CLEARED)
 }
 
+/// Texts of an input that are shorter stay.
+const LONG: usize = 300;
+
+/// What a call was asked with, its long texts shortened to their names; none if it has no long ones.
+pub fn short_input(input: &Value, known: &impl Fn(&str) -> bool) -> Option<Value> {
+    match input {
+        Value::String(text) if text.len() >= LONG && !text.starts_with(REMOVED) => {
+            let names: Vec<&str> = names(text).filter(|name| !known(name)).collect();
+            let names = if names.is_empty() { String::new() } else { format!("{NAMES} {}", names.join(" ")) };
+            Some(Value::String(format!("{REMOVED}{names}]")))
+        }
+        Value::Object(fields) => {
+            let short = |(key, value): (&String, &Value)| Some((key.clone(), short_input(value, known)?));
+            let short: Vec<(String, Value)> = fields.iter().filter_map(short).collect();
+            let mut fields = fields.clone();
+            (!short.is_empty()).then(|| {
+                fields.extend(short);
+                Value::Object(fields)
+            })
+        }
+        Value::Array(list) => {
+            let short: Vec<Option<Value>> = list.iter().map(|value| short_input(value, known)).collect();
+            let together = short.iter().zip(list).map(|(short, own)| short.clone().unwrap_or_else(|| own.clone()));
+            short.iter().any(Option::is_some).then(|| Value::Array(together.collect()))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +92,18 @@ mod tests {
         assert_eq!(extract("nothing to see", None, |_| false), crate::edit::resolve::DROPPED);
         assert_eq!(extract("nothing", Some("It is in a.txt."), |_| false), format!("{CLEARED} It is in a.txt.]"));
         assert!(is_extract(&left) && is_extract(crate::edit::resolve::DROPPED) && !is_extract("src/lib.rs"));
+    }
+
+    #[test]
+    fn of_an_input_only_what_is_long_goes() {
+        let long = "let some_name = 1;\n".repeat(40);
+        let input =
+            serde_json::json!({"file_path": "src/lib.rs", "edits": [{"old_string": long, "new_string": "short"}]});
+        let short = short_input(&input, &|_| false).expect("shorter");
+        assert_eq!(short["file_path"], "src/lib.rs");
+        assert_eq!(short["edits"][0]["new_string"], "short");
+        assert_eq!(short["edits"][0]["old_string"], format!("{REMOVED}{NAMES} some_name]"));
+        assert_eq!(short_input(&short, &|_| false), None);
+        assert_eq!(short_input(&input, &|_| true).expect("shorter")["edits"][0]["old_string"], format!("{REMOVED}]"));
     }
 }

@@ -78,6 +78,25 @@ pub struct Item {
     pub pinned: bool,
     /// It was read from a file that was read again, or changed, later.
     pub superseded: bool,
+    /// What its call was asked with; none when that was taken out already.
+    pub input: Option<Input>,
+}
+
+/// What a call was asked with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Input {
+    pub tokens: u64,
+    /// Tokens that stand before it.
+    pub before: u64,
+    /// Tokens that would be left of it.
+    pub left: u64,
+}
+
+/// Something that could go: what stands before it, and what it would take along.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cut {
+    pub before: u64,
+    pub removed: u64,
 }
 
 impl Look<'_> {
@@ -96,16 +115,16 @@ impl Look<'_> {
         self.steps.saturating_sub(item.step)
     }
 
-    /// What it costs to clear these, in their order, from each of them on: what stands behind the first one is written to
+    /// What it costs to make these, in their order, from each of them on: what stands behind the first one is written to
     /// the cache again, once, unless it has to be anyway.
-    pub fn prices(&self, items: &[&Item]) -> Vec<Price> {
+    pub fn prices(&self, cuts: &[Cut]) -> Vec<Price> {
         let mut removed = 0;
-        let mut prices: Vec<Price> = items
+        let mut prices: Vec<Price> = cuts
             .iter()
             .rev()
-            .map(|item| {
-                removed += item.tokens.saturating_sub(item.left);
-                let tail = self.tokens.saturating_sub(item.before + removed) as f64;
+            .map(|cut| {
+                removed += cut.removed;
+                let tail = self.tokens.saturating_sub(cut.before + removed) as f64;
                 let saved = removed as f64;
                 let once = match self.cold {
                     true => -saved * self.rates.write,
@@ -148,6 +167,7 @@ impl Desk<'_> {
             calls.extend(called.filter_map(|block| Some((block.tool_use_id.as_deref()?, (block, step)))));
         }
         let mut items = Vec::new();
+        let mut inputs: HashMap<&str, Input> = HashMap::new();
         let mut before = around;
         for frame in &self.view.frames {
             for laid in self.view.units(frame, self.source.messages) {
@@ -155,15 +175,27 @@ impl Desk<'_> {
                     continue;
                 }
                 let weight = self.view.weigh(&laid, self.source.messages);
+                if let Some(call) = self.call(&laid) {
+                    let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
+                    inputs.insert(call, Input { tokens, before, left: tokens });
+                }
                 if let Some(item) = self.item(&laid, &calls) {
                     let superseded = superseded.contains(&*item.call);
                     let (tokens, before) = ((self.scale)(weight), (self.scale)(before));
-                    items.push((Item { tokens, before, pinned: frame.pinned, superseded, ..item }, laid));
+                    let input = inputs.remove(&*item.call);
+                    items.push((Item { tokens, before, pinned: frame.pinned, superseded, input, ..item }, laid));
                 }
                 before += weight;
             }
         }
         (items, (self.scale)(before))
+    }
+
+    /// The id of a call of the client's.
+    fn call(&self, laid: &Laid) -> Option<&str> {
+        let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
+        let block = self.source.messages.get(message)?.blocks.get(block)?;
+        block.tool_use_id.as_deref().filter(|_| block.kind == Kind::ToolUse)
     }
 
     fn item(&self, laid: &Laid, calls: &HashMap<&str, (&Block, usize)>) -> Option<Item> {
@@ -185,6 +217,7 @@ impl Desk<'_> {
             fresh: false,
             pinned: false,
             superseded: false,
+            input: None,
         })
     }
 }
@@ -195,29 +228,15 @@ mod tests {
 
     #[test]
     fn the_price_is_what_stands_behind_the_first_one() {
-        let item = |before: u64| Item {
-            call: "c".into(),
-            tool: "Read".into(),
-            file: None,
-            changes: false,
-            tokens: 1000,
-            before,
-            step: 0,
-            left: 100,
-            cleared: false,
-            fresh: false,
-            pinned: false,
-            superseded: false,
-        };
         let mut look = Look { tokens: 10_000, ..Look::default() };
-        let (one, other) = (item(2000), item(6000));
-        let prices = look.prices(&[&one, &other]);
+        let (one, other) = (Cut { before: 2000, removed: 900 }, Cut { before: 6000, removed: 900 });
+        let prices = look.prices(&[one, other]);
         assert_eq!(prices.iter().map(|price| price.removed).collect::<Vec<_>>(), [1800, 900]);
         assert!((prices[0].once - 6200.0 * 1.15).abs() < 1e-6 && (prices[1].once - 3100.0 * 1.15).abs() < 1e-6);
         assert!((prices[0].later - 180.0).abs() < 1e-6);
         assert_eq!(prices[0].pays_after().ceil(), 40.0);
         look.cold = true;
-        assert!((look.prices(&[&one])[0].once + 900.0 * 1.25).abs() < 1e-6, "it saves at once");
-        assert_eq!(look.prices(&[&one])[0].pays_after(), 0.0);
+        assert!((look.prices(&[one])[0].once + 900.0 * 1.25).abs() < 1e-6, "it saves at once");
+        assert_eq!(look.prices(&[one])[0].pays_after(), 0.0);
     }
 }

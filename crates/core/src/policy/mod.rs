@@ -10,11 +10,12 @@ mod none;
 mod old;
 mod size;
 mod superseded;
+pub mod trim;
 
 pub use auto::Auto;
 pub use cold::Cold;
 pub use keep::Keep;
-pub use look::{Item, Look, Price, Rates, Texts};
+pub use look::{Cut, Input, Item, Look, Price, Rates, Texts};
 pub use none::None;
 pub use old::Old;
 pub use size::Size;
@@ -23,11 +24,20 @@ pub use superseded::Superseded;
 use crate::edit::operation::{Operation, Select};
 use std::sync::Arc;
 
-/// An operation that a policy wants, and why.
+/// Something that a policy wants, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposed {
-    pub operation: Operation,
+    pub what: Wanted,
     pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wanted {
+    Operation(Operation),
+    /// Of the long texts that a call was asked with only their names stay.
+    ShortInput {
+        call: Box<str>,
+    },
 }
 
 impl Proposed {
@@ -39,17 +49,28 @@ impl Proposed {
         }
         let select = Select { calls, ..Select::default() };
         let operation = Operation::DropResults { ids: Vec::new(), select, result: Option::None };
-        Some(Proposed { operation, reason: reason.into() })
+        Some(Proposed { what: Wanted::Operation(operation), reason: reason.into() })
     }
 
     /// Of each of these results only its names stay. Whoever has the text fills them in.
     pub fn shorten<'i>(items: impl IntoIterator<Item = &'i Item>, reason: &str) -> Vec<Proposed> {
-        let one = |item: &Item| {
-            let select = Select { calls: vec![item.call.to_string()], ..Select::default() };
-            let (ids, result, text) = (Vec::new(), Option::None, Option::None);
-            Proposed { operation: Operation::SummarizeResults { ids, select, result, text }, reason: reason.to_owned() }
-        };
-        items.into_iter().map(one).collect()
+        items.into_iter().map(|item| Proposed::result(item, Option::None, reason)).collect()
+    }
+
+    /// A result gets this content.
+    pub fn instead(item: &Item, text: String, reason: &str) -> Proposed {
+        Proposed::result(item, Some(text), reason)
+    }
+
+    /// What a call was asked with is shortened.
+    pub fn short_input(item: &Item, reason: &str) -> Proposed {
+        Proposed { what: Wanted::ShortInput { call: item.call.clone() }, reason: reason.to_owned() }
+    }
+
+    fn result(item: &Item, text: Option<String>, reason: &str) -> Proposed {
+        let select = Select { calls: vec![item.call.to_string()], ..Select::default() };
+        let operation = Operation::SummarizeResults { ids: Vec::new(), select, result: Option::None, text };
+        Proposed { what: Wanted::Operation(operation), reason: reason.to_owned() }
     }
 }
 

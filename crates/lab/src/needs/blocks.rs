@@ -74,6 +74,13 @@ pub(super) fn words_of(json: &str) -> String {
     text
 }
 
+/// All texts in a value.
+pub(crate) fn words_in(value: &Value) -> String {
+    let mut text = String::new();
+    gather(value, &mut text);
+    text
+}
+
 fn gather(value: &Value, text: &mut String) {
     match value {
         Value::String(found) => {

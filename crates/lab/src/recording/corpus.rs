@@ -12,6 +12,19 @@ use std::path::Path;
 
 /// The conversation in a body, or why there is none.
 pub(super) fn read(name: String, body: &[u8], usage: Option<&[u8]>) -> Result<Recording, String> {
+    let recording = all(name, body, usage)?;
+    match recording.turns.is_empty() {
+        true => Err("no message in it is a model's answer".into()),
+        false => Ok(recording),
+    }
+}
+
+/// The same of one whose answer stands elsewhere.
+pub(super) fn unanswered(name: String, body: &[u8]) -> Result<Recording, String> {
+    all(name, body, None)
+}
+
+fn all(name: String, body: &[u8], usage: Option<&[u8]>) -> Result<Recording, String> {
     let Object(fields) = serde_json::from_slice(body).map_err(|error| format!("it is not a request body: {error}"))?;
     let field = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
     let Some(messages) = field("messages") else { return Err("it holds no list of messages".into()) };
@@ -32,9 +45,6 @@ pub(super) fn read(name: String, body: &[u8], usage: Option<&[u8]>) -> Result<Re
             let (at, usage) = reported.get(&index).copied().unwrap_or_default();
             turns.push(Turn { answer: index, at, usage });
         }
-    }
-    if turns.is_empty() {
-        return Err("no message in it is a model's answer".into());
     }
     let messages = messages.into_iter().map(RawValue::to_owned).collect();
     Ok(Recording { name, model, head: head(&fields)?, messages, turns })

@@ -1,7 +1,7 @@
 //! Finding recordings in files and folders. What a file is, is told by what is in it; what cannot be used is named, with
 //! the reason.
 
-use super::{Recording, claude_code, corpus};
+use super::{Recording, claude_code, corpus, store};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,15 @@ pub struct Skipped {
     pub why: String,
 }
 
-/// Reads files and folders: request bodies with or without usage, and Claude Code's session files. In folders, and the
+/// Reads files and folders: request bodies with or without usage, Claude Code's session files, and the folder of a store
+/// of our own. In folders, and the
 /// folders in them, the files whose names end in `.json` and `.jsonl` are looked at. A file is read once, however often
 /// it is named.
 pub fn read(paths: &[PathBuf]) -> Gathered {
     let mut reading = Reading::default();
     for path in paths {
         match fs::metadata(path) {
+            Ok(about) if about.is_dir() && store::is_store(path) => reading.store(path),
             Ok(about) if about.is_dir() => reading.folder(path),
             Ok(_) => reading.file(path, true),
             Err(error) => reading.skip(path, None, format!("it cannot be opened: {error}")),
@@ -48,6 +50,16 @@ struct Reading {
 }
 
 impl Reading {
+    fn store(&mut self, folder: &Path) {
+        match store::read(folder) {
+            Ok((recordings, skipped)) => {
+                recordings.into_iter().for_each(|recording| self.keep(recording));
+                skipped.into_iter().for_each(|why| self.skip(folder, None, why));
+            }
+            Err(why) => self.skip(folder, None, why),
+        }
+    }
+
     fn folder(&mut self, folder: &Path) {
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,

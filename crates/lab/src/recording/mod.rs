@@ -3,6 +3,7 @@
 mod claude_code;
 mod corpus;
 mod gather;
+mod store;
 mod time;
 
 pub use gather::{Gathered, Skipped, read};

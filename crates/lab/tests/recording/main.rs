@@ -4,6 +4,7 @@ mod bodies;
 mod broken;
 mod recorded;
 mod sessions;
+mod stored;
 
 use ctx_lab::recording::{Gathered, Recording, read};
 use serde_json::Value;

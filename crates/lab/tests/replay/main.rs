@@ -1,6 +1,7 @@
 //! Recordings played again through the engine.
 
 mod recorded;
+mod searching;
 
 use ctx_core::policy::{Keep, None as Nothing, Policy};
 use ctx_lab::recording::Recording;

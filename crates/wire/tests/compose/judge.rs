@@ -68,6 +68,7 @@ impl Case {
             view: &view,
             bound: &|signature| self.bound.get(signature).copied(),
             written: &|prefix| self.written.contains(prefix),
+            next: None,
             memo: &memo,
         };
         let composed = compose(&input);

@@ -22,7 +22,7 @@ pub struct Ids {
 #[derive(Args, Debug)]
 pub struct Selected {
     /// Frames, steps or parts: t3, t3/5..9, 't3#2.1', tools/Bash; t2..t5 and t3,t7 name several
-    #[arg(value_name = "ID", required_unless_present_any = ["tool", "larger_than", "older_than", "superseded", "auto"], value_parser = non_empty)]
+    #[arg(value_name = "ID", required_unless_present_any = ["tool", "larger_than", "older_than", "superseded"], value_parser = non_empty)]
     pub ids: Vec<String>,
     #[command(flatten)]
     pub select: Selection,

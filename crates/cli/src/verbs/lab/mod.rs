@@ -23,6 +23,7 @@ live ones, and charged by a model of the provider's cache and prices.
 Examples:
   ctx lab policies
   ctx lab run --on ~/.claude/projects --compare none,cold,auto
+  ctx lab run --on ~/.local/share/ctx --policy auto
   ctx lab run --on session.jsonl --policy auto --html report.html
   ctx lab explain session.jsonl --policy auto --turn 40"
 )]
@@ -92,7 +93,7 @@ fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::Gathered, F
     if gathered.recordings.is_empty() {
         let why = left_out(&gathered.skipped).into_iter().next().unwrap_or_else(|| "the folder is empty".to_owned());
         return Err(Failure::new("no-recordings", format!("There is no recorded conversation there: {why}."))
-            .hint("give a folder of Messages bodies, or Claude Code's own sessions: `--on ~/.claude/projects`"));
+            .hint("give a folder of Messages bodies, Claude Code's own sessions (`--on ~/.claude/projects`), or the home of `ctx`"));
     }
     Ok(gathered)
 }

@@ -17,7 +17,7 @@ use crate::terminal::{Output, words};
 
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Files or folders: Messages bodies, or Claude Code's session files
+    /// Files or folders: Messages bodies, Claude Code's session files, or the home of `ctx` itself
     #[arg(long, value_name = "PATH", required = true, num_args = 1..)]
     on: Vec<PathBuf>,
     /// The policy to compare with none
@@ -111,12 +111,13 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
             Column::Right("PEAK"),
             Column::Right("COST"),
             Column::Right("CHANGE"),
+            Column::Right("LIKELY"),
             Column::Right("WORST"),
             Column::Right("FROM CACHE"),
             Column::Right("EVENTS"),
             Column::Right("HARM"),
         ];
-        let mut table = Table::new(&columns).dispensing(&["EVENTS", "PEAK", "FROM CACHE"]);
+        let mut table = Table::new(&columns).dispensing(&["EVENTS", "PEAK", "FROM CACHE", "LIKELY"]);
         group.policies.iter().for_each(|policy| table.row(row(policy)));
         text.push_str(&table.render(output));
         text.push('\n');
@@ -125,6 +126,12 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
         text.push_str(&format!("{}\n", output.paint.faint(remark)));
     }
     text
+}
+
+/// Between what the change is for most drawings of as many conversations.
+fn likely(policy: &Summary) -> String {
+    let [from, to] = policy.change_range.map(|change| change * 100.0);
+    format!("{from:+.0} to {to:+.0} %")
 }
 
 fn row(policy: &Summary) -> Vec<Cell> {
@@ -136,6 +143,7 @@ fn row(policy: &Summary) -> Vec<Cell> {
         Cell::styled(&words::count(policy.peak_tokens), PLAIN),
         Cell::styled(&format!("${:.2}", policy.cost), PLAIN),
         Cell::styled(&percent(policy.change), style(policy.change > 0.0)),
+        Cell::styled(&likely(policy), FAINT),
         Cell::styled(&percent(policy.worst), style(policy.worst > 0.01)),
         Cell::styled(&format!("{:.1} %", policy.cache_read_share * 100.0), FAINT),
         Cell::styled(&words::count(policy.clear_events as u64), FAINT),

@@ -5,7 +5,7 @@ use super::plan::{Out, Piece, Plan, Tag, pieces, tag};
 use super::{Repair, roles, spell};
 use crate::json::{self, Span};
 use ctx_core::key::Key;
-use ctx_core::message::Role;
+use ctx_core::message::{Kind, Role};
 
 /// The provider takes no more.
 const MOST: usize = 4;
@@ -209,9 +209,11 @@ fn is_eligible(plan: &Plan<'_>, out: &Out, piece: Piece) -> bool {
 }
 
 /// Where one more mark is of use: at the deepest place that an earlier request wrote as it is now, if no other mark
-/// reaches it. Else behind the last change, so that one that is made behind it finds something written there.
+/// reaches it. Else before what will be changed next, or behind the last change, so that one that is made behind it finds
+/// something written there.
 fn free(plan: &Plan<'_>, placed: &[Placed], after: &[Key]) -> Option<Spot> {
-    let changed = last_change(plan)?;
+    let changed = last(plan, |out| !out.is_whole())?;
+    let is_placed = |spot: &Spot| placed.iter().any(|placed| placed.spot == *spot);
     let end = |out: usize| {
         let last = pieces(plan.input, plan.outs.get(out)?).enumerate().last()?;
         is_eligible(plan, &plan.outs[out], last.1).then_some(Spot::Block(out, last.0))
@@ -221,17 +223,38 @@ fn free(plan: &Plan<'_>, placed: &[Placed], after: &[Key]) -> Option<Spot> {
     if let Some(spot) = written.filter(|spot| !is_reached(plan, placed, *spot)) {
         return Some(spot);
     }
-    let is_last = changed + 1 == plan.outs.len();
-    end(changed).filter(|spot| !is_last && !placed.iter().any(|placed| placed.spot == *spot))
+    let before = |next: u32| plan.outs.iter().position(|out| out.source >= Some(next))?.checked_sub(1);
+    if let Some(spot) = plan.input.next.and_then(before).and_then(end) {
+        return Some(spot).filter(|spot| !is_placed(spot));
+    }
+    // Thinking that had to go went everywhere behind it.
+    let edited = last(plan, |out| is_edited(plan, out)).unwrap_or(changed);
+    let is_last = edited + 1 == plan.outs.len();
+    end(edited).filter(|spot| !is_last && !is_placed(spot))
 }
 
-/// The last message that is not as the client sent it, or that does not follow what it followed there.
-fn last_change(plan: &Plan<'_>) -> Option<usize> {
+/// Whether anything of a message but its thinking is not as the client sent it.
+fn is_edited(plan: &Plan<'_>, out: &Out) -> bool {
+    let Some(list) = &out.pieces else { return false };
+    let own = out.source.and_then(|source| plan.input.messages.get(source as usize));
+    let thinks =
+        |block: usize| own.and_then(|own| own.blocks.get(block)).is_some_and(|block| block.kind == Kind::Thinking);
+    let kept = |piece: &Piece| match piece {
+        Piece::Client { message, block, text: 0 } if Some(*message) == out.source => Some(*block as usize),
+        _ => None,
+    };
+    let left: Option<Vec<usize>> = list.iter().map(kept).collect();
+    let rest = (0..own.map_or(0, |own| own.blocks.len())).filter(|block| !thinks(*block));
+    left.is_none_or(|left| !left.into_iter().filter(|block| !thinks(*block)).eq(rest))
+}
+
+/// The last message of which this is true, or that does not follow what it followed in what the client sent.
+fn last(plan: &Plan<'_>, is_so: impl Fn(&Out) -> bool) -> Option<usize> {
     let follows = |at: usize, out: &Out| {
         let before = at.checked_sub(1).and_then(|before| plan.outs.get(before)?.source);
         out.source == Some(before.map_or(0, |before| before + 1)) && (at == 0 || before.is_some())
     };
-    plan.outs.iter().enumerate().rposition(|(at, out)| !out.is_whole() || !follows(at, out))
+    plan.outs.iter().enumerate().rposition(|(at, out)| is_so(out) || !follows(at, out))
 }
 
 /// Whether a mark behind a place finds what was written there.

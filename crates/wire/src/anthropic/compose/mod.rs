@@ -48,6 +48,8 @@ pub struct Input<'a> {
     pub bound: &'a dyn Fn(&Key) -> Option<Key>,
     /// Whether an earlier request wrote the cache at this prefix.
     pub written: &'a dyn Fn(&Key) -> bool,
+    /// The client's message that will be changed next, as far as anybody knows.
+    pub next: Option<u32>,
     pub memo: &'a Memo,
 }
 

@@ -42,6 +42,27 @@ fn the_free_mark_stands_behind_the_last_change_so_that_the_next_one_finds_it() {
 }
 
 #[test]
+fn the_free_mark_stands_before_what_will_be_changed_next() {
+    let mut case = Case::of(&strs(&chat(20, MARK))).delete_messages(&[10]);
+    case.next = Some(24);
+    let done = case.compose();
+    assert_eq!(done.text.matches("cache_control").count(), 2);
+    assert_eq!(done.messages()[22], list("assistant", &[marked("a11", MARK)]), "{}", done.text);
+    // What was written before it is read first.
+    case.written = vec![case.prefixes()[7]];
+    assert_eq!(case.compose().messages()[6], list("user", &[marked("q3", MARK)]));
+}
+
+#[test]
+fn thinking_that_had_to_go_is_no_place_for_a_mark() {
+    let mut messages = chat(20, MARK);
+    messages[31] = list("assistant", &[thinks("s1"), text("a15")]);
+    let done = Case::of(&strs(&messages)).delete_messages(&[10]).compose();
+    assert!(!done.text.contains("s1"), "it is bound to what was deleted");
+    assert_eq!(done.messages()[10], list("assistant", &[marked("a5", MARK)]), "{}", done.text);
+}
+
+#[test]
 fn a_mark_that_lost_its_block_is_put_back() {
     let messages = [user("a"), says("b"), list("user", &[text("c"), marked("d", MARK)])];
     let done = Case::of(&strs(&messages)).delete(&[(2, 1)]).compose();

@@ -24,6 +24,7 @@ pub(super) struct Case {
     digests: Vec<Key>,
     effects: Vec<Effect>,
     pub written: Vec<Key>,
+    pub next: Option<u32>,
     pub bound: HashMap<Key, Key>,
 }
 
@@ -57,7 +58,7 @@ impl Case {
         for (message, prefix) in facts.iter().zip(untouched_prefix(around(), &digests)) {
             bound.extend(message.blocks.iter().filter_map(|block| Some((block.signature?, prefix))));
         }
-        Case { body, facts, digests, effects: Vec::new(), written: Vec::new(), bound }
+        Case { body, facts, digests, effects: Vec::new(), written: Vec::new(), next: None, bound }
     }
 
     fn cover(&self, at: &[(usize, usize)]) -> Vec<Cover> {
@@ -131,6 +132,7 @@ impl Case {
             view: &view,
             bound: &|signature| self.bound.get(signature).copied(),
             written: &|prefix| self.written.contains(prefix),
+            next: self.next,
             memo: &memo,
         };
         let composed = compose(&input);

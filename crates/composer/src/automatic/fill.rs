@@ -1,0 +1,181 @@
+//! The words for what a policy wants. What cannot be kept, or has no text, stays.
+
+use super::act::By;
+use super::memory::hash;
+use super::{About, Keeping, Removed};
+use crate::conversation::Conversation;
+use ctx_core::automatic::{Facts, Mode};
+use ctx_core::edit::Operation;
+use ctx_core::edit::effect::{Effect, Made, Why};
+use ctx_core::edit::fold::{Laid, Unit};
+use ctx_core::edit::layout::layout;
+use ctx_core::edit::resolve::{DROPPED, Desk};
+use ctx_core::message::Kind;
+use ctx_core::policy::extract::{extract, names, short_input};
+use ctx_core::policy::{Item, Look, Proposed, Wanted};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// What is wanted, with all its words.
+#[derive(Default)]
+pub struct Filled {
+    pub operations: Vec<Operation>,
+    pub reasons: Vec<Option<String>>,
+    /// What the contents of results become, by their calls.
+    pub texts: HashMap<String, String>,
+    /// Calls whose inputs are shortened.
+    pub inputs: Vec<Effect>,
+    /// Operations on something else.
+    pub others: Vec<Operation>,
+}
+
+pub struct Filler<'f> {
+    pub by: &'f By<'f>,
+    pub facts: Facts<'f>,
+    pub about: &'f About<'f>,
+    pub conversation: &'f Conversation,
+    pub desk: &'f Desk<'f>,
+    pub look: &'f Look<'f>,
+}
+
+impl Filler<'_> {
+    /// `stubs`: what is left of results that were shortened before.
+    pub fn fill(&self, proposed: Vec<Proposed>, stubs: &[&str]) -> Filled {
+        let short: HashSet<Box<str>> = proposed
+            .iter()
+            .filter_map(|proposed| match &proposed.what {
+                Wanted::ShortInput { call } => Some(call.clone()),
+                Wanted::Operation(_) => None,
+            })
+            .collect();
+        let whole = self.look.items.iter().filter(|item| item.input.is_some() && !short.contains(&item.call));
+        let mut known = Known(self.conversation.memory.known(whole.map(|item| &*item.call)));
+        stubs.iter().for_each(|stub| known.learn(stub));
+        let calls = if short.is_empty() { HashMap::new() } else { calls_of(self.desk) };
+        let mut filled = Filled::default();
+        for Proposed { what, reason } in proposed {
+            let operation = match what {
+                Wanted::Operation(operation) => self.operation(operation, &reason, &mut known, &mut filled),
+                Wanted::ShortInput { call } => {
+                    let at = calls.get(&call);
+                    at.and_then(|at| self.input(&call, at, &reason, &mut known, &mut filled))
+                }
+            };
+            if let Some(operation) = operation {
+                filled.operations.push(operation);
+                filled.reasons.push(Some(reason));
+            }
+        }
+        filled
+    }
+
+    fn operation(
+        &self,
+        mut operation: Operation,
+        reason: &str,
+        known: &mut Known,
+        filled: &mut Filled,
+    ) -> Option<Operation> {
+        match &mut operation {
+            Operation::SummarizeResults { select, text, .. } if select.calls.len() == 1 => {
+                let call = select.calls.first()?;
+                if text.is_none() {
+                    let whole = self.look.text(call)?;
+                    let kept = self.keep(call, &whole, reason)?;
+                    let short = extract(&whole, kept.as_deref(), |name| known.has(name));
+                    known.learn(&short);
+                    *text = Some(short);
+                }
+                filled.texts.insert(call.clone(), text.clone().unwrap_or_default());
+            }
+            Operation::DropResults { ids, select, result: None } if ids.is_empty() && !select.calls.is_empty() => {
+                let keeps = |call: &String| self.keep(call, &self.look.text(call)?, reason);
+                select.calls.retain(|call| keeps(call).is_some());
+                if select.calls.is_empty() {
+                    return None;
+                }
+                filled.texts.extend(select.calls.iter().map(|call| (call.clone(), DROPPED.to_owned())));
+            }
+            other => filled.others.push(other.clone()),
+        }
+        Some(operation)
+    }
+
+    fn input(
+        &self,
+        call: &str,
+        (laid, id): &(Laid, String),
+        reason: &str,
+        known: &mut Known,
+        filled: &mut Filled,
+    ) -> Option<Operation> {
+        let mut block: Value = serde_json::from_slice(block_of(self.conversation, laid)?).ok()?;
+        let short = short_input(&block["input"], &|name| known.has(name))?;
+        self.keep(call, &block["input"].to_string(), reason)?;
+        known.learn(&short.to_string());
+        block["input"] = short;
+        block.as_object_mut()?.remove("cache_control");
+        let by = vec![Made { role: None, blocks: vec![block.to_string()] }];
+        filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });
+        Some(Operation::Edit { id: id.clone(), text: None, raw: Some(block), force: false })
+    }
+
+    /// `None`: it cannot be kept.
+    fn keep(&self, call: &str, text: &str, reason: &str) -> Option<Option<String>> {
+        let item: Option<&Item> = self.look.items.iter().find(|item| &*item.call == call);
+        let (tool, tokens) = item.map_or(("", 0), |item| (&*item.tool, item.tokens));
+        let keeping = match self.by.settings.mode {
+            Mode::On => Keeping::Noted,
+            Mode::Ask => Keeping::Filed,
+            Mode::Observe | Mode::Off => Keeping::Nowhere,
+        };
+        let fact = (self.facts)(call);
+        let asked = fact.path.or(fact.command).unwrap_or_default();
+        let removed = (&Removed { call, tool, text, tokens, reason }, asked);
+        let kept = self.by.editor.keep(self.about, self.by.settings, removed, keeping);
+        let stays = |why: &String| {
+            tracing::debug!(conversation = %self.about.conversation, %call, %why, "something stays, for it cannot be kept elsewhere");
+        };
+        kept.inspect_err(stays).ok()
+    }
+}
+
+/// Names that stand elsewhere, and will.
+struct Known(HashSet<u64>);
+
+impl Known {
+    fn has(&self, name: &str) -> bool {
+        self.0.contains(&hash(name))
+    }
+
+    fn learn(&mut self, text: &str) {
+        self.0.extend(names(text).map(hash));
+    }
+}
+
+/// The calls of a conversation: where each lies, and how people name it.
+fn calls_of(desk: &Desk<'_>) -> HashMap<Box<str>, (Laid, String)> {
+    let mut calls = HashMap::new();
+    for frame in desk.view.frames.iter().filter(|frame| !frame.pinned) {
+        let layout = layout(desk.view, frame, desk.source.messages);
+        for group in &layout.groups {
+            let units = layout.units.get(group.units.clone()).unwrap_or_default();
+            for laid in units.iter().filter(|laid| laid.covered.is_none()) {
+                let Unit::Source { message, block: Some(block) } = laid.unit else { continue };
+                let facts = desk.source.messages.get(message).and_then(|message| message.blocks.get(block));
+                let call =
+                    facts.filter(|facts| facts.kind == Kind::ToolUse).and_then(|facts| facts.tool_use_id.clone());
+                calls.extend(call.map(|call| (call, (*laid, format!("{}#{}.{block}", frame.id, group.number)))));
+            }
+        }
+    }
+    calls
+}
+
+/// The bytes of a block of the client's.
+pub fn block_of<'c>(conversation: &'c Conversation, laid: &Laid) -> Option<&'c [u8]> {
+    let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
+    let body = conversation.body.as_ref().filter(|_| message < conversation.aligned)?;
+    let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
+    body.message(message).get(block.at.start as usize..block.at.end as usize)
+}

@@ -1,0 +1,115 @@
+//! What of a result says nothing: it can go before the result is sent for the first time, and nobody misses it.
+
+/// A run of so many equal lines is told in two.
+const SAME: usize = 4;
+
+/// A shorter text of a tool's result that says the same; none if it would not be much shorter.
+pub fn trim(tool: &str, text: &str) -> Option<String> {
+    let short = match tool {
+        "Read" => unnumbered(text)?,
+        // What is exact there may be copied from.
+        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => return None,
+        _ => plain(text),
+    };
+    (short.len() + short.len() / 50 + 60 < text.len()).then_some(short)
+}
+
+/// A view of a file without the numbers of its lines; which lines they are is said once.
+fn unnumbered(text: &str) -> Option<String> {
+    let mut lines = text.split('\n').peekable();
+    let (first, _) = numbered(lines.peek()?)?;
+    let mut bare = String::with_capacity(text.len());
+    let mut next = first;
+    while let Some((number, line)) = lines.peek().and_then(|line| numbered(line)) {
+        if number != next {
+            break;
+        }
+        bare.push_str(line);
+        bare.push('\n');
+        next += 1;
+        lines.next();
+    }
+    let last = next.checked_sub(1).filter(|last| *last > first)?;
+    let mut out = format!("[lines {first} to {last} of the file, without their numbers]\n{bare}");
+    let rest: Vec<&str> = lines.collect();
+    // Behind it stands what the client has to say, and no more of the file.
+    if rest.iter().any(|line| numbered(line).is_some()) {
+        return None;
+    }
+    out.push_str(&rest.join("\n"));
+    Some(out)
+}
+
+/// `   12→text` or `   12<tab>text`.
+fn numbered(line: &str) -> Option<(u64, &str)> {
+    let line = line.trim_start_matches(' ');
+    let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let number = line.get(..line.len() - rest.len())?.parse().ok()?;
+    Some((number, rest.strip_prefix(['→', '\t'])?))
+}
+
+/// Without colours, without blanks at the end of lines, and with lines that repeat told once.
+fn plain(text: &str) -> String {
+    let text = colourless(text);
+    let mut out = String::with_capacity(text.len());
+    let mut lines = text.split('\n').map(str::trim_end).peekable();
+    while let Some(line) = lines.next() {
+        let mut more = 0;
+        while lines.next_if_eq(&line).is_some() {
+            more += 1;
+        }
+        out.push_str(line);
+        match more {
+            _ if line.is_empty() => out.push_str(if more > 0 { "\n" } else { "" }),
+            0 => {}
+            more if more + 1 < SAME => (0..more).for_each(|_| out.extend(["\n", line])),
+            more => out.push_str(&format!("\n[the line above {more} more times]")),
+        }
+        out.push('\n');
+    }
+    out.pop();
+    out
+}
+
+/// Without the codes by which a terminal is told of colours and places.
+fn colourless(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let code = part.find(|letter: char| !matches!(letter, '0'..='9' | ';' | '?')).unwrap_or(part.len());
+        let mut rest = part.get(code..).unwrap_or_default().chars();
+        rest.next();
+        out.push_str(rest.as_str());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_of_a_file_loses_its_numbers() {
+        let lines: Vec<String> = (10..40).map(|at| format!("{at:6}→    let x_{at} = {at};")).collect();
+        let text = format!("{}\n\n<note>\nmore\n</note>", lines.join("\n"));
+        let short = trim("Read", &text).expect("shorter");
+        assert!(
+            short.starts_with("[lines 10 to 39 of the file, without their numbers]\n    let x_10 = 10;\n"),
+            "{short}"
+        );
+        assert!(short.ends_with("    let x_39 = 39;\n\n<note>\nmore\n</note>"), "{short}");
+        let gap = text.replace("    12→", "    99→");
+        assert_eq!(trim("Read", &gap), None, "what does not count up is left alone");
+        assert_eq!(trim("Read", "     1→a\n     2→b"), None, "too little");
+        assert_eq!(trim("Read", "no numbers"), None);
+        assert_eq!(trim("Edit", &text), None);
+    }
+
+    #[test]
+    fn an_output_loses_colours_blanks_and_repetitions() {
+        let text = format!("\u{1b}[1;32mok\u{1b}[0m  \n{}end", "still waiting …\n".repeat(50));
+        assert_eq!(trim("Bash", &text).as_deref(), Some("ok\nstill waiting …\n[the line above 49 more times]\nend"));
+        assert_eq!(plain("a\n\n\n\nb\nb\nc  "), "a\n\n\nb\nb\nc");
+        assert_eq!(trim("Bash", "a few words"), None);
+    }
+}

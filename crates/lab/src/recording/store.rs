@@ -1,0 +1,55 @@
+//! Conversations that `ctx` itself took note of: the folder that the daemon keeps its data in.
+
+use super::{Recording, Usage, corpus};
+use ctx_composer::recorded::{Asked, Recorded, recorded};
+use ctx_store::{Reader, SqliteStore};
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Whether a folder holds a store.
+pub(super) fn is_store(folder: &Path) -> bool {
+    SqliteStore::open_reader(folder).is_ok_and(|reader| reader.path().is_file())
+}
+
+/// Its conversations; and of those that cannot be played, which and why.
+pub(super) fn read(folder: &Path) -> Result<(Vec<Recording>, Vec<String>), String> {
+    let told = |error: ctx_store::StoreError| format!("the store cannot be read: {error}");
+    let store = SqliteStore::open_reader(folder).map_err(told)?;
+    let (mut recordings, mut skipped) = (Vec::new(), Vec::new());
+    for row in store.conversations().map_err(told)? {
+        match recorded(&store, &row.id).map_err(told)? {
+            None => skipped.push(format!("conversation {}: no request of it is known as a whole", row.id)),
+            Some(found) => match recording(&row.id, found) {
+                Ok(recording) => recordings.push(recording),
+                Err(why) => skipped.push(format!("conversation {}: {why}", row.id)),
+            },
+        }
+    }
+    Ok((recordings, skipped))
+}
+
+fn recording(id: &str, found: Recorded) -> Result<Recording, String> {
+    let mut recording = corpus::read(id.to_owned(), &found.body, None).or_else(|why| match &found.reply {
+        // Only its first request is known yet.
+        Some(_) => corpus::unanswered(id.to_owned(), &found.body),
+        None => Err(why),
+    })?;
+    if let Some(reply) = found.reply.and_then(|reply| String::from_utf8(reply).ok()) {
+        let answer = recording.messages.len();
+        recording.messages.push(RawValue::from_string(reply).map_err(|error| format!("its reply is broken: {error}"))?);
+        recording.turns.push(super::Turn { answer, ..super::Turn::default() });
+    }
+    let asked: HashMap<usize, &Asked> = found.asked.iter().map(|asked| (asked.messages, asked)).collect();
+    for turn in &mut recording.turns {
+        let Some(asked) = asked.get(&turn.answer) else { continue };
+        turn.at = i64::try_from(asked.at).ok();
+        turn.usage = asked.usage.map(|usage| Usage {
+            input: usage.input,
+            cache_read: usage.cache_read,
+            cache_written: usage.cache_write,
+            output: usage.output,
+        });
+    }
+    Ok(recording)
+}

@@ -1,0 +1,51 @@
+//! Conversations of our own store.
+
+use ctx_composer::{Composer, Seen, Timing};
+use ctx_store::SqliteStore;
+use ctx_wire::anthropic::identify::Hints;
+use ctx_wire::anthropic::tap::{Ending, Tap};
+use ctx_wire::pieces::Arriving;
+use serde_json::json;
+use std::sync::Arc;
+
+#[test]
+fn what_ctx_took_note_of_can_be_played_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    {
+        let composer =
+            Composer::open(Arc::new(SqliteStore::open(folder.path()).expect("a store"))).expect("a composer");
+        let mut messages = vec![json!({"role": "user", "content": "hello"})];
+        for turn in 0..3u64 {
+            let body = json!({"model": "claude-opus-5-5", "max_tokens": 10, "messages": messages,
+                "tools": [{"name": "Read", "input_schema": {}}]});
+            let mut pieces = Arriving::alone();
+            pieces.push(body.to_string().as_bytes());
+            let hints = Hints::read(|name| match name {
+                "x-claude-code-session-id" => Some("one"),
+                "x-claude-code-request-class" => Some("main"),
+                _ => None,
+            });
+            let at = 1_000_000 + turn * 1000;
+            let seen = Seen { hints, pieces: pieces.finish(), at, counting: false };
+            let ticket = composer.observe(seen).expect("readable").expect("a turn");
+            let answer = json!({"role": "assistant", "content": [{"type": "text", "text": format!("answer {turn}")}]});
+            let told = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": answer["content"],
+                "model": "claude-opus-5-5", "stop_reason": "end_turn", "usage": {"input_tokens": 10 + turn, "output_tokens": 3}});
+            let mut tap = Tap::new(200, Some("application/json"), None);
+            tap.feed(told.to_string().as_bytes());
+            let timing = Timing { at: at + 1, first_byte_ms: Some(1), total_ms: 1 };
+            let answered =
+                composer.answered(&ticket, Some(Ending::Complete), Some(tap.finish(Ending::Complete)), timing);
+            answered.expect("noted");
+            messages.extend([answer, json!({"role": "user", "content": format!("go on {turn}")})]);
+        }
+        composer.settle(std::time::Duration::from_secs(5));
+    }
+    let gathered = ctx_lab::recording::read(&[folder.path().to_owned()]);
+    assert_eq!(gathered.skipped, []);
+    let [recording] = gathered.recordings.as_slice() else { panic!("one: {:?}", gathered.recordings) };
+    assert_eq!((recording.model.as_str(), recording.messages.len()), ("claude-opus-5-5", 6));
+    let turns: Vec<_> =
+        recording.turns.iter().map(|turn| (turn.answer, turn.at, turn.usage.map(|usage| usage.input))).collect();
+    assert_eq!(turns, [(1, Some(1_000_000), Some(10)), (3, Some(1_001_000), Some(11)), (5, Some(1_002_000), Some(12))]);
+}

@@ -1,0 +1,19 @@
+//! A hundred searches of the web: most of what is found is never needed again.
+
+use ctx_core::policy::{Auto, None as Nothing};
+
+#[test]
+fn a_long_search_ends_with_a_small_context() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("search.json");
+    std::fs::write(&file, testkit::searching(100).to_string()).expect("written");
+    let recording = ctx_lab::recording::read(&[file]).recordings.remove(0);
+    let (none, auto) = (crate::played(&recording, Nothing), crate::played(&recording, Auto::default()));
+    assert_eq!(none.turns.len(), 101);
+    let last = |played: &ctx_lab::replay::Played| played.turns.last().expect("a turn").reading.prompt();
+    let (before, after) = (last(&none), last(&auto));
+    println!("{before:.0} tokens at the end, {after:.0} with the automatic editor");
+    assert!(before > 300_000.0 && after < 0.16 * before, "{before} {after}");
+    let harmed = auto.turns.iter().filter(|turn| !turn.missed.is_empty()).count();
+    assert!(harmed * 100 <= auto.turns.len(), "{harmed} of {} steps", auto.turns.len());
+}
