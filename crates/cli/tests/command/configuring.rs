@@ -129,6 +129,32 @@ fn a_daemon_with_a_wrong_section_says_so_and_forwards() {
 }
 
 #[test]
+fn a_file_that_becomes_wrong_while_the_daemon_runs_is_told_of_once_and_what_it_said_stays() {
+    let (place, provider) = (Place::new(), provider());
+    let up = place.up(&provider.url());
+    let mut session = asking(1, "SAY:hello");
+    let mut turn = |text: &str| {
+        place.write("home/ctx.toml", text);
+        // Files are looked at once a second.
+        std::thread::sleep(std::time::Duration::from_millis(1_100));
+        for _ in 0..2 {
+            up.send(&session);
+            session.assistant("hello").user("SAY:hello");
+        }
+        let status = place.run(&["status", "--json"]).ok().json();
+        status["context"]["mode"].as_str().map(str::to_owned)
+    };
+    assert_eq!(turn("[context_editing]\nmode = \"observe\"\n").as_deref(), Some("observe"));
+    let wrong = "[context_editing]\nmode = \"on\"\ncompact_threshold_percent = 140\n";
+    assert_eq!(turn(wrong).as_deref(), Some("observe"));
+    let log = up.log();
+    assert_eq!(log.matches("home/ctx.toml, line 3: ").count(), 1, "{log}");
+    assert!(log.contains("from 1 to 100, not 140"), "{log}");
+    assert_eq!(turn("[context_editing]\nmode = \"ask\"\n").as_deref(), Some("ask"));
+    assert_eq!(provider.requests().len(), 6, "everything was forwarded");
+}
+
+#[test]
 fn the_schema_is_printed() {
     let ran = Place::new().run(&["config", "schema"]).ok();
     assert_eq!(ran.json()["properties"]["context_editing"]["properties"]["compact_threshold_percent"]["maximum"], 100);
