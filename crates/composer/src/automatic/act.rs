@@ -168,7 +168,7 @@ impl Composer {
         if proposed.is_empty() {
             return (figures, Ok(None));
         }
-        let filler = Filler { by, facts: &facts, about: &about, conversation, desk: &desk, look: &look };
+        let filler = Filler { by, facts: &facts, about: &about, conversation, desk: &desk, look: &look, seen: &seen };
         let filled = filler.fill(proposed, &seen.left_of(&view));
         if filled.operations.is_empty() {
             return (figures, Ok(None));
@@ -330,7 +330,13 @@ impl Seen {
         if let Some(text) = view.new_result(laid) {
             return Some(text.to_owned());
         }
-        text_of(&serde_json::from_slice::<Value>(block_of(conversation, laid)?).ok()?["content"])
+        self.source(conversation, call)
+    }
+
+    /// The text of a result as the client sent it.
+    pub fn source(&self, conversation: &Conversation, call: &str) -> Option<String> {
+        let block = block_of(conversation, self.laid.get(call)?)?;
+        text_of(&serde_json::from_slice::<Value>(block).ok()?["content"])
     }
 }
 

@@ -1,6 +1,6 @@
 //! The words for what a policy wants. What cannot be kept, or has no text, stays.
 
-use super::act::By;
+use super::act::{By, Seen};
 use super::memory::hash;
 use super::{About, Keeping, Removed};
 use crate::conversation::Conversation;
@@ -36,6 +36,7 @@ pub struct Filler<'f> {
     pub conversation: &'f Conversation,
     pub desk: &'f Desk<'f>,
     pub look: &'f Look<'f>,
+    pub seen: &'f Seen,
 }
 
 impl Filler<'_> {
@@ -81,7 +82,7 @@ impl Filler<'_> {
                 let call = select.calls.first()?;
                 if text.is_none() {
                     let whole = self.look.text(call)?;
-                    let kept = self.keep(call, &whole, reason)?;
+                    let kept = self.keep(call, &self.seen.source(self.conversation, call)?, reason)?;
                     let short = extract(&whole, kept.as_deref(), |name| known.has(name));
                     known.learn(&short);
                     *text = Some(short);
@@ -89,7 +90,7 @@ impl Filler<'_> {
                 filled.texts.insert(call.clone(), text.clone().unwrap_or_default());
             }
             Operation::DropResults { ids, select, result: None } if ids.is_empty() && !select.calls.is_empty() => {
-                let keeps = |call: &String| self.keep(call, &self.look.text(call)?, reason);
+                let keeps = |call: &String| self.keep(call, &self.seen.source(self.conversation, call)?, reason);
                 select.calls.retain(|call| keeps(call).is_some());
                 if select.calls.is_empty() {
                     return None;

@@ -67,7 +67,8 @@ impl Work {
     /// A call, its result of about 4,000 tokens, and the request that brings it.
     fn step(&mut self, tool: &str, input: Value) -> Value {
         let number = self.texts.len();
-        let text = format!("line {number} of what the tool said, with some_name_{number}\r\n").repeat(260);
+        let line = |at: usize| format!("line {at} of what tool {number} said, with some_name_{number}\r\n");
+        let text: String = (0..250).map(line).collect();
         self.session.assistant_tools(&[(tool, input)]);
         self.session.results(&[&text]);
         self.texts.push(text);
@@ -163,7 +164,7 @@ fn what_is_only_observed_is_noted_and_nothing_changes() {
 #[test]
 fn what_is_proposed_waits_for_a_word_and_is_not_proposed_twice() {
     let mut work = Work::new(Settings { mode: Mode::Ask, ..Settings::default() });
-    let last = work.work(14);
+    let last = work.work(17);
     assert!(results(&last).iter().all(|text| text.starts_with("line ")) && work.commits().is_empty());
     let waiting = work.composer.waiting(&work.conversation).expect("a list");
     assert!(!waiting.wishes.is_empty());

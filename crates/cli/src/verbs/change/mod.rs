@@ -17,7 +17,9 @@ use ctx_core::edit::Operation;
 use serde_json::{Value, json};
 
 pub use self::applied::{render as applied_in_words, repaired};
-pub use self::given::{Ids, Place, Results, Selected, Selection, invalid_json, read, read_bytes, text, without_last_newline};
+pub use self::given::{
+    Ids, Place, Results, Selected, Selection, invalid_json, read, read_bytes, text, without_last_newline,
+};
 pub use self::names::Names;
 use super::plan::file::Plan;
 use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
