@@ -209,7 +209,10 @@ fn what_a_call_was_asked_with_is_shortened_and_the_call_stays() {
     session.results(&["written"]);
     let (conversation, sent_) = sent(&house, &session);
     let text = sent_.expect("composed").to_string();
-    assert!(text.contains("src/new.rs") && text.contains("Names in it: some_name]"));
+    assert!(
+        text.contains("src/new.rs") && text.contains("Names in it: some_name]"),
+        "the call stays, its long text does not"
+    );
     assert!(!text.contains("fn some_name"));
     let history = house.composer.history(&conversation, 100).expect("a history").commits;
     assert_eq!((history.len(), history[0].author.as_str()), (1, AUTHOR));
