@@ -194,22 +194,18 @@ fn a_summary_that_the_client_forgets_is_sent_again_and_no_other_is_made() {
 }
 
 #[test]
-fn what_cannot_be_is_said_with_its_line_and_stops_nothing() {
-    let place = Place::new();
+fn what_cannot_be_is_said_with_its_line_and_requests_pass_as_they_came() {
     for (text, told) in [
-        (
-            "enabled = true\nclear_tool_uses = { keep = -1 }",
-            "line 3: `context_editing.provider.clear_tool_uses.keep` must be",
-        ),
-        (
-            "enabled = true\ncompact = { trigger = \"140%\" }",
-            "line 3: `context_editing.provider.compact.trigger` must be",
-        ),
-        ("on = true", "line 2: `context_editing.provider.on` is not known; there are enabled, models"),
+        ("clear_tool_uses = { keep = -1 }", "line 3: `context_editing.provider.clear_tool_uses.keep` must be"),
+        ("compact = { trigger = \"140%\" }", "line 3: `context_editing.provider.compact.trigger` must be"),
+        ("on = true", "line 3: `context_editing.provider.on` is not known; there are enabled, models"),
     ] {
-        let file = place.write("bad.toml", &format!("[context_editing.provider]\n{text}\n"));
-        let up = place.up_with(&["--config", file.to_str().expect("text")]);
-        let log = up.log();
+        let stage = Stage::new(&format!("[context_editing.provider]\nenabled = true\n{text}\n"), &[]);
+        let log = stage.up().log();
         assert!(log.contains(told) && log.contains("nothing of [context_editing.provider] in it counts"), "{log}");
+        let session = busy(1);
+        stage.send(&session);
+        let received = stage.provider.requests().pop().expect("a request").body;
+        assert_eq!(&received[..], &session.body()[..]);
     }
 }
