@@ -348,7 +348,7 @@ impl Composer {
     ) -> Result<(), Refusal> {
         let id = conversation.id.clone();
         let stays = conversation.drops_thinking || conversation.strayed || !conversation.summaries.is_empty();
-        let edited = stays || conversation.waits() || is_sent(&next);
+        let edited = stays || conversation.waits() || conversation.automated || is_sent(&next);
         let _under_way = self.under_way(&id);
         drop(conversation);
         let mark = Note { conversation: id.clone(), name: EDITED.into(), body: edited.then(|| b"1".to_vec()) };
