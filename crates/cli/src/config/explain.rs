@@ -218,7 +218,15 @@ impl Explained {
 
     fn own(&mut self, key: &Key, name: &str, in_force: &Value, said: &[(Source, Option<Said>)]) {
         let value = in_force.pointer(&format!("/{}", name.replace('.', "/"))).cloned().unwrap_or_default();
-        let place = said_where(said, name);
+        // What a person switched off at home is off, whatever a project says.
+        let at_home: Vec<_> = said.iter().filter(|(source, _)| source.speaker == Speaker::Person).cloned().collect();
+        let is_off = |(_, said): &(Source, Option<Said>)| {
+            said.as_ref().and_then(Said::layer).is_some_and(|layer| layer.mode == Some(ctx_core::automatic::Mode::Off))
+        };
+        let place = match name == "mode" && at_home.iter().any(is_off) {
+            true => said_where(&at_home, name),
+            false => said_where(said, name),
+        };
         self.push(key, value, place);
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ctx_composer::automatic::Rules;
-use ctx_core::automatic::Settings;
+use ctx_core::automatic::{Mode, Settings};
 
 use super::said::{Remark, Said, Speaker};
 use super::sources::{Places, Source, Stamp};
@@ -146,8 +146,10 @@ impl Rules for LiveRules {
 /// What all of them say together, the weaker first.
 fn settings<'s>(spoken: impl IntoIterator<Item = (Speaker, Option<&'s Said>)>) -> Settings {
     let mut settings = Settings::default();
+    let mut is_off = false;
     for (speaker, said) in spoken {
         let Some(layer) = said.and_then(Said::layer) else { continue };
+        is_off |= speaker == Speaker::Person && layer.mode == Some(Mode::Off);
         if speaker != Speaker::Skill {
             settings.lay(layer);
             continue;
@@ -156,6 +158,10 @@ fn settings<'s>(spoken: impl IntoIterator<Item = (Speaker, Option<&'s Said>)>) -
         let mut layer = layer.clone();
         layer.artifacts.retain(|name, _| !settings.artifacts.contains_key(name));
         settings.add(&layer);
+    }
+    // Whoever says no at home has said no everywhere: a project may be somebody else's.
+    if is_off {
+        settings.mode = Mode::Off;
     }
     settings
 }

@@ -78,6 +78,17 @@ fn a_file_that_was_named_takes_the_place_of_the_others() {
 }
 
 #[test]
+fn what_is_off_at_home_no_project_switches_on() {
+    let place = Place::new();
+    place.write("p/.loa.config.yaml", "context_editing:\n  enabled: true\n");
+    assert_eq!(place.of("p", &[]).mode, Mode::On);
+    place.write("home/ctx.toml", "[context_editing]\nmode = \"off\"\n");
+    assert_eq!(place.of("p", &[]).mode, Mode::Off);
+    place.write("home/ctx.toml", "[context_editing]\nmode = \"observe\"\n");
+    assert_eq!(place.of("p", &[]).mode, Mode::On, "a stronger word than another mode");
+}
+
+#[test]
 fn a_change_counts_at_once_and_without_one_nothing_is_made_anew() {
     let place = Place::new();
     place.write("p/ctx.toml", "[context_editing]\nmode = \"on\"\n");
