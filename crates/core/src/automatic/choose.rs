@@ -71,7 +71,8 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
         ),
         Force::All => (0, 0),
     };
-    if left < from {
+    // What pays may be enough for now; but what stands behind it is written anew anyway.
+    if look.tokens < from {
         return proposed;
     }
     for (target, item) in in_order(settings, &look, facts) {
