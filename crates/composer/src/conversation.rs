@@ -109,6 +109,8 @@ pub struct Conversation {
     pub automated: bool,
     pub noted: HashSet<String>,
     pub near_limit: bool,
+    /// Tokens of results that the provider itself left out of the newest turn.
+    pub cleared: u64,
     /// What was done to it.
     pub history: History,
     /// What each thinking signature is bound to: the digest of the prompt it was produced after.
@@ -191,6 +193,7 @@ impl Conversation {
             automated: false,
             noted: HashSet::new(),
             near_limit: false,
+            cleared: 0,
             history: History::default(),
             bound: QuickMap::default(),
             own: QuickSet::default(),
@@ -403,6 +406,7 @@ impl Conversation {
                 self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
             }
             if answered.status == 200 {
+                self.cleared = answered.cleared_results();
                 let before = self.cached.as_ref().and_then(|cached| cached.ttl);
                 self.cached = Some(Cached { at, usage, ttl: usage.ttl().or(before), head: self.asked });
             }

@@ -267,6 +267,12 @@ impl Answered {
     pub fn cleared(&self) -> u64 {
         self.applied_edits.iter().filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum()
     }
+
+    /// Those of them that were results of tools.
+    pub fn cleared_results(&self) -> u64 {
+        let results = self.applied_edits.iter().filter(|edit| edit["cleared_tool_uses"].as_u64() > Some(0));
+        results.filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum()
+    }
 }
 
 impl Usage {

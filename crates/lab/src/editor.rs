@@ -61,7 +61,7 @@ impl Automatic for Editor {
     ) -> Vec<Proposed> {
         // What is shipped is played with all that it heeds beside the policy.
         let proposed = match self.policy.name() {
-            SHIPPED => choose(settings, look, facts, Force::Usual { provider_edits: false }),
+            SHIPPED => choose(settings, look, facts, Force::Usual { provider_edits: false, cleared: 0 }),
             _ => self.policy.propose(look),
         };
         if !proposed.is_empty() {

@@ -13,17 +13,24 @@ pub const KEY: &str = "sk-ant-api03-this-credential-is-marked-QJZX7319";
 pub struct Claude {
     program: PathBuf,
     hints: bool,
+    further: Vec<(&'static str, String)>,
 }
 
 impl Claude {
     /// `None` when the client is not installed.
     pub fn find() -> Option<Claude> {
-        needed("CTX_TEST_CLAUDE").map(|program| Claude { program, hints: false })
+        needed("CTX_TEST_CLAUDE").map(|program| Claude { program, hints: false, further: Vec::new() })
     }
 
     /// Lets the client name the class of its requests.
     pub fn hinting(self) -> Claude {
         Claude { hints: true, ..self }
+    }
+
+    /// With these variables, too.
+    pub fn knowing(self, further: &[(&'static str, &str)]) -> Claude {
+        let further = further.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        Claude { further, ..self }
     }
 
     pub fn environment(&self, stage: &Stage) -> Vec<(&'static str, String)> {
@@ -42,6 +49,7 @@ impl Claude {
         if self.hints {
             environment.push(("CLAUDE_CODE_GATEWAY_HINT_HEADERS", "1".to_owned()));
         }
+        environment.extend(self.further.iter().cloned());
         environment
     }
 

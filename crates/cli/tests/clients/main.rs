@@ -2,6 +2,7 @@
 //! SDKs, in front of the strict fake provider. Each test asserts that what the provider got is what the
 //! client sent, byte for byte, and that frames and classes are right.
 
+mod automatic;
 mod claude;
 mod editing;
 mod failures;

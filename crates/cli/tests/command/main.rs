@@ -2,6 +2,7 @@
 //! home, an environment and ports of its own.
 
 mod asked_wrongly;
+mod automatic;
 mod configuring;
 mod doctor;
 mod editing;

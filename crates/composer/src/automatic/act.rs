@@ -161,7 +161,8 @@ impl Composer {
         conversation.imagine(&mut look, by.settings.mode);
         let about = about(conversation, moment.at);
         let limit = by.editor.limit(&about, by.settings, look.window);
-        let figures = Figures { tokens: look.tokens, window: look.window, percent: limit.percent, limit: limit.tokens };
+        let tokens = look.tokens.saturating_sub(about.cleared);
+        let figures = Figures { tokens, window: look.window, percent: limit.percent, limit: limit.tokens };
         let places = Places::of(conversation, &seen, &view, &ground.messages);
         let facts = |call: &str| places.fact(call);
         let proposed = by.editor.propose(&about, &look, (by.settings, &facts), by.all);
@@ -354,6 +355,7 @@ pub(super) fn about(conversation: &Conversation, at: u64) -> About<'_> {
         agent: conversation.opened.agent.as_deref(),
         request: conversation.requests,
         at,
+        cleared: conversation.cleared,
     }
 }
 

@@ -49,7 +49,10 @@ impl Automatic for Editor {
         (settings, facts): (&Settings, Facts<'_>),
         all: bool,
     ) -> Vec<Proposed> {
-        let force = if all { Force::All } else { Force::Usual { provider_edits: (self.provider_edits)(about) } };
+        let force = match all {
+            true => Force::All,
+            false => Force::Usual { provider_edits: (self.provider_edits)(about), cleared: about.cleared },
+        };
         choose(settings, look, facts, force)
     }
 

@@ -81,8 +81,15 @@ const READ_IT: &str = "; read that file if you need it.";
 mod tests {
     use super::*;
 
-    const ABOUT: About<'static> =
-        About { conversation: "c1", model: None, folder: None, agent: None, request: 1, at: 1_700_000_000_000 };
+    const ABOUT: About<'static> = About {
+        conversation: "c1",
+        model: None,
+        folder: None,
+        agent: None,
+        request: 1,
+        at: 1_700_000_000_000,
+        cleared: 0,
+    };
 
     #[test]
     fn a_text_is_on_disk_to_the_byte_and_the_ledger_has_a_line() {

@@ -119,6 +119,8 @@ pub struct About<'c> {
     pub request: u32,
     /// When it came.
     pub at: u64,
+    /// Tokens of results that the provider itself left out of the one before.
+    pub cleared: u64,
 }
 
 /// A result that is about to go.

@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 pub(crate) struct Standing {
     pub tokens: u64,
+    /// Those of them that the provider leaves out.
+    pub cleared: u64,
     pub window: u64,
     pub limit: Limit,
     pub mode: Mode,
@@ -38,6 +40,7 @@ impl Composer {
         let noted = look.items.iter().filter(|item| conversation.noted.contains(&*item.call) && !item.cleared);
         Standing {
             tokens: look.tokens,
+            cleared: about.cleared,
             window: look.window,
             mode: mode(settings.mode),
             provider_edits: by.provider_edits(&about),

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextView {
     pub conversation: String,
-    /// Tokens of the next request, and what the model takes.
+    /// Tokens of the next request, without results that the provider itself leaves out, and what the model takes.
     pub tokens: u64,
     pub window: u64,
     /// The one of the other.
@@ -91,13 +91,14 @@ impl Composer {
             history.all().filter(|commit| commit.author == AUTHOR && matches!(commit.change, Change::Edit { .. }));
         let ours = ours.filter(|commit| active.iter().any(|(id, _)| id.commit == commit.id));
         let proposals = conversation.waiting.iter().filter(|waiting| waiting.wished.author == AUTHOR);
+        let tokens = standing.tokens.saturating_sub(standing.cleared);
         Ok(ContextView {
             conversation: conversation.id.clone(),
-            tokens: standing.tokens,
+            tokens,
             window: standing.window,
-            percent: standing.tokens * 100 / standing.window.max(1),
+            percent: tokens * 100 / standing.window.max(1),
             threshold_percent: standing.limit.percent,
-            status: Standing::of(standing.tokens, standing.limit.tokens, standing.window),
+            status: Standing::of(tokens, standing.limit.tokens, standing.window),
             mode: standing.mode,
             provider_edits: standing.provider_edits,
             preserved: standing.tally.preserved,

@@ -43,8 +43,9 @@ pub fn is_search(tool: &str, command: Option<&str>) -> bool {
 /// How hard it is to be cleared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
-    /// If it pays, or the limit asks for it.
-    Usual { provider_edits: bool },
+    /// If it pays, or the limit asks for it. The provider may edit too; `cleared`: tokens of results that it left out
+    /// of the request before.
+    Usual { provider_edits: bool, cleared: u64 },
     /// Somebody wants all that may go to go now.
     All,
 }
@@ -53,20 +54,27 @@ pub enum Force {
 pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: Force) -> Vec<Proposed> {
     let mut look = look.clone();
     mark(settings, &mut look, facts);
+    // While the provider clears, what would pay is its business: a cut of ours would only cost its cache.
+    let leaves_it = matches!(force, Force::Usual { cleared, .. } if cleared > 0);
     let mut proposed = match force {
+        Force::Usual { .. } if leaves_it => Auto::default().trimmed(&look),
         Force::Usual { .. } => Auto::default().propose(&aged(settings, &look, facts)),
         Force::All => Vec::new(),
     };
     let mut held = |call: &str| is_held(settings, &look, facts, call);
     proposed.retain_mut(|proposed| keep_what_stays(&mut proposed.what, &mut held));
-    proposed.extend(beyond_budget(settings, &look, facts, &proposed));
+    if !leaves_it {
+        proposed.extend(beyond_budget(settings, &look, facts, &proposed));
+    }
     let gone: HashSet<String> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).cloned().collect();
     let saved = |item: &Item| item.tokens.saturating_sub(item.left);
     let mut left = look.tokens;
-    left -= look.items.iter().filter(|item| gone.contains(&*item.call)).map(saved).sum::<u64>().min(left);
+    // What is fresh is only trimmed, which saves little.
+    let goes = |item: &&Item| gone.contains(&*item.call) && !item.fresh;
+    left -= look.items.iter().filter(goes).map(saved).sum::<u64>().min(left);
     let (from, until) = match force {
-        Force::Usual { provider_edits } => (
-            look.window / 100 * settings.threshold(provider_edits),
+        Force::Usual { provider_edits, cleared } => (
+            look.window / 100 * settings.threshold(provider_edits) + cleared,
             look.window / 100 * settings.target(provider_edits),
         ),
         Force::All => (0, 0),
@@ -271,7 +279,7 @@ mod tests {
         proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect()
     }
 
-    const USUAL: Force = Force::Usual { provider_edits: false };
+    const USUAL: Force = Force::Usual { provider_edits: false, cleared: 0 };
 
     #[test]
     fn below_the_limit_nothing_is_forced() {
@@ -289,9 +297,25 @@ mod tests {
         let saved = gone(&proposed).len() as u64 * 9_950;
         assert!(look.tokens - saved <= 120_000, "down to the target: {:?}", gone(&proposed));
         assert!(gone(&proposed).iter().all(|call| call[1..].parse::<usize>().expect("a number") <= 12));
-        let raised =
-            choose(&settings, &Look { tokens: 170_000, ..look }, &nothing, Force::Usual { provider_edits: true });
-        assert!(raised.len() <= proposed.len(), "the provider edits: it is left to it for longer");
+        // Below the raised threshold only what pays goes.
+        let look = Look { tokens: 170_000, rates: Rates { read: 0.0, write: 1.0 }, ..look };
+        let forced = |provider_edits| choose(&settings, &look, &nothing, Force::Usual { provider_edits, cleared: 0 });
+        assert!(!forced(false).is_empty());
+        assert!(forced(true).is_empty(), "the provider edits: it is left to it for longer");
+    }
+
+    #[test]
+    fn what_the_provider_clears_is_left_to_it_until_that_does_not_suffice() {
+        let look = Look { cold: true, ..look(&[("Grep", 10_000); 19]) };
+        let with =
+            |cleared| choose(&Settings::default(), &look, &nothing, Force::Usual { provider_edits: true, cleared });
+        assert!(
+            look.tokens >= 190_000,
+            "the limit is near, the cache is cold, and the searches are beyond their budget"
+        );
+        assert!(!with(0).is_empty());
+        assert!(with(100_000).is_empty(), "the model reads half of it");
+        assert!(!with(5_000).is_empty(), "the model reads nearly all of it");
     }
 
     #[test]

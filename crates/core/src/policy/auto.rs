@@ -49,7 +49,7 @@ impl Old<'_> {
 
 impl Auto {
     /// Results that can be said in fewer words, as long as nobody has seen them.
-    fn trimmed(&self, look: &Look) -> Vec<Proposed> {
+    pub fn trimmed(&self, look: &Look) -> Vec<Proposed> {
         let fresh = look.whole().filter(|item| item.fresh && item.tokens >= self.least);
         let short = |item: &Item| {
             let short = trim(&item.tool, &look.text(&item.call)?)?;

@@ -1,0 +1,315 @@
+//! The automatic editor as people meet it: switched on in `ctx.toml`, seen in `status`, `waiting`, `phase`, `timeline`, told to
+//! a command. The provider is strict and binds thinking.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use testkit::fake_provider::ContextEditing;
+use testkit::{FakeProvider, Options, Session};
+
+use crate::place::{Place, Up, until};
+
+/// Tokens that the model takes.
+const WINDOW: u64 = 60_000;
+
+struct Work {
+    place: Place,
+    provider: FakeProvider,
+    up: Up,
+    session: Session,
+    texts: Vec<String>,
+}
+
+impl Work {
+    /// With this in `[context_editing]`, and what follows it.
+    fn new(toml: &str) -> Work {
+        Work::before(toml, ContextEditing::default())
+    }
+
+    /// The same before a provider that edits like this.
+    fn before(toml: &str, editing: ContextEditing) -> Work {
+        let context_editing = Some(editing);
+        let provider = FakeProvider::start(Options { context_editing, ..Options::strict() }).expect("a provider");
+        let place = Place::new();
+        let ledger = place.path("work/NOTES.md");
+        let model = format!("[models.\"claude-opus-5-5\"]\nwindow = {WINDOW}\nmax_output = 8000\n");
+        let file = place.write("named.toml", &format!("[context_editing]\nledger = {ledger:?}\n{toml}\n{model}"));
+        let up = place.up_with(&["--upstream", &provider.url(), "--config", file.to_str().expect("text")]);
+        let mut session = Session::new(5).lean().hints(true).model("claude-opus-5-5");
+        session.user("do all of it");
+        let mut work = Work { place, provider, up, session, texts: Vec::new() };
+        work.send();
+        work
+    }
+
+    /// The client sends its request, and the provider takes it. What arrived, and the answer.
+    #[track_caller]
+    fn send(&mut self) -> (Vec<u8>, Value) {
+        self.up.send(&self.session);
+        let record = self.provider.requests().pop().expect("a request");
+        let answer = record.answer.unwrap_or_default();
+        assert!(answer["error"].is_null(), "the provider refuses: {answer}");
+        (record.body.to_vec(), answer["message"].clone())
+    }
+
+    /// A call, its result of about 3,000 tokens, and the request that brings it.
+    #[track_caller]
+    fn step(&mut self, tool: &str, input: Value) -> (Vec<u8>, Value) {
+        let number = self.texts.len();
+        let line = |at: usize| format!("line {at} of what was said by call {number}, and no more than that\n");
+        let text: String = (0..200).map(line).collect();
+        self.session.assistant_tools(&[(tool, input)]).results(&[&text]);
+        self.texts.push(text);
+        self.send()
+    }
+
+    fn make(&mut self, steps: usize) -> (Vec<u8>, Value) {
+        let from = self.texts.len();
+        (from..from + steps)
+            .map(|at| self.step("Bash", json!({"command": format!("make part-{at}")})))
+            .last()
+            .expect("a step")
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        self.place.run(&[arguments, &["--json"]].concat()).ok().json()
+    }
+
+    fn said(&self, arguments: &[&str]) -> String {
+        self.place.run(arguments).ok().out
+    }
+
+    fn commits(&self) -> Vec<Value> {
+        self.json(&["history"])["commits"].as_array().expect("commits").clone()
+    }
+
+    fn events(&self, kind: &str) -> Vec<Value> {
+        let told = self.json(&["timeline", "--limit", "1000"]);
+        told["events"].as_array().expect("events").iter().filter(|event| event["kind"] == kind).cloned().collect()
+    }
+
+    fn ledger(&self) -> Option<String> {
+        fs::read_to_string(self.place.path("work/NOTES.md")).ok()
+    }
+
+    fn kept(&self) -> Vec<PathBuf> {
+        let folders = fs::read_dir(self.place.home().join("offload")).into_iter().flatten();
+        let files = folders.flat_map(|folder| fs::read_dir(folder.expect("a folder").path()).expect("files"));
+        files.map(|file| file.expect("a file").path()).collect()
+    }
+}
+
+/// The texts of the results of a request, in order.
+fn results(body: &[u8]) -> Vec<String> {
+    let body: Value = serde_json::from_slice(body).expect("JSON");
+    let blocks = body["messages"].as_array().into_iter().flatten().filter_map(|message| message["content"].as_array());
+    let results = blocks.flatten().filter(|block| block["type"] == "tool_result");
+    let text = |content: &Value| content.as_str().or(content[0]["text"].as_str()).unwrap_or_default().to_owned();
+    results.map(|block| text(&block["content"])).collect()
+}
+
+fn cleared(body: &[u8]) -> usize {
+    results(body).iter().filter(|text| text.starts_with("[The content of this tool result")).count()
+}
+
+/// Whether the provider cleared results in an answer.
+fn provider_cleared(answer: &Value) -> bool {
+    let edits = answer["context_management"]["applied_edits"].as_array();
+    edits.is_some_and(|edits| edits.iter().any(|edit| edit["cleared_tool_uses"].as_u64() > Some(0)))
+}
+
+#[test]
+fn an_editor_that_may_not_act_changes_no_byte() {
+    for mode in ["off", "observe", "ask"] {
+        let mut work = Work::new(&format!("mode = {mode:?}"));
+        for _ in 0..20 {
+            let (body, _) = work.make(1);
+            assert!(body == work.session.body(), "{mode}: what arrives is what was sent");
+        }
+        assert!(work.commits().is_empty() && work.ledger().is_none(), "{mode}");
+        let context = work.json(&["status"])["context"].clone();
+        assert_eq!((&context["mode"], &context["status"]), (&json!(mode), &json!("over")), "{context}");
+        let noted = (context["noted"].as_u64() > Some(0), context["proposals"].as_u64() > Some(0));
+        assert_eq!(noted, (mode == "observe", mode == "ask"), "{context}");
+    }
+}
+
+#[test]
+fn where_the_provider_clears_ours_waits_and_takes_over_when_it_cannot() {
+    const BOTH: &str = "mode = \"on\"\n[context_editing.provider]\nenabled = true";
+    let mut work = Work::new(BOTH);
+    let mut acted = 0;
+    for _ in 0..30 {
+        let (body, answer) = work.make(1);
+        acted += usize::from(provider_cleared(&answer));
+        assert_eq!(cleared(&body), 0, "the model reads a third of its window: {answer}");
+    }
+    assert!(acted > 10, "{acted}");
+    let context = work.json(&["status"])["context"].clone();
+    assert_eq!((&context["status"], &context["threshold_percent"]), (&json!("normal"), &json!(95)), "{context}");
+    assert!(context["percent"].as_u64() < Some(50), "what the provider leaves out does not count: {context}");
+    assert!(work.events("signal").is_empty(), "nothing is near");
+
+    let refuses = vec!["clear_tool_uses_20250919".to_owned()];
+    let mut work = Work::before(BOTH, ContextEditing { refuses });
+    let mut newest = 0;
+    for _ in 0..30 {
+        let (body, answer) = work.make(1);
+        assert!(!provider_cleared(&answer) && (body.len() as u64 / 4) < WINDOW, "{answer}");
+        newest = cleared(&body);
+    }
+    assert!(newest > 10, "{newest}");
+    assert_eq!(work.json(&["status"])["context"]["threshold_percent"], 80);
+}
+
+#[test]
+fn where_both_have_to_act_they_act_in_turns() {
+    // The provider leaves all files alone, so that what it clears does not suffice.
+    let mut work = Work::new(
+        "mode = \"on\"\n[context_editing.provider]\nenabled = true\n\
+         clear_tool_uses = { exclude_tools = [\"Read\"], clear_at_least = 1000 }",
+    );
+    let (mut ours, mut theirs, mut before) = (0, 0, 0);
+    for at in 0..40 {
+        let (body, answer) = match at % 3 {
+            0 => work.make(1),
+            _ => work.step("Read", json!({"file_path": format!("/p/{at}.txt")})),
+        };
+        let (by_us, by_provider) = (cleared(&body) > before, provider_cleared(&answer));
+        assert!(!(by_us && by_provider), "both at {at}");
+        before = cleared(&body);
+        (ours, theirs) = (ours + usize::from(by_us), theirs + usize::from(by_provider));
+    }
+    assert!(ours > 0 && theirs > 0, "{ours} {theirs}");
+}
+
+#[test]
+fn phases_are_begun_and_ended_and_their_details_go_by_hand() {
+    let mut work = Work::new("");
+    assert!(work.said(&["phase"]).starts_with("No phase was begun"));
+    assert!(work.said(&["phase", "begin", "testing"]).starts_with("testing  open, begun "));
+    for (wish, code) in
+        [(["phase", "begin", "testing"].as_slice(), "open-already"), (&["phase", "end", "tasting"], "no-phase")]
+    {
+        let told = work.place.run(&[wish, &["--json"]].concat());
+        assert_eq!((told.code, &told.json()["error"]["code"]), (Some(1), &json!(code)), "{told:?}");
+        let ran = work.place.run(wish).refused();
+        assert!(ran.err.contains("testing") && ran.err.contains("\nhint: "), "{ran:?}");
+    }
+    assert_eq!(work.place.run(&["phase", "begin"]).code, Some(2), "which one?");
+    work.step("Read", json!({"file_path": "/p/NOTES.md"}));
+    work.step("Bash", json!({"command": "bd ready"}));
+    for at in 0..6 {
+        work.step("Edit", json!({"file_path": format!("/p/{at}.rs"), "old_string": "a", "new_string": "b"}));
+    }
+    assert!(work.said(&["status"]).contains("\nphases          testing\n"));
+    assert!(work.said(&["phase", "end"]).starts_with("testing  ended "));
+    assert_eq!(work.json(&["phase"])["phases"][0]["name"], "testing");
+    let (body, _) = work.make(5);
+    assert!(body == work.session.body(), "the mode is off");
+
+    let status = work.said(&["status"]);
+    assert!(status.contains("status          NORMAL; automatic editing off, from 80% on\n"), "{status}");
+    assert!(status.contains("completed_phase_details "), "{status}");
+    let applied = work.json(&["compact", "--auto", "--reason", "before the review"]);
+    assert!(applied["tokens_after"].as_u64() < applied["tokens_before"].as_u64(), "{applied}");
+    let commit = work.commits()[0].clone();
+    assert_eq!((&commit["author"], &commit["id"]), (&json!("policy"), &applied["commit"]));
+    let note = commit["note"].as_str().expect("a note");
+    let why = "completed_phase_details (of a phase that has ended)";
+    assert!(note.starts_with("before the review (cli); ") && note.contains(why), "{note}");
+
+    let (body, _) = work.send();
+    let sent = results(&body);
+    let (stay, gone): (Vec<usize>, Vec<usize>) = (0..sent.len()).partition(|at| sent[*at] == work.texts[*at]);
+    assert_eq!(
+        (stay, &gone),
+        (vec![0, 1, 8, 9, 10, 11, 12], &vec![2, 3, 4, 5, 6, 7]),
+        "of the phase, and not preserved"
+    );
+    let kept: Vec<String> = work.kept().iter().map(|file| fs::read_to_string(file).expect("a file")).collect();
+    assert!(gone.iter().all(|at| kept.contains(&work.texts[*at])) && kept.len() == gone.len(), "to the byte");
+    let ledger = work.ledger().expect("a ledger");
+    assert!(gone.iter().all(|at| ledger.contains(&format!("`/p/{}.rs`", at - 2))), "{ledger}");
+    assert_eq!(ledger.lines().count(), gone.len());
+    assert_eq!(work.events("signal").iter().filter(|told| told["signal"] == "COMPACTION_COMPLETE").count(), 1);
+    assert_eq!(work.events("phase").len(), 2);
+
+    let nothing = work.place.run(&["compact", "--auto", "--reason", "again"]).refused();
+    assert!(nothing.err.contains("There is nothing that may go") && nothing.err.contains("hint: "), "{nothing:?}");
+    work.said(&["undo"]);
+    assert!(work.send().0 == work.session.body(), "it is a commit like any other");
+}
+
+#[test]
+fn what_is_proposed_is_shown_and_made_when_somebody_accepts_it() {
+    let mut work = Work::new("mode = \"ask\"");
+    work.make(18);
+    let wishes = work.json(&["waiting"])["wishes"].as_array().expect("wishes").clone();
+    assert!(!wishes.is_empty() && wishes.iter().all(|wish| wish["author"] == "policy"), "{wishes:?}");
+    let said = work.said(&["waiting"]);
+    assert!(said.contains("w1") && said.contains("ctx waiting accept"), "{said}");
+    assert!(work.said(&["status"]).contains("`ctx waiting` shows them"));
+    let told = work.said(&["waiting", "accept", "w1"]);
+    assert!(told.starts_with("w1 "), "{told}");
+    assert!(work.ledger().expect("a ledger").contains("cleared a result"));
+    let again = work.place.run(&["waiting", "accept", "w1"]).refused();
+    assert!(again.err.contains("hint: "), "{again:?}");
+    let (body, _) = work.send();
+    let sent = results(&body);
+    let gone: Vec<usize> = (0..sent.len()).filter(|at| sent[*at] != work.texts[*at]).collect();
+    assert!(!gone.is_empty());
+    for at in gone {
+        let file = sent[at].split_once("The full content is in ").and_then(|(_, rest)| rest.split_once("; read"));
+        assert_eq!(fs::read_to_string(file.expect("a file").0).expect("a text"), work.texts[at], "to the byte");
+    }
+    let note = work.commits()[0]["note"].clone();
+    assert!(note.as_str().is_some_and(|note| note.contains("accepted by cli")), "{note}");
+}
+
+#[test]
+fn signals_reach_a_command_the_timeline_and_whoever_watches() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("told");
+    let hook = format!("sh -c 'cat >> {0}; echo \" $0\" >> {0}'", file.display());
+    let mut work = Work::new(&format!("mode = \"on\"\nhook = {hook:?}"));
+    work.make(20);
+    let told = until("the command is told", || {
+        let told = fs::read_to_string(&file).ok()?;
+        told.contains("COMPACTION_COMPLETE").then_some(told)
+    });
+    let line = told.lines().find(|line| line.ends_with(" COMPACTION_COMPLETE")).expect("a line");
+    let figures: Value = serde_json::from_str(line.trim_end_matches(" COMPACTION_COMPLETE")).expect("JSON");
+    assert_eq!((&figures["signal"], &figures["window"]), (&json!("COMPACTION_COMPLETE"), &json!(WINDOW)), "{figures}");
+    assert!(figures["tokens"].as_u64() < figures["tokens_before"].as_u64() && figures["cleared"].as_u64() > Some(0));
+    assert_eq!(figures["commit"], work.commits().last().expect("a commit")["id"], "the oldest first");
+    let signals = work.events("signal");
+    let names: Vec<&str> = signals.iter().filter_map(|event| event["signal"].as_str()).collect();
+    assert!(names.contains(&"CONTEXT_NEAR_LIMIT") && names.contains(&"COMPACTION_COMPLETE"), "{names:?}");
+    assert!(work.said(&["timeline", "--limit", "1000"]).contains("COMPACTION_COMPLETE: "));
+    assert!(work.up.log().contains("CONTEXT_NEAR_LIMIT"));
+    let watched = work.said(&["watch", "--after", "0", "--limit", "40", "--json"]);
+    assert!(watched.lines().any(|line| line.contains("COMPACTION_COMPLETE")), "{watched}");
+}
+
+#[test]
+fn what_cannot_be_written_stays_and_is_told_of_once() {
+    for (place, told) in [("work/NOTES.md", "the ledger "), ("home/offload", "its content cannot be written")] {
+        let mut work = Work::new("mode = \"on\"");
+        // Something else stands where it should be written.
+        match place {
+            "work/NOTES.md" => fs::create_dir(work.place.path(place)).expect("a folder"),
+            _ => drop(work.place.write(place, "")),
+        }
+        for _ in 0..22 {
+            let (body, _) = work.make(1);
+            assert!(body == work.session.body(), "{place}: nothing is cleared");
+        }
+        assert!(work.commits().is_empty());
+        let log = work.up.log();
+        let warnings: Vec<&str> = log.lines().filter(|line| line.contains("WARN")).collect();
+        assert_eq!(warnings.len(), 1, "{log}");
+        assert!(warnings[0].contains(told) && warnings[0].contains("in ctx.toml"), "{log}");
+    }
+}
