@@ -4,7 +4,7 @@
 import { Badge, Popover, UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon } from "@radix-ui/react-icons";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useId, useState } from "react";
 
 import type { ContextFill, Frames } from "../api";
 import { tokens } from "../format/numbers";
@@ -25,6 +25,7 @@ export function Gauge({ conversation, frames, past }: Props) {
   const { data: fill } = useContextFill(conversation, !past);
   const queries = useQueryClient();
   const [opened, setOpened] = useState(false);
+  const name = useId();
   if (past || fill === undefined) {
     return (
       <div className={styles.gauge}>
@@ -44,7 +45,8 @@ export function Gauge({ conversation, frames, past }: Props) {
           <Figures frames={frames} fill={fill} />
         </UnstyledButton>
       </Popover.Target>
-      <Popover.Dropdown className={styles.dropdown ?? ""} aria-label="How full the context is">
+      <Popover.Dropdown className={styles.dropdown ?? ""} aria-labelledby={name}>
+        <h3 id={name}>How full the context is</h3>
         <About fill={fill} calibrated={frames.calibrated} />
         <ClearNow conversation={conversation} tokens={clearable(fill)} onDone={() => change(false)} />
       </Popover.Dropdown>
