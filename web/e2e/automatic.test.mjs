@@ -69,7 +69,7 @@ test('how full the context is is seen as it fills; what may go is cleared by han
   await gauge(page).click()
   const words = await about(page).innerText()
   assert.match(words, /Used\s+[\d,]+ of 12,000 tokens, 8\d%/)
-  assert.match(words, /Status\s+NEAR LIMIT: the limit is near; near from 80% on/)
+  assert.match(words, /Status\s+NEAR LIMIT; the limit is near from 80% on/)
   assert.match(words, /Automatic editing\s+off/)
   assert.match(words, /Preserved\s+1,[\d,]+ tokens/)
   assert.match(words, /Clearable\s+[\d,]+ tokens, in this order\s+old results: [\d,]+\s+loops that have come to an answer: [\d,]+/)

@@ -84,9 +84,9 @@ function About({ fill, calibrated }: { fill: ContextFill; calibrated: boolean })
         <i className={styles.threshold} style={{ left: `${threshold * 100}%` }} />
       </div>
       <dl className={styles.facts}>
-        {facts(fill, calibrated, now).map(({ name, value, list = [] }) => (
+        {facts(fill, calibrated, now).map(({ name, value, part, list = [] }) => (
           <div key={name}>
-            <dt>{name}</dt>
+            <dt data-part={part}>{name}</dt>
             <dd>
               {value}
               {list.length > 0 && (

@@ -32,7 +32,7 @@ const said = (more: Partial<ContextFill>, now = 0) =>
 test("a context is told by what is used, what stays and what may go", () => {
   expect(said({})).toEqual({
     Used: "142,000 of 200,000 tokens, 71%; by the provider’s own count",
-    Status: "NORMAL: there is room; near from 80% on",
+    Status: "NORMAL; the limit is near from 80% on",
     "Automatic editing": "off: nothing is cleared by itself",
     Preserved: "45,000 tokens of results that are pinned, preserved or recent",
     Clearable: "42,000 tokens, in this order",
@@ -55,6 +55,7 @@ test("what is not there is not told; what is, is", () => {
     phases: ["testing", "release"],
   });
   expect(all.Status).toMatch(/^NEAR LIMIT/);
+  expect(said({ status: "over" }).Status).toMatch(/^OVER: more than the model takes; /);
   expect(all["Automatic editing"]).toMatch(/^observe: .*; the provider clears, too$/);
   expect(all.Saved).toBe("9,000 tokens a request, 4,000 of them automatically");
   expect(all["Would save"]).toBe("3,100 tokens more, if it were on");

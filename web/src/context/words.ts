@@ -3,10 +3,10 @@
 import type { ClearTarget, ContextFill, Mode, Standing } from "../api";
 import { count, percent, plural } from "../format/numbers";
 
-export const STANDINGS: Record<Standing, { label: string; color: string; means: string }> = {
-  normal: { label: "NORMAL", color: "gray", means: "there is room" },
-  "near-limit": { label: "NEAR LIMIT", color: "orange", means: "the limit is near" },
-  over: { label: "OVER", color: "red", means: "the model takes less than this" },
+export const STANDINGS: Record<Standing, { label: string; color: string }> = {
+  normal: { label: "NORMAL", color: "gray" },
+  "near-limit": { label: "NEAR LIMIT", color: "orange" },
+  over: { label: "OVER", color: "red" },
 };
 
 export const MODES: Record<Mode, string> = {
@@ -66,6 +66,8 @@ export interface Fact {
   value: string;
   /** What it is made of. */
   list?: string[];
+  /** Its part of the bar. */
+  part?: keyof Parts;
 }
 
 /** `calibrated`: the provider has counted once. */
@@ -75,12 +77,13 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact
   const kinds = fill.clearable.filter((kind) => kind.tokens > 0);
   const found: (Fact | null)[] = [
     { name: "Used", value: `${count(tokens)} of ${count(window)} tokens, ${filled(tokens, window)}; ${by}` },
-    { name: "Status", value: `${STANDINGS[status].label}: ${STANDINGS[status].means}; near from ${threshold_percent}% on` },
+    { name: "Status", value: `${STANDINGS[status].label}${status === "over" ? ": more than the model takes" : ""}; the limit is near from ${threshold_percent}% on` },
     { name: "Automatic editing", value: `${MODES[mode]}${fill.provider_edits ? "; the provider clears, too" : ""}` },
-    { name: "Preserved", value: `${count(fill.preserved)} tokens of results that are pinned, preserved or recent` },
+    { name: "Preserved", value: `${count(fill.preserved)} tokens of results that are pinned, preserved or recent`, part: "preserved" },
     {
       name: "Clearable",
       value: `${count(clearable(fill))} tokens${kinds.length > 1 ? ", in this order" : ""}`,
+      part: "clearable",
       list: kinds.map((kind) => `${targetWords(kind.target)}: ${count(kind.tokens)}`),
     },
     { name: "Saved", value: `${count(saved)} tokens a request${saved > 0 ? `, ${count(saved_automatically)} of them automatically` : ""}` },
@@ -94,6 +97,6 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact
 
 function cacheState({ tokens, warm, expires_at }: NonNullable<ContextFill["cache"]>, now: number): string {
   const left = Math.ceil((expires_at - now) / 60_000);
-  if (!warm || left <= 0) return `cold: a change costs nothing more now`;
+  if (!warm || left <= 0) return "cold: a change costs nothing more now";
   return `warm: ${count(tokens)} tokens, for ${plural(left, "more minute")}`;
 }

@@ -6,7 +6,7 @@ import type { WaitingEvent } from "../api";
 import { useNow } from "../format/useNow";
 import { Answers } from "../waiting/Answers";
 import { useCancel, useWaiting } from "../waiting/useWaiting";
-import { isProposal, waitsFor } from "../waiting/words";
+import { isProposal, proposalWords, waitsFor } from "../waiting/words";
 import styles from "./HistoryView.module.css";
 import { Note } from "./Note";
 
@@ -17,7 +17,8 @@ export function WishRow({ conversation, event }: { conversation: string; event: 
   const { id, at, state } = event;
   const wish = data?.wishes.find((one) => one.id === id);
   const proposed = wish !== undefined && isProposal(wish);
-  const what = event.summary ?? wish?.summary ?? id;
+  const summary = event.summary ?? wish?.summary ?? id;
+  const what = proposed ? proposalWords(wish) : summary;
   if (state === "failed") {
     return (
       <Note at={at}>

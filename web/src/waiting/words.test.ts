@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Wish } from "../api";
-import { choices, goes, heading, placeOf, reasonWords, shown, waitsFor } from "./words";
+import { choices, goes, heading, placeOf, proposalWords, reasonWords, shown, waitsFor } from "./words";
 
 const situation = { cold_at: 300_000, tokens: 3366, limit: 160_000 };
 
@@ -46,4 +46,7 @@ test("a proposal says what goes, and why", () => {
   expect(reasonWords("3101 tokens less, paid off after 4 requests")).toBe("3101 tokens less, paid off after 4 requests");
   expect(placeOf("summarize-results t1 … t6 (6 frames), 3101 tokens less")).toBe("t1 … t6 (6 frames)");
   expect(placeOf("heal")).toBeNull();
+  const sizes = { tokens_before: 10_108, tokens_after: 7007 };
+  expect(proposalWords({ ...sizes, summary: "summarize-results t1, 3101 tokens less" })).toBe("Clear results of t1, 3,101 tokens less");
+  expect(proposalWords({ ...sizes, summary: "heal" })).toBe("heal");
 });

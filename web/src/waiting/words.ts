@@ -87,3 +87,9 @@ export function goes({ operations, reasons }: Pick<Wish, "operations" | "reasons
 export function placeOf(summary: string): string | null {
   return /^[a-z-]+ (.+), [\d,]+ tokens less$/.exec(summary)?.[1] ?? null;
 }
+
+/** A proposal in one line. */
+export function proposalWords({ summary, tokens_before, tokens_after }: Pick<Wish, "summary" | "tokens_before" | "tokens_after">): string {
+  const where = placeOf(summary);
+  return where === null ? summary : `Clear results of ${where}, ${count(tokens_before - tokens_after)} tokens less`;
+}
