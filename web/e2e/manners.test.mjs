@@ -63,6 +63,17 @@ test('axe finds nothing serious in the palette, the keys and a narrow window', a
   await tab.context().close()
 })
 
+test('axe finds nothing serious in what tells how full the context is', async () => {
+  for (const colorScheme of ['light', 'dark']) {
+    const tab = await stage.open({ view: 'frames', width: 480, colorScheme })
+    await tab.locator('button[data-gauge]').click()
+    await tab.getByRole('dialog', { name: 'How full the context is' }).waitFor()
+    await tab.waitForTimeout(300)
+    assert.deepEqual(await complaintsOf(tab), [])
+    await tab.context().close()
+  }
+})
+
 test('axe finds nothing serious in the forms, the tray and the panel', async () => {
   const tab = await stage.open({ view: 'frames', open: 't1' })
   for (const name of ['Compact', 'Edit', 'Move', 'Split', 'Drop results', 'Retitle', 'Add', 'Delete']) {

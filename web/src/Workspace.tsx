@@ -1,19 +1,19 @@
 // One conversation: who is speaking, how full the model's window is, and its views.
 
-import { Button, Loader, Menu, SegmentedControl, Tooltip } from "@mantine/core";
+import { Button, Loader, Menu, SegmentedControl } from "@mantine/core";
 import { ChevronDownIcon } from "@radix-ui/react-icons";
 import type { ComponentType } from "react";
 
-import type { Conversation, Frames } from "./api";
+import type { Conversation } from "./api";
+import { Gauge } from "./context/Gauge";
 import { agentName, folderName } from "./conversations/names";
 import { Dock } from "./edit/FormAt";
 import { OperationItems } from "./edit/OperationMenu";
 import { OPERATIONS } from "./edit/operations";
 import { useOperate } from "./edit/useOperate";
-import { count, percent, plural, tokens } from "./format/numbers";
+import { plural } from "./format/numbers";
 import { CompositionStrip } from "./frames/CompositionStrip";
 import { FramesView } from "./frames/FramesView";
-import { share } from "./frames/shares";
 import { type Later, later } from "./later";
 import { HealNotice } from "./notices/HealNotice";
 import { type KeyMap, useKeys } from "./palette/useKeys";
@@ -55,7 +55,7 @@ export function Workspace({ conversation }: { conversation: Conversation }) {
           </h2>
           <Facts conversation={conversation} />
         </div>
-        {frames !== undefined && <Fill frames={frames} />}
+        {frames !== undefined && <Gauge conversation={conversation.id} frames={frames} past={at !== null} />}
       </header>
       {frames !== undefined && <CompositionStrip frames={frames} open={open} onOpen={(id) => go({ open: id })} />}
       {frames !== undefined && <HealNotice conversation={conversation.id} head={frames.head} />}
@@ -119,23 +119,5 @@ function Facts({ conversation }: { conversation: Conversation }) {
         <span title={conversation.session}>session {conversation.session.slice(0, 8)}</span>
       )}
     </p>
-  );
-}
-
-/** How much of the model's window the conversation fills. */
-function Fill({ frames }: { frames: Frames }) {
-  const { window, calibrated } = frames;
-  const label = calibrated
-    ? `${count(frames.tokens)} tokens, measured by the provider's own count`
-    : `About ${count(frames.tokens)} tokens: an estimate until the provider has counted once`;
-  return (
-    <Tooltip label={label}>
-      <div className={styles.fill}>
-        <strong>{tokens(frames.tokens, calibrated)}</strong>
-        <span>
-          {window === null ? "tokens" : `of ${tokens(window, true)} tokens · ${percent(share(frames.tokens, window))}`}
-        </span>
-      </div>
-    </Tooltip>
   );
 }

@@ -4,6 +4,7 @@ import { keepPreviousData, type QueryClient, useQuery } from "@tanstack/react-qu
 
 import { FOLLOW_ACTIVE, parseRoute, type Route, type View } from "./address";
 import {
+  type Frames,
   getConversations,
   getDiff,
   getExplanation,
@@ -15,6 +16,8 @@ import {
   getTimeline,
 } from "./api";
 import { ROWS_IN_SIGHT } from "./first";
+import { withSteps } from "./frames/rows";
+import { showsSteps } from "./frames/useUnfolded";
 import { newestChunks } from "./messages/chunks";
 
 /** How far back the timeline reaches. */
@@ -34,33 +37,54 @@ export const framesKey = (conversation: string, at: string | null = null) =>
 export const frameKey = (conversation: string, id: string, at: string | null = null) =>
   [...keys.conversation(conversation), "frame", id, at] as const;
 
+/** The turn of what nobody waits for. */
+const LAST = 2;
+
 /**
  * What somebody looks at first. The rest waits for it: the daemon answers for one conversation at a time, and another
  * window may ask for the same.
  */
 function order(view: View): (what: unknown) => number {
   const first = view === "history" ? ["history", "timeline"] : view === "map" ? ["map"] : ["frames"];
-  const second = ["frames", "history", "timeline", "waiting"];
-  return (what) => (first.includes(String(what)) ? 0 : second.includes(String(what)) ? 1 : 2);
+  const second = ["frames", "history", "timeline", "waiting", "context"];
+  return (what) => (first.includes(String(what)) ? 0 : second.includes(String(what)) ? 1 : LAST);
 }
 
 /** Asks again for what is on the screen of conversations that changed. */
 export async function refreshed(queries: QueryClient, conversations: readonly string[]): Promise<void> {
-  const rank = order(parseRoute(window.location.hash).view);
+  const { view, open, at } = parseRoute(window.location.hash);
+  const rank = order(view);
+  // Where nobody looks at steps, the frames come first without them.
+  const isQuick = (id: string) => view === "frames" && at === null && !showsSteps(id, open);
   const ask = (turn: number) =>
     conversations.map((id) =>
       queries.invalidateQueries({
         queryKey: keys.conversation(id),
-        predicate: ({ queryKey }) => rank(queryKey[2]) === turn,
+        predicate: ({ queryKey: [, , what] }) => (what === "frames" && isQuick(id) ? LAST : rank(what)) === turn,
       }),
     );
-  await Promise.all(ask(0));
+  await Promise.all([...ask(0), ...conversations.filter(isQuick).map((id) => quickFrames(queries, id))]);
   await Promise.all(ask(1));
   await Promise.all([
-    ...ask(2),
+    ...ask(LAST),
     queries.invalidateQueries({ queryKey: keys.conversations }),
     queries.invalidateQueries({ queryKey: keys.status }),
   ]);
+}
+
+/** The frames with the steps as they were; those are asked for later. */
+async function quickFrames(queries: QueryClient, id: string): Promise<void> {
+  const queryKey = framesKey(id);
+  // Nobody looks at it, or its first answer is on its way.
+  if (queries.getQueryCache().find({ queryKey })?.isActive() !== true || queries.getQueryData(queryKey) === undefined) return;
+  try {
+    const frames = await getFrames(id, null, false);
+    // What was asked for earlier may be older.
+    await queries.cancelQueries({ queryKey, exact: true });
+    queries.setQueryData<Frames>(queryKey, (before) => (before === undefined ? before : withSteps(frames, before)));
+  } catch {
+    // Whoever asks for all of it is told.
+  }
 }
 
 /** What may have changed before anybody listened. */

@@ -26,8 +26,9 @@ export const getStatus = () => taken(client.GET("/status"));
 
 export const getConversations = async () => (await taken(client.GET("/conversations"))).conversations;
 
-export async function getFrames(conversation: string, at: string | null = null): Promise<Frames> {
-  const query = { steps: true, ...(at === null ? {} : { at }) };
+/** Without their steps the daemon tells the frames in a fourth of the time. */
+export async function getFrames(conversation: string, at: string | null = null, steps = true): Promise<Frames> {
+  const query = { ...(steps ? { steps } : {}), ...(at === null ? {} : { at }) };
   return (await taken(
     client.GET("/conversations/{conversation}/frames", { params: { path: { conversation }, query } }),
   )) as Frames;
@@ -166,6 +167,27 @@ export const cancelWish = (conversation: string, wish: string) =>
     client.POST("/conversations/{conversation}/waiting/{wish}/cancel", {
       params: { path: { conversation, wish } },
       body: { author: AUTHOR },
+    }),
+  );
+
+/** Makes one that waits, whatever it waits for. */
+export const acceptWish = (conversation: string, wish: string) =>
+  taken(
+    client.POST("/conversations/{conversation}/waiting/{wish}/accept", {
+      params: { path: { conversation, wish } },
+      body: { author: AUTHOR },
+    }),
+  );
+
+export const getContext = (conversation: string) =>
+  taken(client.GET("/conversations/{conversation}/context", { params: { path: { conversation } } }));
+
+/** Clears all that the automatic editor may clear, now. */
+export const clearNow = (conversation: string, reason: string | null): Promise<Applied> =>
+  taken(
+    client.POST("/conversations/{conversation}/clear", {
+      params: { path: { conversation } },
+      body: { author: AUTHOR, reason },
     }),
   );
 

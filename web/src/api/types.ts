@@ -8,7 +8,7 @@ export type Status = Schemas["Status"];
 export type Conversation = Schemas["ConversationView"];
 
 export type FrameKind = "system" | "tools" | "turn";
-/** `step_list` is there when steps were asked for, which the page always does. */
+/** `step_list` is there when steps were asked for. */
 export type Frame = Omit<Schemas["FrameView"], "kind"> & { kind: FrameKind };
 export type Step = Schemas["StepView"];
 export type Frames = Omit<Schemas["Frames"], "frames"> & { frames: Frame[] };
@@ -19,13 +19,19 @@ export type Block = Omit<Schemas["BlockView"], "kind"> & { kind: BlockKind };
 export type Message = Omit<Schemas["MessageView"], "blocks"> & { blocks: Block[] };
 export type FrameContent = Omit<Schemas["Shown"], "messages"> & { messages: Message[] };
 
-export type TimelineEvent = Schemas["Event"];
+/** The generator drops what stands beside a reference: here, what tells this event from the others. */
+export type SignalEvent = Pick<Schemas["Event"], "seq" | "at" | "conversation"> & Schemas["Told"] & { kind: "signal" };
+export type TimelineEvent = Extract<Schemas["Event"], { kind: string }> | SignalEvent;
 export type OpenedEvent = Extract<TimelineEvent, { kind: "opened" }>;
 export type RequestEvent = Extract<TimelineEvent, { kind: "request" }>;
 export type AnswerEvent = Extract<TimelineEvent, { kind: "answer" }>;
 export type CommitEvent = Extract<TimelineEvent, { kind: "commit" }>;
 export type LineEvent = Extract<TimelineEvent, { kind: "line" }>;
-export type LiveEvent = Schemas["LiveEvent"];
+/** What the automatic editor and the provider's own editing tell beside requests. */
+export type PhaseEvent = Extract<TimelineEvent, { kind: "phase" }>;
+export type NotedEvent = Extract<TimelineEvent, { kind: "noted" }>;
+export type RefusedEvent = Extract<TimelineEvent, { kind: "refused" }>;
+export type LiveEvent = Extract<Schemas["LiveEvent"], { kind: string }> | SignalEvent;
 export type Usage = Schemas["Usage"];
 
 export type Operation = Schemas["OperationInput"];
@@ -36,6 +42,12 @@ export type Where = Schemas["Where"];
 export type Waiting = Schemas["WaitingView"];
 export type Wish = Schemas["WaitView"];
 export type When = Schemas["When"];
+/** How full the context is, and what of it may be cleared. */
+export type ContextFill = Schemas["ContextView"];
+export type Mode = Schemas["Mode"];
+export type Standing = Schemas["Standing"];
+/** A kind of result that may be cleared. */
+export type ClearTarget = Schemas["Target"];
 export type WaitingEvent = Extract<TimelineEvent, { kind: "waiting" }>;
 export type Applied = Schemas["Applied"];
 export type PlanView = Schemas["PlanView"];

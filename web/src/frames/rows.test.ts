@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Frame, Frames, Step } from "../api";
 import { choose, withoutCovered } from "./choose";
-import { rowsOf } from "./rows";
+import { rowsOf, withSteps } from "./rows";
 import { byTool, largerThan, olderThan, superseded, toolsOf } from "./rules";
 
 const step = (
@@ -51,6 +51,14 @@ test("an unfolded frame is followed by its steps", () => {
   expect(rows.map(({ id }) => id)).toEqual(["system", "t1", "t2", "t2/1", "t2/2", "t2/3", "t3", "t4"]);
   expect(rows[1]).toMatchObject({ length: 0.5, ghost: 1 });
   expect(rows[3]).toMatchObject({ length: 0.25 });
+});
+
+test("frames without their steps keep those that were known; a new frame has none yet", () => {
+  const bare = ["t1", "t9"].map((id) => ({ ...frame(id, "turn", 7), step_list: undefined }) as unknown as Frame);
+  const [known, fresh] = withSteps({ ...frames, frames: bare }, frames).frames;
+  expect(known?.tokens).toBe(7);
+  expect(known?.step_list?.map(({ id }) => id)).toEqual(["t1/1", "t1/2"]);
+  expect(fresh?.step_list).toBeNull();
 });
 
 test("a click chooses one, Ctrl one more or less, Shift a range", () => {

@@ -48,3 +48,10 @@ function stepRows(frame: Frame): Row[] {
 export function foldable(frame: Frame): boolean {
   return (frame.step_list?.length ?? 0) > 0;
 }
+
+/** Frames that were told without their steps, with the steps that were known before. */
+export function withSteps(frames: Frames, before: Frames): Frames {
+  const known = new Map(before.frames.map(({ id, step_list }) => [id, step_list]));
+  const kept = frames.frames.map((frame) => ({ ...frame, step_list: known.get(frame.id) ?? null }));
+  return { ...frames, frames: kept };
+}

@@ -41,6 +41,11 @@ export function useUnfolded(conversation: string, open: string | null) {
   return { unfolded, fold, reveal, set };
 }
 
+/** Whether somebody looks at steps of the conversation; `open`: what the panel shows. */
+export function showsSteps(conversation: string, open: string | null): boolean {
+  return (remembered.get(conversation)?.size ?? 0) > 0 || frameOfStep(open).length > 0;
+}
+
 /** A link to a step shows the step. */
 function frameOfStep(id: string | null): string[] {
   const frame = id?.match(/^([ta][\d.]+)\//)?.[1];

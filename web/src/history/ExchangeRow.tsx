@@ -6,6 +6,7 @@ import type { Usage } from "../api";
 import { bytes, count, dollars, percent, plural, short } from "../format/numbers";
 import { clock, duration, moment } from "../format/time";
 import { go } from "../route";
+import { editWords } from "./asides";
 import { cacheShares, clearedWords, type Exchange, missed, outcome, verdictMeaning, verdictWord } from "./exchanges";
 import styles from "./ExchangeRow.module.css";
 
@@ -68,6 +69,9 @@ export function ExchangeRow({ exchange }: { exchange: Exchange }) {
           The provider cleared content on its side: {answer?.applied_edits.map(clearedWords).join("; ")}.
         </p>
       )}
+      {answer?.compacted === true && (
+        <p className={styles.note}>The provider wrote a summary of what came before. It stands for all of that from here on.</p>
+      )}
       {(answer?.transformations.length ?? 0) > 0 && (
         <p className={styles.note}>
           The provider changed the request before reading it (
@@ -79,7 +83,9 @@ export function ExchangeRow({ exchange }: { exchange: Exchange }) {
 }
 
 function Asked({ request }: { request: NonNullable<Exchange["request"]> }) {
-  const meaning = [verdictMeaning(request.verdict), request.detail].filter(Boolean).join(". ");
+  const asks = request.asks?.map(editWords).join(" and ") ?? "";
+  const asked = asks === "" ? null : `The provider is asked to ${asks} beside what the client asks`;
+  const meaning = [verdictMeaning(request.verdict), request.detail, asked].filter(Boolean).join(". ");
   return (
     <>
       <Tooltip label={meaning} disabled={meaning === ""}>

@@ -10,6 +10,7 @@ import { PartProblem } from "../notices/Problem";
 import { useKeys } from "../palette/useKeys";
 import { useFrames } from "../queries";
 import { useRoute } from "../route";
+import { AsideRow } from "./AsideRow";
 import { CommitRow } from "./CommitRow";
 import { isOff } from "./commits";
 import { type Entry, entries, NO_FILTER } from "./entries";
@@ -99,6 +100,7 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
             )}
             {entry.kind === "line" && <LineRow event={entry.event} />}
             {entry.kind === "wish" && <WishRow conversation={id} event={entry.event} />}
+            {entry.kind === "aside" && <AsideRow event={entry.event} />}
             {entry.kind === "recovery" && (
               <Note at={entry.at}>
                 The provider refused the model’s earlier thinking. From here on it is asked to leave such blocks out.

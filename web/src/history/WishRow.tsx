@@ -1,11 +1,12 @@
-// A change that waits for its moment from here on, or does not any more.
+// A change that waits for its moment or for a yes from here on, or does not any more.
 
 import { Badge, Button } from "@mantine/core";
 
 import type { WaitingEvent } from "../api";
 import { useNow } from "../format/useNow";
+import { Answers } from "../waiting/Answers";
 import { useCancel, useWaiting } from "../waiting/useWaiting";
-import { waitsFor } from "../waiting/words";
+import { isProposal, proposalWords, waitsFor } from "../waiting/words";
 import styles from "./HistoryView.module.css";
 import { Note } from "./Note";
 
@@ -15,7 +16,9 @@ export function WishRow({ conversation, event }: { conversation: string; event: 
   const now = useNow();
   const { id, at, state } = event;
   const wish = data?.wishes.find((one) => one.id === id);
-  const what = event.summary ?? wish?.summary ?? id;
+  const proposed = wish !== undefined && isProposal(wish);
+  const summary = event.summary ?? wish?.summary ?? id;
+  const what = proposed ? proposalWords(wish) : summary;
   if (state === "failed") {
     return (
       <Note at={at}>
@@ -26,7 +29,7 @@ export function WishRow({ conversation, event }: { conversation: string; event: 
   if (state === "cancelled") {
     return (
       <Note at={at}>
-        <Badge color="gray">cancelled</Badge> {what}
+        <Badge color="gray">{proposed ? "declined" : "cancelled"}</Badge> {what}
       </Note>
     );
   }
@@ -34,14 +37,20 @@ export function WishRow({ conversation, event }: { conversation: string; event: 
   return (
     <Note at={at}>
       <span className={styles.wish}>
-        <Badge color={isWaiting ? "indigo" : "gray"}>{isWaiting ? "waits" : "waited"}</Badge>
+        <Badge color={!isWaiting ? "gray" : proposed ? "grape" : "indigo"}>
+          {proposed ? "proposed" : isWaiting ? "waits" : "waited"}
+        </Badge>
         <bdi>{what}</bdi>
         {isWaiting && data !== undefined && (
           <>
             <span className={styles.until}>{waitsFor(wish.when, data, now)}</span>
-            <Button size="compact-xs" variant="default" aria-label={`Cancel ${id}`} onClick={() => void cancel(id)}>
-              Cancel
-            </Button>
+            {proposed ? (
+              <Answers conversation={conversation} id={id} />
+            ) : (
+              <Button size="compact-xs" variant="default" aria-label={`Cancel ${id}`} onClick={() => void cancel(id)}>
+                Cancel
+              </Button>
+            )}
           </>
         )}
       </span>

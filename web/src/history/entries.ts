@@ -1,6 +1,7 @@
 // Commits and what went over the wire as one list, newest first, filtered, with runs of unremarkable requests folded.
 
 import type { Commit, LineEvent, TimelineEvent, WaitingEvent } from "../api";
+import { type AsideEvent, isAside } from "./asides";
 import { expand, framesOf, kindsOf } from "./commits";
 import { type Exchange, exchanges, missed, outcome } from "./exchanges";
 import { below, lanes, type Placed } from "./lanes";
@@ -11,6 +12,7 @@ export type Entry =
   | { kind: "run"; key: string; at: number; exchanges: Exchange[]; past: number[] }
   | { kind: "line"; key: string; at: number; event: LineEvent; past: number[] }
   | { kind: "wish"; key: string; at: number; event: WaitingEvent; past: number[] }
+  | { kind: "aside"; key: string; at: number; event: AsideEvent; past: number[] }
   | { kind: "recovery"; key: string; at: number; past: number[] };
 
 export type What = "everything" | "commits" | "requests";
@@ -61,6 +63,8 @@ export function entries(commits: Commit[], events: TimelineEvent[], filter: Filt
       } else if (event.kind === "waiting" && event.state !== "made") {
         // One that was made is a commit, and stands there as such.
         rows.push({ seq, at, make: (past) => ({ kind: "wish", key: `w${seq}`, at, event, past }) });
+      } else if (isAside(event)) {
+        rows.push({ seq, at, make: (past) => ({ kind: "aside", key: `a${seq}`, at, event, past }) });
       } else if (event.kind === "recovery") {
         rows.push({ seq, at, make: (past) => ({ kind: "recovery", key: `r${seq}`, at, past }) });
       }
@@ -105,7 +109,7 @@ export function unremarkable(exchange: Exchange): boolean {
   const { request, answer } = exchange;
   if (request === null || answer === null || outcome(exchange) !== "fine") return false;
   const usual = ["new", "next", "retry"].includes(request.verdict) && request.changed === 0;
-  const noted = answer.applied_edits.length > 0 || answer.transformations.length > 0 || missed(answer) !== null;
+  const noted = answer.applied_edits.length > 0 || answer.compacted === true || answer.transformations.length > 0 || missed(answer) !== null;
   return usual && !noted;
 }
 

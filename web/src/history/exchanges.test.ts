@@ -96,10 +96,13 @@ test("a verdict this page does not know has no meaning made up for it", () => {
 });
 
 test("what the provider cleared is said in words", () => {
-  const edit = { type: "clear_tool_uses_20250919", cleared_tool_uses: 8, cleared_input_tokens: 50_000 };
+  const edit = { kind: "clear_tool_uses_20250919", cleared_tool_uses: 8, cleared_input_tokens: 50_000 };
   expect(clearedWords(edit)).toBe("8 tool results, 50k tokens");
-  expect(clearedWords({ type: "clear_thinking_20251015", cleared_thinking_turns: 1 })).toBe("the thinking of 1 turn");
-  expect(clearedWords({ type: "something_new_20300101" })).toBe("something new");
+  expect(clearedWords({ ...edit, first: "t1/2", last: "t3/1" })).toBe("8 tool results, 50k tokens, from t1/2 to t3/1");
+  expect(clearedWords({ ...edit, first: "t1/2", last: "t1/2" })).toBe("8 tool results, 50k tokens, in t1/2");
+  expect(clearedWords({ kind: "clear_thinking_20251015", cleared_thinking_turns: 1 })).toBe("the thinking of 1 turn");
+  expect(clearedWords({ kind: "something_new_20300101" })).toBe("something new");
+  expect(clearedWords({})).toBe("an edit");
   expect(clearedWords("x")).toBe("x");
 });
 

@@ -82,18 +82,21 @@ export function outcome({ answer }: Exchange): "waiting" | "fine" | "failed" | "
   return answer.error !== null || answer.status === 0 || answer.status >= 400 ? "failed" : "fine";
 }
 
-/** What the provider took out on its own side, in words: "8 tool results, 50k tokens". */
+/** What the provider took out on its own side, in words: "8 tool results, 50k tokens, from t1/2 to t3/1". */
 export function clearedWords(edit: unknown): string {
   if (typeof edit !== "object" || edit === null) return String(edit);
   const fields = edit as Record<string, unknown>;
   const number = (name: string) => (typeof fields[name] === "number" ? fields[name] : 0);
+  const text = (name: string) => (typeof fields[name] === "string" ? fields[name] : null);
   const parts = [
     number("cleared_tool_uses") > 0 ? plural(number("cleared_tool_uses"), "tool result") : null,
     number("cleared_thinking_turns") > 0 ? `the thinking of ${plural(number("cleared_thinking_turns"), "turn")}` : null,
     number("cleared_input_tokens") > 0 ? `${short(number("cleared_input_tokens"))} tokens` : null,
   ].filter((part) => part !== null);
-  const kind = typeof fields.type === "string" ? fields.type.replace(/_\d{8}$/, "").replaceAll("_", " ") : "an edit";
-  return parts.length > 0 ? parts.join(", ") : kind;
+  if (parts.length === 0) return text("kind")?.replace(/_\d{8}$/, "").replaceAll("_", " ") ?? "an edit";
+  const [first, last] = [text("first"), text("last")];
+  const place = first === null || last === null ? [] : [first === last ? `in ${first}` : `from ${first} to ${last}`];
+  return [...parts, ...place].join(", ");
 }
 
 const CAUSES: Record<string, string> = {

@@ -1,4 +1,4 @@
-// Changes that wait for their moment: what each will do, what it waits for, and the way to take it back.
+// What waits: changes for their moment, each with what it will do and the way to take it back, and proposals for an answer.
 
 import { Badge, Button, Tooltip } from "@mantine/core";
 import { ClockIcon, ExclamationTriangleIcon } from "@radix-ui/react-icons";
@@ -6,13 +6,14 @@ import { ClockIcon, ExclamationTriangleIcon } from "@radix-ui/react-icons";
 import type { Waiting, Wish } from "../api";
 import { entryOf } from "../edit/operations";
 import { inShort } from "../edit/targets";
-import { plural, short } from "../format/numbers";
+import { short } from "../format/numbers";
 import { moment } from "../format/time";
 import { useNow } from "../format/useNow";
 import { targetsOf, withWhat } from "../history/operations";
+import { Proposal } from "./Proposal";
 import { useCancel, useWaiting } from "./useWaiting";
 import styles from "./waiting.module.css";
-import { shown, waitsFor } from "./words";
+import { heading, isProposal, shown, waitsFor } from "./words";
 
 export function WaitingList({ conversation }: { conversation: string }) {
   const { data } = useWaiting(conversation);
@@ -21,11 +22,15 @@ export function WaitingList({ conversation }: { conversation: string }) {
   if (data === undefined || wishes.length === 0) return null;
   return (
     <section className={styles.list} aria-label="Waiting changes">
-      <h3 className={styles.heading}>{plural(wishes.length, "change")} waiting</h3>
+      <h3 className={styles.heading}>{heading(wishes)}</h3>
       <ul>
-        {wishes.map((wish) => (
-          <One key={wish.id} wish={wish} waiting={data} onCancel={() => void cancel(wish.id)} />
-        ))}
+        {wishes.map((wish) =>
+          isProposal(wish) && wish.state === "waiting" ? (
+            <Proposal key={wish.id} conversation={conversation} wish={wish} />
+          ) : (
+            <One key={wish.id} wish={wish} waiting={data} onCancel={() => void cancel(wish.id)} />
+          ),
+        )}
       </ul>
     </section>
   );

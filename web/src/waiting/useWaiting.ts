@@ -1,11 +1,13 @@
-// Changes that wait for their moment: asked for, and taken back.
+// Changes that wait for their moment, and proposals: asked for, accepted and taken back.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
 
-import { cancelWish, getWaiting } from "../api";
+import { acceptWish, cancelWish, getWaiting, go } from "../api";
+import { isHeard } from "../live";
 import { complain, tell } from "../notices/toasts";
-import { keys } from "../queries";
+import { keys, refreshed } from "../queries";
+import { isProposal } from "./words";
 
 const keyOf = (conversation: string) => [...keys.conversation(conversation), "waiting"] as const;
 
@@ -19,8 +21,27 @@ export function useCancel(conversation: string): (wish: string) => Promise<void>
   return useCallback(
     async (wish: string) => {
       try {
-        const { summary } = await cancelWish(conversation, wish);
-        tell(`Cancelled: ${summary}`);
+        const cancelled = await cancelWish(conversation, wish);
+        tell(`${isProposal(cancelled) ? "Declined" : "Cancelled"}: ${cancelled.summary}`);
+      } catch (error) {
+        complain(error);
+      }
+      await queries.invalidateQueries({ queryKey: keyOf(conversation) });
+    },
+    [conversation, queries],
+  );
+}
+
+/** Makes a proposal a commit. */
+export function useAccept(conversation: string): (wish: string) => Promise<void> {
+  const queries = useQueryClient();
+  return useCallback(
+    async (wish: string) => {
+      try {
+        const { summary, commit } = await acceptWish(conversation, wish);
+        if (!isHeard(commit)) void refreshed(queries, [conversation]);
+        const undo = () => go(conversation, { action: "undo", expect: commit }).then(({ summary: undone }) => tell(`Undone: ${undone}`), complain);
+        tell(`Accepted: ${summary}`, { label: "Undo", run: () => void undo() });
       } catch (error) {
         complain(error);
       }

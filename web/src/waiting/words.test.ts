@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Wish } from "../api";
-import { choices, shown, waitsFor } from "./words";
+import { choices, goes, heading, placeOf, proposalWords, reasonWords, shown, waitsFor } from "./words";
 
 const situation = { cold_at: 300_000, tokens: 3366, limit: 160_000 };
 
@@ -22,4 +22,31 @@ test("a moment that is here is said to be", () => {
 test("what was made or cancelled need not be looked at", () => {
   const wishes = ["waiting", "made", "failed", "cancelled"].map((state) => ({ state }) as Wish);
   expect(shown(wishes).map(({ state }) => state)).toEqual(["waiting", "failed"]);
+});
+
+test("proposals and changes are counted apart", () => {
+  const wishes = (...whens: Wish["when"][]) => whens.map((when) => ({ when }) as Wish);
+  expect(heading(wishes("cold", "near-limit"))).toBe("2 changes waiting");
+  expect(heading(wishes("accepted", "cold"))).toBe("1 proposal of the automatic editor, 1 change waiting");
+  expect(waitsFor("accepted", situation, 0)).toBe("until somebody accepts it");
+});
+
+test("a proposal says what goes, and why", () => {
+  const clear = (...calls: string[]) => ({ op: "summarize-results" as const, ids: [], select: { calls } });
+  const wish = {
+    operations: [clear("a"), clear("b", "c"), clear("d")],
+    reasons: ["stale_tool_results (an old result)", "verbose_debug (long)", null],
+  } as unknown as Wish;
+  expect(goes(wish)).toEqual([
+    { why: "long outputs of commands", results: 2 },
+    { why: "old results", results: 1 },
+    { why: "no reason given", results: 1 },
+  ]);
+  expect(reasonWords("attention_budget (more than 15000 tokens of searches)")).toBe("attention budget: more than 15000 tokens of searches");
+  expect(reasonWords("3101 tokens less, paid off after 4 requests")).toBe("3101 tokens less, paid off after 4 requests");
+  expect(placeOf("summarize-results t1 … t6 (6 frames), 3101 tokens less")).toBe("t1 … t6 (6 frames)");
+  expect(placeOf("heal")).toBeNull();
+  const sizes = { tokens_before: 10_108, tokens_after: 7007 };
+  expect(proposalWords({ ...sizes, summary: "summarize-results t1, 3101 tokens less" })).toBe("Clear results of t1, 3,101 tokens less");
+  expect(proposalWords({ ...sizes, summary: "heal" })).toBe("heal");
 });

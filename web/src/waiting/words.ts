@@ -1,6 +1,7 @@
 // The moments that a change can wait for, in words.
 
-import type { Waiting, When, Wish } from "../api";
+import type { ClearTarget, Waiting, When, Wish } from "../api";
+import { targetWords } from "../context/words";
 import { count, plural } from "../format/numbers";
 
 export interface Choice {
@@ -21,6 +22,7 @@ export function choices(waiting: Pick<Waiting, "cold_at"> | undefined, now: numb
 /** What a change waits for, and how far that is. */
 export function waitsFor(when: When, { cold_at, tokens, limit }: Omit<Waiting, "wishes" | "conversation">, now: number): string {
   if (when === "near-limit") return `until the context nears the limit: ${count(limit)} tokens, now ${count(tokens)}`;
+  if (when === "accepted") return "until somebody accepts it";
   if (when === "now") return "for nothing: it is made at once";
   if (cold_at <= now) return "until the cache is cold, with the next request";
   return `until the cache is cold: ${inTime(cold_at - now)}, if no request comes before`;
@@ -28,7 +30,7 @@ export function waitsFor(when: When, { cold_at, tokens, limit }: Omit<Waiting, "
 
 /** The same without figures, for a badge. */
 export function inShort(when: When): string {
-  return { now: "now", cold: "when cold", "near-limit": "near the limit" }[when];
+  return { now: "now", cold: "when cold", "near-limit": "near the limit", accepted: "if accepted" }[when];
 }
 
 function inTime(milliseconds: number): string {
@@ -39,4 +41,55 @@ function inTime(milliseconds: number): string {
 /** Those that wait, and those that could not be made: what somebody still has to know. */
 export function shown(wishes: readonly Wish[]): Wish[] {
   return wishes.filter(({ state }) => state === "waiting" || state === "failed");
+}
+
+/** It was proposed by the automatic editor, and waits for a yes or a no. */
+export function isProposal({ when }: Pick<Wish, "when">): boolean {
+  return when === "accepted";
+}
+
+/** "1 proposal, 2 changes waiting". */
+export function heading(wishes: readonly Wish[]): string {
+  const proposals = wishes.filter((wish) => isProposal(wish)).length;
+  const others = wishes.length - proposals;
+  const parts = [
+    proposals > 0 ? `${plural(proposals, "proposal")} of the automatic editor` : null,
+    others > 0 ? `${plural(others, "change")} waiting` : null,
+  ];
+  return parts.filter((part) => part !== null).join(", ");
+}
+
+/** "stale_tool_results (an old result)" → "old results". What is not known stays as it was said. */
+export function reasonWords(reason: string): string {
+  const [, name = "", more = ""] = /^([a-z]+(?:_[a-z]+)+)(?: \((.*)\))?$/.exec(reason) ?? [];
+  if (name === "") return reason;
+  const known = targetWords(name as ClearTarget) as string | undefined;
+  return known ?? `${name.replaceAll("_", " ")}${more === "" ? "" : `: ${more}`}`;
+}
+
+export interface Goes {
+  results: number;
+  why: string;
+}
+
+/** What a proposal takes out, by why; the most first. */
+export function goes({ operations, reasons }: Pick<Wish, "operations" | "reasons">): Goes[] {
+  const found = new Map<string, number>();
+  operations.forEach((operation, index) => {
+    const why = reasonWords(reasons[index] ?? "no reason given");
+    const calls = "select" in operation ? (operation.select?.calls?.length ?? 0) : 0;
+    found.set(why, (found.get(why) ?? 0) + Math.max(1, calls));
+  });
+  return [...found].map(([why, results]) => ({ why, results })).sort((left, right) => right.results - left.results);
+}
+
+/** Where it is done: "t1 … t6 (6 frames)" of "summarize-results t1 … t6 (6 frames), 3101 tokens less". */
+export function placeOf(summary: string): string | null {
+  return /^[a-z-]+ (.+), [\d,]+ tokens less$/.exec(summary)?.[1] ?? null;
+}
+
+/** A proposal in one line. */
+export function proposalWords({ summary, tokens_before, tokens_after }: Pick<Wish, "summary" | "tokens_before" | "tokens_after">): string {
+  const where = placeOf(summary);
+  return where === null ? summary : `Clear results of ${where}, ${count(tokens_before - tokens_after)} tokens less`;
 }

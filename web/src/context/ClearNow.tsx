@@ -1,0 +1,46 @@
+// All that the automatic editor may clear is cleared now, whatever its mode is.
+
+import { Button, TextInput } from "@mantine/core";
+import { type FormEvent, useState } from "react";
+
+import { short } from "../format/numbers";
+import styles from "./context.module.css";
+import { useClear } from "./useContextFill";
+
+interface Props {
+  conversation: string;
+  /** How many may go. */
+  tokens: number;
+  onDone: () => void;
+}
+
+export function ClearNow({ conversation, tokens, onDone }: Props) {
+  const clear = useClear(conversation);
+  const [reason, setReason] = useState("");
+  const [busy, setBusy] = useState(false);
+  if (tokens === 0) return <p className={styles.nothing}>Nothing may be cleared now.</p>;
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    const isDone = await clear(reason.trim() || null);
+    setBusy(false);
+    if (isDone) onDone();
+  };
+
+  return (
+    <form className={styles.clear} onSubmit={(event) => void submit(event)}>
+      <TextInput
+        size="xs"
+        aria-label="Why it is cleared"
+        placeholder="Why? (for the history)"
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+      />
+      <Button size="xs" type="submit" loading={busy}>
+        Clear now −{short(tokens)}
+      </Button>
+      <p>What goes is kept in files first. It is a commit, and can be undone.</p>
+    </form>
+  );
+}

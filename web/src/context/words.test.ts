@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+
+import type { ContextFill } from "../api";
+import { clearable, facts, filled, parts } from "./words";
+
+const fill: ContextFill = {
+  conversation: "c1",
+  tokens: 142_000,
+  window: 200_000,
+  percent: 71,
+  threshold_percent: 80,
+  status: "normal",
+  mode: "off",
+  provider_edits: false,
+  preserved: 45_000,
+  clearable: [
+    { target: "stale_tool_results", tokens: 40_000 },
+    { target: "completed_phase_details", tokens: 0 },
+    { target: "verbose_debug", tokens: 2000 },
+  ],
+  saved: 0,
+  saved_automatically: 0,
+  noted: 0,
+  proposals: 0,
+  phases: [],
+  cache: null,
+};
+
+const said = (more: Partial<ContextFill>, now = 0) =>
+  Object.fromEntries(facts({ ...fill, ...more }, true, now).map(({ name, value }) => [name, value]));
+
+test("a context is told by what is used, what stays and what may go", () => {
+  expect(said({})).toEqual({
+    Used: "142,000 of 200,000 tokens, 71%; by the provider’s own count",
+    Status: "NORMAL; the limit is near from 80% on",
+    "Automatic editing": "off: nothing is cleared by itself",
+    Preserved: "45,000 tokens of results that are pinned, preserved or recent",
+    Clearable: "42,000 tokens, in this order",
+    Saved: "0 tokens a request",
+  });
+  const [kinds] = facts(fill, true, 0).flatMap(({ list }) => (list === undefined ? [] : [list]));
+  expect(kinds).toEqual(["old results: 40,000", "long outputs of commands: 2,000"]);
+  expect(clearable(fill)).toBe(42_000);
+});
+
+test("what is not there is not told; what is, is", () => {
+  const all = said({
+    status: "near-limit",
+    mode: "observe",
+    provider_edits: true,
+    saved: 9000,
+    saved_automatically: 4000,
+    noted: 3100,
+    proposals: 1,
+    phases: ["testing", "release"],
+  });
+  expect(all.Status).toMatch(/^NEAR LIMIT/);
+  expect(said({ status: "over" }).Status).toMatch(/^OVER: more than the model takes; /);
+  expect(all["Automatic editing"]).toMatch(/^observe: .*; the provider clears, too$/);
+  expect(all.Saved).toBe("9,000 tokens a request, 4,000 of them automatically");
+  expect(all["Would save"]).toBe("3,100 tokens more, if it were on");
+  expect(all.Proposed).toMatch(/^1 change,/);
+  expect(all["Open phases"]).toBe("testing, release");
+});
+
+test("the cache is warm until it is not", () => {
+  const cache = { until: "t3", tokens: 9000, at: 0, ttl_seconds: 300, expires_at: 300_000, warm: true, read: 1, written: 1 };
+  expect(said({ cache }, 60_000).Cache).toBe("warm: 9,000 tokens, for 4 more minutes");
+  expect(said({ cache }, 300_000).Cache).toMatch(/^cold/);
+});
+
+test("the parts of the bar are one together, also over the limit", () => {
+  for (const tokens of [0, 30_000, 142_000, 260_000]) {
+    const { preserved, clearable: goes, other, free, threshold } = parts({ ...fill, tokens });
+    expect(preserved + goes + other + free).toBeCloseTo(1);
+    for (const share of [preserved, goes, other, free, threshold]) expect(share).toBeGreaterThanOrEqual(0);
+  }
+  expect(parts({ ...fill, tokens: 260_000 }).free).toBe(0);
+  expect(filled(260_000, 200_000)).toBe("130%");
+  expect(filled(1000, 200_000)).toBe("<1%");
+  expect(filled(1000, 0)).toBe("0%");
+});

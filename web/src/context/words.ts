@@ -1,0 +1,102 @@
+// How full the context is and what may be cleared of it, in words and shares.
+
+import type { ClearTarget, ContextFill, Mode, Standing } from "../api";
+import { count, percent, plural } from "../format/numbers";
+
+export const STANDINGS: Record<Standing, { label: string; color: string }> = {
+  normal: { label: "NORMAL", color: "gray" },
+  "near-limit": { label: "NEAR LIMIT", color: "orange" },
+  over: { label: "OVER", color: "red" },
+};
+
+export const MODES: Record<Mode, string> = {
+  off: "off: nothing is cleared by itself",
+  observe: "observe: it notes what it would clear, and changes nothing",
+  ask: "ask: it proposes, and you accept",
+  on: "on: it clears by itself",
+};
+
+const TARGETS: Record<ClearTarget, string> = {
+  stale_tool_results: "old results",
+  completed_phase_details: "phases that have ended",
+  superseded_file_reads: "files read again or changed later",
+  intermediate_outputs: "loops that have come to an answer",
+  verbose_debug: "long outputs of commands",
+};
+
+export function targetWords(target: ClearTarget): string {
+  return TARGETS[target];
+}
+
+/** Tokens that may go. */
+export function clearable({ clearable: kinds }: Pick<ContextFill, "clearable">): number {
+  return kinds.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** A share that may be more than the whole. */
+export function filled(tokens: number, window: number): string {
+  return window > 0 && tokens > window ? `${Math.round((tokens / window) * 100)}%` : percent(window > 0 ? tokens / window : 0);
+}
+
+export interface Parts {
+  preserved: number;
+  clearable: number;
+  other: number;
+  free: number;
+  /** Where the limit begins to be near. */
+  threshold: number;
+}
+
+/** The window as a bar: shares of one. A context that is larger than the window fills it wholly. */
+export function parts(fill: ContextFill): Parts {
+  const whole = Math.max(fill.window, fill.tokens, 1);
+  const kept = Math.min(fill.preserved, fill.tokens);
+  const goes = Math.min(clearable(fill), fill.tokens - kept);
+  return {
+    preserved: kept / whole,
+    clearable: goes / whole,
+    other: (fill.tokens - kept - goes) / whole,
+    free: (whole - fill.tokens) / whole,
+    threshold: Math.min(1, (fill.threshold_percent * fill.window) / 100 / whole),
+  };
+}
+
+export interface Fact {
+  name: string;
+  value: string;
+  /** What it is made of. */
+  list?: string[];
+  /** Its part of the bar. */
+  part?: keyof Parts;
+}
+
+/** `calibrated`: the provider has counted once. */
+export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact[] {
+  const { tokens, window, status, mode, threshold_percent, saved, saved_automatically, noted, phases, cache } = fill;
+  const by = calibrated ? "by the provider’s own count" : "an estimate until the provider has counted once";
+  const kinds = fill.clearable.filter((kind) => kind.tokens > 0);
+  const found: (Fact | null)[] = [
+    { name: "Used", value: `${count(tokens)} of ${count(window)} tokens, ${filled(tokens, window)}; ${by}` },
+    { name: "Status", value: `${STANDINGS[status].label}${status === "over" ? ": more than the model takes" : ""}; the limit is near from ${threshold_percent}% on` },
+    { name: "Automatic editing", value: `${MODES[mode]}${fill.provider_edits ? "; the provider clears, too" : ""}` },
+    { name: "Preserved", value: `${count(fill.preserved)} tokens of results that are pinned, preserved or recent`, part: "preserved" },
+    {
+      name: "Clearable",
+      value: `${count(clearable(fill))} tokens${kinds.length > 1 ? ", in this order" : ""}`,
+      part: "clearable",
+      list: kinds.map((kind) => `${targetWords(kind.target)}: ${count(kind.tokens)}`),
+    },
+    { name: "Saved", value: `${count(saved)} tokens a request${saved > 0 ? `, ${count(saved_automatically)} of them automatically` : ""}` },
+    noted > 0 ? { name: "Would save", value: `${count(noted)} tokens more, if it were on` } : null,
+    fill.proposals > 0 ? { name: "Proposed", value: `${plural(fill.proposals, "change")}, for you to accept below` } : null,
+    phases.length > 0 ? { name: "Open phases", value: phases.join(", ") } : null,
+    cache === null ? null : { name: "Cache", value: cacheState(cache, now) },
+  ];
+  return found.filter((fact) => fact !== null);
+}
+
+function cacheState({ tokens, warm, expires_at }: NonNullable<ContextFill["cache"]>, now: number): string {
+  const left = Math.ceil((expires_at - now) / 60_000);
+  if (!warm || left <= 0) return "cold: a change costs nothing more now";
+  return `warm: ${count(tokens)} tokens, for ${plural(left, "more minute")}`;
+}

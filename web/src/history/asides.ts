@@ -1,0 +1,74 @@
+// What happened beside commits and requests, in words: phases of the work, what the automatic editor noted and told, what
+// the provider refused.
+
+import type { NotedEvent, PhaseEvent, RefusedEvent, SignalEvent, TimelineEvent } from "../api";
+import { count, plural } from "../format/numbers";
+import { placeOf, reasonWords } from "../waiting/words";
+
+export type AsideEvent = PhaseEvent | NotedEvent | SignalEvent | RefusedEvent;
+
+export interface Aside {
+  badge: string;
+  color: string;
+  words: string;
+  /** Why. */
+  more: string | null;
+}
+
+const ASIDES: readonly string[] = ["phase", "noted", "signal", "refused"];
+
+export function isAside(event: TimelineEvent): event is AsideEvent {
+  return ASIDES.includes(event.kind);
+}
+
+export function aside(event: AsideEvent): Aside {
+  switch (event.kind) {
+    case "phase":
+      return { badge: "phase", color: "indigo", words: `${event.name} ${event.ended ? "ends" : "begins"}`, more: `by ${event.author}` };
+    case "noted":
+      return noted(event);
+    case "signal":
+      return told(event);
+    case "refused":
+      return refused(event);
+  }
+}
+
+function noted({ summary, note, tokens_before, tokens_after }: NotedEvent): Aside {
+  const where = placeOf(summary);
+  const what = where === null ? summary : `Results of ${where} would have been cleared`;
+  const saved = `${count(tokens_before)} → ${count(tokens_after)} tokens`;
+  return { badge: "only noted", color: "gray", words: `${what}, ${saved}`, more: note === "" ? null : reasonWords(note) };
+}
+
+function told({ signal, tokens, window, percent, tokens_before, cleared, commit }: SignalEvent): Aside {
+  if (signal === "CONTEXT_NEAR_LIMIT") {
+    const words = `${count(tokens)} of ${count(window)} tokens`;
+    return { badge: "near the limit", color: "orange", words, more: `near from ${percent}% on` };
+  }
+  const from = tokens_before == null ? "" : `${count(tokens_before)} → `;
+  const done = cleared == null ? "" : `, by ${plural(cleared, "operation")}`;
+  return { badge: "cleared", color: "grape", words: `${from}${count(tokens)} tokens${done}`, more: commit == null ? null : `commit ${commit}` };
+}
+
+const EDITS: Record<string, string> = {
+  clear_tool_uses: "clear tool results",
+  clear_thinking: "clear thinking",
+  compact: "write summaries",
+};
+
+/** "clear_tool_uses_20250919" → "clear tool results". */
+export function editWords(kind: string): string {
+  const name = kind.replace(/_\d{8}$/, "");
+  return EDITS[name] ?? name.replaceAll("_", " ");
+}
+
+function refused({ model, edits, words }: RefusedEvent): Aside {
+  const what = edits.map(editWords).join(" and ");
+  return {
+    badge: "refused",
+    color: "orange",
+    words: `The provider does not ${what} with ${model}: ${words}`,
+    more: "The request went through without it; it is asked for again in a week.",
+  };
+}

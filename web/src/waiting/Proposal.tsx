@@ -1,0 +1,86 @@
+// What the automatic editor would clear, why, and what that brings; a person accepts or declines.
+
+import { Tooltip, UnstyledButton } from "@mantine/core";
+import { ChevronDownIcon, ChevronRightIcon, MagicWandIcon } from "@radix-ui/react-icons";
+import { useState } from "react";
+
+import type { Operation, Wish } from "../api";
+import { PriceTag } from "../edit/PriceTag";
+import { usePrice } from "../edit/usePrice";
+import { plural, short } from "../format/numbers";
+import { moment } from "../format/time";
+import { targetsOf, withWhat } from "../history/operations";
+import { useFrames } from "../queries";
+import { go } from "../route";
+import { Answers } from "./Answers";
+import styles from "./waiting.module.css";
+import { goes, placeOf, reasonWords } from "./words";
+
+export function Proposal({ conversation, wish }: { conversation: string; wish: Wish }) {
+  const [open, setOpen] = useState(false);
+  const { id, at, summary } = wish;
+  const saved = wish.tokens_before - wish.tokens_after;
+  const what = goes(wish);
+  const results = what.reduce((sum, one) => sum + one.results, 0);
+  return (
+    <li className={styles.one} data-proposal data-wish={id}>
+      <MagicWandIcon aria-hidden />
+      <div className={styles.words}>
+        <UnstyledButton
+          className={styles.what}
+          aria-expanded={open}
+          title={`${summary}; proposed ${moment(at)}`}
+          onClick={() => setOpen(!open)}
+        >
+          {open ? <ChevronDownIcon aria-hidden /> : <ChevronRightIcon aria-hidden />}
+          <span className={styles.operation}>
+            <strong>Clear {plural(results, "result")}</strong> <span className={styles.ids}>{placeOf(summary) ?? ""}</span>
+          </span>
+          <span className={styles.saved} data-more={saved < 0 || undefined}>
+            {saved >= 0 ? `−${short(saved)}` : `+${short(-saved)}`}
+          </span>
+        </UnstyledButton>
+        <p className={styles.until}>
+          {what.length === 1 ? what[0]?.why : what.map((one) => `${one.results} ${one.why}`).join(", ")}
+        </p>
+      </div>
+      <Answers conversation={conversation} id={id} />
+      {open && <Each conversation={conversation} wish={wish} />}
+    </li>
+  );
+}
+
+/** Every result that goes, with the frame that it stands in, and the price of all of it. */
+function Each({ conversation, wish }: { conversation: string; wish: Wish }) {
+  const { data: frames } = useFrames(conversation);
+  // What waits may be made like any wish.
+  const operations = wish.operations as readonly Operation[];
+  const price = usePrice(conversation, operations, null);
+  return (
+    <div className={styles.each}>
+      <PriceTag conversation={conversation} operations={operations} head={null} calibrated={frames?.calibrated ?? true} />
+      <ul>
+        {wish.operations.map((operation, index) => {
+          const planned = price.data?.operations[index];
+          const places = planned?.frames ?? targetsOf(operation);
+          const saved = planned === undefined ? 0 : planned.tokens_before - planned.tokens_after;
+          return (
+            <li key={index} className={styles.result}>
+              <span>
+                {places.map((place) => (
+                  <button key={place} type="button" className={styles.place} onClick={() => go({ open: place })}>
+                    {place}
+                  </button>
+                ))}
+              </span>
+              <Tooltip label={withWhat(operation)}>
+                <span>{reasonWords(wish.reasons[index] ?? "")}</span>
+              </Tooltip>
+              <span className={styles.saved}>{saved === 0 ? "" : `−${short(saved)}`}</span>
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
