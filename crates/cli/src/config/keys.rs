@@ -116,7 +116,7 @@ fn own_editing() -> Vec<Key> {
             "attention_budget.accumulated",
             Shape::Whole(TOKENS),
             json!(5_000),
-            "tokens that those may take that were not answered yet",
+            "tokens that those may take that are not recent any more",
         ),
         own("attention_budget.session_total", Shape::Whole(TOKENS), json!(15_000), "tokens that all of them may take"),
         own("preserve_artifacts", Shape::Texts, json!(["decision_records", "plans"]), "what never goes, by name"),
