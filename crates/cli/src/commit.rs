@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use crate::terminal::words;
 
+/// Reasons that are told of one commit.
+const MOST: usize = 12;
+
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Commit {
@@ -47,10 +50,18 @@ impl Commit {
 
     /// Why it was made: its note, and the reasons of its operations.
     pub fn whys(&self) -> Vec<String> {
-        let reasons = self.operations.iter().zip(&self.reasons).filter_map(|(operation, reason)| {
-            Some(format!("{}: {}", crate::verbs::plan::shown::what(operation), reason.as_deref()?))
-        });
-        self.note.iter().cloned().chain(reasons).collect()
+        let told = self.operations.iter().zip(&self.reasons);
+        let mut told: Vec<(&Value, &str)> =
+            told.filter_map(|(operation, reason)| Some((operation, reason.as_deref()?))).collect();
+        // What the note says for all of them need not be said of each.
+        told.retain(|(_, reason)| self.note.as_deref() != Some(*reason));
+        let more = told.len().saturating_sub(MOST);
+        told.truncate(MOST);
+        let reasons = told
+            .into_iter()
+            .map(|(operation, reason)| format!("{}: {reason}", crate::verbs::plan::shown::what(operation)));
+        let more = (more > 0).then(|| format!("and {more} more: --json has them all"));
+        self.note.iter().cloned().chain(reasons).chain(more).collect()
     }
 
     pub fn tokens(&self) -> String {
