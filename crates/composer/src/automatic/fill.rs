@@ -9,6 +9,7 @@ use ctx_core::edit::Operation;
 use ctx_core::edit::effect::{Effect, Made, Why};
 use ctx_core::edit::fold::{Laid, Unit};
 use ctx_core::edit::layout::layout;
+use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{DROPPED, Desk};
 use ctx_core::message::Kind;
 use ctx_core::policy::extract::{extract, names, short_input};
@@ -46,7 +47,7 @@ impl Filler<'_> {
             .iter()
             .filter_map(|proposed| match &proposed.what {
                 Wanted::ShortInput { call } => Some(call.clone()),
-                Wanted::Operation(_) => None,
+                Wanted::Operation(_) | Wanted::Bare { .. } => None,
             })
             .collect();
         let whole = self.look.items.iter().filter(|item| item.input.is_some() && !short.contains(&item.call));
@@ -57,6 +58,7 @@ impl Filler<'_> {
         for Proposed { what, reason } in proposed {
             let operation = match what {
                 Wanted::Operation(operation) => self.operation(operation, &reason, &mut known, &mut filled),
+                Wanted::Bare { call } => self.bare(call, &reason, &mut filled),
                 Wanted::ShortInput { call } => {
                     let at = calls.get(&call);
                     at.and_then(|at| self.input(&call, at, &reason, &mut known, &mut filled))
@@ -100,6 +102,14 @@ impl Filler<'_> {
             other => filled.others.push(other.clone()),
         }
         Some(operation)
+    }
+
+    fn bare(&self, call: String, reason: &str, filled: &mut Filled) -> Option<Operation> {
+        let kept = self.keep(&call, &self.seen.source(self.conversation, &call)?, reason)?;
+        let text = extract("", kept.as_deref(), |_| true);
+        filled.texts.insert(call.clone(), text.clone());
+        let select = Select { calls: vec![call], ..Select::default() };
+        Some(Operation::SummarizeResults { ids: Vec::new(), select, result: None, text: Some(text) })
     }
 
     fn input(

@@ -68,7 +68,10 @@ impl Work {
     fn step(&mut self, tool: &str, input: Value) -> Value {
         let number = self.texts.len();
         let line = |at: usize| format!("line {at} of what tool {number} said, with some_name_{number}\r\n");
-        let text: String = (0..250).map(line).collect();
+        self.step_with(tool, input, (0..250).map(line).collect())
+    }
+
+    fn step_with(&mut self, tool: &str, input: Value, text: String) -> Value {
         self.session.assistant_tools(&[(tool, input)]);
         self.session.results(&[&text]);
         self.texts.push(text);
@@ -145,6 +148,31 @@ fn before_the_limit_is_reached_old_results_go_and_all_of_them_are_on_disk() {
     let commit = commits.last().expect("a commit").id.to_string();
     let way = serde_json::from_value(json!({"action": "revert", "target": commit, "author": "cli", "cascade": true}));
     work.composer.go(&work.conversation, way.expect("a way")).expect("reverted");
+}
+
+#[test]
+fn what_is_left_of_results_never_fills_the_window_either() {
+    let mut work = Work::new(on());
+    work.session.user("do all of it");
+    work.send();
+    let mut last = Value::Null;
+    for step in 0..150 {
+        // Some are nothing but names, some have words around them.
+        let words = if step % 3 == 0 { "" } else { "this is one of the lines, and here comes the " };
+        let line = |at: usize| format!("{words}value_{step}_{at} = {}\n", at * 7919 % 9973);
+        let text: String = (0..100).map(line).collect();
+        last = work.step_with("Bash", json!({"command": format!("make part-{step}")}), text);
+        assert!((last.to_string().len() as u64 / 4) < WINDOW * 9 / 10, "step {step}");
+    }
+    let sent = results(&last);
+    let cleared: Vec<usize> = (0..150).filter(|at| sent[*at].starts_with("[The content of this tool result")).collect();
+    let bare = cleared.iter().filter(|at| !sent[**at].contains("Names in it")).count();
+    assert!(cleared.len() > 120 && bare > 90, "{} {bare}", cleared.len());
+    for at in cleared {
+        let file = sent[at].split("The full content is in ").nth(1).and_then(|rest| rest.split("; read").next());
+        assert_eq!(fs::read_to_string(file.expect("a path")).expect("a file"), work.texts[at], "to the byte");
+    }
+    assert!(work.commits().len() < 50, "in batches: {}", work.commits().len());
 }
 
 #[test]

@@ -2,9 +2,10 @@
 //! decided; and, where the limit forces it, more.
 
 use super::artifacts::{Call, fits};
-use super::settings::Settings;
+use super::settings::{Mode, Settings};
 use super::targets::Target;
 use crate::edit::Operation;
+use crate::policy::extract::bare;
 use crate::policy::{Auto, Item, Look, Policy, Proposed, Wanted};
 use std::collections::HashSet;
 
@@ -28,6 +29,8 @@ pub type Facts<'f> = &'f dyn Fn(&str) -> Fact<'f>;
 const STALE: usize = 10;
 /// Tokens from which on the output of a command is a long one.
 const VERBOSE: u64 = 1_000;
+/// Tokens of a sentence that says where a result is, without its names.
+const BARE: u64 = 60;
 /// Results of fewer tokens stay, whatever happens.
 const LEAST: u64 = 100;
 
@@ -67,7 +70,6 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
         proposed.extend(beyond_budget(settings, &look, facts, &proposed));
     }
     let gone: HashSet<String> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).cloned().collect();
-    let saved = |item: &Item| item.tokens.saturating_sub(item.left);
     let mut left = look.tokens;
     // What is fresh is only trimmed, which saves little.
     let goes = |item: &&Item| gone.contains(&*item.call) && !item.fresh;
@@ -91,7 +93,40 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
             continue;
         }
         left = left.saturating_sub(saved(item));
-        proposed.extend(Proposed::shorten([item], &format!("{} ({})", target.name(), target.in_words())));
+        let why = format!("{} ({})", target.name(), target.in_words());
+        match is_dense(item) {
+            true => proposed.push(Proposed { what: Wanted::Bare { call: item.call.to_string() }, reason: why }),
+            false => proposed.extend(Proposed::shorten([item], &why)),
+        }
+    }
+    if force != Force::All && settings.mode == Mode::On {
+        proposed.extend(bared(&look, left.saturating_sub(until)));
+    }
+    proposed
+}
+
+/// Whether its names are nearly all of it, so that they cannot stay.
+fn is_dense(item: &Item) -> bool {
+    item.tokens < item.left * 3 / 2
+}
+
+/// Tokens that are saved if it goes.
+fn saved(item: &Item) -> u64 {
+    item.tokens.saturating_sub(if is_dense(item) { BARE } else { item.left })
+}
+
+/// Where even that does not suffice, the names that are left of results go too, the oldest first: otherwise they would
+/// fill the window one day, and until then every request would be cut again. `over`: tokens that are too many.
+fn bared(look: &Look<'_>, mut over: u64) -> Vec<Proposed> {
+    let mut proposed = Vec::new();
+    for item in look.items.iter().filter(|item| item.cleared && !item.pinned && item.tokens > 2 * BARE) {
+        if over == 0 {
+            break;
+        }
+        if let Some(text) = look.text(&item.call).and_then(|text| bare(&text)) {
+            over = over.saturating_sub(item.tokens.saturating_sub(BARE));
+            proposed.push(Proposed::instead(item, text, "the limit is near: the names in it go too"));
+        }
     }
     proposed
 }
@@ -157,7 +192,7 @@ fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, propose
 
 /// What may go, in the order in which it goes.
 fn in_order<'l>(settings: &Settings, look: &'l Look<'_>, facts: Facts<'_>) -> Vec<(Target, &'l Item)> {
-    let worth = |item: &&Item| !item.fresh && item.tokens >= LEAST.max(item.left * 3 / 2);
+    let worth = |item: &&Item| !item.fresh && item.tokens >= if is_dense(item) { 2 * BARE } else { LEAST };
     let named = |item: &'l Item| Some((target(settings, None, item, &facts(&item.call), look.steps)?, item));
     let mut all: Vec<(Target, &Item)> = look.whole().filter(worth).filter_map(named).collect();
     all.sort_by_key(|(target, _)| settings.clear_targets.iter().position(|one| one == target));
@@ -193,6 +228,7 @@ fn calls(wanted: &Wanted) -> &[String] {
         Wanted::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
             &select.calls
         }
+        Wanted::Bare { call } => std::slice::from_ref(call),
         _ => &[],
     }
 }
@@ -229,7 +265,7 @@ pub fn tally(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Tally {
             continue;
         }
         let place = clearable.iter_mut().find(|(one, _)| *one == target);
-        place.into_iter().for_each(|(_, tokens)| *tokens += item.tokens.saturating_sub(item.left));
+        place.into_iter().for_each(|(_, tokens)| *tokens += saved(item));
     }
     let stay = look.items.iter().filter(|item| item.pinned && !item.cleared);
     Tally { preserved: stay.map(|item| item.tokens).sum(), clearable }

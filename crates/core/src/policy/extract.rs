@@ -45,6 +45,13 @@ pub fn is_extract(text: &str) -> bool {
     text.starts_with(CLEARED)
 }
 
+/// The same without its names, if it has any and its content is to be found elsewhere.
+pub fn bare(text: &str) -> Option<String> {
+    let rest = text.strip_prefix(CLEARED)?;
+    let kept = rest.rfind(NAMES).and_then(|at| rest.get(..at)).filter(|kept| !kept.is_empty())?;
+    Some(format!("{CLEARED}{kept}]"))
+}
+
 /// Texts of an input that are shorter stay.
 const LONG: usize = 300;
 
@@ -77,6 +84,17 @@ pub fn short_input(input: &Value, known: &impl Fn(&str) -> bool) -> Option<Value
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_can_do_without_its_names_where_the_content_is_kept() {
+        let known = |_: &str| false;
+        let short = extract("find_it in src/lib.rs", Some("It is in a file."), known);
+        let bare_one = extract("", Some("It is in a file."), known);
+        assert!(short.contains("src/lib.rs") && bare(&short).as_ref() == Some(&bare_one));
+        assert_eq!(bare(&bare_one), None, "there is nothing more to leave out");
+        assert_eq!(bare(&extract("find_it", None, known)), None, "the names are all there is");
+        assert_eq!(bare("find_it"), None);
+    }
 
     #[test]
     fn paths_and_identifiers_are_names_and_words_are_not() {

@@ -38,6 +38,10 @@ pub enum Wanted {
     ShortInput {
         call: Box<str>,
     },
+    /// Of a result nothing stays but where it is kept.
+    Bare {
+        call: String,
+    },
 }
 
 impl Proposed {
