@@ -73,7 +73,8 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
     let mut left = look.tokens;
     // What is fresh is only trimmed, which saves little.
     let goes = |item: &&Item| gone.contains(&*item.call) && !item.fresh;
-    left -= look.items.iter().filter(goes).map(saved).sum::<u64>().min(left);
+    let shortened = |item: &Item| item.tokens.saturating_sub(item.left);
+    left -= look.items.iter().filter(goes).map(shortened).sum::<u64>().min(left);
     let (from, until) = match force {
         Force::Usual { provider_edits, cleared } => (
             look.window / 100 * settings.threshold(provider_edits) + cleared,
