@@ -154,4 +154,8 @@ fn with_the_editor_the_task_ends_without_a_summary_and_nothing_is_lost() {
         let commits = history["commits"].as_array()?;
         (!commits.is_empty() && commits.iter().all(|commit| commit["author"] == "policy")).then_some(())
     });
+    let timeline = stage.json(&["timeline", "--limit", "1000"]);
+    let told = timeline["events"].as_array().expect("events").iter().filter(|event| event["signal"].is_string());
+    let done = told.filter(|event| event["signal"] == "COMPACTION_COMPLETE").count();
+    assert!((1..=8).contains(&done), "it clears in batches: {done}");
 }

@@ -5,7 +5,8 @@ use crate::conversation::Conversation;
 use crate::log::{self, Automatic};
 use crate::{Composer, record};
 use ctx_core::edit::history::Change;
-use ctx_core::edit::{Commit, CommitId};
+use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::policy::extract::is_extract;
 use ctx_store::Step;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +46,7 @@ pub struct Told {
     pub request: u32,
     #[serde(flatten)]
     pub figures: Figures,
-    /// Of something that was cleared: tokens before it, how many operations, and the commit.
+    /// Of something that was cleared: tokens before it, how many results and inputs went, and the commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_before: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,13 +74,17 @@ impl Composer {
         tell(conversation, told, at, step);
     }
 
+    /// Tells that something was cleared. That what says nothing was left out of a new result is not worth a signal.
     pub(super) fn tell_done(&self, conversation: &Conversation, commit: &Commit, by: &By<'_>, step: &mut Step) {
         let window = self.window(conversation.envelope.model.as_deref().unwrap_or_default()).unwrap_or(200_000);
         let limit = by.editor.limit(&super::act::about(conversation, commit.at), by.settings, window);
         let cleared = match &commit.change {
-            Change::Edit { operations, .. } => operations.len() as u64,
+            Change::Edit { operations, .. } => operations.iter().filter(|operation| clears(operation)).count() as u64,
             _ => 0,
         };
+        if cleared == 0 {
+            return;
+        }
         let told = Told {
             signal: Signal::CompactionComplete,
             request: conversation.requests,
@@ -90,6 +95,10 @@ impl Composer {
         };
         tell(conversation, told, commit.at, step);
     }
+}
+
+fn clears(operation: &Operation) -> bool {
+    !matches!(operation, Operation::SummarizeResults { text: Some(text), .. } if !is_extract(text))
 }
 
 fn tell(conversation: &Conversation, told: Told, at: u64, step: &mut Step) {
