@@ -15,7 +15,7 @@ import {
   getStatus,
   getTimeline,
 } from "./api";
-import { ROWS_IN_SIGHT } from "./first";
+import { forget, ROWS_IN_SIGHT } from "./first";
 import { withSteps } from "./frames/rows";
 import { showsSteps } from "./frames/useUnfolded";
 import { newestChunks } from "./messages/chunks";
@@ -52,6 +52,7 @@ function order(view: View): (what: unknown) => number {
 
 /** Asks again for what is on the screen of conversations that changed. */
 export async function refreshed(queries: QueryClient, conversations: readonly string[]): Promise<void> {
+  forget();
   const { view, open, at } = parseRoute(window.location.hash);
   const rank = order(view);
   // Where nobody looks at steps, the frames come first without them.
@@ -109,6 +110,7 @@ async function quickFrames(queries: QueryClient, id: string): Promise<void> {
 
 /** What may have changed before anybody listened. */
 export function askAgain(queries: QueryClient): void {
+  forget();
   const rank = order("frames");
   void queries.invalidateQueries({
     predicate: ({ queryKey }) => queryKey[0] === "conversations" || (queryKey[0] === "conversation" && rank(queryKey[2]) < 2),
