@@ -33,6 +33,14 @@ export function asked({ method, url }: Pick<Request, "method" | "url">): Promise
   return answer;
 }
 
+/**
+ * Something has changed: what was asked before says nothing any more. Where the page was quicker to ask itself, nobody has
+ * come for the answer, and it would be given to whoever asks again now.
+ */
+export function forget(): void {
+  answers.clear();
+}
+
 /** What each view asks besides the frames. */
 const MORE: Record<View, readonly string[]> = {
   frames: [],

@@ -15,7 +15,7 @@ import {
   getStatus,
   getTimeline,
 } from "./api";
-import { ROWS_IN_SIGHT } from "./first";
+import { forget, ROWS_IN_SIGHT } from "./first";
 import { withSteps } from "./frames/rows";
 import { showsSteps } from "./frames/useUnfolded";
 import { newestChunks } from "./messages/chunks";
@@ -46,12 +46,13 @@ const LAST = 2;
  */
 function order(view: View): (what: unknown) => number {
   const first = view === "history" ? ["history", "timeline"] : view === "map" ? ["map"] : ["frames"];
-  const second = ["frames", "history", "timeline", "waiting", "context"];
+  const second = ["frames", "history", "timeline", "waiting"];
   return (what) => (first.includes(String(what)) ? 0 : second.includes(String(what)) ? 1 : LAST);
 }
 
 /** Asks again for what is on the screen of conversations that changed. */
 export async function refreshed(queries: QueryClient, conversations: readonly string[]): Promise<void> {
+  forget();
   const { view, open, at } = parseRoute(window.location.hash);
   const rank = order(view);
   // Where nobody looks at steps, the frames come first without them.
@@ -60,9 +61,11 @@ export async function refreshed(queries: QueryClient, conversations: readonly st
     conversations.map((id) =>
       queries.invalidateQueries({
         queryKey: keys.conversation(id),
-        predicate: ({ queryKey: [, , what] }) => (what === "frames" && isQuick(id) ? LAST : rank(what)) === turn,
+        predicate: ({ queryKey: [, , what] }) =>
+          what !== CONTEXT && (what === "frames" && isQuick(id) ? LAST : rank(what)) === turn,
       }),
     );
+  for (const id of conversations) askContextSoon(queries, id);
   await Promise.all([...ask(0), ...conversations.filter(isQuick).map((id) => quickFrames(queries, id))]);
   await Promise.all(ask(1));
   await Promise.all([
@@ -70,6 +73,24 @@ export async function refreshed(queries: QueryClient, conversations: readonly st
     queries.invalidateQueries({ queryKey: keys.conversations }),
     queries.invalidateQueries({ queryKey: keys.status }),
   ]);
+}
+
+/** The daemon looks at every result for it: it must not be in the way of what somebody waits for. */
+const CONTEXT = "context";
+export const CONTEXT_AFTER = 400;
+
+export const contextKey = (conversation: string) => [...keys.conversation(conversation), CONTEXT] as const;
+
+const soon = new Set<string>();
+
+/** Not put off by what happens meanwhile, so that it is asked for while an agent works. */
+function askContextSoon(queries: QueryClient, id: string): void {
+  if (soon.has(id)) return;
+  soon.add(id);
+  setTimeout(() => {
+    soon.delete(id);
+    void queries.invalidateQueries({ queryKey: contextKey(id) });
+  }, CONTEXT_AFTER);
 }
 
 /** The frames with the steps as they were; those are asked for later. */
@@ -89,6 +110,7 @@ async function quickFrames(queries: QueryClient, id: string): Promise<void> {
 
 /** What may have changed before anybody listened. */
 export function askAgain(queries: QueryClient): void {
+  forget();
   const rank = order("frames");
   void queries.invalidateQueries({
     predicate: ({ queryKey }) => queryKey[0] === "conversations" || (queryKey[0] === "conversation" && rank(queryKey[2]) < 2),

@@ -9,9 +9,10 @@ import { useId, useState } from "react";
 import type { ContextFill, Frames } from "../api";
 import { tokens } from "../format/numbers";
 import { useNow } from "../format/useNow";
+import { contextKey } from "../queries";
 import { ClearNow } from "./ClearNow";
 import styles from "./context.module.css";
-import { contextKey, useContextFill } from "./useContextFill";
+import { useContextFill } from "./useContextFill";
 import { clearable, facts, filled, parts, STANDINGS } from "./words";
 
 interface Props {

@@ -7,12 +7,20 @@ import { clearNow, getContext } from "../api";
 import { useOperate } from "../edit/useOperate";
 import { isHeard } from "../live";
 import { complain, tell } from "../notices/toasts";
-import { keys, refreshed } from "../queries";
-
-export const contextKey = (conversation: string) => [...keys.conversation(conversation), "context"] as const;
+import { CONTEXT_AFTER, contextKey, refreshed } from "../queries";
 
 export function useContextFill(conversation: string, enabled: boolean) {
-  return useQuery({ queryKey: contextKey(conversation), queryFn: () => getContext(conversation), enabled });
+  const queries = useQueryClient();
+  const queryKey = contextKey(conversation);
+  return useQuery({
+    queryKey,
+    enabled,
+    queryFn: async () => {
+      // What the view shows comes first.
+      if (queries.getQueryData(queryKey) === undefined) await new Promise((done) => setTimeout(done, CONTEXT_AFTER));
+      return getContext(conversation);
+    },
+  });
 }
 
 /** Clears all that may go. Says whether anything was done. */
