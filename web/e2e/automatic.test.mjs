@@ -91,7 +91,7 @@ test('how full the context is is seen as it fills; what may go is cleared by han
   await page.keyboard.press('Escape')
   await page.getByText('History', { exact: true }).click()
   await history(page).getByText('cleared', { exact: true }).waitFor()
-  assert.match(await history(page).innerText(), /cleared\s+[\d,]+ → [\d,]+ tokens, by \d+ operations/)
+  assert.match(await history(page).innerText(), /cleared\s+[\d,]+ → [\d,]+ tokens, \d+ pieces cleared/)
   await unharmed(page)
 })
 

@@ -57,15 +57,17 @@ export function Gauge({ conversation, frames, past }: Props) {
 
 function Figures({ frames, fill }: { frames: Frames; fill?: ContextFill }) {
   const { window, calibrated } = frames;
+  // The frames know nothing of what the provider itself leaves out.
+  const used = fill?.provider_edits === true ? fill.tokens : frames.tokens;
   const standing = fill === undefined ? undefined : STANDINGS[fill.status];
   return (
     <>
       <span className={styles.first}>
         {standing !== undefined && <Badge color={standing.color}>{standing.label}</Badge>}
-        <strong>{tokens(frames.tokens, calibrated)}</strong>
+        <strong>{tokens(used, calibrated)}</strong>
       </span>
       <span>
-        {window === null ? "tokens" : `of ${tokens(window, true)} tokens · ${filled(frames.tokens, window)}`}
+        {window === null ? "tokens" : `of ${tokens(window, true)} tokens · ${filled(used, window)}`}
         {fill !== undefined && fill.mode !== "off" && <span className={styles.mode}> · auto {fill.mode}</span>}
         {fill !== undefined && <ChevronDownIcon className={styles.chevron} aria-hidden />}
       </span>

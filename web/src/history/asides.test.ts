@@ -32,7 +32,7 @@ test("signals come with their figures", () => {
   const figures = { ...at, kind: "signal", request: 28, tokens: 10_108, window: 12_000, percent: 80, limit: 9600 } as const;
   expect(words({ ...figures, signal: "CONTEXT_NEAR_LIMIT" })).toEqual(["near the limit", "10,108 of 12,000 tokens", "near from 80% on"]);
   const done = words({ ...figures, signal: "COMPACTION_COMPLETE", tokens: 7000, tokens_before: 10_108, cleared: 6, commit: "0000000001" });
-  expect(done).toEqual(["cleared", "10,108 → 7,000 tokens, by 6 operations", "commit 0000000001"]);
+  expect(done).toEqual(["cleared", "10,108 → 7,000 tokens, 6 pieces cleared", "commit 0000000001"]);
 });
 
 test("a refusal says what is not asked for any more", () => {

@@ -47,7 +47,7 @@ function told({ signal, tokens, window, percent, tokens_before, cleared, commit 
     return { badge: "near the limit", color: "orange", words, more: `near from ${percent}% on` };
   }
   const from = tokens_before == null ? "" : `${count(tokens_before)} → `;
-  const done = cleared == null ? "" : `, by ${plural(cleared, "operation")}`;
+  const done = cleared == null ? "" : `, ${plural(cleared, "piece")} cleared`;
   return { badge: "cleared", color: "grape", words: `${from}${count(tokens)} tokens${done}`, more: commit == null ? null : `commit ${commit}` };
 }
 
