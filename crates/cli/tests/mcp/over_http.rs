@@ -67,7 +67,7 @@ fn an_agent_works_over_http_and_its_session_is_in_a_header() {
     assert_eq!(rpc(place, &[], "initialize", hello)["result"]["serverInfo"]["name"], "ctx");
     let notified = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
     assert_eq!(ask(place, "POST", MCP, &[], &notified).0, 202);
-    assert_eq!(rpc(place, &[], "tools/list", json!({}))["result"]["tools"].as_array().map(Vec::len), Some(7));
+    assert_eq!(rpc(place, &[], "tools/list", json!({}))["result"]["tools"].as_array().map(Vec::len), Some(8));
 
     let session = [("X-Claude-Code-Session-Id", scene.session.session_id())];
     let call = |headers: &[(&str, &str)], tool: &str, arguments: Value| {

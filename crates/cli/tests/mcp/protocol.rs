@@ -21,15 +21,29 @@ fn an_agent_is_greeted_shortly_and_offered_few_tools() {
     assert!(instructions.len() < 700, "{} characters", instructions.len());
     let tools = agent.tools();
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names, ["ctx_status", "ctx_list", "ctx_show", "ctx_search", "ctx_preview", "ctx_apply", "ctx_undo"]);
+    assert_eq!(
+        names,
+        ["ctx_status", "ctx_list", "ctx_show", "ctx_search", "ctx_preview", "ctx_apply", "ctx_undo", "ctx_phase"]
+    );
     for tool in &tools {
-        let looks = !["ctx_apply", "ctx_undo"].contains(&tool["name"].as_str().expect("a name"));
+        let looks = !["ctx_apply", "ctx_undo", "ctx_phase"].contains(&tool["name"].as_str().expect("a name"));
         assert_eq!(tool["annotations"]["readOnlyHint"], looks, "{tool}");
         assert!(tool["description"].as_str().is_some_and(|words| words.len() > 20), "{tool}");
         assert_eq!(tool["inputSchema"]["type"], "object");
     }
     let size = json!(tools).to_string().len();
     assert!(size < 7_000, "the tools take {size} bytes");
+    assert_eq!(agent.leave(), Some(0));
+}
+
+#[test]
+fn an_agent_says_when_a_phase_of_its_work_begins_and_ends() {
+    let scene = Scene::new();
+    let mut agent = speaker(&scene);
+    assert_eq!(agent.call("ctx_phase", json!({"action": "begin", "name": "testing"}))["open"], json!(["testing"]));
+    assert_eq!(agent.refused("ctx_phase", json!({"action": "begin", "name": "testing"}))["code"], "open-already");
+    assert_eq!(agent.call("ctx_phase", json!({"action": "end"}))["open"], json!([]));
+    assert_eq!(agent.refused("ctx_phase", json!({"action": "end"}))["code"], "no-phase");
     assert_eq!(agent.leave(), Some(0));
 }
 
