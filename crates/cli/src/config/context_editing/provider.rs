@@ -327,16 +327,16 @@ mod tests {
         let home = at(
             "/home/me/.ctx/ctx.toml",
             "[context_editing.provider]\nenabled = false\n\
-             [context_editing.provider.projects.\"/work/a/b/\"]\nenabled = false\n\
-             [context_editing.provider.projects.\"/work/a\"]\nenabled = true\n",
+             [context_editing.provider.projects.\"/srv/a/b/\"]\nenabled = false\n\
+             [context_editing.provider.projects.\"/srv/a\"]\nenabled = true\n",
         );
         let project = at(
-            "/work/p/ctx.toml",
-            "[context_editing.provider]\nenabled = true\n[context_editing.provider.projects.\"/work/z\"]\nenabled = true\n",
+            "/srv/p/ctx.toml",
+            "[context_editing.provider]\nenabled = true\n[context_editing.provider.projects.\"/srv/z\"]\nenabled = true\n",
         );
         let rules = rules(&[ConfigFile { is_project: true, ..project }, home]);
         let is_on = |folder| rules.of(&Who { model: "m", folder, is_sub: false }).is_some();
-        assert!(is_on(Some("/work/p/src")) && is_on(Some("/work/a/c")));
-        assert!(!is_on(Some("/work/a/b/c")) && !is_on(Some("/work/z")) && !is_on(Some("/else")) && !is_on(None));
+        assert!(is_on(Some("/srv/p/src")) && is_on(Some("/srv/a/c")));
+        assert!(!is_on(Some("/srv/a/b/c")) && !is_on(Some("/srv/z")) && !is_on(Some("/else")) && !is_on(None));
     }
 }
