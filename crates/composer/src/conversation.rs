@@ -278,6 +278,7 @@ impl Conversation {
                         self.rewritten();
                     }
                     if turn.current {
+                        self.next = arrived.next;
                         self.last_turn = arrived.request;
                         self.last_activity = record.at;
                     }

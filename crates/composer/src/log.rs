@@ -5,10 +5,10 @@
 
 use crate::automatic::Told;
 use crate::edit::{Unmade, When};
-use ctx_core::Key;
 use ctx_core::automatic::Moment;
 use ctx_core::edit::{CommitId, History, Operation};
 use ctx_core::message::{Anchor, Message};
+use ctx_core::{Key, SlotId};
 use ctx_wire::anthropic::context_management::{summary, without_summary};
 use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::price::Billed;
@@ -86,6 +86,9 @@ pub struct Arrived {
     /// What the provider is asked to edit by itself, beside what the client asks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<String>,
+    /// The message that the automatic editor will change next, by the looks of it: a cache mark stands before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<SlotId>,
     /// What it adds to the conversation; side traffic adds nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,

@@ -267,6 +267,7 @@ impl Composer {
             writes: Vec::new(),
             differs: None,
             asks: added.names(),
+            next: None,
             turn: Some(turn),
         };
         let arrival = step.records.len();
@@ -284,6 +285,7 @@ impl Composer {
             let moment = Moment { at: seen.at, warm_until, new: &new };
             body = self.arrives(conversation, body, &envelope, (moment, editor.as_deref()), step);
         }
+        arrived.next = conversation.next.filter(|_| trusted);
         arrived.composed = match ready {
             Some(ready) if trusted => leave(conversation, &body, &envelope, ready),
             Some(ready) => beside(conversation, &body, &envelope, same, ready),
@@ -322,8 +324,9 @@ impl Composer {
         step.notes.push(card::note(&card));
         self.held.meet(&card);
         lock(&self.directory).put(card);
-        if trusted && !is_held {
-            self.heed_editor(conversation, seen.at);
+        // Perhaps the next one has to be held.
+        if let Some(editor) = self.automatic.get().filter(|_| trusted && !is_held) {
+            self.heed_editor(conversation, &*editor, seen.at);
         }
         trusted
     }
@@ -495,6 +498,7 @@ fn side(
         writes: Vec::new(),
         differs: None,
         asks: added.names(),
+        next: None,
         turn: None,
     };
     step.records.push(record(&conversation.id, seen.at, log::ARRIVED, &arrived, Vec::new()));

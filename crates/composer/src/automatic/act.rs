@@ -26,9 +26,6 @@ use ctx_store::Step;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Tokens that a model takes of which nothing is known.
-const WINDOW: u64 = 200_000;
-
 /// A result of fewer tokens is hardly worth a change.
 const LEAST: u64 = 200;
 
@@ -78,15 +75,11 @@ impl Composer {
         if lock(&self.storing).as_deref() == Some(conversation.id.as_str()) {
             return;
         }
-        conversation.remember();
-        let settings = editor.settings(&about(conversation, moment.at), &conversation.memory.skills());
-        let is_wanted = settings.mode != Mode::Off;
-        if std::mem::replace(&mut conversation.automated, is_wanted) != is_wanted {
-            self.heed(conversation);
-        }
-        if !is_wanted {
+        if !self.heed_editor(conversation, editor, moment.at) {
             return;
         }
+        conversation.remember();
+        let settings = editor.settings(&about(conversation, moment.at), &conversation.memory.skills());
         let by = By { editor, settings: &settings, all: false };
         let made = self.wanted(conversation, &by, moment, step);
         if settings.mode != Mode::On {
@@ -104,8 +97,8 @@ impl Composer {
                 self.tell_done(conversation, &commit, &by, step);
                 step.records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
                 conversation.asked = Some(commit.id);
-                conversation.next = next.unwrap_or(conversation.next);
                 conversation.history.push(commit);
+                conversation.next = next.unwrap_or(conversation.next);
                 conversation.composed_weight = None;
                 step.notes.extend(notes(conversation));
                 step.durable = true;
@@ -120,14 +113,14 @@ impl Composer {
         }
     }
 
-    /// A request went by without being held: perhaps the next one should not.
-    pub(crate) fn heed_editor(&self, conversation: &mut Conversation, at: u64) {
-        let Some(editor) = self.automatic.get() else { return };
-        let settings = editor.settings(&about(conversation, at), &conversation.memory.skills());
-        let is_wanted = settings.mode != Mode::Off;
+    /// Whether the editor looks at a conversation: then its requests are held from now on. No skill changes that, so
+    /// nothing of the conversation needs to be read.
+    pub(crate) fn heed_editor(&self, conversation: &mut Conversation, editor: &dyn Automatic, at: u64) -> bool {
+        let is_wanted = editor.settings(&about(conversation, at), &[]).mode != Mode::Off;
         if std::mem::replace(&mut conversation.automated, is_wanted) != is_wanted {
             self.heed(conversation);
         }
+        is_wanted
     }
 
     fn wanted(
@@ -250,7 +243,7 @@ impl Composer {
         Look {
             items: seen.items.clone(),
             tokens: seen.tokens,
-            window: model.and_then(|model| self.window(model)).unwrap_or(WINDOW),
+            window: self.window_of(conversation),
             steps: conversation.tree.path().filter(|slot| slot.message.role == Role::Assistant).count(),
             cold,
             rates: price.map_or_else(Rates::default, |(price, _)| Rates {

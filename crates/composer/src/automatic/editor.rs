@@ -7,6 +7,7 @@ use ctx_core::automatic::{Facts, Force, Mode, Settings, choose};
 use ctx_core::policy::{Look, Proposed};
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Whether the provider edits a conversation by itself.
@@ -16,13 +17,17 @@ pub struct Editor {
     rules: Arc<dyn Rules>,
     folder: Folder,
     provider_edits: ProviderEdits,
+    /// Whether all conversations are looked at, as of when somebody last asked for settings: the proxy asks before the
+    /// first byte of a body is read, and waits for no file.
+    holds_all: AtomicBool,
     /// What was complained of already: once is enough.
     complained: Mutex<HashSet<String>>,
 }
 
 impl Editor {
     pub fn new(rules: Arc<dyn Rules>, folder: Folder, provider_edits: ProviderEdits) -> Editor {
-        Editor { rules, folder, provider_edits, complained: Mutex::default() }
+        let holds_all = AtomicBool::new(is_on(&*rules));
+        Editor { rules, folder, provider_edits, holds_all, complained: Mutex::default() }
     }
 
     fn complain(&self, about: &About<'_>, why: &str) {
@@ -33,12 +38,18 @@ impl Editor {
     }
 }
 
+/// Whether it is on for everybody.
+fn is_on(rules: &dyn Rules) -> bool {
+    rules.of(None, &[]).mode != Mode::Off
+}
+
 impl Automatic for Editor {
     fn holds_all(&self) -> bool {
-        self.rules.of(None, &[]).mode != Mode::Off
+        self.holds_all.load(Ordering::Relaxed)
     }
 
     fn settings(&self, about: &About<'_>, skills: &[&str]) -> Arc<Settings> {
+        self.holds_all.store(is_on(&*self.rules), Ordering::Relaxed);
         self.rules.of(about.folder.map(Path::new), skills)
     }
 

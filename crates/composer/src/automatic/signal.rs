@@ -76,7 +76,7 @@ impl Composer {
 
     /// Tells that something was cleared. That what says nothing was left out of a new result is not worth a signal.
     pub(super) fn tell_done(&self, conversation: &Conversation, commit: &Commit, by: &By<'_>, step: &mut Step) {
-        let window = self.window(conversation.envelope.model.as_deref().unwrap_or_default()).unwrap_or(200_000);
+        let window = self.window_of(conversation);
         let limit = by.editor.limit(&super::act::about(conversation, commit.at), by.settings, window);
         let cleared = match &commit.change {
             Change::Edit { operations, .. } => operations.iter().filter(|operation| clears(operation)).count() as u64,

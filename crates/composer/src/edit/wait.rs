@@ -180,6 +180,15 @@ impl Conversation {
         self.is_edited() || self.waits() || self.automated || !self.summaries.is_empty()
     }
 
+    /// A wish by its id, whatever became of it.
+    fn wish(&self, id: &str) -> Result<&Waiting, Refusal> {
+        self.waiting.iter().find(|waiting| waiting.wished.id == id).ok_or_else(|| {
+            let near = nearest(id, self.waiting.iter().map(|waiting| waiting.wished.id.as_str()));
+            let message = format!("No wish `{id}` waits in this conversation.");
+            Refusal::new("unknown-wish", message, suggest(&near, "`ctx waiting` lists them."))
+        })
+    }
+
     /// Takes in what happens to a wish. Used live and in replay alike.
     pub fn wait(&mut self, wait: &Wait, at: u64) {
         let (id, state) = match wait {
@@ -275,14 +284,7 @@ impl Composer {
         let _one_at_a_time = lock(&self.editing);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        let Some(waiting) = conversation.waiting.iter().find(|waiting| waiting.wished.id == id) else {
-            let near = nearest(id, conversation.waiting.iter().map(|waiting| waiting.wished.id.as_str()));
-            return Err(Refusal::new(
-                "unknown-wish",
-                format!("No wish `{id}` waits in this conversation."),
-                suggest(&near, "`ctx waiting` lists them."),
-            ));
-        };
+        let waiting = conversation.wish(id)?;
         match &waiting.state {
             State::Waiting | State::Failed(_) => {}
             State::Made(commit) => {
@@ -316,11 +318,7 @@ impl Composer {
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();
-        let Some(waiting) = conversation.waiting.iter().find(|waiting| waiting.wished.id == id).cloned() else {
-            let near = nearest(id, conversation.waiting.iter().map(|waiting| waiting.wished.id.as_str()));
-            let message = format!("No wish `{id}` waits in this conversation.");
-            return Err(Refusal::new("unknown-wish", message, suggest(&near, "`ctx waiting` lists them.")));
-        };
+        let waiting = conversation.wish(id)?.clone();
         if waiting.state != State::Waiting {
             let message = format!("`{id}` does not wait any more: it is {}.", waiting.state.name());
             return Err(Refusal::new("not-waiting", message, "`ctx waiting --all` tells what became of it."));

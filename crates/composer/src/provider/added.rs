@@ -61,6 +61,9 @@ impl Added {
 
     /// The request with what is asked beside it; where nothing is, it leaves as it would have.
     pub fn lay(&self, outgoing: Option<Outgoing>) -> Option<Outgoing> {
+        if self.groups.is_empty() && self.taken_out.is_empty() {
+            return outgoing;
+        }
         let whole = |outgoing: &Option<Outgoing>| outgoing.clone().unwrap_or_else(|| Outgoing::whole(self.length));
         let cut = |mut outgoing: Option<Outgoing>, splices: &[Splice]| {
             for splice in splices {

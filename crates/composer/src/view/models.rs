@@ -1,6 +1,7 @@
 //! What is known of the provider's models.
 
 use crate::Composer;
+use crate::conversation::Conversation;
 use ctx_wire::anthropic::models::{Found, Model};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,13 @@ impl Composer {
             look_back: models.look_back,
             models: models.list.iter().map(ModelView::from).collect(),
         }
+    }
+
+    /// The context window of a conversation's model. One that is not known is taken for a small one: rather early than
+    /// too late.
+    pub(crate) fn window_of(&self, conversation: &Conversation) -> u64 {
+        const SMALL: u64 = 200_000;
+        self.window(conversation.envelope.model.as_deref().unwrap_or_default()).unwrap_or(SMALL)
     }
 
     /// The context window of a model that is listed.

@@ -16,6 +16,7 @@ use testkit::Session;
 struct Editor {
     nonsense: bool,
     inputs: bool,
+    oldest: bool,
     keeps_nothing: bool,
     looks: Mutex<Vec<Vec<Item>>>,
     texts: Mutex<Vec<Option<String>>>,
@@ -34,6 +35,10 @@ impl Automatic for Editor {
         if self.inputs {
             let long = look.items.iter().filter(|item| item.input.is_some_and(|input| input.left < input.tokens / 2));
             return long.map(|item| Proposed::short_input(item, "it is new")).collect();
+        }
+        if self.oldest {
+            let old = look.whole().find(|item| look.age(item) > 3);
+            return Proposed::shorten(old, "it is new");
         }
         Proposed::shorten(look.whole().filter(|item| item.fresh), "it is new")
     }
@@ -222,4 +227,22 @@ fn what_a_call_was_asked_with_is_shortened_and_the_call_stays() {
     let restarted = house.restart();
     assert_eq!(sent(&restarted, &session).1, again);
     assert_eq!(restarted.composer.history(&conversation, 100).expect("a history").commits.len(), 1);
+}
+
+#[test]
+fn the_mark_before_what_goes_next_stands_there_after_a_restart() {
+    let (house, editor) = house(Editor { oldest: true, ..Editor::default() });
+    let mut session = session();
+    let mut conversation = String::new();
+    for name in ["b.rs", "c.rs", "d.rs", "e.rs", "f.rs"] {
+        conversation = sent(&house, &session).0;
+        read(&mut session, name);
+    }
+    sent(&house, &session);
+    assert!(house.composer.history(&conversation, 100).expect("a history").commits.len() > 1);
+    let composed = |house: &House| house.composer.compose(&conversation, None).expect("composed");
+    let before = composed(&house);
+    let restarted = house.restart();
+    restarted.composer.automate(Some(editor));
+    assert_eq!(String::from_utf8(composed(&restarted)), String::from_utf8(before));
 }

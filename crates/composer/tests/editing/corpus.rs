@@ -17,6 +17,9 @@ fn recorded_conversations_go_on_under_edits() {
             let mut random = Random::new(round ^ 0xc0de);
             let client = Client::recorded(&body, &mut random);
             let mut world = World::with(round, client);
+            if count % 2 == 1 {
+                world.automate();
+            }
             let steps = if is_long() { 40 } else { 10 };
             for step in std::iter::once(0).chain((1..steps).map(|_| random.number())) {
                 let outcome = if step == 0 { world.begin() } else { world.step(step) };

@@ -9,6 +9,7 @@ mod cache;
 mod check;
 mod client;
 mod corpus;
+mod eager;
 mod editor;
 mod lines;
 mod looking;

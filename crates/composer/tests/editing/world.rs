@@ -5,8 +5,10 @@
 
 use crate::check;
 use crate::client::Client;
+use crate::eager::Eager;
 use crate::support::{self, Headers, answers};
 use crate::words::{self, Kind, Words};
+use ctx_composer::automatic::Plain;
 use ctx_composer::edit::Folder;
 use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_store::{MemoryStore, SqliteStore, Store};
@@ -85,6 +87,7 @@ pub struct World {
     store: Arc<dyn Store>,
     folder: tempfile::TempDir,
     clock: u64,
+    automated: bool,
     pub provider: Provider,
     pub words: Words,
     pub talks: Vec<Talk>,
@@ -98,7 +101,11 @@ impl World {
         let mut random = Random::new(seed);
         let mut words = Words::default();
         let client = Client::new(&mut random, &mut words);
-        World { words, ..World::with(seed, client) }
+        let mut world = World { words, ..World::with(seed, client) };
+        if random.chance(30) {
+            world.automate();
+        }
+        world
     }
 
     /// A world with this client in it.
@@ -114,6 +121,7 @@ impl World {
             store,
             folder,
             clock: 1000,
+            automated: false,
             provider: Provider::new(),
             words: Words::default(),
             talks: Vec::new(),
@@ -130,9 +138,19 @@ impl World {
         self.turn(0, &mut Random::new(0))
     }
 
+    /// From now on an editor edits by itself, beside whoever edits.
+    pub fn automate(&mut self) {
+        self.automated = true;
+        self.composer().automate(Some(Arc::new(Plain(Arc::new(Eager)))));
+    }
+
     fn open(&mut self) {
         let composer = Composer::open(self.store.clone()).expect("a composer");
-        self.composer = Some(composer.offloading_to(Folder::in_home(self.folder.path())));
+        let composer = composer.offloading_to(Folder::in_home(self.folder.path()));
+        self.composer = Some(composer);
+        if self.automated {
+            self.automate();
+        }
     }
 
     pub fn composer(&self) -> &Composer {

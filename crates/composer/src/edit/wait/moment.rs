@@ -4,9 +4,6 @@ use super::When;
 use crate::conversation::Conversation;
 use crate::{Composer, card};
 
-/// Tokens that the smallest models take.
-const SMALL: u64 = 200_000;
-
 /// What the settings say of moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moments {
@@ -49,9 +46,7 @@ impl Situation {
 impl Composer {
     pub(super) fn situation(&self, conversation: &Conversation, now: u64) -> Situation {
         let tokens = conversation.calibration.tokens(card::weight(conversation));
-        // A model that is not known is taken for a small one: rather early than too late.
-        let window = self.window(conversation.envelope.model.as_deref().unwrap_or_default()).unwrap_or(SMALL);
-        let limit = window / 100 * self.moments.near_limit_percent;
+        let limit = self.window_of(conversation) / 100 * self.moments.near_limit_percent;
         Situation { now, warm_until: conversation.warm_until(), tokens, limit }
     }
 }
