@@ -109,11 +109,11 @@ fn ends(text: &str, end: &str) -> bool {
 }
 
 fn find(text: &str, piece: &str) -> Option<usize> {
-    if piece.is_empty() {
-        return Some(0);
-    }
     let (text, piece) = (text.as_bytes(), piece.as_bytes());
-    text.windows(piece.len()).position(|window| window.eq_ignore_ascii_case(piece))
+    let Some(first) = piece.first() else { return Some(0) };
+    // Texts are long, and most hold nothing of it.
+    memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), text)
+        .find(|&at| text.get(at..at + piece.len()).is_some_and(|here| here.eq_ignore_ascii_case(piece)))
 }
 
 #[cfg(test)]
