@@ -225,6 +225,7 @@ impl Composer {
             self.writer.settle(PATIENCE);
             let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
             conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
+            conversation.folder = self.folder_of(&conversation, None);
             conversation.kept_for = self.moments.cache_seconds;
             let mut directory = lock(&self.directory);
             if directory.dropped() == dropped || attempt == TRIES {

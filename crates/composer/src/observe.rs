@@ -250,7 +250,7 @@ impl Composer {
         }
         // It is said at the beginning; a client that has not said it by then will not.
         if trusted && conversation.folder.is_none() && conversation.turns < 3 {
-            conversation.folder = ctx_wire::anthropic::envelope::folder(body.bytes(), body.request());
+            conversation.folder = self.folder_of(conversation, Some(&body));
         }
         let mut arrived = Arrived {
             request: conversation.requests,

@@ -67,7 +67,7 @@ impl ConfigFile {
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self, Failure> {
-        let reader = Reader { path, text };
+        let reader = Reader::new(path, text);
         let document = DeTable::parse(text).map_err(|error| {
             // Only its first line: the rest quotes the file.
             let why = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
@@ -176,6 +176,10 @@ pub(super) struct Reader<'file> {
 }
 
 impl<'file> Reader<'file> {
+    pub(super) fn new(path: &'file Path, text: &'file str) -> Self {
+        Self { path, text }
+    }
+
     pub(super) fn section<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<&'v DeTable<'file>, Failure> {
         match value.get_ref() {
             DeValue::Table(table) => Ok(table),

@@ -47,8 +47,6 @@ pub struct Settings {
     pub helper: ctx_server::helper::Settings,
     /// What the moments are told by that changes wait for.
     pub moments: ctx_composer::edit::Moments,
-    /// What the provider shall edit by itself.
-    pub provider: ctx_wire::anthropic::context_management::Rules,
     /// Prices, windows and the like.
     pub models: ctx_wire::anthropic::models::Models,
     /// Things that a person should hear about and that stop nothing.
@@ -92,7 +90,6 @@ impl Settings {
             mcp: files.iter().map(|file| file.mcp.clone()).fold(Default::default(), ctx_server::mcp::Settings::and),
             helper: helper::settings(&files, environment),
             moments: moments(&files),
-            provider: context_editing::rules(&files),
             models: models::models(&files)?,
             offload: files.iter().find_map(|file| file.offload.clone()),
             remarks,

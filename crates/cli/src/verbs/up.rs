@@ -55,8 +55,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     };
     let composer = Composer::open(store.clone())?.offloading_to(offload.clone());
     let composer = composer.with_moments(settings.moments).with_models(settings.models);
-    let composer = Arc::new(composer.with_provider(settings.provider, &settings.upstream.url.to_string()));
-    let rules: Arc<dyn automatic::Rules> = Arc::new(LiveRules::new(&flags, &context.environment, &home));
+    let live = Arc::new(LiveRules::new(&flags, &context.environment, &home));
+    let composer = Arc::new(composer.with_provider(live.clone(), &settings.upstream.url.to_string()));
+    let rules: Arc<dyn automatic::Rules> = live;
     // Where the provider clears by itself, ours waits longer.
     let asking = Arc::downgrade(&composer);
     let provider = move |about: &About<'_>| asking.upgrade().is_some_and(|composer| composer.provider_edits(about));

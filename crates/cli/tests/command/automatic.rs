@@ -2,7 +2,10 @@
 //! a command. The provider is strict and binds thinking.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::fake_provider::ContextEditing;
@@ -312,4 +315,41 @@ fn what_cannot_be_written_stays_and_is_told_of_once() {
         assert_eq!(warnings.len(), 1, "{log}");
         assert!(warnings[0].contains(told) && warnings[0].contains("in ctx.toml"), "{log}");
     }
+}
+
+/// An address on this machine, and what it is told there.
+fn address() -> (String, std::sync::mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}/told", listener.local_addr().expect("an address"));
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a caller");
+            let (mut heard, mut more) = (Vec::new(), [0; 4096]);
+            while !heard.ends_with(b"}") {
+                let count = stream.read(&mut more).expect("bytes");
+                heard.extend_from_slice(&more[..count]);
+            }
+            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").expect("answered");
+            let _ = tell.send(String::from_utf8(heard).expect("text"));
+        }
+    });
+    (address, told)
+}
+
+#[test]
+fn an_address_on_this_machine_is_told_of_signals() {
+    let (address, told) = address();
+    let mut work = Work::new(&format!("mode = \"on\"\nwebhook = {address:?}"));
+    work.make(20);
+    let mut names = Vec::new();
+    while !names.contains(&"COMPACTION_COMPLETE".to_owned()) {
+        let heard = told.recv_timeout(Duration::from_secs(30)).expect("a signal");
+        let (head, body) = heard.split_once("\r\n\r\n").expect("a body");
+        assert!(head.starts_with("POST /told HTTP/1.1\r\n"), "{head}");
+        let figures: Value = serde_json::from_str(body).expect("JSON");
+        assert!(figures["window"] == WINDOW && figures["conversation"].is_string(), "{figures}");
+        names.push(figures["signal"].as_str().expect("a name").to_owned());
+    }
+    assert_eq!(names[0], "CONTEXT_NEAR_LIMIT");
 }

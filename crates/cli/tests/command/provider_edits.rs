@@ -209,3 +209,37 @@ fn what_cannot_be_is_said_with_its_line_and_requests_pass_as_they_came() {
         assert_eq!(&received[..], &session.body()[..]);
     }
 }
+
+#[test]
+fn a_project_switches_it_on_while_the_daemon_runs() {
+    let context_editing = Some(ContextEditing::default());
+    let provider = FakeProvider::start(Options { context_editing, ..Options::strict() }).expect("a provider");
+    let place = Place::new();
+    let up = Some(place.up_with(&["--upstream", &provider.url()]));
+    let stage = Stage { place, provider, up };
+    let folder = stage.place.path("project");
+    std::fs::create_dir_all(folder.join(".git")).expect("a project");
+    let edits = |session: &Session| {
+        stage.send(session);
+        let body = stage.bodies().pop().expect("a body");
+        body["context_management"]["edits"]
+            .as_array()
+            .map_or(0, |edits| edits.iter().filter(|edit| edit["type"] == "clear_tool_uses_20250919").count())
+    };
+    let mut here = Session::new(8).lean().hints(true);
+    here.user(&format!("Working directory: {}\nSAY:fine", folder.display()));
+    let mut elsewhere = Session::new(9).lean().hints(true);
+    elsewhere.user("Working directory: /srv/elsewhere\nSAY:fine");
+    assert_eq!((edits(&here), edits(&elsewhere)), (0, 0));
+    stage.place.write("project/ctx.toml", ON);
+    until("the project's own file counts", || (edits(&here) == 1).then_some(()));
+    assert_eq!(edits(&elsewhere), 0, "for nobody else");
+    // What has become wrong leaves what it said before; what is taken back does not count any more.
+    stage.place.write("project/ctx.toml", "[context_editing.provider]\nenabled = 3\n");
+    until("it is told of", || {
+        assert_eq!(edits(&here), 1);
+        stage.up().log().contains("must be true or false").then_some(())
+    });
+    stage.place.write("project/ctx.toml", "");
+    until("it is taken back", || (edits(&here) == 0).then_some(()));
+}

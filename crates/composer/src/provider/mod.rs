@@ -28,7 +28,7 @@ use ctx_wire::anthropic::{cache, message};
 use known::Known;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// So many sessions are remembered for whether they are meant.
@@ -36,10 +36,26 @@ const SESSIONS: usize = 10_000;
 
 type Whose = (Box<str>, Option<Box<str>>);
 
-#[derive(Debug, Default)]
+/// Who knows what is wanted of the provider, asked again for each turn: it may change while the daemon runs. Asking is
+/// cheap, and it never fails.
+pub trait ProviderRules: Send + Sync {
+    /// What counts for a client that works in `folder`. The same `Arc` as long as nothing changes.
+    fn provider(&self, folder: Option<&Path>) -> Arc<Rules>;
+}
+
+/// The same everywhere, whatever happens.
+impl ProviderRules for Arc<Rules> {
+    fn provider(&self, _folder: Option<&Path>) -> Arc<Rules> {
+        Arc::clone(self)
+    }
+}
+
+#[derive(Default)]
 pub struct Provider {
-    on: AtomicBool,
-    rules: RwLock<Arc<Rules>>,
+    /// None: nobody wants anything.
+    source: Option<Arc<dyn ProviderRules>>,
+    /// What counts wherever nothing else is known, as of the newest turn.
+    general: RwLock<Arc<Rules>>,
     upstream: String,
     known: Mutex<Known>,
     /// Whether a session, or an agent of one, is meant, as its newest turn told. The proxy asks before the first byte of
@@ -59,27 +75,32 @@ pub(crate) struct Request<'a> {
 }
 
 impl Provider {
+    /// Whether anything is wanted of it, as far as is known.
     fn is_on(&self) -> bool {
-        self.on.load(Ordering::Relaxed)
+        let is_meant = || self.meant.read().unwrap_or_else(PoisonError::into_inner).values().any(|is_meant| *is_meant);
+        !self.general().are_off() || is_meant()
     }
 
-    fn rules(&self) -> Arc<Rules> {
-        self.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn general(&self) -> Arc<Rules> {
+        self.general.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set(&self, rules: Rules) {
-        self.on.store(!rules.are_off(), Ordering::Relaxed);
-        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
-        self.meant.write().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
-    /// Whether a request may have to be asked for: of a session that is not known yet nobody can tell.
-    pub(crate) fn holds(&self, hints: &Hints) -> bool {
-        if !self.is_on() || !self.rules().may_cover(hints.agent.is_some()) {
-            return false;
+    /// What is wanted for a client that works in `folder`. May read files.
+    fn rules(&self, folder: Option<&str>) -> Arc<Rules> {
+        let Some(source) = &self.source else { return Arc::default() };
+        let general = source.provider(None);
+        if !Arc::ptr_eq(&general, &self.general()) {
+            *self.general.write().unwrap_or_else(PoisonError::into_inner) = general.clone();
+            self.meant.write().unwrap_or_else(PoisonError::into_inner).clear();
         }
-        let Some(whose) = whose(hints) else { return true };
-        self.meant.read().unwrap_or_else(PoisonError::into_inner).get(&whose).copied().unwrap_or(true)
+        folder.map_or(general, |folder| source.provider(Some(Path::new(folder))))
+    }
+
+    /// Whether a request may have to be asked for. Of a session that is not known yet nobody can tell where it works:
+    /// what counts everywhere decides.
+    pub(crate) fn holds(&self, hints: &Hints) -> bool {
+        let known = |whose| self.meant.read().unwrap_or_else(PoisonError::into_inner).get(&whose).copied();
+        whose(hints).and_then(known).unwrap_or_else(|| self.general().may_cover(hints.agent.is_some()))
     }
 
     fn note(&self, hints: &Hints, is_meant: bool) {
@@ -101,16 +122,12 @@ fn whose(hints: &Hints) -> Option<Whose> {
 
 impl Composer {
     /// What the provider shall edit by itself. `upstream` says which provider that is.
-    pub fn with_provider(mut self, rules: Rules, upstream: &str) -> Composer {
-        let known = Known::load(&*self.store, upstream);
-        self.provider = Provider { upstream: upstream.to_owned(), known: Mutex::new(known), ..Provider::default() };
-        self.provider.set(rules);
+    pub fn with_provider(mut self, source: Arc<dyn ProviderRules>, upstream: &str) -> Composer {
+        let known = Mutex::new(Known::load(&*self.store, upstream));
+        let general = RwLock::new(source.provider(None));
+        let (source, upstream) = (Some(source), upstream.to_owned());
+        self.provider = Provider { source, general, upstream, known, ..Provider::default() };
         self
-    }
-
-    /// Other rules count from the next request on.
-    pub fn set_provider_rules(&self, rules: Rules) {
-        self.provider.set(rules);
     }
 
     /// Whether anything is asked of a provider at all.
@@ -118,19 +135,11 @@ impl Composer {
         self.provider.is_on()
     }
 
-    /// Whether old results are cleared by the provider itself, for one of the conversations with this model.
-    pub fn provider_is_active(&self, model: &str, upstream: &str) -> bool {
-        let clears = |wish: Wish| wish.clear_tool_uses.enabled.unwrap_or(true);
-        self.provider.is_on()
-            && self.provider.upstream == upstream
-            && self.provider.rules().anywhere(model).into_iter().any(clears)
-            && self.provider_can(model, Kind::ToolUses)
-    }
-
-    /// The same, of one conversation. Takes no lock of a conversation's.
+    /// Whether old results of a conversation are cleared by the provider itself. Takes no lock of a conversation's.
     pub fn provider_edits(&self, about: &About<'_>) -> bool {
-        let Some(model) = about.model.filter(|_| self.provider.is_on()) else { return false };
-        let wish = self.provider.rules().of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() });
+        let Some(model) = about.model else { return false };
+        let rules = self.provider.rules(about.folder);
+        let wish = rules.of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() });
         wish.is_some_and(|wish| wish.clear_tool_uses.enabled.unwrap_or(true))
             && self.provider_can(model, Kind::ToolUses)
     }
@@ -146,7 +155,7 @@ impl Composer {
 
     /// Whether a turn is meant: from then on its session is held, or is not.
     pub(crate) fn note_meant(&self, hints: &Hints, conversation: &Conversation, request: &Request<'_>) {
-        if self.provider.is_on() && request.class.is_turn() && !request.counting {
+        if self.provider.source.is_some() && request.class.is_turn() && !request.counting {
             self.provider.note(hints, self.wished(conversation, request).is_some());
         }
     }
@@ -154,11 +163,12 @@ impl Composer {
     fn wished(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Wish> {
         let folder = self.folder_of(conversation, Some(request.body));
         let is_sub = is_sub(conversation, request.class);
-        self.provider.rules().of(&Who { model: request.envelope.model.as_deref()?, folder: folder.as_deref(), is_sub })
+        let rules = self.provider.rules(folder.as_deref());
+        rules.of(&Who { model: request.envelope.model.as_deref()?, folder: folder.as_deref(), is_sub })
     }
 
     /// Where its client works; a sub-agent works where its parent does.
-    fn folder_of(&self, conversation: &Conversation, body: Option<&Body>) -> Option<String> {
+    pub(crate) fn folder_of(&self, conversation: &Conversation, body: Option<&Body>) -> Option<String> {
         let told = || {
             // It is said at the beginning; see `observe`.
             let body = body.filter(|_| conversation.turns < 3)?;
@@ -195,7 +205,7 @@ impl Composer {
     fn edits_for(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Added> {
         // Side traffic that carries the history shares its cache, so it is edited alike; other side traffic is left alone.
         let carries = (request.class.is_turn() && !request.counting) || (request.same > 0 && conversation.turns > 0);
-        if !self.provider.is_on() || !carries {
+        if !carries {
             return None;
         }
         let Request { body, envelope, .. } = request;

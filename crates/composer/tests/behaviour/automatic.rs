@@ -20,6 +20,7 @@ struct Editor {
     keeps_nothing: bool,
     looks: Mutex<Vec<Vec<Item>>>,
     texts: Mutex<Vec<Option<String>>>,
+    folders: Mutex<Vec<Option<String>>>,
     done: Mutex<Vec<String>>,
 }
 
@@ -27,6 +28,7 @@ impl Automatic for Editor {
     fn propose(&self, about: &About<'_>, look: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposed> {
         assert!(about.request > 0 && look.window > 0 && look.tokens > 0);
         self.looks.lock().expect("looks").push(look.items.clone());
+        self.folders.lock().expect("folders").push(about.folder.map(str::to_owned));
         self.texts.lock().expect("texts").extend(look.items.iter().map(|item| look.text(&item.call)));
         if self.nonsense {
             let operation = Operation::Pin { ids: vec!["t99".into()] };
@@ -245,4 +247,21 @@ fn the_mark_before_what_goes_next_stands_there_after_a_restart() {
     let restarted = house.restart();
     restarted.composer.automate(Some(editor));
     assert_eq!(String::from_utf8(composed(&restarted)), String::from_utf8(before));
+}
+
+#[test]
+fn a_sub_agent_works_where_its_parent_does() {
+    let (house, editor) = house(Editor::default());
+    let mut session = Session::new(1).lean();
+    session.user("Working directory: /srv/project\nread the files");
+    let mut agent = session.subagent().lean();
+    agent.user("read one of them");
+    sent(&house, &session);
+    let (conversation, _) = sent(&house, &agent);
+    let restarted = house.restart();
+    restarted.composer.automate(Some(editor.clone()));
+    agent.assistant("done").user("read another");
+    assert_eq!(sent(&restarted, &agent).0, conversation);
+    let folders = editor.folders.lock().expect("folders").clone();
+    assert_eq!(folders, vec![Some("/srv/project".to_owned()); 3]);
 }

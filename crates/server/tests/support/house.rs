@@ -51,7 +51,8 @@ impl House {
         config.workers = 2;
         change(&mut config);
         let composer = Composer::open(store).expect("a composer");
-        let composer = composer.offloading_to(Folder::in_home(home.path())).with_provider(rules, address);
+        let composer =
+            composer.offloading_to(Folder::in_home(home.path())).with_provider(Arc::new(Arc::new(rules)), address);
         let composer = Arc::new(composer);
         let path = home.path().to_owned();
         let daemon = Daemon::bind(config, composer, path.clone(), path).await.expect("an open port");

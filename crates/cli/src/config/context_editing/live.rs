@@ -7,8 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ctx_composer::automatic::Rules;
+use ctx_composer::provider::ProviderRules;
 use ctx_core::automatic::{Mode, Settings};
+use ctx_wire::anthropic::context_management;
 
+use super::provider;
 use super::said::{Remark, Said, Speaker};
 use super::sources::{Places, Source, Stamp};
 use crate::config::Flags;
@@ -27,7 +30,8 @@ pub struct LiveRules {
     /// Nobody holds these while a disk is waited for, only an entry.
     files: Mutex<HashMap<PathBuf, Arc<Mutex<Kept>>>>,
     found: Mutex<HashMap<Who, Found>>,
-    made: Mutex<HashMap<Who, Made>>,
+    made: Mutex<HashMap<Who, Made<Settings>>>,
+    asked: Mutex<HashMap<Who, Made<context_management::Rules>>>,
 }
 
 /// A folder, and the skills that are active.
@@ -41,10 +45,10 @@ struct Found {
 }
 
 /// What came of what they said.
-struct Made {
+struct Made<T> {
     at: Instant,
     of: Vec<Option<Arc<Said>>>,
-    settings: Arc<Settings>,
+    what: Arc<T>,
 }
 
 /// One file.
@@ -64,6 +68,7 @@ impl LiveRules {
             files: Mutex::default(),
             found: Mutex::default(),
             made: Mutex::default(),
+            asked: Mutex::default(),
         }
     }
 
@@ -94,6 +99,27 @@ impl LiveRules {
         }
         kept.good.clone()
     }
+
+    /// What was made of the same words before, or what is made of them now.
+    fn made<T>(
+        &self,
+        before: &Mutex<HashMap<Who, Made<T>>>,
+        who: Who,
+        make: impl FnOnce(&[Source], &[Option<Arc<Said>>]) -> T,
+    ) -> Arc<T> {
+        let now = Instant::now();
+        let sources = self.sources(&who, now);
+        let said: Vec<Option<Arc<Said>>> = sources.iter().map(|source| self.said(source, now)).collect();
+        let mut all = lock(before);
+        if let Some(made) = all.get_mut(&who).filter(|made| are_same(&made.of, &said)) {
+            made.at = now;
+            return Arc::clone(&made.what);
+        }
+        let what = Arc::new(make(&sources, &said));
+        forget(&mut all, now, |made| made.at);
+        all.insert(who, Made { at: now, of: said, what: Arc::clone(&what) });
+        what
+    }
 }
 
 impl Kept {
@@ -103,10 +129,14 @@ impl Kept {
             return;
         }
         self.stamp = Some(stamp);
-        let Some(said) = source.read() else {
+        let Some(mut said) = source.read() else {
             self.good = None;
             return;
         };
+        if let Some(why) = &said.provider_wrong {
+            tracing::warn!("{why}; what it said of the provider before stays in force. `ctx config check` tells more.");
+            said.provider = self.good.as_ref().map(|good| good.provider.clone()).unwrap_or_default();
+        }
         let words =
             |remarks: &[Remark]| remarks.iter().map(|remark| remark.at(&source.path)).collect::<Vec<_>>().join("; ");
         if said.wrong.is_empty() {
@@ -126,20 +156,21 @@ impl Kept {
 
 impl Rules for LiveRules {
     fn of(&self, folder: Option<&Path>, skills: &[&str]) -> Arc<Settings> {
-        let now = Instant::now();
         let who: Who = (folder.map(Path::to_owned), skills.iter().map(|&name| name.to_owned()).collect());
-        let sources = self.sources(&who, now);
-        let said: Vec<Option<Arc<Said>>> = sources.iter().map(|source| self.said(source, now)).collect();
-        let mut all = lock(&self.made);
-        if let Some(made) = all.get_mut(&who).filter(|made| are_same(&made.of, &said)) {
-            made.at = now;
-            return Arc::clone(&made.settings);
-        }
-        let spoken = sources.iter().map(|source| source.speaker).zip(said.iter().map(Option::as_deref));
-        let settings = Arc::new(settings(spoken));
-        forget(&mut all, now, |made| made.at);
-        all.insert(who, Made { at: now, of: said, settings: Arc::clone(&settings) });
-        settings
+        self.made(&self.made, who, |sources, said| {
+            settings(sources.iter().map(|source| source.speaker).zip(said.iter().map(Option::as_deref)))
+        })
+    }
+}
+
+impl ProviderRules for LiveRules {
+    fn provider(&self, folder: Option<&Path>) -> Arc<context_management::Rules> {
+        self.made(&self.asked, (folder.map(Path::to_owned), Vec::new()), |sources, said| {
+            provider::rules(sources.iter().zip(said).filter_map(|(source, said)| {
+                let own = source.path.parent().filter(|_| source.speaker == Speaker::Project);
+                Some((own, &said.as_ref()?.provider))
+            }))
+        })
     }
 }
 

@@ -14,7 +14,6 @@ use super::file::{ConfigFile, Reader, Value};
 use crate::failure::Failure;
 
 pub use self::live::LiveRules;
-pub(super) use self::provider::rules;
 pub use self::said::{Remark, Said, Speaker};
 pub use self::sources::{Places, Source};
 
@@ -23,8 +22,7 @@ pub use self::sources::{Places, Source};
 pub struct ContextEditingFile {
     /// What ctx shall do by itself.
     pub own: Said,
-    provider: provider::ProviderFile,
-    /// Why nothing of it counts.
+    /// Why nothing of what it says of the provider counts.
     pub provider_wrong: Option<Failure>,
 }
 
@@ -46,11 +44,7 @@ impl ConfigFile {
     pub(super) fn read_context_editing(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
         let node = Node::of_toml(section, &|span| reader.line(span));
         self.context_editing.own = layer::read(&sources::without_provider(node), Speaker::Person);
-        let provider = section.get_ref().get("provider").map(|value| provider::read(reader, value));
-        match provider.transpose() {
-            Ok(provider) => self.context_editing.provider = provider.unwrap_or_default(),
-            Err(why) => self.context_editing.provider_wrong = Some(why),
-        }
+        self.context_editing.provider_wrong = provider::of(reader, section).err();
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ctx_wire::anthropic::context_management::{Agents, Inputs, Keep, Rules, Trigger, Wish};
 use toml::de::DeValue;
 
-use super::super::file::{ConfigFile, Reader, Value};
+use super::super::file::{Reader, Value};
 use crate::failure::Failure;
 
 const NAME: &str = "context_editing.provider";
@@ -29,12 +29,10 @@ pub struct ProviderFile {
     projects: Vec<(PathBuf, Wish)>,
 }
 
-/// All that the files say, the weaker first. What a project's own file says counts in that project.
-pub fn rules(files: &[ConfigFile]) -> Rules {
+/// All that files say, the weaker first, each with the project whose own it is: what it says counts there.
+pub fn rules<'f>(files: impl IntoIterator<Item = (Option<&'f Path>, &'f ProviderFile)>) -> Rules {
     let mut rules = Rules::default();
-    for file in files.iter().rev() {
-        let provider = &file.context_editing.provider;
-        let own = Some(&file.path).filter(|_| file.is_project).and_then(|path| path.parent());
+    for (own, provider) in files {
         if provider.wish != Wish::default() {
             rules.add(own.map(Path::to_owned), provider.wish.clone());
         }
@@ -51,7 +49,12 @@ pub fn rules(files: &[ConfigFile]) -> Rules {
     rules
 }
 
-pub(in crate::config) fn read(reader: &Reader<'_>, section: &Value<'_>) -> Result<ProviderFile, Failure> {
+/// What `[context_editing]` says of it.
+pub(in crate::config) fn of(reader: &Reader<'_>, section: &Value<'_>) -> Result<ProviderFile, Failure> {
+    section.get_ref().get("provider").map_or_else(|| Ok(ProviderFile::default()), |value| read(reader, value))
+}
+
+fn read(reader: &Reader<'_>, section: &Value<'_>) -> Result<ProviderFile, Failure> {
     let mut file = ProviderFile::default();
     for (key, value) in reader.section(NAME, section)? {
         let key_name = key.get_ref().as_ref();
@@ -241,17 +244,16 @@ fn instructions(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<S
 mod tests {
     use super::*;
     use ctx_wire::anthropic::context_management::{ClearThinking, ClearToolUses, Compact, Who};
+    use toml::de::DeTable;
 
-    fn read(text: &str) -> Result<ConfigFile, Failure> {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("ctx.toml");
-        std::fs::write(&path, text).expect("written");
-        let file = ConfigFile::read(&path)?.expect("a file");
-        file.context_editing.provider_wrong.clone().map_or(Ok(file), Err)
+    fn read(text: &str) -> Result<ProviderFile, Failure> {
+        let document = DeTable::parse(text).expect("TOML");
+        let section = document.get_ref().get("context_editing").expect("a section");
+        of(&Reader::new(Path::new("ctx.toml"), text), section)
     }
 
     fn wish(text: &str) -> Wish {
-        read(text).expect(text).context_editing.provider.wish
+        read(text).expect(text).wish
     }
 
     #[test]
@@ -323,18 +325,16 @@ mod tests {
 
     #[test]
     fn a_projects_file_decides_for_itself_and_the_homes_for_all() {
-        let at = |path: &str, text: &str| ConfigFile { path: path.into(), ..read(text).expect(text) };
-        let home = at(
-            "/home/me/.ctx/ctx.toml",
+        let home = read(
             "[context_editing.provider]\nenabled = false\n\
              [context_editing.provider.projects.\"/srv/a/b/\"]\nenabled = false\n\
              [context_editing.provider.projects.\"/srv/a\"]\nenabled = true\n",
         );
-        let project = at(
-            "/srv/p/ctx.toml",
+        let project = read(
             "[context_editing.provider]\nenabled = true\n[context_editing.provider.projects.\"/srv/z\"]\nenabled = true\n",
         );
-        let rules = rules(&[ConfigFile { is_project: true, ..project }, home]);
+        let (home, project) = (home.expect("the home's"), project.expect("the project's"));
+        let rules = rules([(None, &home), (Some(Path::new("/srv/p")), &project)]);
         let is_on = |folder| rules.of(&Who { model: "m", folder, is_sub: false }).is_some();
         assert!(is_on(Some("/srv/p/src")) && is_on(Some("/srv/a/c")));
         assert!(!is_on(Some("/srv/a/b/c")) && !is_on(Some("/srv/z")) && !is_on(Some("/else")) && !is_on(None));

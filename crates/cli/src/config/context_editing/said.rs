@@ -5,6 +5,8 @@ use std::path::Path;
 
 use ctx_core::automatic::Layer;
 
+use super::provider::ProviderFile;
+
 pub const NAME: &str = "context_editing";
 
 /// Who speaks, and how far they are believed.
@@ -52,6 +54,10 @@ pub struct Said {
     pub wrong: Vec<Remark>,
     /// What is not taken and does no harm.
     pub ignored: Vec<Remark>,
+    /// What the provider shall do.
+    pub(super) provider: ProviderFile,
+    /// Why nothing of that counts.
+    pub(super) provider_wrong: Option<String>,
 }
 
 impl Said {

@@ -8,10 +8,11 @@ use std::time::SystemTime;
 
 use toml::de::DeTable;
 
-use super::layer;
 use super::said::{NAME, Remark, Said, Speaker};
 use super::tree::{self, Data, Node};
 use super::yaml;
+use super::{layer, provider};
+use crate::config::file::Reader;
 use crate::config::{Flags, project};
 use crate::env::{self, Environment};
 use crate::home::Home;
@@ -157,7 +158,7 @@ impl Source {
             return Said::default();
         }
         let section = match self.speaker {
-            Speaker::Person | Speaker::Project => of_toml(text),
+            Speaker::Person | Speaker::Project => return self.of_toml(text).unwrap_or_else(Said::wrong),
             Speaker::Yaml => of_yaml(text),
             Speaker::Skill => yaml::front_matter(text).map_or(Ok(None), |matter| of_yaml(&matter)),
         };
@@ -166,6 +167,25 @@ impl Source {
             Ok(None) => Said::default(),
             Err(remark) => Said::wrong(remark),
         }
+    }
+
+    /// Other sections are read when the daemon starts, this one also later.
+    fn of_toml(&self, text: &str) -> Result<Said, Remark> {
+        let line = |span: std::ops::Range<usize>| {
+            text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1
+        };
+        let document = DeTable::parse(text).map_err(|error| {
+            // Only its first line: the rest quotes the file.
+            let why = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
+            Remark::new(error.span().map_or(0, line), why)
+        })?;
+        let Some(section) = document.get_ref().get(NAME) else { return Ok(Said::default()) };
+        let mut said = layer::read(&without_provider(Node::of_toml(section, &line)), self.speaker);
+        match provider::of(&Reader::new(&self.path, text), section) {
+            Ok(provider) => said.provider = provider,
+            Err(why) => said.provider_wrong = Some(why.to_string()),
+        }
+        Ok(said)
     }
 
     fn leads_out(&self) -> bool {
@@ -179,20 +199,6 @@ impl Source {
 
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// Other sections are read when the daemon starts, this one also later.
-fn of_toml(text: &str) -> Result<Option<Node>, Remark> {
-    let line = |span: std::ops::Range<usize>| {
-        text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1
-    };
-    let document = DeTable::parse(text).map_err(|error| {
-        // Only its first line: the rest quotes the file.
-        let why = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
-        Remark::new(error.span().map_or(0, line), why)
-    })?;
-    let section = document.get_ref().get(NAME).map(|section| Node::of_toml(section, &line));
-    Ok(section.map(without_provider))
 }
 
 /// What the provider shall do is read elsewhere.

@@ -111,14 +111,6 @@ impl Rules {
         (wish.enabled == Some(true) && wish.covers(who)).then_some(wish)
     }
 
-    /// What is wanted for a model, whoever uses it and wherever.
-    pub fn anywhere(&self, model: &str) -> Vec<Wish> {
-        let folders = self.0.iter().map(|rule| rule.folder.as_deref().and_then(Path::to_str));
-        let places: Vec<Option<&str>> = std::iter::once(None).chain(folders).collect();
-        let both = |folder: Option<&str>| [false, true].map(|is_sub| self.of(&Who { model, folder, is_sub }));
-        places.into_iter().flat_map(both).flatten().collect()
-    }
-
     /// Whether anything can be wanted of such an agent, whatever else is found out about it.
     pub fn may_cover(&self, is_sub: bool) -> bool {
         let covers = |rule: &Rule| rule.wish.agents.is_none_or(|agents| agents.cover(is_sub));
@@ -232,7 +224,6 @@ mod tests {
         assert_eq!(found(Some("/home/me/workshop")), Some((Some(3), Some(9_000))));
         assert_eq!(found(Some("/home/me/work/b/src")), None);
         assert_eq!(found(None), Some((Some(3), Some(9_000))));
-        assert!(rules.anywhere("m").len() > 1 && Rules::default().anywhere("m").is_empty());
     }
 
     #[test]

@@ -237,3 +237,30 @@ fn what_is_wrong_is_logged_once_with_its_line_and_reason() {
     place.write("p/ctx.toml", "[context_editing]\ncompact_threshold_percent = 1400\n");
     assert_eq!(logged(|| drop(place.of("p", &[]))).lines().count(), 1, "another version is told of again");
 }
+
+#[test]
+fn what_the_provider_shall_do_counts_where_it_is_said_and_from_when_it_is_said() {
+    use ctx_wire::anthropic::context_management::Who;
+    let place = Place::new();
+    let keep = |folder: &str| {
+        let folder = place.path(folder);
+        let rules = place.rules.provider(Some(&folder));
+        let wish = rules.of(&Who { model: "m", folder: folder.to_str(), is_sub: false })?;
+        Some(wish.clear_tool_uses.keep)
+    };
+    assert_eq!((keep("p/src"), keep("elsewhere")), (None, None));
+    place.write("p/ctx.toml", "[context_editing.provider]\nenabled = true\nclear_tool_uses = { keep = 7 }\n");
+    assert_eq!((keep("p/src"), keep("elsewhere")), (Some(Some(7)), None), "a project's file speaks for the project");
+    assert!(place.rules.provider(None).are_off());
+    place.write("home/ctx.toml", "[context_editing.provider]\nenabled = true\nclear_tool_uses = { keep = 3 }\n");
+    assert_eq!((keep("p"), keep("elsewhere")), (Some(Some(7)), Some(Some(3))));
+    let (one, two) = (place.rules.provider(None), place.rules.provider(None));
+    assert!(Arc::ptr_eq(&one, &two), "without a change nothing is made anew");
+
+    let wrong = "[context_editing]\ntarget_percent = 44\n[context_editing.provider]\nenabled = 3\n";
+    place.write("home/ctx.toml", wrong);
+    assert_eq!(keep("elsewhere"), Some(Some(3)), "what it said before stays in force");
+    assert_eq!(place.of("elsewhere", &[]).target_percent, 44, "and the rest counts");
+    place.write("home/ctx.toml", "");
+    assert_eq!((keep("p"), keep("elsewhere")), (Some(Some(7)), None));
+}
