@@ -7,6 +7,7 @@ use crate::bench::script::{SIZES, Script};
 use crate::bench::stage::{Daemon, Stage};
 use crate::bench::{Pace, Plan, Rival, stats};
 use serde_json::json;
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -22,33 +23,7 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let size = SIZES[SIZES.len() - 1];
     let home = stage.home("editing")?;
     let daemon = stage.daemon(&home)?;
-    let base = Script::near(size, 900, REQUESTS);
-    let (rounds, time) = if plan.quick { (3, 8) } else { (7, 30) };
-    let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
-    let mut connections = Vec::new();
-    for rival in Rival::in_round(0) {
-        connections.push((rival, Connection::open(rival.address(stage, &daemon))?));
-    }
-    for round in Pace::new(rounds, Duration::from_secs(time)).rounds() {
-        let script = base.variant(round);
-        for rival in Rival::in_round(round) {
-            let Some((_, connection)) = connections.iter_mut().find(|(whose, _)| *whose == rival) else { continue };
-            connection.exchange(&script, 0)?;
-            if rival == Rival::Ctx {
-                daemon.settle()?;
-                edit(stage, &home, &daemon, script.length(0))?;
-                // The first request after an edit is no different from the others, but it is not what is asked.
-                connection.exchange(&script, 1)?;
-            }
-            let mut samples = Vec::new();
-            for number in 2..script.len() {
-                samples.push(connection.exchange(&script, number)?);
-            }
-            typical.push(rival, stats::micros(stats::percentile(&mut samples, 0.5)));
-            worst.push(rival, stats::micros(stats::percentile(&mut samples, 0.99)));
-            daemon.settle()?;
-        }
-    }
+    let (typical, worst) = compare(stage, plan, &daemon, |sent| edit(stage, &home, &daemon, sent))?;
     let what = format!("{}, {OPERATIONS} operations", size.name);
     report.add(typical.ratio("latency", format!("{what}, p50"), "µs", LATENCY));
     report.add(worst.ratio("latency", format!("{what}, p99"), "µs", Goal::None));
@@ -61,7 +36,64 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     }
     let name = format!("a commit, {}, the command's start included", size.name);
     report.add(Row::alone("answer", name, "ms", stats::median(&times), ACKNOWLEDGED));
+    daemon.stop()?;
+    automatic(stage, plan, report)
+}
+
+/// The same with an editor that edits by itself: the conversation is larger than any window, so most of it goes, and each
+/// later request is looked at again.
+fn automatic(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
+    let size = SIZES[SIZES.len() - 1];
+    let home = stage.home("automatic")?;
+    fs::write(home.join("ctx.toml"), "[context_editing]\nmode = \"on\"\n")?;
+    let daemon = stage.daemon(&home)?;
+    let (typical, worst) = compare(stage, plan, &daemon, |sent| {
+        let composed = finish(stage.ctx(&home).args(["compose", "--dump"]).output()?)?.len();
+        match composed < sent / 2 {
+            true => Ok(()),
+            false => Err(io::Error::other(format!("of {sent} bytes the editor left {composed}"))),
+        }
+    })?;
+    report.add(typical.ratio("latency", format!("{}, automatic editing on, p50", size.name), "µs", Goal::None));
+    report.add(worst.ratio("latency", format!("{}, automatic editing on, p99", size.name), "µs", Goal::None));
     daemon.stop()
+}
+
+/// Typical and worst latencies of the requests that follow upon `prepare`, which is told how long the first one was.
+fn compare(
+    stage: &Stage,
+    plan: &Plan,
+    daemon: &Daemon,
+    prepare: impl Fn(usize) -> io::Result<()>,
+) -> io::Result<(Rounds, Rounds)> {
+    let base = Script::near(SIZES[SIZES.len() - 1], 900, REQUESTS);
+    let (rounds, time) = if plan.quick { (3, 8) } else { (7, 30) };
+    let (mut typical, mut worst) = (Rounds::default(), Rounds::default());
+    let mut connections = Vec::new();
+    for rival in Rival::in_round(0) {
+        connections.push((rival, Connection::open(rival.address(stage, daemon))?));
+    }
+    for round in Pace::new(rounds, Duration::from_secs(time)).rounds() {
+        let script = base.variant(round);
+        for rival in Rival::in_round(round) {
+            let Some((_, connection)) = connections.iter_mut().find(|(whose, _)| *whose == rival) else { continue };
+            connection.exchange(&script, 0)?;
+            if rival == Rival::Ctx {
+                daemon.settle()?;
+                prepare(script.length(0))?;
+                // The first request after an edit is no different from the others, but it is not what is asked.
+                connection.exchange(&script, 1)?;
+            }
+            let mut samples = Vec::new();
+            for number in 2..script.len() {
+                samples.push(connection.exchange(&script, number)?);
+            }
+            typical.push(rival, stats::micros(stats::percentile(&mut samples, 0.5)));
+            worst.push(rival, stats::micros(stats::percentile(&mut samples, 0.99)));
+            daemon.settle()?;
+        }
+    }
+    Ok((typical, worst))
 }
 
 /// Makes the operations, as one commit, and sees that they count.
