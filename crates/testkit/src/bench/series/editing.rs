@@ -45,6 +45,8 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
 fn automatic(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let size = SIZES[SIZES.len() - 1];
     let home = stage.home("automatic")?;
+    // A daemon makes its home private before anything else is in it.
+    stage.daemon(&home)?.stop()?;
     fs::write(home.join("ctx.toml"), "[context_editing]\nmode = \"on\"\n")?;
     let daemon = stage.daemon(&home)?;
     let (typical, worst) = compare(stage, plan, &daemon, |sent| {
