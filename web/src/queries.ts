@@ -2,7 +2,7 @@
 
 import { keepPreviousData, type QueryClient, useQuery } from "@tanstack/react-query";
 
-import { FOLLOW_ACTIVE, parseRoute, type Route, type View } from "./address";
+import { FOLLOW_ACTIVE, parseRoute, type Route } from "./address";
 import {
   type Frames,
   getConversations,
@@ -19,6 +19,7 @@ import { forget, ROWS_IN_SIGHT } from "./first";
 import { withSteps } from "./frames/rows";
 import { showsSteps } from "./frames/useUnfolded";
 import { newestChunks } from "./messages/chunks";
+import { LAST, turnOf } from "./turns";
 
 /** How far back the timeline reaches. */
 const TIMELINE_LIMIT = 400;
@@ -37,24 +38,10 @@ export const framesKey = (conversation: string, at: string | null = null) =>
 export const frameKey = (conversation: string, id: string, at: string | null = null) =>
   [...keys.conversation(conversation), "frame", id, at] as const;
 
-/** The turn of what nobody waits for. */
-const LAST = 2;
-
-/**
- * What somebody looks at first. The rest waits for it: the daemon answers for one conversation at a time, and another
- * window may ask for the same.
- */
-function order(view: View): (what: unknown) => number {
-  const first = view === "history" ? ["history", "timeline"] : view === "map" ? ["map"] : ["frames"];
-  const second = ["frames", "history", "timeline", "waiting"];
-  return (what) => (first.includes(String(what)) ? 0 : second.includes(String(what)) ? 1 : LAST);
-}
-
 /** Asks again for what is on the screen of conversations that changed. */
 export async function refreshed(queries: QueryClient, conversations: readonly string[]): Promise<void> {
   forget();
   const { view, open, at } = parseRoute(window.location.hash);
-  const rank = order(view);
   // Where nobody looks at steps, the frames come first without them.
   const isQuick = (id: string) => view === "frames" && at === null && !showsSteps(id, open);
   const ask = (turn: number) =>
@@ -62,7 +49,7 @@ export async function refreshed(queries: QueryClient, conversations: readonly st
       queries.invalidateQueries({
         queryKey: keys.conversation(id),
         predicate: ({ queryKey: [, , what] }) =>
-          what !== CONTEXT && (what === "frames" && isQuick(id) ? LAST : rank(what)) === turn,
+          what !== CONTEXT && (what === "frames" && isQuick(id) ? LAST : turnOf(view, what)) === turn,
       }),
     );
   for (const id of conversations) askContextSoon(queries, id);
@@ -111,9 +98,8 @@ async function quickFrames(queries: QueryClient, id: string): Promise<void> {
 /** What may have changed before anybody listened. */
 export function askAgain(queries: QueryClient): void {
   forget();
-  const rank = order("frames");
   void queries.invalidateQueries({
-    predicate: ({ queryKey }) => queryKey[0] === "conversations" || (queryKey[0] === "conversation" && rank(queryKey[2]) < 2),
+    predicate: ({ queryKey }) => queryKey[0] === "conversations" || (queryKey[0] === "conversation" && turnOf("frames", queryKey[2]) < LAST),
   });
 }
 
