@@ -71,7 +71,7 @@ impl Composer {
         let id = conversation.id.clone();
         drop(conversation);
         let records = vec![record(&id, moment.at, log::AUTOMATIC, &said, Vec::new())];
-        self.writer.write_now(Step { records, ..Step::default() }).map_err(|error| {
+        let _untold = self.writer.write_now(Step { records, ..Step::default() }).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The phase could not be stored: {error}."),

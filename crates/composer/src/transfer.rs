@@ -183,7 +183,7 @@ impl Composer {
         if conversation.is_held() {
             step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
         }
-        self.writer.write_now(step).map_err(|error| {
+        let _untold = self.writer.write_now(step).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The conversation could not be stored: {error}."),

@@ -19,6 +19,8 @@ pub type Listener = Box<dyn Fn(&Record) -> bool + Send>;
 const TOGETHER: usize = 64;
 /// The most bytes that wait for a slow disk.
 const WAITING: u64 = 256 * 1024 * 1024;
+/// The longest that is waited until something that is stored counts: whoever makes it count may wait for the writer.
+const COUNTS: Duration = Duration::from_millis(200);
 /// With so many bytes waiting, no gap is waited for.
 const CROWDED: u64 = 16 * 1024 * 1024;
 
@@ -27,9 +29,14 @@ enum Job {
     /// A step of this conversation had no room.
     Lost(String),
     Settle(SyncSender<()>),
-    /// A step that somebody waits for: stored alone, after all that came before it.
-    Now(Step, SyncSender<Result<(), StoreError>>),
+    /// A step that somebody waits for: stored alone, after all that came before it. It is told when the last is dropped.
+    Now(Step, SyncSender<Result<(), StoreError>>, Receiver<()>),
 }
+
+/// Something is stored and nobody was told of it: whoever is told asks at once, and shall find it. To be kept until it
+/// counts.
+#[must_use]
+pub struct Untold(#[allow(dead_code, reason = "what matters is when it is dropped")] SyncSender<()>);
 
 /// Why something that somebody waits for was not stored.
 #[derive(Debug, thiserror::Error)]
@@ -89,13 +96,15 @@ impl Writer {
     }
 
     /// Stores a step and waits until it is safe on the disk.
-    pub fn write_now(&self, step: Step) -> Result<(), Unwritten> {
+    pub fn write_now(&self, step: Step) -> Result<Untold, Unwritten> {
         let (done, wait) = sync_channel(1);
+        let (untold, counts) = sync_channel(1);
         let _hurry = self.gaps.hurry();
         self.jobs
-            .send((Instant::now(), Job::Now(Step { durable: true, ..step }, done)))
+            .send((Instant::now(), Job::Now(Step { durable: true, ..step }, done, counts)))
             .map_err(|_| Unwritten::Stopped)?;
-        Ok(wait.recv().map_err(|_| Unwritten::Stopped)??)
+        wait.recv().map_err(|_| Unwritten::Stopped)??;
+        Ok(Untold(untold))
     }
 
     pub fn settle(&self, most: Duration) {
@@ -145,8 +154,8 @@ impl Work {
                     Job::Step(step) => steps.push(step),
                     Job::Lost(conversation) => lock(&self.directory).unload(&conversation),
                     Job::Settle(done) => waiting.push(done),
-                    Job::Now(step, done) => {
-                        now = Some((step, done));
+                    Job::Now(step, done, counts) => {
+                        now = Some((step, done, counts));
                         break;
                     }
                 }
@@ -165,11 +174,16 @@ impl Work {
             for done in waiting {
                 let _ = done.try_send(());
             }
-            if let Some((step, done)) = now {
+            if let Some((step, done, counts)) = now {
                 let records = step.records.clone();
-                let stored = self.store.append(vec![step]);
-                let outcome = stored.map(|last| self.tell(vec![records], last));
-                let _ = done.try_send(outcome);
+                match self.store.append(vec![step]) {
+                    Ok(last) => {
+                        let _ = done.try_send(Ok(()));
+                        let _ = counts.recv_timeout(COUNTS);
+                        self.tell(vec![records], last);
+                    }
+                    Err(error) => drop(done.try_send(Err(error))),
+                }
             }
         }
     }

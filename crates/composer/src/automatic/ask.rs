@@ -156,7 +156,6 @@ impl Composer {
         next.push(commit.clone());
         let mut records = vec![record(&conversation.id, at, log::COMMIT, &commit, Vec::new())];
         records.extend(step.records);
-        self.store_now(conversation, records, next)?;
-        Ok(applied)
+        self.store_now(conversation, records, next).map(|_| applied)
     }
 }

@@ -10,6 +10,7 @@ use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::helper::{Filled, Written};
 use crate::view::CacheView;
+use crate::writer::Untold;
 use crate::{Composer, EDITED, Refusal, card, log, now, record};
 use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
 use ctx_core::edit::fold::Unit;
@@ -335,7 +336,7 @@ impl Composer {
         let mut next = conversation.history.clone();
         next.push(commit.clone());
         let records = vec![record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new())];
-        self.store_now(conversation, records, next)
+        self.store_now(conversation, records, next).map(drop)
     }
 
     /// Stores records of the history and makes `next` the history. While the disk works nobody else waits: the
@@ -345,7 +346,7 @@ impl Composer {
         conversation: MutexGuard<'_, Conversation>,
         records: Vec<NewRecord>,
         next: History,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Untold, Refusal> {
         let id = conversation.id.clone();
         let stays = conversation.drops_thinking || conversation.strayed || !conversation.summaries.is_empty();
         let edited = stays || conversation.waits() || conversation.automated || is_sent(&next);
@@ -353,7 +354,7 @@ impl Composer {
         drop(conversation);
         let mark = Note { conversation: id.clone(), name: EDITED.into(), body: edited.then(|| b"1".to_vec()) };
         let step = Step { records, notes: vec![mark], ..Step::default() };
-        self.writer.write_now(step).map_err(|error| {
+        let untold = self.writer.write_now(step).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The commit could not be stored: {error}."),
@@ -375,7 +376,7 @@ impl Composer {
             lock(&self.weighed).remove(&id);
             self.set_alarm(&conversation);
         }
-        Ok(())
+        Ok(untold)
     }
 
     pub(crate) fn commit_id(&self, conversation: &Conversation, at: u64) -> CommitId {

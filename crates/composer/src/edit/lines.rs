@@ -67,7 +67,7 @@ impl Composer {
         }
         let at = now();
         let records = lines.iter().map(|line| record(&conversation.id, at, log::LINE, line, Vec::new())).collect();
-        self.store_now(conversation, records, next).map(|()| applied)
+        self.store_now(conversation, records, next).map(|_| applied)
     }
 
     pub fn branches(&self, name: &str) -> Result<Branches, Refusal> {

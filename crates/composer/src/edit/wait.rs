@@ -336,7 +336,7 @@ impl Composer {
         let mut next = conversation.history.clone();
         next.push(commit);
         let id = conversation.id.clone();
-        self.store_now(conversation, records, next)?;
+        let _untold = self.store_now(conversation, records, next)?;
         let shared = self.conversation(&id)?;
         let mut conversation = lock(&shared);
         conversation.wait(&made, at);
@@ -356,7 +356,7 @@ impl Composer {
         conversation.waiting = before;
         let _under_way = self.under_way(&id);
         drop(conversation);
-        self.writer.write_now(step).map_err(|error| {
+        let _untold = self.writer.write_now(step).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The wish could not be stored: {error}."),

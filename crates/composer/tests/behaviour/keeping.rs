@@ -141,6 +141,30 @@ fn listeners_hear_every_record_as_it_was_stored() {
     assert_eq!(*only_one.lock().expect("no panic"), 1, "who says that it is enough is left alone");
 }
 
+/// Whoever hears of a commit asks for the history at once, and would not ask again.
+#[test]
+fn whoever_hears_of_a_commit_finds_it() {
+    let house = House::new();
+    let mut session = Session::new(3).lean();
+    session.user("one");
+    let ticket = house.send(&session);
+    house.reply(&ticket, "yes");
+    house.composer.settle(LONG);
+    let found: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let (sink, composer, id) = (found.clone(), Arc::downgrade(&house.composer), ticket.conversation.clone());
+    house.composer.listen(move |_| {
+        let Some(composer) = composer.upgrade() else { return false };
+        sink.lock().expect("no panic").push(composer.history(&id, 9).expect("a history").commits.len());
+        true
+    });
+    for title in ["a", "b", "c"] {
+        let wish = serde_json::json!({"operations": [{"op": "retitle", "id": "t1", "title": title}], "author": "me"});
+        house.composer.apply(&ticket.conversation, serde_json::from_value(wish).expect("a wish")).expect("applied");
+    }
+    house.composer.settle(LONG);
+    assert_eq!(*found.lock().expect("no panic"), [1, 2, 3]);
+}
+
 #[test]
 fn a_store_that_is_full_of_conversations_opens_without_replaying_them() {
     let store = Arc::new(Moody::new());
