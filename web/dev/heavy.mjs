@@ -72,12 +72,16 @@ export async function scroll(page, selector, { by, frames }) {
   }
 }
 
-/** When something came true in the page, in milliseconds of the machine's clock. */
+/** When something came true in the page, in milliseconds of the machine's clock. What is never seen was lost. */
 export function seenAt(page, check, argument) {
   return page.evaluate(
     async ([source, value]) => {
       const holds = new Function('value', `return (${source})(value)`)
-      while (!holds(value)) await new Promise(requestAnimationFrame)
+      const until = Date.now() + 20_000
+      while (!holds(value)) {
+        if (Date.now() > until) throw new Error(`not seen in 20 s: ${source}`)
+        await new Promise(requestAnimationFrame)
+      }
       return Date.now()
     },
     [String(check), argument],
