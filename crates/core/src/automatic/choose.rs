@@ -5,7 +5,7 @@ use super::artifacts::{Call, fits};
 use super::settings::{Mode, Settings};
 use super::targets::Target;
 use crate::edit::Operation;
-use crate::policy::extract::bare;
+use crate::policy::extract::{BARE, bare};
 use crate::policy::{Auto, Item, Look, Policy, Proposed, Wanted};
 use std::collections::HashSet;
 
@@ -29,8 +29,6 @@ pub type Facts<'f> = &'f dyn Fn(&str) -> Fact<'f>;
 const STALE: usize = 10;
 /// Tokens from which on the output of a command is a long one.
 const VERBOSE: u64 = 1_000;
-/// Tokens of a sentence that says where a result is, without its names.
-const BARE: u64 = 60;
 /// Results of fewer tokens stay, whatever happens.
 const LEAST: u64 = 100;
 
@@ -67,7 +65,17 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
     let mut held = |call: &str| is_held(settings, &look, facts, call);
     proposed.retain_mut(|proposed| keep_what_stays(&mut proposed.what, &mut held));
     if !leaves_it {
-        proposed.extend(beyond_budget(settings, &look, facts, &proposed));
+        let forced = beyond_budget(settings, &look, facts, &proposed);
+        let first = forced.first().and_then(|forced| calls(&forced.what).first());
+        let first = first.and_then(|call| look.items.iter().find(|item| *item.call == **call));
+        proposed.extend(forced);
+        if let Some(first) = first.filter(|_| force != Force::All) {
+            let mut behind = Auto::default().behind(&aged(settings, &look, facts), first.before);
+            behind.retain_mut(|one| {
+                !proposed.iter().any(|other| other.what == one.what) && keep_what_stays(&mut one.what, &mut held)
+            });
+            proposed.extend(behind);
+        }
     }
     let gone: HashSet<String> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).cloned().collect();
     let mut left = look.tokens;
