@@ -65,17 +65,7 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
     let mut held = |call: &str| is_held(settings, &look, facts, call);
     proposed.retain_mut(|proposed| keep_what_stays(&mut proposed.what, &mut held));
     if !leaves_it {
-        let forced = beyond_budget(settings, &look, facts, &proposed);
-        let first = forced.first().and_then(|forced| calls(&forced.what).first());
-        let first = first.and_then(|call| look.items.iter().find(|item| *item.call == **call));
-        proposed.extend(forced);
-        if let Some(first) = first.filter(|_| force != Force::All) {
-            let mut behind = Auto::default().behind(&aged(settings, &look, facts), first.before);
-            behind.retain_mut(|one| {
-                !proposed.iter().any(|other| other.what == one.what) && keep_what_stays(&mut one.what, &mut held)
-            });
-            proposed.extend(behind);
-        }
+        proposed.extend(beyond_budget(settings, &look, facts, &proposed));
     }
     let gone: HashSet<String> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).cloned().collect();
     let mut left = look.tokens;

@@ -13,8 +13,8 @@ pub struct Auto {
     pub read_age: usize,
     pub other_age: usize,
     pub input_age: usize,
-    /// Who reads a file may want to change it. So what was read, and what a call was asked with, also waits until the
-    /// work has moved on: until so many changes were made since, or so many answers given.
+    /// Who reads a file may want to change it. So what was read, and what a call was asked with, only goes along with
+    /// something else until the work has moved on: until so many changes were made since, or so many answers given.
     pub changes: usize,
     pub longest: usize,
     /// What a call was asked with stays as long as its file was changed in so many answers.
@@ -38,9 +38,9 @@ impl Default for Auto {
         Auto {
             read_age: 12,
             other_age: 4,
-            input_age: 20,
+            input_age: 30,
             changes: 8,
-            longest: 30,
+            longest: 40,
             at_work: 10,
             names_age: 120,
             above: 90_000,
@@ -61,6 +61,8 @@ struct Old<'i> {
     cut: Cut,
     item: &'i Item,
     what: What,
+    /// It goes along with what goes before it, and by itself only when the work has moved on.
+    waits: bool,
 }
 
 enum What {
@@ -118,8 +120,12 @@ impl Auto {
         let work = Work::of(look);
         let mut old = Vec::new();
         for item in look.items.iter().filter(|item| !item.pinned && !STEERING.contains(&&*item.tool)) {
-            let mut add = |before: u64, removed: u64, what| old.push(Old { cut: Cut { before, removed }, item, what });
-            if self.result_goes(item, look, &work) {
+            let moved_on = look.age(item) >= self.longest || work.since(item.step) >= self.changes;
+            let mut add = |before: u64, removed: u64, what| {
+                let may_wait = matches!(what, What::Input) || &*item.tool == "Read";
+                old.push(Old { cut: Cut { before, removed }, item, what, waits: may_wait && !moved_on })
+            };
+            if self.result_goes(item, look) {
                 add(item.before, item.tokens.saturating_sub(item.left), What::Result);
             }
             if let Some(input) = item.input.filter(|_| self.input_goes(item, look, &work)) {
@@ -137,30 +143,16 @@ impl Auto {
         old
     }
 
-    fn result_goes(&self, item: &Item, look: &Look, work: &Work) -> bool {
-        let age = look.age(item);
-        let is_old = match &*item.tool {
-            "Read" => age >= self.read_age && self.has_moved_on(item, look, work),
-            _ => age >= self.other_age,
-        };
-        !item.cleared && is_old && item.tokens >= self.least.max(item.left * 6 / 5)
+    fn result_goes(&self, item: &Item, look: &Look) -> bool {
+        let age = if &*item.tool == "Read" { self.read_age } else { self.other_age };
+        !item.cleared && look.age(item) >= age && item.tokens >= self.least.max(item.left * 6 / 5)
     }
 
     fn input_goes(&self, item: &Item, look: &Look, work: &Work) -> bool {
         let changed = item.file.and_then(|file| work.last.get(&file));
         let at_work = changed.is_some_and(|last| look.steps.saturating_sub(*last) < self.at_work);
         let is_long = item.input.is_some_and(|input| input.tokens >= input.left + self.least);
-        is_long && !at_work && look.age(item) >= self.input_age && self.has_moved_on(item, look, work)
-    }
-
-    fn has_moved_on(&self, item: &Item, look: &Look, work: &Work) -> bool {
-        look.age(item) >= self.longest || work.since(item.step) >= self.changes
-    }
-
-    /// What may go behind a place, for whom it is written anew anyway.
-    pub fn behind(&self, look: &Look, before: u64) -> Vec<Proposed> {
-        let old = self.old(look);
-        old.iter().filter(|old| old.cut.before > before).map(|old| old.goes("it is written anew anyway")).collect()
+        is_long && !at_work && look.age(item) >= self.input_age
     }
 
     fn shortened(&self, look: &Look) -> Vec<Proposed> {
@@ -176,12 +168,15 @@ impl Auto {
         }
         let horizon = (self.share * look.steps as f64).min(self.most);
         let gain = |price: &Price| price.later * horizon - price.once;
-        let prices = look.prices(&old.iter().map(|old| old.cut).collect::<Vec<_>>());
+        let cuts: Vec<Cut> = old.iter().filter(|old| !old.waits).map(|old| old.cut).collect();
+        let prices = look.prices(&cuts);
         let best = prices.iter().enumerate().max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));
-        let Some((from, price)) = best.filter(|(_, price)| gain(price) > 0.0) else { return Vec::new() };
+        let best =
+            best.filter(|(_, price)| gain(price) > 0.0).and_then(|(at, price)| Some((cuts.get(at)?.before, price)));
+        let Some((from, price)) = best else { return Vec::new() };
         let after = price.pays_after().ceil();
         let why = format!("{} tokens less, paid off after {after} requests", price.removed);
-        old.iter().skip(from).map(|old| old.goes(&why)).collect()
+        old.iter().filter(|old| old.cut.before >= from).map(|old| old.goes(&why)).collect()
     }
 }
 
@@ -257,14 +252,50 @@ mod tests {
 
     #[test]
     fn what_a_call_was_asked_with_goes_when_it_is_old() {
-        let mut look = look(30, true);
+        let mut look = look(40, true);
         look.items.iter_mut().for_each(|item| {
             item.cleared = true;
+            item.file = Some(Key::of([item.call.as_bytes()]));
             item.input = Some(Input { tokens: 1000, before: item.before - 1000, left: 100 });
         });
         let proposed = Auto::default().propose(&look);
         let is_input = |proposed: &Proposed| matches!(proposed.what, Wanted::ShortInput { .. });
         assert!(proposed.iter().all(is_input) && proposed.len() == 10, "all but the pinned one: {proposed:?}");
+        (look.items[39].file, look.items[39].changes) = (look.items[0].file, true);
+        assert_eq!(Auto::default().propose(&look).len(), 9, "its file is being worked on");
+    }
+
+    #[test]
+    fn what_was_read_goes_along_and_by_itself_when_the_work_has_moved_on() {
+        let mut look = look(29, false);
+        look.tokens = 160_000;
+        look.items.retain(|item| item.step % 2 == 0);
+        let gone = |look: &Look| calls(&Auto { share: 10.0, ..Auto::default() }.propose(look)).len();
+        assert_eq!(gone(&look), 0, "nothing was changed since");
+        look.items.iter_mut().filter(|item| item.step > 8).for_each(|item| item.changes = true);
+        assert!(gone(&look) > 0);
+        look.items.iter_mut().for_each(|item| item.changes = false);
+        look.items[2].tool = "Bash".into();
+        assert_eq!(gone(&look), 7, "those from 4 to 16");
+    }
+
+    #[test]
+    fn the_names_that_are_left_go_when_they_are_very_old() {
+        let left =
+            super::super::extract::extract(&"some_name other_name ".repeat(9), Some("It is in a file."), |_| false);
+        let text = |_: &str| Some(left.clone());
+        let proposed = |steps| {
+            let mut look = Look { steps, texts: Texts(Some(&text)), ..look(4, true) };
+            look.items.retain(|item| item.cleared);
+            look.items.iter_mut().for_each(|item| item.tokens = 500);
+            Auto::default().propose(&look)
+        };
+        assert!(proposed(100).is_empty());
+        let [first, _] = &proposed(130)[..] else { panic!("the two that are shortened") };
+        let Wanted::Operation(Operation::SummarizeResults { text: Some(text), .. }) = &first.what else {
+            panic!("{first:?}")
+        };
+        assert!(text.contains("It is in a file.") && !text.contains("some_name"), "{text}");
     }
 
     #[test]
