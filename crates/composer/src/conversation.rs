@@ -364,7 +364,7 @@ impl Conversation {
 
     /// Remembers what the thinking of an answer is bound to, and where its request wrote the cache.
     pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, answered: &Answered) {
-        const WRITTEN: usize = 64;
+        const WRITTEN: usize = 256;
         let Some(prefix) = answered.prefix.filter(|_| answered.status == 200) else { return };
         self.bound.extend(signatures.map(|signature| (signature, prefix)));
         self.written.extend(answered.marks.iter().copied().chain([prefix]));

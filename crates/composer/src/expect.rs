@@ -41,6 +41,8 @@ struct Entry {
     /// As the provider counted; nothing where it did not.
     tokens: Option<u64>,
     used: u64,
+    /// When a mark stood there last.
+    marked: u64,
     ttl: u64,
 }
 
@@ -100,9 +102,23 @@ impl Shelf {
             let known = self.entries.iter().position(|entry| entry.prefix == prefix && entry.model == asked.model);
             let before = known.and_then(|known| self.entries.remove(known)).and_then(|entry| entry.tokens);
             let (model, ttl) = (asked.model.clone(), self.ttl.unwrap_or(SHORT));
-            self.entries.push_back(Entry { prefix, model, tokens: tokens.or(before), used: asked.at, ttl });
+            self.entries.push_back(Entry {
+                prefix,
+                model,
+                tokens: tokens.or(before),
+                used: asked.at,
+                marked: asked.at,
+                ttl,
+            });
         }
         self.entries.drain(..self.entries.len().saturating_sub(ENTRIES));
+    }
+
+    /// Whether what was written there may have expired: no mark stood there for as long as it lives. That more than it
+    /// was read since may have kept it alive, or not.
+    pub fn may_have_lost(&self, prefix: &Key, at: u64) -> bool {
+        let known = self.entries.iter().rev().find(|entry| entry.prefix == *prefix);
+        known.is_some_and(|entry| at > entry.marked.saturating_add(entry.ttl * 1000))
     }
 
     /// What a request should find there. All that it uses lives on from now.

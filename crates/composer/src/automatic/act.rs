@@ -178,7 +178,7 @@ impl Composer {
         let tokens = (look.tokens, tokens_after);
         let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
         told.dedup();
-        let next = seen.next(&desk, &filled);
+        let next = seen.next(&desk, &filled, conversation.next.is_some());
         let commit = Commit {
             id,
             parent: conversation.history.head(),
@@ -299,18 +299,26 @@ impl Seen {
         }
     }
 
-    /// The message that will be changed next when these are: of the results behind the first of them, the first that
-    /// stays and could go. Nothing is said when nothing changes that was sent.
-    fn next(&self, desk: &Desk<'_>, filled: &Filled) -> Option<Option<SlotId>> {
-        let goes = |item: &&Item| filled.texts.contains_key(&*item.call);
-        let first = self.items.iter().position(|item| goes(&item) && !item.fresh)?;
-        let could = |item: &&Item| !item.cleared && !item.pinned && item.tokens > LEAST.max(2 * item.left);
-        let next = self.items.iter().skip(first).find(|item| !goes(item) && could(item));
-        let message = |item: &Item| match self.laid.get(&item.call)?.unit {
-            Unit::Source { message, .. } => desk.source.slots.get(message).copied(),
-            Unit::Made(_) => None,
+    /// The message that will be changed next when these are: behind the first of them, the first with a result or an
+    /// input that stays and could go. Where nothing changes that was sent, nothing is said, unless nothing ever was
+    /// (`known`: something was): then it is the first of all.
+    fn next(&self, desk: &Desk<'_>, filled: &Filled, known: bool) -> Option<Option<SlotId>> {
+        let goes = |item: &Item| filled.texts.contains_key(&*item.call);
+        let first = self.items.iter().position(|item| goes(item) && !item.fresh);
+        let first = first.or_else(|| (!known).then_some(0))?;
+        let result = |item: &Item| !item.cleared && !goes(item) && item.tokens >= LEAST.max(item.left * 6 / 5);
+        let input = |item: &Item| {
+            let long = item.input.is_some_and(|input| input.tokens >= input.left + LEAST);
+            long && !filled.calls.contains(&*item.call)
         };
-        Some(next.and_then(message))
+        // A call stands in the message before its result.
+        let place = |item: &Item| match (input(item), result(item)) {
+            (true, _) => self.message(&item.call)?.checked_sub(1),
+            (false, true) => self.message(&item.call),
+            (false, false) => None,
+        };
+        let next = self.items.iter().skip(first).filter(|item| !item.pinned).find_map(place);
+        Some(next.and_then(|message| desk.source.slots.get(message).copied()))
     }
 
     /// What is left of results that were shortened.

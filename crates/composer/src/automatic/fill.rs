@@ -26,6 +26,7 @@ pub struct Filled {
     pub texts: HashMap<String, String>,
     /// Calls whose inputs are shortened.
     pub inputs: Vec<Effect>,
+    pub calls: HashSet<Box<str>>,
     /// Operations on something else.
     pub others: Vec<Operation>,
 }
@@ -127,6 +128,7 @@ impl Filler<'_> {
         block["input"] = short;
         block.as_object_mut()?.remove("cache_control");
         let by = vec![Made { role: None, blocks: vec![block.to_string()] }];
+        filled.calls.insert(call.into());
         filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });
         Some(Operation::Edit { id: id.clone(), text: None, raw: Some(block), force: false })
     }

@@ -176,9 +176,11 @@ impl Conversation {
         own
     }
 
-    /// Where the provider's cache was written.
+    /// Where the provider's cache was written and surely holds it still: a mark elsewhere may find nothing.
     fn all_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> QuickSet<Key> {
-        self.written_at(at_hand, prefixes, |_| true)
+        let mut written = self.written_at(at_hand, prefixes, |_| true);
+        written.retain(|prefix| !self.shelf.may_have_lost(prefix, self.heard));
+        written
     }
 
     /// The same of what left as it came: what people are told of.

@@ -5,7 +5,7 @@ use super::artifacts::{Call, fits};
 use super::settings::{Mode, Settings};
 use super::targets::Target;
 use crate::edit::Operation;
-use crate::policy::extract::bare;
+use crate::policy::extract::{BARE, bare};
 use crate::policy::{Auto, Item, Look, Policy, Proposed, Wanted};
 use std::collections::HashSet;
 
@@ -29,8 +29,6 @@ pub type Facts<'f> = &'f dyn Fn(&str) -> Fact<'f>;
 const STALE: usize = 10;
 /// Tokens from which on the output of a command is a long one.
 const VERBOSE: u64 = 1_000;
-/// Tokens of a sentence that says where a result is, without its names.
-const BARE: u64 = 60;
 /// Results of fewer tokens stay, whatever happens.
 const LEAST: u64 = 100;
 

@@ -1,5 +1,8 @@
+use super::extract::{BARE, bare};
 use super::trim::trim;
 use super::{Cut, Item, Look, Policy, Price, Proposed};
+use crate::key::Key;
+use std::collections::HashMap;
 
 /// What the automatic editor does: what says nothing goes before it is sent for the first time; what is old enough is
 /// shortened to its names, at the moment and from the place on where that pays off soonest, and all of it when the cache
@@ -10,20 +13,42 @@ pub struct Auto {
     pub read_age: usize,
     pub other_age: usize,
     pub input_age: usize,
+    /// Who reads a file may want to change it. So what was read, and what a call was asked with, only goes along with
+    /// something else until the work has moved on: until so many changes were made since, or so many answers given.
+    pub changes: usize,
+    pub longest: usize,
+    /// What a call was asked with stays as long as its file was changed in so many answers.
+    pub at_work: usize,
+    /// Answers after which the names that are left of a result go too.
+    pub names_age: usize,
     /// Below that nothing is done that costs something; and nothing at all below the second: near the shortest prompt
     /// that the provider caches, less may cost more.
     pub above: u64,
     pub floor: u64,
-    /// It has to have paid off in this share of the requests that went before: a conversation that has been going on
-    /// for long mostly goes on.
+    /// It has to have paid off in this share of the requests that went before, for a conversation that has been going on
+    /// for long mostly goes on; and in so many requests at most, for what is too little yet grows.
     pub share: f64,
+    pub most: f64,
     /// Results of fewer tokens stay, and inputs that would lose fewer.
     pub least: u64,
 }
 
 impl Default for Auto {
     fn default() -> Auto {
-        Auto { read_age: 13, other_age: 4, input_age: 20, above: 50_000, floor: 20_000, share: 0.25, least: 200 }
+        Auto {
+            read_age: 12,
+            other_age: 4,
+            input_age: 30,
+            changes: 8,
+            longest: 40,
+            at_work: 10,
+            names_age: 120,
+            above: 90_000,
+            floor: 20_000,
+            share: 0.5,
+            most: 50.0,
+            least: 200,
+        }
     }
 }
 
@@ -35,15 +60,47 @@ const STEERING: [&str; 8] =
 struct Old<'i> {
     cut: Cut,
     item: &'i Item,
-    is_input: bool,
+    what: What,
+    /// It goes along with what goes before it, and by itself only when the work has moved on.
+    waits: bool,
+}
+
+enum What {
+    Result,
+    Input,
+    /// The names that are left of a result; without them it reads like this.
+    Names(String),
 }
 
 impl Old<'_> {
     fn goes(&self, reason: &str) -> Proposed {
-        match self.is_input {
-            true => Proposed::short_input(self.item, reason),
-            false => Proposed::shorten([self.item], reason).swap_remove(0),
+        match &self.what {
+            What::Result => Proposed::shorten([self.item], reason).swap_remove(0),
+            What::Input => Proposed::short_input(self.item, reason),
+            What::Names(bare) => Proposed::instead(self.item, bare.clone(), reason),
         }
+    }
+}
+
+/// Which files are worked on.
+struct Work {
+    /// The answers that changed something, in order, once for each change.
+    changes: Vec<usize>,
+    /// The last answer that changed a file.
+    last: HashMap<Key, usize>,
+}
+
+impl Work {
+    fn of(look: &Look) -> Work {
+        let mut changes: Vec<usize> = look.items.iter().filter(|item| item.changes).map(|item| item.step).collect();
+        changes.sort_unstable();
+        let files = look.items.iter().filter(|item| item.changes).filter_map(|item| Some((item.file?, item.step)));
+        Work { changes, last: files.collect() }
+    }
+
+    /// How many changes were made after an answer.
+    fn since(&self, step: usize) -> usize {
+        self.changes.len() - self.changes.partition_point(|change| *change <= step)
     }
 }
 
@@ -60,22 +117,42 @@ impl Auto {
 
     /// What may go, in the order in which it stands.
     fn old<'i>(&self, look: &'i Look) -> Vec<Old<'i>> {
+        let work = Work::of(look);
         let mut old = Vec::new();
         for item in look.items.iter().filter(|item| !item.pinned && !STEERING.contains(&&*item.tool)) {
-            let age = if &*item.tool == "Read" { self.read_age } else { self.other_age };
-            let is_worth = item.tokens >= self.least.max(item.left * 6 / 5);
-            if !item.cleared && is_worth && look.age(item) >= age {
-                let cut = Cut { before: item.before, removed: item.tokens.saturating_sub(item.left) };
-                old.push(Old { cut, item, is_input: false });
+            let moved_on = look.age(item) >= self.longest || work.since(item.step) >= self.changes;
+            let mut add = |before: u64, removed: u64, what| {
+                let may_wait = matches!(what, What::Input) || &*item.tool == "Read";
+                old.push(Old { cut: Cut { before, removed }, item, what, waits: may_wait && !moved_on })
+            };
+            if self.result_goes(item, look) {
+                add(item.before, item.tokens.saturating_sub(item.left), What::Result);
             }
-            let input = item.input.filter(|input| input.tokens >= input.left + self.least);
-            if let Some(input) = input.filter(|_| look.age(item) >= self.input_age) {
-                let cut = Cut { before: input.before, removed: input.tokens - input.left };
-                old.push(Old { cut, item, is_input: true });
+            if let Some(input) = item.input.filter(|_| self.input_goes(item, look, &work)) {
+                add(input.before, input.tokens.saturating_sub(input.left), What::Input);
+            }
+            if item.cleared
+                && item.tokens > 2 * BARE
+                && look.age(item) >= self.names_age
+                && let Some(bare) = look.text(&item.call).and_then(|text| bare(&text))
+            {
+                add(item.before, item.tokens - BARE, What::Names(bare));
             }
         }
         old.sort_by_key(|old| old.cut.before);
         old
+    }
+
+    fn result_goes(&self, item: &Item, look: &Look) -> bool {
+        let age = if &*item.tool == "Read" { self.read_age } else { self.other_age };
+        !item.cleared && look.age(item) >= age && item.tokens >= self.least.max(item.left * 6 / 5)
+    }
+
+    fn input_goes(&self, item: &Item, look: &Look, work: &Work) -> bool {
+        let changed = item.file.and_then(|file| work.last.get(&file));
+        let at_work = changed.is_some_and(|last| look.steps.saturating_sub(*last) < self.at_work);
+        let is_long = item.input.is_some_and(|input| input.tokens >= input.left + self.least);
+        is_long && !at_work && look.age(item) >= self.input_age
     }
 
     fn shortened(&self, look: &Look) -> Vec<Proposed> {
@@ -89,14 +166,17 @@ impl Auto {
         if look.tokens < self.above {
             return Vec::new();
         }
-        let horizon = self.share * look.steps as f64;
+        let horizon = (self.share * look.steps as f64).min(self.most);
         let gain = |price: &Price| price.later * horizon - price.once;
-        let prices = look.prices(&old.iter().map(|old| old.cut).collect::<Vec<_>>());
+        let cuts: Vec<Cut> = old.iter().filter(|old| !old.waits).map(|old| old.cut).collect();
+        let prices = look.prices(&cuts);
         let best = prices.iter().enumerate().max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));
-        let Some((from, price)) = best.filter(|(_, price)| gain(price) > 0.0) else { return Vec::new() };
+        let best =
+            best.filter(|(_, price)| gain(price) > 0.0).and_then(|(at, price)| Some((cuts.get(at)?.before, price)));
+        let Some((from, price)) = best else { return Vec::new() };
         let after = price.pays_after().ceil();
         let why = format!("{} tokens less, paid off after {after} requests", price.removed);
-        old.iter().skip(from).map(|old| old.goes(&why)).collect()
+        old.iter().filter(|old| old.cut.before >= from).map(|old| old.goes(&why)).collect()
     }
 }
 
@@ -172,14 +252,50 @@ mod tests {
 
     #[test]
     fn what_a_call_was_asked_with_goes_when_it_is_old() {
-        let mut look = look(30, true);
+        let mut look = look(40, true);
         look.items.iter_mut().for_each(|item| {
             item.cleared = true;
+            item.file = Some(Key::of([item.call.as_bytes()]));
             item.input = Some(Input { tokens: 1000, before: item.before - 1000, left: 100 });
         });
         let proposed = Auto::default().propose(&look);
         let is_input = |proposed: &Proposed| matches!(proposed.what, Wanted::ShortInput { .. });
         assert!(proposed.iter().all(is_input) && proposed.len() == 10, "all but the pinned one: {proposed:?}");
+        (look.items[39].file, look.items[39].changes) = (look.items[0].file, true);
+        assert_eq!(Auto::default().propose(&look).len(), 9, "its file is being worked on");
+    }
+
+    #[test]
+    fn what_was_read_goes_along_and_by_itself_when_the_work_has_moved_on() {
+        let mut look = look(29, false);
+        look.tokens = 160_000;
+        look.items.retain(|item| item.step % 2 == 0);
+        let gone = |look: &Look| calls(&Auto { share: 10.0, ..Auto::default() }.propose(look)).len();
+        assert_eq!(gone(&look), 0, "nothing was changed since");
+        look.items.iter_mut().filter(|item| item.step > 8).for_each(|item| item.changes = true);
+        assert!(gone(&look) > 0);
+        look.items.iter_mut().for_each(|item| item.changes = false);
+        look.items[2].tool = "Bash".into();
+        assert_eq!(gone(&look), 7, "those from 4 to 16");
+    }
+
+    #[test]
+    fn the_names_that_are_left_go_when_they_are_very_old() {
+        let left =
+            super::super::extract::extract(&"some_name other_name ".repeat(9), Some("It is in a file."), |_| false);
+        let text = |_: &str| Some(left.clone());
+        let proposed = |steps| {
+            let mut look = Look { steps, texts: Texts(Some(&text)), ..look(4, true) };
+            look.items.retain(|item| item.cleared);
+            look.items.iter_mut().for_each(|item| item.tokens = 500);
+            Auto::default().propose(&look)
+        };
+        assert!(proposed(100).is_empty());
+        let [first, _] = &proposed(130)[..] else { panic!("the two that are shortened") };
+        let Wanted::Operation(Operation::SummarizeResults { text: Some(text), .. }) = &first.what else {
+            panic!("{first:?}")
+        };
+        assert!(text.contains("It is in a file.") && !text.contains("some_name"), "{text}");
     }
 
     #[test]

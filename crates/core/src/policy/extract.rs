@@ -9,6 +9,9 @@ const NAMES: &str = " Names in it:";
 /// What stands in the place of a long text that a call was asked with.
 const REMOVED: &str = "[removed to save context; it was done.";
 
+/// Tokens of a sentence that says where a result is, without its names.
+pub const BARE: u64 = 60;
+
 /// Shorter words are common ones, longer ones are no names.
 const LENGTH: std::ops::RangeInclusive<usize> = 6..=120;
 
