@@ -85,7 +85,6 @@ impl Composer {
         if seen.counting {
             return Ok(Some(ticket));
         }
-        conversation.heard = conversation.heard.max(seen.at);
         if conversation.waits() {
             self.set_alarm(&conversation);
         }
@@ -122,6 +121,7 @@ impl Composer {
         if found.class.is_turn() {
             ticket.turn = self.turn(conversation, seen, found, step, ready, added);
         } else {
+            conversation.heard = conversation.heard.max(seen.at);
             side(conversation, found.class, seen, found.received, step, ready, added);
             conversation.sides.came(ticket.request, found.class.name(), seen.at);
             self.note_sides(conversation, step);
@@ -151,6 +151,7 @@ impl Composer {
         let Received { mut body, same, envelope, packed, spare } = received;
         // As it was before this request warms it.
         let warm_until = conversation.warm_until();
+        conversation.heard = conversation.heard.max(seen.at);
         // With a gap in the log everything is said again, and nothing is built on what was lost.
         let same = if conversation.broken { 0 } else { same.min(conversation.tree.current().len()) };
         conversation.memo.keep(same);

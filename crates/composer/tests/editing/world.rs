@@ -170,6 +170,10 @@ impl World {
     pub fn step(&mut self, seed: u64) -> Outcome {
         let mut random = Random::new(seed);
         let at = random.below(self.talks.len());
+        if random.chance(6) {
+            self.tell("the cache expires");
+            self.clock += 400_000;
+        }
         match random.below(100) {
             0..=31 => self.turn(at, &mut random),
             32..=64 => self.operate(at, &mut random),
