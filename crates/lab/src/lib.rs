@@ -3,6 +3,7 @@
 
 pub mod cache;
 mod editor;
+mod foresight;
 pub mod harm;
 pub mod needs;
 pub mod recording;
@@ -10,3 +11,13 @@ pub mod replay;
 pub mod report;
 pub mod request;
 pub mod run;
+
+use ctx_core::policy::{self, Policy};
+use std::sync::Arc;
+
+/// Every policy that can be played: those of the engine, and one that only the lab can have.
+pub fn policies() -> Vec<Arc<dyn Policy>> {
+    let mut all = policy::all();
+    all.push(Arc::new(foresight::Foresight::default()));
+    all
+}

@@ -3,6 +3,7 @@
 
 use crate::cache::{Cache, Reading};
 use crate::editor::Editor;
+use crate::foresight::{self, Foresight};
 use crate::harm::{Recorded, Sight};
 use crate::needs::{Kind, Need};
 use crate::request::{SHORT, Script, Seen as SeenMessages};
@@ -63,6 +64,11 @@ pub struct Known<'k> {
 
 pub fn play(known: &Known<'_>, policy: Arc<dyn Policy>) -> Result<Played, Unplayable> {
     let script = known.script;
+    // It is another one for each recording.
+    let policy = match policy.name() {
+        foresight::NAME => Arc::new(Foresight::of(script.recording, known.needs)),
+        _ => policy,
+    };
     let composer = Composer::open(Arc::new(MemoryStore::new()))?;
     let editor = Editor::new(policy);
     composer.automate(Some(editor.clone()));

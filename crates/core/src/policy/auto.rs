@@ -53,7 +53,7 @@ impl Default for Auto {
 }
 
 /// Tools whose results are short, or are what the agent steers by.
-const STEERING: [&str; 8] =
+pub const STEERING: [&str; 8] =
     ["Glob", "Task", "Agent", "TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "AskUserQuestion"];
 
 /// Something that may go.

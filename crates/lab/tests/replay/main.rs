@@ -68,3 +68,20 @@ fn clearing_makes_requests_smaller_and_costs_the_rest_of_the_cache_once() {
     assert!(played.turns[10].reading.prompt() < 45_000.0, "{:?}", played.turns[10]);
     assert!(played.turns[first].done[0].contains("drop-results"), "{:?}", played.turns[first].done);
 }
+
+#[test]
+fn who_knows_the_future_clears_what_nobody_needs_and_harms_nobody() {
+    let recording = recording(60);
+    let foresight = ctx_lab::policies().pop().expect("policies");
+    assert_eq!(foresight.name(), "foresight");
+    let known = with_known(&recording, |known| play(known, foresight)).expect("played");
+    let (cost, missed) = bill(&known);
+    let (without, _) = bill(&played(&recording, Nothing));
+    assert!(missed == 0 && cost < without * 0.75, "{cost} of {without}, {missed}");
+}
+
+/// What was paid, and how often something was missed.
+fn bill(played: &Played) -> (f64, usize) {
+    let missed = played.turns.iter().map(|turn| turn.missed.len()).sum();
+    (played.turns.iter().map(|turn| turn.input_cost + turn.output_cost + turn.forced).sum(), missed)
+}

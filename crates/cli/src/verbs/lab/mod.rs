@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use ctx_core::policy::{self, Policy};
+use ctx_core::policy::Policy;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -48,7 +48,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         What::Explain(arguments) => explain::run(&arguments, context),
         What::Policies => {
             let mut table = Table::new(&[Column::Left("POLICY"), Column::Flexible("WHAT IT DOES")]);
-            for policy in policy::all() {
+            for policy in ctx_lab::policies() {
                 table.row([Cell::styled(policy.name(), ID), Cell::styled(policy.about(), PLAIN)]);
             }
             context.output.print(&table.render(&context.output))?;
@@ -59,7 +59,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 /// The policy of a name.
 fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
-    let mut all = policy::all();
+    let mut all = ctx_lab::policies();
     match all.iter().position(|policy| policy.name() == name) {
         Some(at) => Ok(all.swap_remove(at)),
         None => {

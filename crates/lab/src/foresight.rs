@@ -1,0 +1,163 @@
+//! A policy that knows the future. None can; it tells how much there is to save at all: what no later step relies on
+//! goes, of what is only named later the names stay, and how many requests are to come is no guess.
+
+use crate::harm::text_of;
+use crate::needs::{Kind, Need, Place};
+use crate::recording::Recording;
+use ctx_core::policy::extract::{BARE, names};
+use ctx_core::policy::{Auto, Cut, Item, Look, Policy, Price, Proposed, STEERING, Wanted};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// How it is called.
+pub const NAME: &str = "foresight";
+/// Answers for which every result stays, as the settings of the automatic editor have it.
+const RECENT: usize = 6;
+/// Below that nothing is done; and below the second nothing that costs something.
+const FLOOR: u64 = 20_000;
+const ABOVE: u64 = 50_000;
+/// Fewer tokens are not worth it.
+const LEAST: u64 = 200;
+/// An input of fewer characters is not shortened.
+const SHORT: usize = 300;
+
+/// The newest turn that relies on something, by the call.
+type Until = HashMap<Box<str>, usize>;
+
+#[derive(Default)]
+pub struct Foresight {
+    results: Until,
+    names: Until,
+    inputs: Until,
+    turns: usize,
+}
+
+/// What stands in a block: a result, or what its call was asked with.
+struct Said {
+    call: Box<str>,
+    is_input: bool,
+    length: usize,
+    names: Vec<Box<str>>,
+}
+
+impl Said {
+    /// Whether a name is still told when it was shortened.
+    fn names(&self, name: &str) -> bool {
+        self.names.iter().any(|told| told.contains(name)) || (self.is_input && self.length < SHORT)
+    }
+}
+
+fn said(recording: &Recording) -> HashMap<Place, Said> {
+    let mut all = HashMap::new();
+    for (message, json) in recording.messages.iter().enumerate() {
+        let json: Value = serde_json::from_str(json.get()).unwrap_or_default();
+        for (block, json) in json["content"].as_array().into_iter().flatten().enumerate() {
+            let of = |call: &str, is_input, text: String| Said {
+                call: call.into(),
+                is_input,
+                length: text.len(),
+                names: names(&text).map(Into::into).collect(),
+            };
+            let said = match (json["type"].as_str(), json["id"].as_str(), json["tool_use_id"].as_str()) {
+                (Some("tool_use"), Some(call), _) => of(call, true, json["input"].to_string()),
+                (_, _, Some(call)) => of(call, false, text_of(&json["content"])),
+                _ => continue,
+            };
+            all.insert(Place { message, block }, said);
+        }
+    }
+    all
+}
+
+impl Foresight {
+    pub fn of(recording: &Recording, needs: &[Need]) -> Foresight {
+        let said = said(recording);
+        let mut known = Foresight { turns: recording.turns.len(), ..Foresight::default() };
+        // From the end on: what is kept for a later step is there for the earlier ones.
+        for need in needs.iter().rev() {
+            // What stands elsewhere too stays anyway.
+            let sources: Option<Vec<&Said>> = need.sources.iter().map(|place| said.get(place)).collect();
+            if let Some(sources) = sources {
+                known.keep(need, &sources);
+            }
+        }
+        known
+    }
+
+    fn keep(&mut self, need: &Need, sources: &[&Said]) {
+        let is_kept = |until: &Until, said: &Said| until.get(&said.call).is_some_and(|turn| *turn >= need.turn);
+        let whole = |said: &&&Said| is_kept(if said.is_input { &self.inputs } else { &self.results }, said);
+        if sources.iter().any(|said| whole(&said)) {
+            return;
+        }
+        if need.kind == Kind::Name {
+            let named: Vec<&&Said> = sources.iter().filter(|said| said.names(&need.text)).collect();
+            if named.iter().any(|said| said.is_input || is_kept(&self.names, said)) {
+                return;
+            }
+            if let Some(said) = named.last() {
+                self.names.insert(said.call.clone(), need.turn);
+                return;
+            }
+        }
+        if let Some(said) = sources.iter().min_by_key(|said| said.length) {
+            let until = if said.is_input { &mut self.inputs } else { &mut self.results };
+            until.insert(said.call.clone(), need.turn);
+        }
+    }
+
+    /// What may go, in the order in which it stands.
+    fn unneeded(&self, look: &Look<'_>) -> Vec<(Cut, Proposed)> {
+        let needed = |until: &Until, item: &Item| until.get(&item.call).is_some_and(|turn| *turn >= look.steps);
+        let reason = "nobody will need it";
+        let mut all = Vec::new();
+        let old = |item: &&Item| look.age(item) >= RECENT && !item.pinned && !STEERING.contains(&&*item.tool);
+        for item in look.items.iter().filter(old) {
+            let is_named = needed(&self.names, item);
+            let left = if is_named { item.left } else { BARE };
+            if !item.cleared && !needed(&self.results, item) && item.tokens >= LEAST.max(left * 6 / 5) {
+                let cut = Cut { before: item.before, removed: item.tokens - left };
+                let bare = || Proposed { what: Wanted::Bare { call: item.call.to_string() }, reason: reason.into() };
+                let shorter = Proposed::shorten(Some(item).filter(|_| is_named), reason).pop();
+                all.push((cut, shorter.unwrap_or_else(bare)));
+            }
+            let input = item.input.filter(|input| input.tokens >= input.left + LEAST);
+            if let Some(input) = input.filter(|_| !needed(&self.inputs, item)) {
+                let cut = Cut { before: input.before, removed: input.tokens - input.left };
+                all.push((cut, Proposed::short_input(item, reason)));
+            }
+        }
+        all.sort_by_key(|(cut, _)| cut.before);
+        all
+    }
+}
+
+impl Policy for Foresight {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn about(&self) -> &str {
+        "what no later step relies on goes: only the lab can know that, so it tells how much there is to save"
+    }
+
+    fn propose(&self, look: &Look<'_>) -> Vec<Proposed> {
+        let mut proposed = Auto::default().trimmed(look);
+        if look.tokens < FLOOR {
+            return proposed;
+        }
+        let mut unneeded = self.unneeded(look);
+        if !look.cold {
+            let to_come = self.turns.saturating_sub(look.steps) as f64;
+            let gain = |price: &Price| price.later * to_come - price.once;
+            let prices = look.prices(&unneeded.iter().map(|(cut, _)| *cut).collect::<Vec<_>>());
+            let best = prices.iter().enumerate().max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));
+            match best.filter(|(_, price)| look.tokens >= ABOVE && gain(price) > 0.0) {
+                Some((from, _)) => drop(unneeded.drain(..from)),
+                None => unneeded.clear(),
+            }
+        }
+        proposed.extend(unneeded.into_iter().map(|(_, proposed)| proposed));
+        proposed
+    }
+}
