@@ -10,22 +10,23 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct Memory {
     /// How many thinking blocks the answer has that one of this signature is from.
     thoughts: HashMap<String, usize>,
-    /// Tools that came in the middle of a conversation.
-    tools: HashSet<String>,
+    /// Tools that came in the middle of a conversation, each with whose that is: elsewhere it may be a tool like any other.
+    tools: HashSet<(String, String)>,
     /// Calls that it made.
     calls: HashSet<String>,
 }
 
 impl Memory {
     pub(super) fn asked(&mut self, request: &Request<'_>) {
+        let whose = whose(request);
         // One that is there from the start is a tool like any other.
         for name in request.tools.iter().filter_map(|tool| text(tool, "name")) {
-            self.tools.remove(name);
+            self.tools.remove(&(whose.clone(), name.to_owned()));
         }
         let blocks = request.messages.iter().flat_map(|message| &message.blocks);
         let added = blocks.filter(|block| kind_of(block) == Some("tool_addition"));
-        self.tools
-            .extend(added.filter_map(|block| changed(block)).filter(|(_, defined)| *defined).map(|(name, _)| name));
+        let defined = added.filter_map(|block| changed(block)).filter(|(_, defined)| *defined);
+        self.tools.extend(defined.map(|(name, _)| (whose.clone(), name)));
     }
 
     pub(super) fn answered(&mut self, blocks: &[Value]) {
@@ -45,6 +46,12 @@ pub(super) fn check(request: &Request<'_>, memory: &Memory) -> Result<(), String
         Some("enabled") => open_loop(request),
         _ => Ok(()),
     }
+}
+
+/// The model and the session of a request.
+fn whose(request: &Request<'_>) -> String {
+    let session = object(request.body, "metadata").and_then(|metadata| text(metadata, "user_id")).unwrap_or_default();
+    format!("{} {session}", text(request.body, "model").unwrap_or_default())
 }
 
 fn signature(block: &Fields) -> Option<&str> {
@@ -142,6 +149,7 @@ fn changed(block: &Fields) -> Option<(String, bool)> {
 fn changes(request: &Request<'_>, memory: &Memory) -> Result<(), String> {
     let names = request.tools.iter().filter_map(|tool| text(tool, "name"));
     let mut known: HashSet<String> = names.map(str::to_owned).collect();
+    let whose = whose(request);
     let mut last = "";
     for (at, message) in request.messages.iter().enumerate() {
         for block in &message.blocks {
@@ -157,7 +165,7 @@ fn changes(request: &Request<'_>, memory: &Memory) -> Result<(), String> {
                 (Some("tool_use"), _) => {
                     let name = text(block, "name").unwrap_or_default();
                     let is_own = text(block, "id").is_some_and(|id| memory.calls.contains(id));
-                    if is_own && memory.tools.contains(name) && !known.contains(name) {
+                    if is_own && memory.tools.contains(&(whose.clone(), name.to_owned())) && !known.contains(name) {
                         return unresolved(name);
                     }
                 }
