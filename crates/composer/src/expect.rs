@@ -8,7 +8,7 @@ use ctx_core::Key;
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::layout::layout;
 use ctx_core::message::{Block, Kind, Message};
-use ctx_core::quick::QuickMap;
+use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_wire::anthropic::cache;
 use ctx_wire::anthropic::compose::Kept;
 use ctx_wire::anthropic::envelope::Envelope;
@@ -114,11 +114,15 @@ impl Shelf {
         self.entries.drain(..self.entries.len().saturating_sub(ENTRIES));
     }
 
-    /// Whether what was written there may have expired: no mark stood there for as long as it lives. That more than it
-    /// was read since may have kept it alive, or not.
-    pub fn may_have_lost(&self, prefix: &Key, at: u64) -> bool {
-        let known = self.entries.iter().rev().find(|entry| entry.prefix == *prefix);
-        known.is_some_and(|entry| at > entry.marked.saturating_add(entry.ttl * 1000))
+    /// Takes out what may have expired: no mark stood there for as long as it lives. That more than it was read since
+    /// may have kept it alive, or not.
+    pub fn leave_what_lives(&self, written: &mut QuickSet<Key>, at: u64) {
+        let is_old = |entry: &Entry| at > entry.marked.saturating_add(entry.ttl * 1000);
+        // Of several entries the newest counts, which stands last.
+        let newest: QuickMap<Key, bool> = self.entries.iter().map(|entry| (entry.prefix, is_old(entry))).collect();
+        for (prefix, _) in newest.iter().filter(|(_, is_old)| **is_old) {
+            written.remove(prefix);
+        }
     }
 
     /// What a request should find there. All that it uses lives on from now.
@@ -314,5 +318,21 @@ mod tests {
         told.ask(1, &[1], 0, 100);
         let far: Vec<u8> = (1..=11).collect();
         assert_eq!(told.ask(2, &far, 50, 1), Some(50), "only what the mark before finds");
+    }
+
+    #[test]
+    fn what_no_mark_kept_alive_is_not_counted_on() {
+        let keys = ["old", "marked again", "never told of"].map(|name| Key::of([name.as_bytes()]));
+        let entry = |prefix: Key, marked| Entry { prefix, model: None, tokens: None, used: marked, marked, ttl: 300 };
+        let entries = [entry(keys[0], 0), entry(keys[1], 0), entry(keys[1], 200_000)];
+        let shelf = Shelf { entries: entries.into(), ..Shelf::default() };
+        let living = |at: u64| {
+            let mut written: QuickSet<Key> = keys.into_iter().collect();
+            shelf.leave_what_lives(&mut written, at);
+            keys.map(|key| written.contains(&key))
+        };
+        assert_eq!(living(300_000), [true, true, true]);
+        assert_eq!(living(300_001), [false, true, true]);
+        assert_eq!(living(500_001), [false, false, true]);
     }
 }

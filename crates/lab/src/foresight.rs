@@ -121,7 +121,7 @@ impl Foresight {
                 let shorter = Proposed::shorten(Some(item).filter(|_| is_named), reason).pop();
                 all.push((cut, shorter.unwrap_or_else(bare)));
             }
-            let input = item.input.filter(|input| input.tokens >= input.left + LEAST);
+            let input = item.input.filter(|input| input.is_worth(LEAST));
             if let Some(input) = input.filter(|_| !needed(&self.inputs, item)) {
                 let cut = Cut { before: input.before, removed: input.tokens - input.left };
                 all.push((cut, Proposed::short_input(item, reason)));

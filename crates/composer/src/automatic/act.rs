@@ -306,11 +306,9 @@ impl Seen {
         let goes = |item: &Item| filled.texts.contains_key(&*item.call);
         let first = self.items.iter().position(|item| goes(item) && !item.fresh);
         let first = first.or_else(|| (!known).then_some(0))?;
-        let result = |item: &Item| !item.cleared && !goes(item) && item.tokens >= LEAST.max(item.left * 6 / 5);
-        let input = |item: &Item| {
-            let long = item.input.is_some_and(|input| input.tokens >= input.left + LEAST);
-            long && !filled.calls.contains(&*item.call)
-        };
+        let result = |item: &Item| !item.cleared && !goes(item) && item.is_worth(LEAST);
+        let input =
+            |item: &Item| item.input.is_some_and(|input| input.is_worth(LEAST)) && !filled.calls.contains(&*item.call);
         // A call stands in the message before its result.
         let place = |item: &Item| match (input(item), result(item)) {
             (true, _) => self.message(&item.call)?.checked_sub(1),

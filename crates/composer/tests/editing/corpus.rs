@@ -1,7 +1,8 @@
 //! Recorded conversations as beginnings, where there are any: they stay where they are.
 
 use crate::client::Client;
-use crate::world::{Tally, World};
+use crate::tally::Tally;
+use crate::world::World;
 use serde_json::Value;
 use testkit::{Random, is_long, recorded_conversations};
 

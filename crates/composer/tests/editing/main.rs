@@ -17,13 +17,15 @@ mod nothing;
 mod regressions;
 #[path = "../support/mod.rs"]
 mod support;
+mod tally;
 mod words;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
+use tally::Tally;
 use testkit::{Random, is_long};
-use world::{Tally, World};
+use world::World;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()

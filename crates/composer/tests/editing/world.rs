@@ -7,6 +7,7 @@ use crate::check;
 use crate::client::Client;
 use crate::eager::Eager;
 use crate::support::{self, Headers, answers};
+use crate::tally::Tally;
 use crate::words::{self, Kind, Words};
 use ctx_composer::automatic::Plain;
 use ctx_composer::edit::Folder;
@@ -15,7 +16,7 @@ use ctx_store::{MemoryStore, SqliteStore, Store};
 use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use testkit::{Provider, Random};
 
@@ -50,34 +51,6 @@ impl Talk {
             thought_under_edits: false,
             heard: false,
             lineage: 0,
-        }
-    }
-}
-
-/// What was counted over all worlds.
-#[derive(Debug, Default, Clone)]
-pub struct Tally {
-    pub requests: u64,
-    pub composed: u64,
-    pub sides: u64,
-    pub operations: BTreeMap<String, u64>,
-    pub refusals: BTreeMap<String, u64>,
-    pub repairs: BTreeMap<String, u64>,
-    pub restarts: u64,
-}
-
-impl Tally {
-    pub fn add(&mut self, other: &Tally) {
-        self.requests += other.requests;
-        self.composed += other.composed;
-        self.sides += other.sides;
-        self.restarts += other.restarts;
-        for (mine, theirs) in [
-            (&mut self.operations, &other.operations),
-            (&mut self.refusals, &other.refusals),
-            (&mut self.repairs, &other.repairs),
-        ] {
-            theirs.iter().for_each(|(name, count)| *mine.entry(name.clone()).or_default() += count);
         }
     }
 }

@@ -145,13 +145,13 @@ impl Auto {
 
     fn result_goes(&self, item: &Item, look: &Look) -> bool {
         let age = if &*item.tool == "Read" { self.read_age } else { self.other_age };
-        !item.cleared && look.age(item) >= age && item.tokens >= self.least.max(item.left * 6 / 5)
+        !item.cleared && look.age(item) >= age && item.is_worth(self.least)
     }
 
     fn input_goes(&self, item: &Item, look: &Look, work: &Work) -> bool {
         let changed = item.file.and_then(|file| work.last.get(&file));
         let at_work = changed.is_some_and(|last| look.steps.saturating_sub(*last) < self.at_work);
-        let is_long = item.input.is_some_and(|input| input.tokens >= input.left + self.least);
+        let is_long = item.input.is_some_and(|input| input.is_worth(self.least));
         is_long && !at_work && look.age(item) >= self.input_age
     }
 

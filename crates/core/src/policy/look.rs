@@ -92,6 +92,20 @@ pub struct Input {
     pub left: u64,
 }
 
+impl Item {
+    /// Whether so much is saved by shortening it that it is worth a change.
+    pub fn is_worth(&self, least: u64) -> bool {
+        self.tokens >= least.max(self.left * 6 / 5)
+    }
+}
+
+impl Input {
+    /// The same.
+    pub fn is_worth(&self, least: u64) -> bool {
+        self.tokens >= self.left + least
+    }
+}
+
 /// Something that could go: what stands before it, and what it would take along.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cut {

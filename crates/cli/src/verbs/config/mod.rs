@@ -18,7 +18,7 @@ also read from the project's .loa.config.yaml and from the front matter of skill
 
 Examples:
   ctx config check
-  ctx config check --project ~/work/shop --json
+  ctx config check --project ~/projects/shop --json
   ctx config schema > ctx.schema.json"
 )]
 pub struct Arguments {

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     fn who(model: &str) -> Who<'_> {
-        Who { model, folder: Some("/home/me/work/a"), is_sub: false }
+        Who { model, folder: Some("/home/me/code/a"), is_sub: false }
     }
 
     fn on() -> Wish {
@@ -214,15 +214,15 @@ mod tests {
         let mut rules = Rules::default();
         let tools = |keep, least| ClearToolUses { keep, clear_at_least: least, ..ClearToolUses::default() };
         rules.add(None, Wish { clear_tool_uses: tools(Some(3), Some(9_000)), ..on() });
-        rules.add(Some("/home/me/work".into()), Wish { clear_tool_uses: tools(Some(8), None), ..Wish::default() });
-        rules.add(Some("/home/me/work/b".into()), Wish { enabled: Some(false), ..Wish::default() });
+        rules.add(Some("/home/me/code".into()), Wish { clear_tool_uses: tools(Some(8), None), ..Wish::default() });
+        rules.add(Some("/home/me/code/b".into()), Wish { enabled: Some(false), ..Wish::default() });
         let found = |folder| {
             let wish = rules.of(&Who { folder, ..who("m") })?;
             Some((wish.clear_tool_uses.keep, wish.clear_tool_uses.clear_at_least))
         };
-        assert_eq!(found(Some("/home/me/work/a")), Some((Some(8), Some(9_000))));
-        assert_eq!(found(Some("/home/me/workshop")), Some((Some(3), Some(9_000))));
-        assert_eq!(found(Some("/home/me/work/b/src")), None);
+        assert_eq!(found(Some("/home/me/code/a")), Some((Some(8), Some(9_000))));
+        assert_eq!(found(Some("/home/me/codes")), Some((Some(3), Some(9_000))));
+        assert_eq!(found(Some("/home/me/code/b/src")), None);
         assert_eq!(found(None), Some((Some(3), Some(9_000))));
     }
 
