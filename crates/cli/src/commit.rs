@@ -55,16 +55,44 @@ impl Commit {
             told.filter_map(|(operation, reason)| Some((operation, reason.as_deref()?))).collect();
         // What the note says for all of them need not be said of each.
         told.retain(|(_, reason)| self.note.as_deref() != Some(*reason));
-        let more = told.len().saturating_sub(MOST);
-        told.truncate(MOST);
-        let reasons = told
-            .into_iter()
-            .map(|(operation, reason)| format!("{}: {reason}", crate::verbs::plan::shown::what(operation)));
+        // Nor what one reason says of many.
+        let mut alike: Vec<(&Value, &str, usize)> = Vec::new();
+        for (operation, reason) in told {
+            let same = |other: &&mut (&Value, &str, usize)| other.0["op"] == operation["op"] && other.1 == reason;
+            match alike.iter_mut().find(same) {
+                Some((_, _, count)) => *count += 1,
+                None => alike.push((operation, reason, 1)),
+            }
+        }
+        let all: Vec<&str> = alike.iter().map(|(_, reason, _)| *reason).collect();
+        let note = self.note.clone().filter(|note| *note != all.join("; "));
+        let more = alike.len().saturating_sub(MOST);
+        alike.truncate(MOST);
+        let reasons = alike.into_iter().map(|(operation, reason, count)| match count {
+            1 => format!("{}: {reason}", crate::verbs::plan::shown::what(operation)),
+            count => format!("{count} × {}: {reason}", operation["op"].as_str().unwrap_or("operation")),
+        });
         let more = (more > 0).then(|| format!("and {more} more: --json has them all"));
-        self.note.iter().cloned().chain(reasons).chain(more).collect()
+        note.into_iter().chain(reasons).chain(more).collect()
     }
 
     pub fn tokens(&self) -> String {
         format!("{} → {}", words::count(self.tokens_before), words::count(self.tokens_after))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_reason_says_of_many_is_told_once() {
+        let operation = |op: &str, id: &str| serde_json::json!({"op": op, "ids": [id]});
+        let operations = vec![operation("delete", "t1"), operation("delete", "t2"), operation("pin", "t3")];
+        let reasons = vec![Some("old".to_owned()), Some("old".to_owned()), Some("dear".to_owned())];
+        let commit = Commit { operations, reasons, note: Some("old; dear".to_owned()), ..Commit::default() };
+        assert_eq!(commit.whys(), ["2 × delete: old", "pin t3: dear"], "what the note says is told already");
+        let commit = Commit { note: Some("before the review".to_owned()), ..commit };
+        assert_eq!(commit.whys().len(), 3);
     }
 }

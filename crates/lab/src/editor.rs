@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// As long as the sentence that tells where a content was written to; here nothing is written.
-const KEPT: &str = "It is in /home/somebody/projects/something/.ctx/offload/c1234567/0123-the-words-of-a-title.txt; read it there if needed.";
+const KEPT: &str = "Read it in /home/somebody/.local/share/ctx/offload/c4f2a91/read-0c6bb0a3e1.txt if needed.";
 
 /// The policy of the automatic editor.
 const SHIPPED: &str = "auto";

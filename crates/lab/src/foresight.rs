@@ -4,7 +4,7 @@
 use crate::harm::text_of;
 use crate::needs::{Kind, Need, Place};
 use crate::recording::Recording;
-use ctx_core::policy::extract::{BARE, names};
+use ctx_core::policy::extract::{BARE, telling};
 use ctx_core::policy::{Auto, Cut, Item, Look, Policy, Price, Proposed, STEERING, Wanted};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -20,6 +20,9 @@ const ABOVE: u64 = 50_000;
 const LEAST: u64 = 200;
 /// An input of fewer characters is not shortened.
 const SHORT: usize = 300;
+
+/// It acts when that saves so many times what it costs: who waits a little has more to save at once.
+const PATIENCE: f64 = 2.0;
 
 /// The newest turn that relies on something, by the call.
 type Until = HashMap<Box<str>, usize>;
@@ -56,7 +59,7 @@ fn said(recording: &Recording) -> HashMap<Place, Said> {
                 call: call.into(),
                 is_input,
                 length: text.len(),
-                names: names(&text).map(Into::into).collect(),
+                names: telling(&text, &|_: &str| false).into_iter().map(Into::into).collect(),
             };
             let said = match (json["type"].as_str(), json["id"].as_str(), json["tool_use_id"].as_str()) {
                 (Some("tool_use"), Some(call), _) => of(call, true, json["input"].to_string()),
@@ -149,7 +152,7 @@ impl Policy for Foresight {
         let mut unneeded = self.unneeded(look);
         if !look.cold {
             let to_come = self.turns.saturating_sub(look.steps) as f64;
-            let gain = |price: &Price| price.later * to_come - price.once;
+            let gain = |price: &Price| price.later * to_come - price.once * PATIENCE;
             let prices = look.prices(&unneeded.iter().map(|(cut, _)| *cut).collect::<Vec<_>>());
             let best = prices.iter().enumerate().max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));
             match best.filter(|(_, price)| look.tokens >= ABOVE && gain(price) > 0.0) {

@@ -171,14 +171,14 @@ fn with_head(head: &str, estimated: f64, lives: i64) -> String {
     text
 }
 
-/// A message whose content is a list.
+/// A message whose content is a list, written in the one way in which it will be written with a mark too.
 fn as_list(message: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
     match &mut value["content"] {
         Value::String(text) => value["content"] = json!([{"type": "text", "text": std::mem::take(text)}]),
         // Where the marks stand is decided here.
         Value::Array(blocks) if message.contains("\"cache_control\"") => blocks.iter_mut().for_each(unmark),
-        _ => return message.to_owned(),
+        _ => {}
     }
     value.to_string()
 }
@@ -207,6 +207,12 @@ mod tests {
         assert_eq!(fit(&[]), (1.0, USUAL_HEAD));
         assert_eq!(fit(&[(1000.0, 21_500.0), (5000.0, 27_500.0)]), (1.5, 20_000.0));
         assert_eq!(fit(&[(1000.0, 500.0)]), (1.0, 0.0));
+    }
+
+    #[test]
+    fn how_a_message_was_written_makes_no_difference_to_the_cache() {
+        let spaced = as_list(r#"{ "role": "user", "content": [ {"type": "text", "text": "h\u00e9"} ] }"#);
+        assert_eq!(spaced, as_list(r#"{"role":"user","content":[{"type":"text","text":"hé"}]}"#));
     }
 
     #[test]

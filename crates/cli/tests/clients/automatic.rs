@@ -76,13 +76,17 @@ fn calls(body: &Value) -> Vec<(String, Value)> {
     calls.map(|block| (block["id"].as_str().expect("an id").to_owned(), block["input"].clone())).collect()
 }
 
-fn classes(stage: &Stage, session: &str) -> Vec<String> {
+/// What each request of the task was for. What is told is written down behind the requests, so it may come late: it is
+/// waited until it is `told`.
+fn classes(stage: &Stage, session: &str, told: impl Fn(&[String]) -> bool) -> Vec<String> {
     let found =
         stage.conversation(|conversation| conversation["session"] == *session && conversation["agent"].is_null());
-    let timeline = stage.json(&["timeline", "--limit", "1000", "--conv", found["id"].as_str().expect("an id")]);
-    let events = timeline["events"].as_array().expect("events").iter();
-    let requests = events.filter(|event| event["kind"] == "request");
-    requests.map(|event| event["class"].as_str().unwrap_or_default().to_owned()).collect()
+    until("every request is told", || {
+        let timeline = stage.json(&["timeline", "--limit", "1000", "--conv", found["id"].as_str()?]);
+        let requests = timeline["events"].as_array()?.iter().filter(|event| event["kind"] == "request");
+        let classes: Vec<String> = requests.map(|event| event["class"].as_str().unwrap_or_default().into()).collect();
+        told(&classes).then_some(classes)
+    })
 }
 
 #[test]
@@ -92,8 +96,7 @@ fn without_an_editor_the_client_has_to_summarise_and_what_it_sends_is_what_arriv
     let task = task(&stage);
     let result = claude.ask(&stage, &task, &["--allowedTools", "Bash,Read"]);
     let session = result["session_id"].as_str().expect("a session");
-    let classes = classes(&stage, session);
-    assert!(classes.iter().any(|class| class == "compaction"), "{classes:?}");
+    classes(&stage, session, |classes| classes.iter().any(|class| class == "compaction"));
     // An editor is there and off: nothing is held, and nothing differs.
     stage.assert_faithful();
 }
@@ -106,7 +109,7 @@ fn with_the_editor_the_task_ends_without_a_summary_and_nothing_is_lost() {
     let result = claude.ask(&stage, &task, &["--allowedTools", "Bash,Read"]);
     assert_eq!((&result["is_error"], &result["result"]), (&json!(false), &json!("all of it is done")), "{result:#}");
     let session = result["session_id"].as_str().expect("a session");
-    let classes = classes(&stage, session);
+    let classes = classes(&stage, session, |classes| classes.len() > CALLS);
     assert!(classes.iter().all(|class| class == "main") && classes.len() == CALLS + 1, "{classes:?}");
 
     let answers = stage.front.exchanges();
@@ -128,14 +131,14 @@ fn with_the_editor_the_task_ends_without_a_summary_and_nothing_is_lost() {
     for (at, (call, input)) in calls.iter().enumerate() {
         let (given, seen) = (&given[call], &seen[call]);
         assert!(at >= 2 || given == seen, "{input} is preserved");
-        if !seen.starts_with("[The content of this tool result") {
+        if !seen.starts_with("[Cleared to save context.") {
             // At most the numbers of its lines are left out, which the client put there.
             assert!(at < 2 || lines(at).lines().all(|line| seen.contains(line)), "{input} says all that it said");
             continue;
         }
         assert!(at < CALLS - 5, "{input} is recent");
         cleared += 1;
-        let file = seen.split_once("The full content is in ").and_then(|(_, rest)| rest.split_once("; read that file"));
+        let file = seen.split_once("Read it in ").and_then(|(_, rest)| rest.split_once(" if needed."));
         let file = Path::new(file.expect("a file").0);
         assert_eq!(&std::fs::read_to_string(file).expect("a file"), given, "to the byte");
         let line = ledger.lines().find(|line| line.contains(&file.display().to_string())).expect("a line");

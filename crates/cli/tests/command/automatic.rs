@@ -113,7 +113,7 @@ fn results(body: &[u8]) -> Vec<String> {
 }
 
 fn cleared(body: &[u8]) -> usize {
-    results(body).iter().filter(|text| text.starts_with("[The content of this tool result")).count()
+    results(body).iter().filter(|text| text.starts_with("[Cleared to save context.")).count()
 }
 
 /// Whether the provider cleared results in an answer.
@@ -256,7 +256,7 @@ fn what_is_proposed_is_shown_and_made_when_somebody_accepts_it() {
     assert!(work.said(&["status"]).contains("`ctx waiting` shows them"));
     let told = work.said(&["waiting", "accept", "w1"]);
     assert!(told.starts_with("w1 "), "{told}");
-    assert!(work.ledger().expect("a ledger").contains("cleared a result"));
+    assert!(work.ledger().expect("a ledger").contains("cleared Bash"));
     let again = work.place.run(&["waiting", "accept", "w1"]).refused();
     assert!(again.err.contains("hint: "), "{again:?}");
     let (body, _) = work.send();
@@ -264,7 +264,7 @@ fn what_is_proposed_is_shown_and_made_when_somebody_accepts_it() {
     let gone: Vec<usize> = (0..sent.len()).filter(|at| sent[*at] != work.texts[*at]).collect();
     assert!(!gone.is_empty());
     for at in gone {
-        let file = sent[at].split_once("The full content is in ").and_then(|(_, rest)| rest.split_once("; read"));
+        let file = sent[at].split_once("Read it in ").and_then(|(_, rest)| rest.split_once(" if needed."));
         assert_eq!(fs::read_to_string(file.expect("a file").0).expect("a text"), work.texts[at], "to the byte");
     }
     let note = work.commits()[0]["note"].clone();

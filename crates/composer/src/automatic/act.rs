@@ -46,8 +46,8 @@ pub(super) type Wanted = (Commit, Option<Option<SlotId>>);
 pub(super) struct By<'b> {
     pub editor: &'b dyn Automatic,
     pub settings: &'b Settings,
-    /// Somebody wants all that may go to go now.
-    pub all: bool,
+    /// Somebody wants all that may go to go now, and said why.
+    pub by_hand: Option<&'b str>,
 }
 
 impl Conversation {
@@ -80,7 +80,7 @@ impl Composer {
         }
         conversation.remember();
         let settings = editor.settings(&about(conversation, moment.at), &conversation.memory.skills());
-        let by = By { editor, settings: &settings, all: false };
+        let by = By { editor, settings: &settings, by_hand: None };
         let made = self.wanted(conversation, &by, moment, step);
         if settings.mode != Mode::On {
             match made {
@@ -154,11 +154,11 @@ impl Composer {
         conversation.imagine(&mut look, by.settings.mode);
         let about = about(conversation, moment.at);
         let limit = by.editor.limit(&about, by.settings, look.window);
-        let tokens = look.tokens.saturating_sub(about.cleared);
+        let tokens = seen.tokens.saturating_sub(about.cleared);
         let figures = Figures { tokens, window: look.window, percent: limit.percent, limit: limit.tokens };
         let places = Places::of(conversation, &seen, &view, &ground.messages);
         let facts = |call: &str| places.fact(call);
-        let proposed = by.editor.propose(&about, &look, (by.settings, &facts), by.all);
+        let proposed = by.editor.propose(&about, &look, (by.settings, &facts), by.by_hand.is_some());
         if proposed.is_empty() {
             return (figures, Ok(None));
         }
@@ -173,9 +173,10 @@ impl Composer {
             Err(refusal) => return (figures, Err(refusal)),
         };
         let after = ground.lay(on_top(conversation, id, &effects));
-        let tokens_after = scale(ground.weigh(&after, &conversation.envelope));
+        let saved = seen.tokens.saturating_sub(scale(ground.weigh(&after, &conversation.envelope)));
         let frames = touched(&desk, &filled);
-        let tokens = (look.tokens, tokens_after);
+        // What is only noted or asked for counts as done on both sides.
+        let tokens = (look.tokens, look.tokens.saturating_sub(saved));
         let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
         told.dedup();
         let next = seen.next(&desk, &filled, conversation.next.is_some());

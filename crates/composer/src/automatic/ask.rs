@@ -11,26 +11,36 @@ use crate::{Composer, Refusal, now, record};
 use ctx_core::automatic::{Mode, Settings};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
+use ctx_core::message::Kind;
 use ctx_core::policy::Look;
 use ctx_core::quick::QuickSet;
-use ctx_store::Step;
+use ctx_store::{NewRecord, Step};
 use std::collections::HashSet;
 
 impl Conversation {
-    /// What was only noted or asked for counts as if it were done, so that it is not said again.
+    /// What was only noted or asked for counts as if it were done, so that it is not said again; what somebody declined
+    /// stays. Who may act does not wait for an answer.
     pub(super) fn imagine(&self, look: &mut Look<'_>, mode: Mode) {
         let asked = self.waiting.iter().filter(|waiting| waiting.wished.author == AUTHOR);
-        let asked = asked.filter(|waiting| !matches!(waiting.state, State::Made(_)));
-        let asked: HashSet<&str> = asked.flat_map(|waiting| calls(&waiting.wished.operations)).collect();
+        let of = |is: fn(&State) -> bool| -> HashSet<&str> {
+            let found = asked.clone().filter(|waiting| is(&waiting.state));
+            found.flat_map(|waiting| calls(&waiting.wished.operations)).collect()
+        };
+        let waiting = of(|state| *state == State::Waiting);
+        let declined = of(|state| !matches!(state, State::Waiting | State::Made(_)));
         for item in &mut look.items {
             if mode != Mode::On {
                 // Only what clears results is worth a word or a question.
                 (item.fresh, item.input) = (false, None);
             }
-            let is_noted = mode == Mode::Observe && self.noted.contains(&*item.call);
-            if (is_noted || asked.contains(&*item.call)) && !item.cleared {
+            let is_done = match mode {
+                Mode::On | Mode::Off => false,
+                Mode::Ask => waiting.contains(&*item.call),
+                Mode::Observe => waiting.contains(&*item.call) || self.noted.contains(&*item.call),
+            };
+            if (is_done || declined.contains(&*item.call)) && !item.cleared {
                 item.cleared = true;
-                if is_noted {
+                if is_done {
                     look.tokens = look.tokens.saturating_sub(item.tokens.saturating_sub(item.left));
                 }
             }
@@ -91,9 +101,15 @@ impl Composer {
         self.heed(conversation);
     }
 
-    /// Notes in the ledger what somebody accepted. Without that nothing is cleared.
-    pub(crate) fn note_accepted(&self, conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> {
-        let Some(editor) = self.automatic.get().filter(|_| wished.author == AUTHOR) else { return Ok(()) };
+    /// Notes in the ledger what somebody accepted; without that nothing is cleared. Gives what is told of it.
+    pub(crate) fn note_accepted(
+        &self,
+        conversation: &Conversation,
+        wished: &Wished,
+        commit: &Commit,
+    ) -> Result<Vec<NewRecord>, Refusal> {
+        let editor = self.automatic.get().filter(|_| wished.author == AUTHOR);
+        let Some(editor) = editor else { return Ok(Vec::new()) };
         let about = about(conversation, now());
         let settings = editor.settings(&about, &conversation.memory.skills());
         for (operation, reason) in wished.operations.iter().zip(&wished.reasons) {
@@ -102,12 +118,17 @@ impl Composer {
             let Some((call, file)) = select.calls.first().zip(keep::file_in(text)) else { continue };
             let (path, command) = conversation.memory.call(call);
             let asked = path.or(command).unwrap_or_default();
-            let line = keep::line(&about, ("a result", asked), reason.as_deref().unwrap_or("accepted"), file);
+            let mut blocks = conversation.tree.path().flat_map(|slot| &slot.message.blocks);
+            let called = blocks.find(|block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(call));
+            let tool = called.and_then(|block| block.tool.as_deref()).unwrap_or("a result");
+            let line = keep::line(&about, (tool, asked), reason.as_deref().unwrap_or("accepted"), file);
             editor.note(&about, &settings, &line).map_err(|why| {
                 Refusal::new("not-written", format!("Nothing was changed: {why}."), "Then accept it again.")
             })?;
         }
-        Ok(())
+        let mut step = Step::default();
+        self.tell_done(conversation, commit, &By { editor: &*editor, settings: &settings, by_hand: None }, &mut step);
+        Ok(step.records)
     }
 
     /// Clears by hand what the automatic editor would clear: all that may go.
@@ -128,7 +149,7 @@ impl Composer {
         let settings = editor.settings(&about_it, &conversation.memory.skills());
         // Whatever the mode is: somebody has asked for it.
         let settings = Settings { mode: Mode::On, ..(*settings).clone() };
-        let by = By { editor: &*editor, settings: &settings, all: true };
+        let by = By { editor: &*editor, settings: &settings, by_hand: Some(reason) };
         let new = QuickSet::default();
         let moment = Moment { at, warm_until: conversation.warm_until(), new: &new };
         let (_, made) = self.would_make(&conversation, &by, &moment);

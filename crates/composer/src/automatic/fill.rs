@@ -84,8 +84,8 @@ impl Filler<'_> {
             Operation::SummarizeResults { select, text, .. } if select.calls.len() == 1 => {
                 let call = select.calls.first()?;
                 if text.is_none() {
-                    let whole = self.look.text(call)?;
-                    let kept = self.keep(call, &self.seen.source(self.conversation, call)?, reason)?;
+                    let whole = self.seen.source(self.conversation, call)?;
+                    let kept = self.keep(call, &whole, reason)?;
                     let short = extract(&whole, kept.as_deref(), |name| known.has(name));
                     known.learn(&short);
                     *text = Some(short);
@@ -144,6 +144,8 @@ impl Filler<'_> {
         };
         let fact = (self.facts)(call);
         let asked = fact.path.or(fact.command).unwrap_or_default();
+        let by_hand = self.by.by_hand.map(|said| format!("{said}; {reason}"));
+        let reason = by_hand.as_deref().unwrap_or(reason);
         let removed = (&Removed { call, tool, text, tokens, reason }, asked);
         let kept = self.by.editor.keep(self.about, self.by.settings, removed, keeping);
         let stays = |why: &String| {

@@ -12,7 +12,7 @@ pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removed<'_>) -> Res
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let tool: String = removed.tool.chars().take(40).map(plain).collect::<String>().to_lowercase();
     let hash = ctx_store::Hash::of(removed.text.as_bytes()).to_string();
-    let name = format!("{}-{}.txt", tool.trim_matches('-'), hash.get(..16).unwrap_or_default());
+    let name = format!("{}-{}.txt", tool.trim_matches('-'), hash.get(..10).unwrap_or_default());
     folder.write(about.conversation, &name, removed.text).map(|(path, _)| path).map_err(|error| {
         format!(
             "its content cannot be written: {error}. Make room, or choose another folder under [offload] in ctx.toml"
@@ -22,7 +22,7 @@ pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removed<'_>) -> Res
 
 /// The sentence that tells the agent where it is.
 pub fn sentence(file: &Path) -> String {
-    format!("{IS_IN}{}{READ_IT}", file.display())
+    format!("{READ_IT}{}{IF_NEEDED}", file.display())
 }
 
 /// The file that lines are added to.
@@ -70,12 +70,12 @@ pub fn named(removed: &Removed<'_>) -> String {
 
 /// The file that a stub names.
 pub fn file_in(stub: &str) -> Option<&Path> {
-    let (_, rest) = stub.split_once(IS_IN)?;
-    Some(Path::new(rest.split_once(READ_IT)?.0))
+    let (_, rest) = stub.split_once(READ_IT)?;
+    Some(Path::new(rest.split_once(IF_NEEDED)?.0))
 }
 
-const IS_IN: &str = "The full content is in ";
-const READ_IT: &str = "; read that file if you need it.";
+const READ_IT: &str = "Read it in ";
+const IF_NEEDED: &str = " if needed.";
 
 #[cfg(test)]
 mod tests {

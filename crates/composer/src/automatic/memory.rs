@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Estimated tokens of a sentence that tells where the content of a result is kept.
-const KEPT: f64 = 40.0;
+const KEPT: f64 = 30.0;
 
 #[derive(Debug, Default)]
 pub struct Memory {

@@ -37,6 +37,13 @@ impl Composer {
         let look = self.look_of(conversation, &seen, (Texts(Some(&text)), false));
         let places = Places::of(conversation, &seen, desk.view, desk.source.messages);
         let limit = by.limit(&about, &settings, look.window);
+        // The provider leaves out what is oldest, and that would go first here, too.
+        let mut tally = tally(&settings, &look, &|call| places.fact(call));
+        let mut cleared = about.cleared;
+        for (_, tokens) in &mut tally.clearable {
+            let gone = cleared.min(*tokens);
+            (*tokens, cleared) = (*tokens - gone, cleared - gone);
+        }
         let noted = look.items.iter().filter(|item| conversation.noted.contains(&*item.call) && !item.cleared);
         Standing {
             tokens: look.tokens,
@@ -44,7 +51,7 @@ impl Composer {
             window: look.window,
             mode: mode(settings.mode),
             provider_edits: by.provider_edits(&about),
-            tally: tally(&settings, &look, &|call| places.fact(call)),
+            tally,
             noted: noted.map(|item| item.tokens.saturating_sub(item.left)).sum(),
             limit,
         }

@@ -327,12 +327,13 @@ impl Composer {
         let mut commit = self.make(&conversation, &waiting.wished, waiting.at, at)?;
         let note = commit.note.take().into_iter().chain([format!("accepted by {author}")]);
         commit.note = Some(note.collect::<Vec<_>>().join("; "));
-        self.note_accepted(&conversation, &waiting.wished)?;
+        let told = self.note_accepted(&conversation, &waiting.wished, &commit)?;
         let made = Wait::Made { id: id.to_owned(), commit: commit.id, request: None };
-        let records = vec![
+        let mut records = vec![
             record(&conversation.id, at, log::COMMIT, &commit, Vec::new()),
             record(&conversation.id, at, log::WAIT, &made, Vec::new()),
         ];
+        records.extend(told);
         let mut next = conversation.history.clone();
         next.push(commit);
         let id = conversation.id.clone();

@@ -6,7 +6,7 @@ use crate::directory::lock;
 use crate::edit::{Ground, Weights};
 use crate::{Composer, now};
 use ctx_core::automatic::{Mode, Target};
-use ctx_core::edit::history::Change;
+use ctx_core::edit::history::CommitId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,11 +85,11 @@ impl Composer {
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let standing = self.standing(&conversation, &desk);
         let own = scale(ground.weigh(&ground.lay(Vec::new()), &conversation.envelope));
-        let history = &conversation.history;
-        let active = history.effects(history.head());
-        let ours =
-            history.all().filter(|commit| commit.author == AUTHOR && matches!(commit.change, Change::Edit { .. }));
-        let ours = ours.filter(|commit| active.iter().any(|(id, _)| id.commit == commit.id));
+        let is_ours = |id: CommitId| conversation.history.get(id).is_some_and(|commit| commit.author == AUTHOR);
+        let mut others = conversation.effects(conversation.history.head());
+        others.retain(|(id, _)| !is_ours(id.commit));
+        let without_ours = scale(ground.weigh(&ground.lay(others), &conversation.envelope));
+        let saved = own.saturating_sub(standing.tokens);
         let proposals = conversation.waiting.iter().filter(|waiting| waiting.wished.author == AUTHOR);
         let tokens = standing.tokens.saturating_sub(standing.cleared);
         Ok(ContextView {
@@ -108,8 +108,8 @@ impl Composer {
                 .into_iter()
                 .map(|(target, tokens)| ClearableView { target, tokens })
                 .collect(),
-            saved: own.saturating_sub(standing.tokens),
-            saved_automatically: ours.map(|commit| commit.tokens_before.saturating_sub(commit.tokens_after)).sum(),
+            saved,
+            saved_automatically: without_ours.saturating_sub(standing.tokens).min(saved),
             noted: standing.noted,
             proposals: proposals.filter(|waiting| waiting.state == crate::edit::wait::State::Waiting).count() as u64,
             phases: conversation.phases.open().map(|phase| phase.name.clone()).collect(),

@@ -16,7 +16,7 @@ use crate::message::{Kind, Role};
 use std::collections::HashSet;
 
 /// What the contents of a dropped result become.
-pub const DROPPED: &str = "[The content of this tool result was removed to save context.]";
+pub const DROPPED: &str = "[Cleared to save context.]";
 
 /// What a compacted part begins with.
 pub const SUMMARY: &str = "[Summary of an earlier part of this conversation]";

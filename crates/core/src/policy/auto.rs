@@ -5,14 +5,17 @@ use crate::key::Key;
 use std::collections::HashMap;
 
 /// What the automatic editor does: what says nothing goes before it is sent for the first time; what is old enough is
-/// shortened to its names, at the moment and from the place on where that pays off soonest, and all of it when the cache
-/// has expired.
+/// shortened to its names, as soon as waiting has cost half of what that costs, and all of it when the cache has expired.
 pub struct Auto {
-    /// Answers after which a file that was read is hardly needed any more, any other result, and what a call was asked
-    /// with.
+    /// Answers after which a file that was read is hardly needed any more; one that was changed since, so that what was
+    /// read is not true any more; any other result; and what a call was asked with.
     pub read_age: usize,
+    pub changed_age: usize,
     pub other_age: usize,
     pub input_age: usize,
+    /// A file that was read in so few tokens stays longer: it saves little, and may be missed like a long one.
+    pub few: u64,
+    pub few_age: usize,
     /// Who reads a file may want to change it. So what was read, and what a call was asked with, only goes along with
     /// something else until the work has moved on: until so many changes were made since, or so many answers given.
     pub changes: usize,
@@ -25,10 +28,15 @@ pub struct Auto {
     /// that the provider caches, less may cost more.
     pub above: u64,
     pub floor: u64,
-    /// It has to have paid off in this share of the requests that went before, for a conversation that has been going on
-    /// for long mostly goes on; and in so many requests at most, for what is too little yet grows.
+    /// Whoever rents what can be bought does not know for how long. Having paid the price in rents it is time to buy;
+    /// and a little before, for what is bought lasts for long. So it acts when the requests so far have read what could
+    /// have gone for this share of what acting costs.
+    pub rent: f64,
+    /// And it has to pay off in this share of the requests that went before: a conversation that has been going on for
+    /// long mostly goes on.
     pub share: f64,
-    pub most: f64,
+    /// Where it begins is chosen as if so many requests were to come.
+    pub to_come: f64,
     /// Results of fewer tokens stay, and inputs that would lose fewer.
     pub least: u64,
 }
@@ -36,18 +44,22 @@ pub struct Auto {
 impl Default for Auto {
     fn default() -> Auto {
         Auto {
-            read_age: 12,
+            read_age: 14,
+            changed_age: 6,
             other_age: 4,
-            input_age: 30,
-            changes: 8,
+            input_age: 15,
+            few: 1_000,
+            few_age: 30,
+            changes: 10,
             longest: 40,
-            at_work: 10,
-            names_age: 120,
+            at_work: 15,
+            names_age: 80,
             above: 90_000,
             floor: 20_000,
-            share: 0.5,
-            most: 50.0,
-            least: 200,
+            rent: 0.5,
+            share: 0.6,
+            to_come: 100.0,
+            least: 150,
         }
     }
 }
@@ -61,6 +73,8 @@ struct Old<'i> {
     cut: Cut,
     item: &'i Item,
     what: What,
+    /// For how many requests it has been read since it may go.
+    idle: usize,
     /// It goes along with what goes before it, and by itself only when the work has moved on.
     waits: bool,
 }
@@ -98,10 +112,24 @@ impl Work {
         Work { changes, last: files.collect() }
     }
 
+    /// Whether the file of a result was changed after it.
+    fn changed(&self, item: &Item) -> bool {
+        self.last_change(item).is_some_and(|last| last > item.step)
+    }
+
+    fn last_change(&self, item: &Item) -> Option<usize> {
+        self.last.get(&item.file?).copied()
+    }
+
     /// How many changes were made after an answer.
     fn since(&self, step: usize) -> usize {
         self.changes.len() - self.changes.partition_point(|change| *change <= step)
     }
+}
+
+/// Whether a result shows a file.
+fn is_view(item: &Item) -> bool {
+    &*item.tool == "Read"
 }
 
 impl Auto {
@@ -121,38 +149,42 @@ impl Auto {
         let mut old = Vec::new();
         for item in look.items.iter().filter(|item| !item.pinned && !STEERING.contains(&&*item.tool)) {
             let moved_on = look.age(item) >= self.longest || work.since(item.step) >= self.changes;
-            let mut add = |before: u64, removed: u64, what| {
-                let may_wait = matches!(what, What::Input) || &*item.tool == "Read";
-                old.push(Old { cut: Cut { before, removed }, item, what, waits: may_wait && !moved_on })
+            let mut add = |what: What, cut: Cut, from: usize| {
+                let waits = !moved_on && (matches!(what, What::Input) || is_view(item));
+                old.push(Old { cut, item, what, idle: look.age(item) - from, waits })
             };
-            if self.result_goes(item, look) {
-                add(item.before, item.tokens.saturating_sub(item.left), What::Result);
+            let age = look.age(item);
+            let from = self.result_age(item, &work);
+            if !item.cleared && age >= from && item.is_worth(self.least) {
+                add(What::Result, Cut { before: item.before, removed: item.tokens.saturating_sub(item.left) }, from);
             }
-            if let Some(input) = item.input.filter(|_| self.input_goes(item, look, &work)) {
-                add(input.before, input.tokens.saturating_sub(input.left), What::Input);
+            if let Some(input) = item.input.filter(|input| age >= self.input_age && input.is_worth(self.least))
+                && work.last_change(item).is_none_or(|last| look.steps.saturating_sub(last) >= self.at_work)
+            {
+                let removed = input.tokens.saturating_sub(input.left);
+                add(What::Input, Cut { before: input.before, removed }, self.input_age);
             }
             if item.cleared
                 && item.tokens > 2 * BARE
-                && look.age(item) >= self.names_age
+                && age >= self.names_age
                 && let Some(bare) = look.text(&item.call).and_then(|text| bare(&text))
             {
-                add(item.before, item.tokens - BARE, What::Names(bare));
+                let cut = Cut { before: item.before, removed: item.tokens - BARE };
+                add(What::Names(bare), cut, self.names_age);
             }
         }
         old.sort_by_key(|old| old.cut.before);
         old
     }
 
-    fn result_goes(&self, item: &Item, look: &Look) -> bool {
-        let age = if &*item.tool == "Read" { self.read_age } else { self.other_age };
-        !item.cleared && look.age(item) >= age && item.is_worth(self.least)
-    }
-
-    fn input_goes(&self, item: &Item, look: &Look, work: &Work) -> bool {
-        let changed = item.file.and_then(|file| work.last.get(&file));
-        let at_work = changed.is_some_and(|last| look.steps.saturating_sub(*last) < self.at_work);
-        let is_long = item.input.is_some_and(|input| input.is_worth(self.least));
-        is_long && !at_work && look.age(item) >= self.input_age
+    /// Answers after which a result may go.
+    fn result_age(&self, item: &Item, work: &Work) -> usize {
+        match is_view(item) {
+            false => self.other_age,
+            true if work.changed(item) => self.changed_age,
+            true if item.tokens < self.few => self.few_age,
+            true => self.read_age,
+        }
     }
 
     fn shortened(&self, look: &Look) -> Vec<Proposed> {
@@ -166,17 +198,26 @@ impl Auto {
         if look.tokens < self.above {
             return Vec::new();
         }
-        let horizon = (self.share * look.steps as f64).min(self.most);
-        let gain = |price: &Price| price.later * horizon - price.once;
-        let cuts: Vec<Cut> = old.iter().filter(|old| !old.waits).map(|old| old.cut).collect();
-        let prices = look.prices(&cuts);
-        let best = prices.iter().enumerate().max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));
-        let best =
-            best.filter(|(_, price)| gain(price) > 0.0).and_then(|(at, price)| Some((cuts.get(at)?.before, price)));
-        let Some((from, price)) = best else { return Vec::new() };
+        let by_itself: Vec<&Old> = old.iter().filter(|old| !old.waits).collect();
+        let cuts: Vec<Cut> = by_itself.iter().map(|old| old.cut).collect();
+        // What those from each of them on have cost since they may go.
+        let mut rent = 0.0;
+        let since = |old: &&Old| {
+            rent += old.cut.removed as f64 * old.idle as f64 * look.rates.read;
+            rent
+        };
+        let mut rents: Vec<f64> = by_itself.iter().rev().map(since).collect();
+        rents.reverse();
+        let soon = self.share * look.steps as f64;
+        let is_due = |price: &Price, rent: f64| rent >= self.rent * price.once && price.later * soon > price.once;
+        let gain = |price: &Price| price.later * self.to_come - price.once;
+        let priced = cuts.iter().zip(look.prices(&cuts)).zip(rents);
+        let due = priced.filter(|((_, price), rent)| is_due(price, *rent)).map(|(priced, _)| priced);
+        let best = due.max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));
+        let Some((Cut { before: from, .. }, price)) = best else { return Vec::new() };
         let after = price.pays_after().ceil();
         let why = format!("{} tokens less, paid off after {after} requests", price.removed);
-        old.iter().filter(|old| old.cut.before >= from).map(|old| old.goes(&why)).collect()
+        old.iter().filter(|old| old.cut.before >= *from).map(|old| old.goes(&why)).collect()
     }
 }
 
@@ -238,7 +279,40 @@ mod tests {
         let gone = calls(&Auto::default().propose(&look(60, false)));
         assert!(!gone.is_empty() && gone.is_sorted(), "{gone:?}");
         assert!(gone.iter().all(|step| *step > 2), "neither what is gone nor what is pinned: {gone:?}");
-        assert!(gone.iter().all(|step| 60 - step >= if step.is_multiple_of(2) { 12 } else { 4 }), "{gone:?}");
+        assert!(gone.iter().all(|step| 60 - step >= if step.is_multiple_of(2) { 14 } else { 4 }), "{gone:?}");
+    }
+
+    #[test]
+    fn it_waits_until_waiting_has_cost_half_of_it() {
+        let mut look = look(40, false);
+        look.items.iter_mut().for_each(|item| item.tool = "Bash".into());
+        look.items.retain(|item| item.step == 20);
+        look.tokens = 200_000;
+        // 4,500 tokens were read for 16 requests in vain: 7,200. To act costs what stands behind, 75,500 tokens, written.
+        assert!(Auto::default().propose(&look).is_empty());
+        look.tokens = 133_000;
+        assert_eq!(calls(&Auto::default().propose(&look)), [20], "now 8,500 tokens stand behind");
+        look.steps = 26;
+        assert!(Auto::default().propose(&look).is_empty(), "it was read in vain for two requests only");
+    }
+
+    #[test]
+    fn what_shows_a_file_goes_sooner_when_that_was_changed_and_later_when_it_is_short() {
+        let gone = |age: usize, change: &dyn Fn(&mut Look)| {
+            let mut look = Look { steps: 10 + age, ..look(11, true) };
+            look.items.retain(|item| item.step == 10);
+            look.items[0].fresh = false;
+            change(&mut look);
+            !Auto::default().propose(&look).is_empty()
+        };
+        let changed = |look: &mut Look| {
+            look.items[0].file = Some(Key::of([b"a file".as_slice()]));
+            look.items.push(Item { step: 12, changes: true, tool: "Edit".into(), tokens: 10, ..look.items[0].clone() });
+        };
+        assert!(gone(14, &|_| ()) && !gone(13, &|_| ()));
+        assert!(gone(6, &changed) && !gone(5, &changed));
+        let short = |look: &mut Look| look.items[0].tokens = 900;
+        assert!(gone(30, &short) && !gone(29, &short));
     }
 
     #[test]
@@ -260,9 +334,9 @@ mod tests {
         });
         let proposed = Auto::default().propose(&look);
         let is_input = |proposed: &Proposed| matches!(proposed.what, Wanted::ShortInput { .. });
-        assert!(proposed.iter().all(is_input) && proposed.len() == 10, "all but the pinned one: {proposed:?}");
+        assert!(proposed.iter().all(is_input) && proposed.len() == 25, "all but the pinned one: {proposed:?}");
         (look.items[39].file, look.items[39].changes) = (look.items[0].file, true);
-        assert_eq!(Auto::default().propose(&look).len(), 9, "its file is being worked on");
+        assert_eq!(Auto::default().propose(&look).len(), 24, "its file is being worked on");
     }
 
     #[test]
@@ -270,13 +344,15 @@ mod tests {
         let mut look = look(29, false);
         look.tokens = 160_000;
         look.items.retain(|item| item.step % 2 == 0);
-        let gone = |look: &Look| calls(&Auto { share: 100.0, most: 1000.0, ..Auto::default() }.propose(look)).len();
+        let gone = |look: &Look| {
+            calls(&Auto { share: 100.0, rent: 0.01, to_come: 1000.0, ..Auto::default() }.propose(look)).len()
+        };
         assert_eq!(gone(&look), 0, "nothing was changed since");
         look.items.iter_mut().filter(|item| item.step > 8).for_each(|item| item.changes = true);
         assert!(gone(&look) > 0);
         look.items.iter_mut().for_each(|item| item.changes = false);
         look.items[2].tool = "Bash".into();
-        assert_eq!(gone(&look), 7, "those from 4 to 16");
+        assert_eq!(gone(&look), 6, "those from 4 to 14");
     }
 
     #[test]
@@ -290,8 +366,8 @@ mod tests {
             look.items.iter_mut().for_each(|item| item.tokens = 500);
             Auto::default().propose(&look)
         };
-        assert!(proposed(100).is_empty());
-        let [first, _] = &proposed(130)[..] else { panic!("the two that are shortened") };
+        assert!(proposed(70).is_empty());
+        let [first, _] = &proposed(90)[..] else { panic!("the two that are shortened") };
         let Wanted::Operation(Operation::SummarizeResults { text: Some(text), .. }) = &first.what else {
             panic!("{first:?}")
         };

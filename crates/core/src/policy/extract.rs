@@ -1,11 +1,13 @@
 //! What is left of a result that goes: the names in it. They are what later steps mostly need, and a small part of it.
 
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// What stands in the place of a result begins so; where its content is kept, and its names, come behind.
-const CLEARED: &str = "[The content of this tool result was removed to save context.";
+const CLEARED: &str = "[Cleared to save context.";
 const NAMES: &str = " Names in it:";
+/// So many of them stay: those that stand in it most often.
+const MOST: usize = 20;
 /// What stands in the place of a long text that a call was asked with.
 const REMOVED: &str = "[removed to save context; it was done.";
 
@@ -18,10 +20,33 @@ const LENGTH: std::ops::RangeInclusive<usize> = 6..=120;
 /// The paths and identifiers of a text, each once, in order: words of some length with a `/`, `_`, `.` or `-` inside, a
 /// digit, or a capital inside.
 pub fn names(text: &str) -> impl Iterator<Item = &str> {
+    counted(text).into_iter().map(|(name, _)| name)
+}
+
+/// The same, with how often each stands there.
+fn counted(text: &str) -> Vec<(&str, usize)> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
     let words = text.split(move |c: char| !is_word(c)).map(|word| word.trim_matches(['.', '/', '-']));
-    let mut told = HashSet::new();
-    words.filter(|word| LENGTH.contains(&word.len()) && is_name(word)).filter(move |word| told.insert(*word))
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for word in words.filter(|word| LENGTH.contains(&word.len()) && is_name(word)) {
+        let place = *places.entry(word).or_insert(names.len());
+        match names.get_mut(place) {
+            Some((_, count)) => *count += 1,
+            None => names.push((word, 1)),
+        }
+    }
+    names
+}
+
+/// The names that stay of a text, in their order, without those that `known` says stand elsewhere.
+pub fn telling<'t>(text: &'t str, known: &impl Fn(&str) -> bool) -> Vec<&'t str> {
+    let names = counted(text).into_iter().filter(|(name, _)| !known(name)).enumerate();
+    let mut names: Vec<(usize, (&str, usize))> = names.collect();
+    names.sort_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
+    names.truncate(MOST);
+    names.sort_by_key(|(place, _)| *place);
+    names.into_iter().map(|(_, (name, _))| name).collect()
 }
 
 fn is_name(word: &str) -> bool {
@@ -32,10 +57,10 @@ fn is_name(word: &str) -> bool {
     has_letter && (inside.bytes().any(tells) || word.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
-/// The text that takes a result's place: `kept`, a sentence on where its content is to be found, and its names, without
-/// those that `known` says stand elsewhere.
+/// The text that takes a result's place: `kept`, a sentence on where its content is to be found, and the names in it that
+/// tell most, without those that `known` says stand elsewhere.
 pub fn extract(text: &str, kept: Option<&str>, known: impl Fn(&str) -> bool) -> String {
-    let names: Vec<&str> = names(text).filter(|name| !known(name)).collect();
+    let names = telling(text, &known);
     let kept = kept.map(|kept| format!(" {kept}")).unwrap_or_default();
     match names.is_empty() {
         true => format!("{CLEARED}{kept}]"),
@@ -62,7 +87,7 @@ const LONG: usize = 300;
 pub fn short_input(input: &Value, known: &impl Fn(&str) -> bool) -> Option<Value> {
     match input {
         Value::String(text) if text.len() >= LONG && !text.starts_with(REMOVED) => {
-            let names: Vec<&str> = names(text).filter(|name| !known(name)).collect();
+            let names = telling(text, known);
             let names = if names.is_empty() { String::new() } else { format!("{NAMES} {}", names.join(" ")) };
             Some(Value::String(format!("{REMOVED}{names}]")))
         }
@@ -104,6 +129,15 @@ mod tests {
         let text = "    12→fn find_it(path: &Path) in src/lib.rs: HashMap of something, 2026-11-15. 1234567 readme.md; find_it";
         assert_eq!(names(text).collect::<Vec<_>>(), ["find_it", "src/lib.rs", "HashMap", "readme.md"]);
         assert_eq!(names("…äöü/some_name ./a/b.rs --dry-run").collect::<Vec<_>>(), ["some_name", "a/b.rs", "dry-run"]);
+    }
+
+    #[test]
+    fn of_many_names_those_stay_that_stand_there_most_often() {
+        let once: String = (0..100).map(|at| format!("name_{at}, ")).collect();
+        let left = extract(&format!("{once} the_one, {once} the_one; the_one"), None, |_| false);
+        let told: Vec<&str> = names(&left).collect();
+        assert_eq!(told.len(), MOST);
+        assert_eq!((told.first(), told.last()), (Some(&"name_0"), Some(&"the_one")), "in their order");
     }
 
     #[test]

@@ -9,7 +9,10 @@ pub fn trim(tool: &str, text: &str) -> Option<String> {
         "Read" => unnumbered(text)?,
         // What is exact there may be copied from.
         "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => return None,
-        _ => plain(text),
+        _ => {
+            let plain = plain(text);
+            headed(&plain).unwrap_or(plain)
+        }
     };
     (short.len() + short.len() / 50 + 60 < text.len()).then_some(short)
 }
@@ -71,6 +74,63 @@ fn plain(text: &str) -> String {
     out
 }
 
+/// What a search found, with the name of a file told once above its lines; none if it is not mostly that.
+fn headed(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut finds: Vec<Find<'_>> = lines.iter().map(|line| hit(line)).collect();
+    // The lines beside a hit stand before it or behind it.
+    beside_hits(lines.iter().copied().zip(&mut finds));
+    beside_hits(lines.iter().copied().zip(&mut finds).rev());
+    if finds.iter().flatten().count() * 2 < lines.len() {
+        return None;
+    }
+    let file_at = |at: usize| finds.get(at).copied().flatten().map(|(file, _)| file);
+    let mut out: Vec<&str> = Vec::with_capacity(lines.len());
+    let mut above = None;
+    for (at, (line, find)) in lines.iter().zip(&finds).enumerate() {
+        match find {
+            Some((file, rest)) if above == Some(*file) => out.push(rest),
+            Some((file, rest)) if file_at(at + 1) == Some(file) => {
+                above = Some(file);
+                out.extend([file, rest]);
+            }
+            _ => {
+                above = above.filter(|_| *line == "--");
+                out.push(line);
+            }
+        }
+    }
+    Some(out.join("\n"))
+}
+
+/// A file, and what stands behind it in a line.
+type Find<'l> = Option<(&'l str, &'l str)>;
+
+fn beside_hits<'l: 'f, 'f>(lines: impl Iterator<Item = (&'l str, &'f mut Find<'l>)>) {
+    let mut known = None;
+    for (line, find) in lines {
+        match find {
+            Some((file, _)) => known = Some(*file),
+            None => *find = known.and_then(|file| beside(line, file)),
+        }
+    }
+}
+
+/// `path:12:text`, as the path and the rest.
+fn hit(line: &str) -> Find<'_> {
+    let (file, rest) = line.split_once(':')?;
+    let is_path = file.contains(['/', '.']) && !file.contains(char::is_whitespace);
+    let text = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    (is_path && text.len() < rest.len() && text.starts_with(':')).then_some((file, rest))
+}
+
+/// `path-12-text`, beside a hit in the same file.
+fn beside<'l>(line: &'l str, file: &'l str) -> Find<'l> {
+    let rest = line.strip_prefix(file)?.strip_prefix('-')?;
+    let text = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    (text.len() < rest.len() && text.starts_with('-')).then_some((file, rest))
+}
+
 /// Without the codes by which a terminal is told of colours and places.
 fn colourless(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
@@ -103,6 +163,21 @@ mod tests {
         assert_eq!(trim("Read", "     1→a\n     2→b"), None, "too little");
         assert_eq!(trim("Read", "no numbers"), None);
         assert_eq!(trim("Edit", &text), None);
+    }
+
+    #[test]
+    fn the_file_of_what_was_found_is_told_once() {
+        let (one, other) = ("src/some/long/path/of-a-file.rs", "src/other.rs");
+        let found = format!(
+            "{one}-11-// before\n{one}:12:fn a() {{\n{one}-13-}}\n--\n{one}:40:let x = \"{other}:1:\";\n{other}:7:a();\n{one}:99:a();"
+        );
+        let told = format!(
+            "{one}\n11-// before\n12:fn a() {{\n13-}}\n--\n40:let x = \"{other}:1:\";\n{other}:7:a();\n{one}:99:a();"
+        );
+        assert_eq!(trim("Grep", &found), Some(told));
+        let mostly_words = format!("{found}\n{}", "and something else\n".repeat(3)) + "more\n".repeat(9).as_str();
+        assert_eq!(headed(&mostly_words), None, "not what a search prints");
+        assert_eq!(headed("12:30:01 started\n12:30:02 stopped"), None, "these are times");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use ctx_core::policy::{Auto, None as Nothing, Policy};
 use ctx_core::tokens::{self, Calibration};
 use ctx_lab::recording::{Recording, Usage, read};
 use ctx_lab::request::Script;
-use ctx_lab::run::run;
+use ctx_lab::run::{Score, run};
 use ctx_wire::anthropic::message;
 use std::path::Path;
 
@@ -73,20 +73,24 @@ fn the_cache_is_modelled_as_the_provider_has_it() {
     assert!((modelled / reported - 1.0).abs() < 0.05, "{modelled} {reported}");
 }
 
+/// What the documents promise of the automatic editor as it is shipped.
 #[test]
-fn the_automatic_policy_does_little_harm_and_never_costs_much() {
+fn the_automatic_policy_saves_much_does_little_harm_and_never_costs_more() {
+    const LONG: u64 = 150_000;
     let Some(recordings) = recorded() else { return };
-    let some: Vec<Recording> = recordings.into_iter().step_by(6).collect();
     let policies: Vec<std::sync::Arc<dyn Policy>> =
         vec![std::sync::Arc::new(Nothing), std::sync::Arc::new(Auto::default())];
-    let outcome = run(&some, &policies);
+    let outcome = run(&recordings, &policies);
     assert_eq!(outcome.unplayable, []);
-    let (none, auto) = (&outcome.scores[0], &outcome.scores[1]);
-    let (steps, harmed) =
-        auto.iter().fold((0, 0), |(steps, harmed), score| (steps + score.steps, harmed + score.harmed));
+    let [none, auto] = &outcome.scores[..] else { panic!("two policies") };
     assert!(none.iter().all(|score| score.harmed == 0 && score.clear_events == 0));
-    assert!(auto.iter().any(|score| score.clear_events > 0), "it does something");
-    assert!(harmed * 50 <= steps, "{harmed} of {steps} steps");
-    let cost = |scores: &[ctx_lab::run::Score]| scores.iter().map(|score| score.cost()).sum::<f64>();
-    assert!(cost(auto) < cost(none), "{} {}", cost(auto), cost(none));
+    let pairs = || none.iter().zip(auto).filter(|(none, _)| none.peak_tokens >= LONG);
+    let sum = |of: &dyn Fn(&(&Score, &Score)) -> f64| pairs().map(|pair| of(&pair)).sum::<f64>();
+    let change = sum(&|(_, auto)| auto.cost()) / sum(&|(none, _)| none.cost()) - 1.0;
+    let harm = sum(&|(_, auto)| auto.harmed as f64) / sum(&|(_, auto)| auto.steps as f64);
+    println!("{} long ones: {:.1} % at {:.2} % harm", pairs().count(), change * 100.0, harm * 100.0);
+    assert!(change <= -0.30 && harm <= 0.01, "{change} {harm}");
+    for (none, auto) in none.iter().zip(auto) {
+        assert!(auto.cost() <= none.cost() * 1.01, "{}: {} {}", auto.conversation, auto.cost(), none.cost());
+    }
 }

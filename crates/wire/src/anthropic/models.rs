@@ -218,7 +218,9 @@ impl Setting {
             model.dearer = Some(Dearer { above: both.0, times: both.1 });
         }
         model.window = self.window.or(model.window);
-        model.max_output = self.max_output.or(model.max_output);
+        // Whoever names a smaller window means a smaller output, too.
+        let fits = |output: u64| self.window.map_or(output, |window| output.min(window));
+        model.max_output = self.max_output.or(model.max_output.map(fits));
         if model.window.zip(model.max_output).is_some_and(|(window, output)| output > window) {
             return Err("`max_output` is larger than `window`");
         }
@@ -380,6 +382,10 @@ mod tests {
         let refused = |name: &str, setting: Setting| listed().clone().set(name, &setting).expect_err("refused");
         assert!(refused("gpt-6", Setting { input: Some(1.0), ..Setting::default() }).contains("`output`"));
         assert!(refused("gpt-6", Setting { dearer_above: Some(1), ..Setting::default() }).contains("together"));
-        assert!(refused("claude-opus-5", Setting { window: Some(9), ..Setting::default() }).contains("`max_output`"));
+        let both = Setting { window: Some(9), max_output: Some(10), ..Setting::default() };
+        assert!(refused("claude-opus-5", both).contains("`max_output`"));
+        let mut models = listed().clone();
+        models.set("claude-opus-5", &Setting { window: Some(9), ..Setting::default() }).expect("the output fits in");
+        assert_eq!(models.of("claude-opus-5").model().and_then(|model| model.max_output), Some(9));
     }
 }
