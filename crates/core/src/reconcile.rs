@@ -98,22 +98,26 @@ pub fn reconcile(tree: &Tree, sighting: &Sighting<'_>) -> Reconciled {
         (base, rest, depth) = (Some(child), later, depth + 1);
     }
     let places = Matcher::new(tree, base, rest).run();
-    let verdict = judge(tree, base, &places, sighting.compacted);
+    let verdict = judge(tree, base, rest, &places, sighting.compacted);
     Reconciled { base, depth, places, verdict }
 }
 
-fn judge(tree: &Tree, base: Option<NodeIx>, places: &[Place], compacted: bool) -> Verdict {
+fn judge(tree: &Tree, base: Option<NodeIx>, rest: &[Message], places: &[Place], compacted: bool) -> Verdict {
     let on_current = base.is_none_or(|node| tree.depth_on_current(node).is_some());
-    let recognised = places.iter().any(|place| matches!(place, Place::Known(_)));
+    let is_known = |place: &Place| matches!(place, Place::Known(_));
+    let recognised = places.iter().any(is_known);
+    // The same file can be attached again, wherever the dialogue goes.
+    let dialogue = rest.iter().zip(places).any(|(message, place)| !is_injected(message) && is_known(place));
     match base {
         _ if tree.is_empty() => Verdict::New,
         None if compacted => Verdict::Compaction,
         None if matches!(places.first(), Some(Place::Known(_))) => Verdict::Rerender,
         None if recognised => Verdict::Compaction,
         None => Verdict::Unrelated,
-        Some(_) if recognised => Verdict::Rerender,
+        Some(_) if dialogue => Verdict::Rerender,
         Some(_) if !on_current => Verdict::Return,
         Some(_) if !at_end(tree, base) => Verdict::Rewind,
+        Some(_) if recognised => Verdict::Rerender,
         Some(_) if places.is_empty() => Verdict::Retry,
         Some(_) => Verdict::Next,
     }

@@ -140,6 +140,13 @@ fn other_files_attached_to_the_same_last_words_are_new() {
 }
 
 #[test]
+fn a_file_attached_again_does_not_hide_that_the_dialogue_was_cut_back() {
+    let mut tree = tree("u:one, a:x #1, i:file, u:two");
+    assert_eq!(send_as(&mut tree, "u:summary, a:x #1, u:three", true).0, [4, 1, 5]);
+    assert_eq!(send(&mut tree, "u:summary, a:x #1, i:file, u:four"), (vec![4, 1, 2, 6], Verdict::Rewind));
+}
+
+#[test]
 fn results_are_known_by_their_ids_whatever_became_of_the_rest() {
     let mut tree = tree("u:one, s:env, a:call #1, r:result #1, a:x");
     assert_eq!(send(&mut tree, "u:one, a:call #1, r:and a word #1, a:x"), (vec![0, 2, 3, 4], Verdict::Rerender));

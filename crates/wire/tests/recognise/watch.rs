@@ -201,8 +201,9 @@ impl<'a> Watch<'a> {
     fn judge(&mut self, sent: &Rendered, placed: &Reconciled, behaviour: Behaviour, expect: Expect, told: bool) {
         let truth = || sent.truth.iter().map(|truth| truth.identity);
         let common = truth().zip(&self.last).take_while(|(a, b)| a == *b).count();
-        // What was said at this place long before would make it a return.
-        let unseen = truth().nth(common).is_none_or(|identity| !self.homes.contains_key(&identity));
+        // What was said at this place long before, behind something new that is attached to it or not, would
+        // make it a return.
+        let unseen = truth().skip(common).all(|identity| !self.homes.contains_key(&identity));
         let expected = match expect {
             Expect::Any => None,
             _ if self.tree.is_empty() => Some(Verdict::New),
