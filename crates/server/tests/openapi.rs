@@ -179,7 +179,7 @@ fn schemathesis() -> Option<PathBuf> {
 }
 
 async fn asked(program: &Path, house: &House, folder: &Path, paths: &[&str]) {
-    let long = std::env::var_os("CTX_TEST_LONG").is_some();
+    let long = std::env::var("CTX_LONG").is_ok_and(|value| value != "0");
     let mut command = Command::new(program);
     command.args(["run", "openapi.json", "--no-color", "--output-truncate", "false"]);
     command.args(["--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--warnings", "off"]);

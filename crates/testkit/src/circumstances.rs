@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// Whether many more cases are wanted: `cargo xtask test --long`, or `CTX_LONG=1` by hand.
 pub fn is_long() -> bool {
-    ["CTX_LONG", "CTX_TEST_LONG"].iter().any(|name| std::env::var(name).is_ok_and(|value| value != "0"))
+    std::env::var("CTX_LONG").is_ok_and(|value| value != "0")
 }
 
 /// The recorded conversations beside the project, each a request body under its name. On machines that do not
