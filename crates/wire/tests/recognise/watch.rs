@@ -144,7 +144,7 @@ impl<'a> Watch<'a> {
         };
         let (facts, placed, slots) = self.place(&body, same);
         assert_eq!(slots.len(), sent.truth.len(), "{}: one slot for each message", self.name);
-        self.judge(sent, &placed, behaviour, expect, begins_with_summary(&body));
+        self.judge(sent, &slots, &placed, behaviour, expect, begins_with_summary(&body));
         self.compare(sent, &body, &slots, &placed, behaviour, true);
         if self.traces {
             self.trace(sent, &body, &slots, &placed, behaviour);
@@ -198,12 +198,21 @@ impl<'a> Watch<'a> {
     }
 
     /// Holds the verdict against what the client did, where the wire leaves no doubt.
-    fn judge(&mut self, sent: &Rendered, placed: &Reconciled, behaviour: Behaviour, expect: Expect, told: bool) {
+    fn judge(
+        &mut self,
+        sent: &Rendered,
+        slots: &[SlotId],
+        placed: &Reconciled,
+        behaviour: Behaviour,
+        expect: Expect,
+        told: bool,
+    ) {
         let truth = || sent.truth.iter().map(|truth| truth.identity);
         let common = truth().zip(&self.last).take_while(|(a, b)| a == *b).count();
-        // What was said at this place long before, behind something new that is attached to it or not, would
-        // make it a return.
-        let unseen = truth().skip(common).all(|identity| !self.homes.contains_key(&identity));
+        // What was said at this place long before would make it a return, and so does what is taken for it: that
+        // is counted as a swallow.
+        let is_new = |(identity, slot)| !self.homes.contains_key(&identity) && !self.owners.contains_key(slot);
+        let unseen = truth().zip(slots).skip(common).all(is_new);
         let expected = match expect {
             Expect::Any => None,
             _ if self.tree.is_empty() => Some(Verdict::New),
