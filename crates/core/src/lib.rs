@@ -7,6 +7,7 @@
 pub mod automatic;
 pub mod class;
 pub mod edit;
+pub mod figures;
 pub mod frames;
 pub mod key;
 pub mod message;

@@ -29,6 +29,8 @@ pub struct Done {
     pub cleared: bool,
     /// The calls that were shortened, and what is left of the words they were asked with.
     pub inputs: Vec<(Box<str>, String)>,
+    /// What the conversation was before, as people name it.
+    pub before: Option<String>,
 }
 
 pub struct Editor {
@@ -82,6 +84,7 @@ impl Automatic for Editor {
             Err(refusal) if refusal.code == refusal::NOTHING => return,
             Err(refusal) => return told.told.push(format!("refused: {}", refusal.message)),
         };
+        told.before = Some(commit.parent.map_or_else(|| "source".to_owned(), |parent| parent.to_string()));
         let mut reasons: Vec<&String> = commit.reasons.iter().flatten().collect();
         reasons.dedup();
         told.told.extend(reasons.into_iter().map(|reason| format!("{}: {reason}", commit.summary)));

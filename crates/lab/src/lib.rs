@@ -4,6 +4,7 @@
 pub mod cache;
 mod editor;
 mod foresight;
+pub mod frames;
 pub mod harm;
 pub mod needs;
 pub mod recording;

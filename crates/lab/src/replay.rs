@@ -4,6 +4,7 @@
 use crate::cache::{Cache, Reading};
 use crate::editor::Editor;
 use crate::foresight::{self, Foresight};
+use crate::frames::{Row, rows};
 use crate::harm::{Recorded, Sight};
 use crate::needs::{Kind, Need};
 use crate::request::{SHORT, Script, Seen as SeenMessages};
@@ -37,6 +38,8 @@ pub struct Turn {
     pub done: Vec<String>,
     /// Something of it had been sent before.
     pub cleared: bool,
+    /// The request frame by frame, where somebody wants to see it.
+    pub frames: Vec<Row>,
     /// What the answer relied on and could not see any more.
     pub missed: Vec<(Kind, String)>,
 }
@@ -48,6 +51,8 @@ pub enum Unplayable {
     Engine(#[from] ctx_composer::Problem),
     #[error("the engine cannot open a store in memory: {0}")]
     Store(#[from] ctx_store::StoreError),
+    #[error("the engine cannot tell of its frames: {0}")]
+    Frames(#[from] ctx_composer::Refusal),
     #[error("the engine does not recognise its own conversation")]
     Lost,
 }
@@ -63,6 +68,11 @@ pub struct Known<'k> {
 }
 
 pub fn play(known: &Known<'_>, policy: Arc<dyn Policy>) -> Result<Played, Unplayable> {
+    play_watching(known, policy, None)
+}
+
+/// The same, and the turn that is `watched`, counted from 0, has its frames.
+pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watched: Option<usize>) -> Result<Played, Unplayable> {
     let script = known.script;
     // It is another one for each recording.
     let policy = match policy.name() {
@@ -83,7 +93,7 @@ pub fn play(known: &Known<'_>, policy: Arc<dyn Policy>) -> Result<Played, Unplay
     let mut needs = known.needs.iter().peekable();
     let mut turns = Vec::with_capacity(script.recording.turns.len());
     for turn in 0..script.recording.turns.len() {
-        let mut played = player.turn(turn)?;
+        let mut played = player.turn(turn, watched == Some(turn))?;
         while needs.next_if(|need| need.turn < turn).is_some() {}
         while let Some(need) = needs.next_if(|need| need.turn == turn) {
             if player.sight.misses(need) {
@@ -108,12 +118,16 @@ struct Player<'k> {
 }
 
 impl Player<'_> {
-    fn turn(&mut self, turn: usize) -> Result<Turn, Unplayable> {
+    fn turn(&mut self, turn: usize, watched: bool) -> Result<Turn, Unplayable> {
         let script = self.known.script;
         let at = script.at(turn).max(0) as u64;
         let body = script.request(turn);
         let (ticket, sent) = self.send(&body, at)?;
         let done = self.editor.take();
+        let frames = match watched {
+            true => rows(&self.composer, &ticket.conversation, done.before.as_deref().unwrap_or("HEAD"))?,
+            false => Vec::new(),
+        };
         done.results.into_iter().for_each(|(call, text)| self.sight.replaced(&call, text));
         done.inputs.into_iter().for_each(|(call, words)| self.sight.asked(&call, words));
         let reading = self.cache.take(&script.parts(&sent, &mut self.seen), at as i64);
@@ -125,7 +139,7 @@ impl Player<'_> {
             dollars(reading.read, price.read) + dollars(reading.written, write) + dollars(reading.input, price.input);
         let output_cost = dollars(script.output(turn), price.output);
         let (done, cleared) = (done.told, done.cleared);
-        Ok(Turn { reading, input_cost, output_cost, done, cleared, ..Turn::default() })
+        Ok(Turn { reading, input_cost, output_cost, done, cleared, frames, ..Turn::default() })
     }
 
     /// A request goes through the engine; what leaves it is given back.

@@ -22,6 +22,7 @@ const fill: ContextFill = {
   saved_automatically: 0,
   noted: 0,
   proposals: 0,
+  hindrances: [],
   phases: [],
   cache: null,
 };
@@ -52,6 +53,7 @@ test("what is not there is not told; what is, is", () => {
     saved_automatically: 4000,
     noted: 3100,
     proposals: 1,
+    hindrances: ["nothing is cleared: the disk is full"],
     phases: ["testing", "release"],
   });
   expect(all.Status).toMatch(/^NEAR LIMIT/);
@@ -60,6 +62,7 @@ test("what is not there is not told; what is, is", () => {
   expect(all.Saved).toBe("9,000 tokens a request, 4,000 of them automatically");
   expect(all["Would save"]).toBe("3,100 tokens more, if it were on");
   expect(all.Proposed).toMatch(/^1 change,/);
+  expect(all.Hindered).toBe("nothing is cleared: the disk is full");
   expect(all["Open phases"]).toBe("testing, release");
 });
 

@@ -91,6 +91,7 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact
     fill.proposals > 0 ? { name: "Proposed", value: `${plural(fill.proposals, "change")}, for you to accept below` } : null,
     phases.length > 0 ? { name: "Open phases", value: phases.join(", ") } : null,
     cache === null ? null : { name: "Cache", value: cacheState(cache, now) },
+    fill.hindrances.length > 0 ? { name: "Hindered", value: fill.hindrances.join("; ") } : null,
   ];
   return found.filter((fact) => fact !== null);
 }

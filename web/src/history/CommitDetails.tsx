@@ -2,9 +2,10 @@
 
 import { ActionIcon, Button, CopyButton, Tooltip } from "@mantine/core";
 import { CheckIcon, CopyIcon } from "@radix-ui/react-icons";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 
 import { ApiError, type Commit } from "../api";
+import { count } from "../format/numbers";
 import { Problem } from "../notices/Problem";
 import { shortcut } from "../palette/keys";
 import { go as goTo } from "../route";
@@ -12,7 +13,7 @@ import styles from "./CommitDetails.module.css";
 import { branchOf, namedIn, said } from "./commits";
 import { DiffView } from "./DiffView";
 import { NameForm } from "./NameForm";
-import { targetsOf, withWhat } from "./operations";
+import { type Alike, alike, type Made, targetsOf, withWhat } from "./operations";
 import type { Step, Ways } from "./useWays";
 import { WayPrice } from "./WayPrice";
 
@@ -54,17 +55,8 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
     <div className={styles.details}>
       {commit.operations.length > 0 && (
         <ul className={styles.operations}>
-          {commit.operations.map((operation, index) => (
-            <li key={index}>
-              <span className={styles.op}>{operation.op}</span>
-              {targetsOf(operation).map((id) => (
-                <button key={id} type="button" className={styles.target} onClick={() => onOpenFrame(id)}>
-                  {id}
-                </button>
-              ))}
-              <bdi className={styles.with}>{withWhat(operation)}</bdi>
-              {commit.reasons[index] != null && <span className={styles.reason}>because {commit.reasons[index]}</span>}
-            </li>
+          {alike(commit).map((group, index) => (
+            <Operations key={index} group={group} onOpenFrame={onOpenFrame} />
           ))}
         </ul>
       )}
@@ -159,6 +151,40 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
       <DiffView conversation={conversation} from={commit.parent ?? "source"} to={commit.id} onOpen={onOpenFrame} />
       {!commit.here && <p className={styles.elsewhere}>This commit is not on {branch}, the branch you are on.</p>}
     </div>
+  );
+}
+
+/** More than these are folded into one line, as the automatic editor makes them by the dozen. */
+const FEW = 3;
+
+function Operations({ group, onOpenFrame }: { group: Alike; onOpenFrame: Props["onOpenFrame"] }) {
+  const { op, reason, operations } = group;
+  const why = reason !== null && <span className={styles.reason}>because {reason}</span>;
+  const line = (operation: Made, index: number, more: ReactNode) => (
+    <li key={index}>
+      <span className={styles.op}>{op}</span>
+      {targetsOf(operation).map((id) => (
+        <button key={id} type="button" className={styles.target} onClick={() => onOpenFrame(id)}>
+          {id}
+        </button>
+      ))}
+      <bdi className={styles.with}>{withWhat(operation)}</bdi>
+      {more}
+    </li>
+  );
+  if (operations.length <= FEW) return operations.map((operation, index) => line(operation, index, why));
+  return (
+    <li>
+      <details>
+        <summary>
+          <span className={styles.op}>
+            {count(operations.length)} × {op}
+          </span>{" "}
+          {why}
+        </summary>
+        <ul className={styles.operations}>{operations.map((operation, index) => line(operation, index, null))}</ul>
+      </details>
+    </li>
   );
 }
 

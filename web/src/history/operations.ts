@@ -6,6 +6,25 @@ export type Made = Commit["operations"][number];
 
 const TEXT_AT_MOST = 160;
 
+export interface Alike {
+  op: Made["op"];
+  reason: string | null;
+  operations: Made[];
+}
+
+/** Operations of one kind and for one reason, in the order in which the first of each was made. */
+export function alike({ operations, reasons }: Pick<Commit, "operations" | "reasons">): Alike[] {
+  const groups = new Map<string, Alike>();
+  for (const [index, operation] of operations.entries()) {
+    const reason = reasons[index] ?? null;
+    const key = JSON.stringify([operation.op, reason]);
+    const group = groups.get(key) ?? { op: operation.op, reason, operations: [] };
+    group.operations.push(operation);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
 export function targetsOf(operation: Made): string[] {
   if ("ids" in operation) return operation.ids;
   return "id" in operation ? [operation.id] : [];

@@ -64,7 +64,10 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
         (mode, true) => format!("automatic editing {mode}, the provider edits too"),
         (mode, false) => format!("automatic editing {mode}"),
     };
-    line("status", format!("{}; {clearing}, from {}% on", view.status.in_words(), view.threshold_percent));
+    line(
+        "status",
+        format!("{}, near its limit from {}% on; {clearing}", view.status.in_words(), view.threshold_percent),
+    );
     line("preserved", format!("{} tokens of results", count(view.preserved)));
     let clearable: u64 = view.clearable.iter().map(|one| one.tokens).sum();
     let kinds = view.clearable.iter().filter(|one| one.tokens > 0);
@@ -87,6 +90,9 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
     if let Some(cache) = &view.cache {
         let state = if cache.warm { "warm" } else { "cold" };
         line("cache", format!("{} tokens, {state}", count(cache.tokens)));
+    }
+    for hindrance in &view.hindrances {
+        lines.push_str(&format!("{}\n", paint.warning(&format!("note: {}", text::line(hindrance)))));
     }
     lines
 }
@@ -193,19 +199,20 @@ mod tests {
             "status": "normal", "mode": "observe", "provider_edits": true, "preserved": 45_000,
             "clearable": [{"target": "stale_tool_results", "tokens": 40_000}, {"target": "verbose_debug", "tokens": 0}],
             "saved": 9_000, "saved_automatically": 0, "noted": 40_000, "proposals": 1, "phases": ["testing"],
-            "cache": null,
+            "cache": null, "hindrances": ["ctx.toml, line 3: 140 is too much; what it said before stays in force"],
         }))
         .expect("a view");
         insta::assert_snapshot!(context_in_words(&view, &Output::plain()), @r"
 
         context         142,000 of 200,000 tokens (71%), c1
-        status          NORMAL; automatic editing observe, the provider edits too, from 80% on
+        status          NORMAL, near its limit from 80% on; automatic editing observe, the provider edits too
         preserved       45,000 tokens of results
         clearable       40,000 tokens: stale_tool_results 40,000
         saved           9,000 tokens a request, 0 of them automatically
         would save      40,000 tokens more, if the mode were on
         proposed        1 change: `ctx waiting` shows them
         phases          testing
+        note: ctx.toml, line 3: 140 is too much; what it said before stays in force
         ");
     }
 

@@ -7,6 +7,7 @@ mod configuring;
 mod doctor;
 mod editing;
 mod install;
+mod lab;
 mod looking;
 mod money;
 mod place;

@@ -5,7 +5,7 @@ use super::{About, Automatic, Keeping, Limit, Removed, Rules};
 use crate::edit::Folder;
 use ctx_core::automatic::{Facts, Force, Mode, Settings, choose};
 use ctx_core::policy::{Look, Proposed};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,15 +22,18 @@ pub struct Editor {
     holds_all: AtomicBool,
     /// What was complained of already: once is enough.
     complained: Mutex<HashSet<String>>,
+    /// Why a conversation could not be cleared when that was last tried.
+    hindered: Mutex<HashMap<String, String>>,
 }
 
 impl Editor {
     pub fn new(rules: Arc<dyn Rules>, folder: Folder, provider_edits: ProviderEdits) -> Editor {
         let holds_all = AtomicBool::new(is_on(&*rules));
-        Editor { rules, folder, provider_edits, holds_all, complained: Mutex::default() }
+        Editor { rules, folder, provider_edits, holds_all, complained: Mutex::default(), hindered: Mutex::default() }
     }
 
     fn complain(&self, about: &About<'_>, why: &str) {
+        crate::directory::lock(&self.hindered).insert(about.conversation.to_owned(), why.to_owned());
         let is_new = crate::directory::lock(&self.complained).insert(format!("{} {why}", about.conversation));
         if is_new {
             tracing::warn!(conversation = %about.conversation, %why, "nothing is cleared automatically");
@@ -76,6 +79,13 @@ impl Automatic for Editor {
         (self.provider_edits)(about)
     }
 
+    fn hindrances(&self, about: &About<'_>, skills: &[&str]) -> Vec<String> {
+        let mut all = self.rules.wrong(about.folder.map(Path::new), skills);
+        let hindered = crate::directory::lock(&self.hindered).get(about.conversation).cloned();
+        all.extend(hindered.map(|why| format!("nothing is cleared: {why}")));
+        all
+    }
+
     fn note(&self, about: &About<'_>, settings: &Settings, line: &str) -> Result<(), String> {
         let project = about.folder.map(Path::new);
         keep::note(&keep::ledger(&settings.ledger, project, &self.folder, about.conversation), line)
@@ -95,6 +105,7 @@ impl Automatic for Editor {
             if keeping == Keeping::Noted {
                 let line = keep::line(about, (&keep::named(removed), what), removed.reason, &file);
                 self.note(about, settings, &line)?;
+                crate::directory::lock(&self.hindered).remove(about.conversation);
             }
             Ok(Some(keep::sentence(&file)))
         });

@@ -3,8 +3,9 @@
 
 use super::{About, Removed};
 use crate::edit::Folder;
+use ctx_core::figures::grouped;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes the content of a result to a file of its own. Gives the file.
@@ -44,10 +45,14 @@ pub fn note(ledger: &Path, line: &str) -> Result<(), String> {
         if let Some(folder) = ledger.parent().filter(|folder| !folder.exists()) {
             fs::create_dir_all(folder)?;
         }
+        let mut file = fs::OpenOptions::new().read(true).append(true).create(true).open(ledger)?;
         // A line of somebody else that has no end yet stays its own.
-        let open_end = fs::read(ledger).is_ok_and(|text| !text.is_empty() && !text.ends_with(b"\n"));
-        let line = if open_end { format!("\n{line}\n") } else { format!("{line}\n") };
-        fs::OpenOptions::new().append(true).create(true).open(ledger)?.write_all(line.as_bytes())
+        let mut last = [b'\n'];
+        if file.seek(SeekFrom::End(-1)).is_ok() {
+            file.read_exact(&mut last)?;
+        }
+        let line = if last == *b"\n" { format!("{line}\n") } else { format!("\n{line}\n") };
+        file.write_all(line.as_bytes())
     };
     written().map_err(|error| {
         let (file, hint) = (ledger.display(), "Choose another file with `ledger` under [context_editing] in ctx.toml");
@@ -60,6 +65,7 @@ pub fn line(about: &About<'_>, (result, what): (&str, &str), reason: &str, file:
     let (at, conversation) = (crate::view::day_and_time(about.at), about.conversation);
     let what: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).take(160).collect();
     let what = if what.is_empty() { String::new() } else { format!(" `{}`", what.replace('`', "'")) };
+    let (result, reason) = (grouped(result), grouped(reason));
     format!("- {at} UTC, {conversation}: cleared {result}{what}, {reason}; full content: {}", file.display())
 }
 

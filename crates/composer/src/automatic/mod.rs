@@ -63,6 +63,11 @@ pub trait Automatic: Send + Sync {
         Ok(())
     }
 
+    /// What keeps it from doing what is wanted, each in a sentence.
+    fn hindrances(&self, _about: &About<'_>, _skills: &[&str]) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Told of what was made, or why it was not.
     fn done(&self, _about: &About<'_>, _done: Result<&Commit, &Refusal>) {}
 

@@ -9,6 +9,11 @@ use ctx_core::automatic::Settings;
 pub trait Rules: Send + Sync {
     /// For a client that works in `folder`, while these skills are active. The same `Arc` as long as nothing changes.
     fn of(&self, folder: Option<&Path>, skills: &[&str]) -> Arc<Settings>;
+
+    /// What is wrong there and therefore does not count, each in a sentence.
+    fn wrong(&self, _folder: Option<&Path>, _skills: &[&str]) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The same for everybody, whatever happens.

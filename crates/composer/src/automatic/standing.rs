@@ -22,6 +22,8 @@ pub(crate) struct Standing {
     pub tally: Tally,
     /// Tokens that would have been taken out.
     pub noted: u64,
+    /// What keeps the editor from doing what is wanted.
+    pub hindrances: Vec<String>,
 }
 
 impl Composer {
@@ -31,7 +33,8 @@ impl Composer {
         let mode = |mode| if editor.is_some() { mode } else { Mode::Off };
         let by = editor.clone().unwrap_or_else(|| Arc::new(Plain(Arc::new(ctx_core::policy::None))));
         let about = about(conversation, at);
-        let settings = by.settings(&about, &conversation.memory.skills());
+        let skills = conversation.memory.skills();
+        let settings = by.settings(&about, &skills);
         let seen = Seen::of(conversation, desk, &QuickSet::default());
         let text = |call: &str| seen.text(conversation, desk.view, call);
         let look = self.look_of(conversation, &seen, (Texts(Some(&text)), false));
@@ -53,6 +56,7 @@ impl Composer {
             provider_edits: by.provider_edits(&about),
             tally,
             noted: noted.map(|item| item.tokens.saturating_sub(item.left)).sum(),
+            hindrances: by.hindrances(&about, &skills),
             limit,
         }
     }

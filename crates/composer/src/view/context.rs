@@ -35,6 +35,8 @@ pub struct ContextView {
     pub noted: u64,
     /// Proposals of it that wait for somebody's word.
     pub proposals: u64,
+    /// What keeps it from doing what is wanted: a setting that is wrong, a file that cannot be written.
+    pub hindrances: Vec<String>,
     /// Phases of the work that are open.
     pub phases: Vec<String>,
     pub cache: Option<CacheView>,
@@ -112,6 +114,7 @@ impl Composer {
             saved_automatically: without_ours.saturating_sub(standing.tokens).min(saved),
             noted: standing.noted,
             proposals: proposals.filter(|waiting| waiting.state == crate::edit::wait::State::Waiting).count() as u64,
+            hindrances: standing.hindrances,
             phases: conversation.phases.open().map(|phase| phase.name.clone()).collect(),
             cache: self.cached(&conversation, &ground, (&view, &repaired), now()),
         })

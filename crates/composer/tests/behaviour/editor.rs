@@ -267,6 +267,15 @@ fn what_cannot_be_written_is_not_cleared_and_goes_on() {
     let last = work.work(16);
     assert!(results(&last).iter().all(|text| text.starts_with("line ")));
     assert!(work.commits().is_empty());
+    let hindrances = || work.composer.context(&work.conversation).expect("a context").hindrances;
+    assert!(matches!(&hindrances()[..], [why] if why.contains("NOTES.md cannot be written")), "{:?}", hindrances());
+    let near = work.events("signal").iter().filter(|event| event["signal"] == "CONTEXT_NEAR_LIMIT").count();
+    assert_eq!(near, 1, "the limit is near all the same: {:?}", work.events("signal"));
+
+    fs::remove_dir(work.home.path().join("NOTES.md")).expect("removed");
+    let next = work.step("Bash", json!({"command": "make more"}));
+    assert!(results(&next)[0].starts_with("[Cleared to save context."));
+    assert!(work.composer.context(&work.conversation).expect("a context").hindrances.is_empty());
 }
 
 #[test]

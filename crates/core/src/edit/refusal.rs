@@ -32,9 +32,12 @@ impl std::error::Error for Refusal {}
 
 /// The known names most like `name`, best first.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut scored: Vec<(usize, &str)> = known.map(|other| (distance(name, other), other)).collect();
+    // Of a long name people remember a word.
+    let words = |other: &str| other.split('_').map(|word| distance(name, word) + 1).min();
+    let score = |other: &str| distance(name, other).min(words(other).unwrap_or(usize::MAX));
+    let mut scored: Vec<(usize, &str)> = known.map(|other| (score(other), other)).collect();
     scored.sort();
-    let worst = name.chars().count().max(3) / 2 + 1;
+    let worst = name.chars().count() / 3 + 1;
     scored.into_iter().filter(|(distance, _)| *distance <= worst).take(3).map(|(_, other)| other).collect()
 }
 
@@ -69,6 +72,8 @@ mod tests {
     fn the_nearest_names_are_offered() {
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(nearest("t13", ["t1", "t3", "t12", "system"].into_iter()), ["t1", "t12", "t3"]);
+        let keys = ["compact_threshold_percent", "webhook", "hook"];
+        assert_eq!(nearest("treshold", keys.into_iter()), ["compact_threshold_percent"]);
         assert!(nearest("zzzzzz", ["t1", "system"].into_iter()).is_empty());
     }
 }

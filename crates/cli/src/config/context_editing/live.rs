@@ -58,6 +58,8 @@ struct Kept {
     stamp: Option<Result<Option<Stamp>, String>>,
     /// What it said when it was last right.
     good: Option<Arc<Said>>,
+    /// What is wrong with it now, and what holds meanwhile.
+    wrong: Vec<String>,
 }
 
 impl LiveRules {
@@ -87,17 +89,23 @@ impl LiveRules {
     }
 
     fn said(&self, source: &Source, now: Instant) -> Option<Arc<Said>> {
-        let kept = {
+        lock(&self.kept(source, now)).good.clone()
+    }
+
+    /// A file as it was within the last moment.
+    fn kept(&self, source: &Source, now: Instant) -> Arc<Mutex<Kept>> {
+        let shared = {
             let mut files = lock(&self.files);
             forget(&mut files, now, |kept| kept.try_lock().ok().and_then(|kept| kept.looked).unwrap_or(now));
             Arc::clone(files.entry(source.path.clone()).or_default())
         };
-        let mut kept = lock(&kept);
+        let mut kept = lock(&shared);
         if !kept.looked.is_some_and(|looked| is_fresh(looked, now, self.every)) {
             kept.look(source);
             kept.looked = Some(now);
         }
-        kept.good.clone()
+        drop(kept);
+        shared
     }
 
     /// What was made of the same words before, or what is made of them now.
@@ -129,12 +137,13 @@ impl Kept {
             return;
         }
         self.stamp = Some(stamp);
+        self.wrong.clear();
         let Some(mut said) = source.read() else {
             self.good = None;
             return;
         };
         if let Some(why) = &said.provider_wrong {
-            tracing::warn!("{why}; what it said of the provider before stays in force. `ctx config check` tells more.");
+            self.wrong.push(format!("{why}; what it said of the provider before stays in force"));
             said.provider = self.good.as_ref().map(|good| good.provider.clone()).unwrap_or_default();
         }
         let words =
@@ -149,29 +158,41 @@ impl Kept {
                 Some(_) => "what it said before stays in force",
                 None => "nothing of it is in force",
             };
-            tracing::warn!("{}; {meanwhile}. `ctx config check` tells more.", words(&said.wrong));
+            self.wrong.push(format!("{}; {meanwhile}", words(&said.wrong)));
+        }
+        for wrong in &self.wrong {
+            tracing::warn!("{wrong}. `ctx config check` tells more.");
         }
     }
 }
 
 impl Rules for LiveRules {
     fn of(&self, folder: Option<&Path>, skills: &[&str]) -> Arc<Settings> {
-        let who: Who = (folder.map(Path::to_owned), skills.iter().map(|&name| name.to_owned()).collect());
-        self.made(&self.made, who, |sources, said| {
+        self.made(&self.made, who(folder, skills), |sources, said| {
             settings(sources.iter().map(|source| source.speaker).zip(said.iter().map(Option::as_deref)))
         })
+    }
+
+    fn wrong(&self, folder: Option<&Path>, skills: &[&str]) -> Vec<String> {
+        let now = Instant::now();
+        let sources = self.sources(&who(folder, skills), now);
+        sources.iter().flat_map(|source| lock(&self.kept(source, now)).wrong.clone()).collect()
     }
 }
 
 impl ProviderRules for LiveRules {
     fn provider(&self, folder: Option<&Path>) -> Arc<context_management::Rules> {
-        self.made(&self.asked, (folder.map(Path::to_owned), Vec::new()), |sources, said| {
+        self.made(&self.asked, who(folder, &[]), |sources, said| {
             provider::rules(sources.iter().zip(said).filter_map(|(source, said)| {
                 let own = source.path.parent().filter(|_| source.speaker == Speaker::Project);
                 Some((own, &said.as_ref()?.provider))
             }))
         })
     }
+}
+
+fn who(folder: Option<&Path>, skills: &[&str]) -> Who {
+    (folder.map(Path::to_owned), skills.iter().map(|&name| name.to_owned()).collect())
 }
 
 /// What all of them say together, the weaker first.

@@ -1,18 +1,22 @@
 //! `ctx lab explain`: what a policy did before one request of a recording, and why.
 
+use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use ctx_lab::frames::Row;
 use ctx_lab::needs::Kind;
-use ctx_lab::replay::{Played, play};
+use ctx_lab::replay::{Played, play, play_watching};
 use ctx_lab::run::with_known;
 
 use super::{gathered, named};
 use crate::arguments::{JsonArguments, non_empty};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::terminal::paint::{FAINT, ID, PLAIN, WARNING};
+use crate::terminal::table::{Cell, Column, Table};
 use crate::terminal::{Output, text, words};
 
 #[derive(Args, Debug)]
@@ -38,7 +42,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     for recording in &gathered.recordings {
         let played = with_known(recording, |known| {
             Ok::<_, ctx_lab::replay::Unplayable>((
-                play(known, policy.clone())?,
+                play_watching(known, policy.clone(), arguments.turn.map(|turn| turn as usize - 1))?,
                 play(known, Arc::new(ctx_core::policy::None))?,
             ))
         });
@@ -92,13 +96,43 @@ fn render(played: &Played, none: &Played, turn: Option<u32>, output: &Output) ->
         if turn.done.is_empty() {
             page.push_str(&format!("  {}\n", output.paint.faint("nothing was done before it")));
         }
-        turn.done.iter().for_each(|done| page.push_str(&format!("  {}\n", text::line(done))));
+        turn.done.iter().for_each(|done| page.push_str(&format!("  {}\n", words::grouped(&text::line(done)))));
+        if !turn.frames.is_empty() {
+            page.push_str(&frames(&turn.frames).render(output));
+        }
         for (kind, what) in &turn.missed {
             let missed = format!("{} {}", relied(*kind), text::fit(&text::line(what), 60));
             page.push_str(&format!("  {}\n", output.paint.warning(&missed)));
         }
     }
     page
+}
+
+/// The request frame by frame, with the steps in which something changed.
+fn frames(rows: &[Row]) -> Table {
+    let mut table = Table::new(&[
+        Column::Left("FRAME"),
+        Column::Right("CLIENT'S"),
+        Column::Right("SENT"),
+        Column::Right("HERE"),
+        Column::Flexible("WHAT"),
+    ]);
+    for row in rows {
+        let here = match row.before.cmp(&row.sent) {
+            Ordering::Greater => format!("-{}", words::count(row.before - row.sent)),
+            Ordering::Equal => String::new(),
+            Ordering::Less => format!("+{}", words::count(row.sent - row.before)),
+        };
+        let style = if row.step_of.is_some() { FAINT } else { PLAIN };
+        table.row([
+            Cell::styled(&row.id, ID),
+            Cell::styled(&words::count(row.source), FAINT),
+            Cell::styled(&words::count(row.sent), style),
+            Cell::styled(&here, WARNING),
+            Cell::styled(&row.title, style),
+        ]);
+    }
+    table
 }
 
 fn relied(kind: Kind) -> &'static str {
@@ -119,7 +153,7 @@ fn as_json(played: &Played, none: &Played, turn: Option<u32>) -> serde_json::Val
             serde_json::json!({
                 "turn": at + 1, "tokens": turn.reading.prompt().round(), "cache_read": turn.reading.read.round(),
                 "tokens_without": without.reading.prompt().round(), "cost": turn.input_cost + turn.output_cost,
-                "done": turn.done, "missed": missed,
+                "done": turn.done, "missed": missed, "frames": turn.frames,
             })
         })
         .collect();

@@ -91,7 +91,10 @@ fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
 fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::Gathered, Failure> {
     let gathered = ctx_lab::recording::read(on);
     if gathered.recordings.is_empty() {
-        let why = left_out(&gathered.skipped).into_iter().next().unwrap_or_else(|| "the folder is empty".to_owned());
+        let why = match left_out(&gathered.skipped) {
+            left if left.is_empty() => "no file there ends in .json or .jsonl".to_owned(),
+            left => left.join("; "),
+        };
         return Err(Failure::new("no-recordings", format!("There is no recorded conversation there: {why}."))
             .hint("give a folder of Messages bodies, Claude Code's own sessions (`--on ~/.claude/projects`), or the home of `ctx`"));
     }

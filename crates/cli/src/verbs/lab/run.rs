@@ -108,6 +108,7 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
         let columns = [
             Column::Left("POLICY"),
             Column::Right("TOKENS SENT"),
+            Column::Right("FINAL"),
             Column::Right("PEAK"),
             Column::Right("COST"),
             Column::Right("CHANGE"),
@@ -117,7 +118,7 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
             Column::Right("EVENTS"),
             Column::Right("HARM"),
         ];
-        let mut table = Table::new(&columns).dispensing(&["EVENTS", "PEAK", "FROM CACHE", "LIKELY"]);
+        let mut table = Table::new(&columns).dispensing(&["FINAL", "EVENTS", "PEAK", "FROM CACHE", "LIKELY"]);
         group.policies.iter().for_each(|policy| table.row(row(policy)));
         text.push_str(&table.render(output));
         text.push('\n');
@@ -140,6 +141,7 @@ fn row(policy: &Summary) -> Vec<Cell> {
     vec![
         Cell::styled(&policy.policy, ID),
         Cell::styled(&words::count(policy.cumulative_tokens), PLAIN),
+        Cell::styled(&words::count(policy.final_tokens), FAINT),
         Cell::styled(&words::count(policy.peak_tokens), PLAIN),
         Cell::styled(&format!("${:.2}", policy.cost), PLAIN),
         Cell::styled(&percent(policy.change), style(policy.change > 0.0)),

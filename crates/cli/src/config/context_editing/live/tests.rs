@@ -124,11 +124,15 @@ fn a_file_that_has_become_wrong_leaves_what_it_said_before() {
     ] {
         place.write("p/ctx.toml", wrong);
         assert_eq!(now(), 44, "{wrong}");
+        let told = place.rules.wrong(Some(&place.path("p")), &[]);
+        let is_told = |told: &String| told.contains("ctx.toml") && told.ends_with("what it said before stays in force");
+        assert!(told.len() == 1 && told.iter().all(is_told), "{told:?}");
     }
     fs::write(place.path("p/ctx.toml"), [b'[', 0xff]).expect("written");
     assert_eq!(now(), 44, "not even text");
     place.write("p/ctx.toml", &good.replace("44", "45"));
     assert_eq!(now(), 45, "it is read again when it is right");
+    assert!(place.rules.wrong(Some(&place.path("p")), &[]).is_empty());
     place.write("q/.loa.config.yaml", "context_editing: {target_percent: 140}\n");
     assert_eq!(place.of("q", &[]).target_percent, 60, "what was never right says nothing");
 }

@@ -1,0 +1,112 @@
+//! `ctx lab`: recordings that lie in files, played again without a daemon.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+/// A Messages body of so many calls, each with a result of 3,000 tokens and more.
+fn body(calls: usize) -> Value {
+    let mut messages = vec![json!({"role": "user", "content": "please look at all of these files"})];
+    for call in 0..calls {
+        let id = format!("toolu_{call}");
+        let input = json!({"file_path": format!("/src/file{call}.rs")});
+        let text = format!("fn word_{call}() {{ }} ").repeat(500);
+        messages.extend([
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "Read", "input": input}]}),
+            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]}),
+        ]);
+    }
+    messages.push(json!({"role": "assistant", "content": [{"type": "text", "text": "done"}]}));
+    json!({"model": "claude-opus-4-5-20251101", "max_tokens": 1000, "messages": messages,
+        "tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
+}
+
+/// A place with a folder of recordings.
+fn recorded() -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path("recorded")).expect("a folder");
+    place.write("recorded/long.json", &body(50).to_string());
+    place.write("recorded/short.json", &body(3).to_string());
+    place
+}
+
+#[test]
+fn policies_are_compared_in_a_table_a_spreadsheet_and_a_page() {
+    let place = recorded();
+    let policies = place.run(&["lab", "policies"]).ok().out;
+    assert!(policies.contains("\nauto ") && policies.contains("\nclear-100k-keep-3 "), "{policies}");
+
+    let run = ["lab", "run", "--on", "../recorded", "--compare", "none,clear-100k-keep-3,auto"];
+    let with = |more: &[&str]| place.run(&[&run, more].concat()).ok();
+    let table = with(&[]).out;
+    let heads = ["POLICY", "TOKENS SENT", "FINAL", "PEAK", "COST", "CHANGE", "FROM CACHE", "EVENTS", "HARM"];
+    assert!(heads.iter().all(|head| table.contains(head)), "{table}");
+    assert!(table.contains("all · 2 conversations · 55 steps"), "{table}");
+    assert!(table.contains("2 conversations without times: their pauses are not known"), "{table}");
+
+    let figures = with(&["--json"]).json();
+    let of = |policy: usize| &figures["policies"][policy];
+    assert_eq!([&of(0)["policy"], &of(1)["policy"], &of(2)["policy"]], ["none", "clear-100k-keep-3", "auto"]);
+    assert_eq!((of(0)["change"].as_f64(), of(0)["clear_events"].as_u64()), (Some(0.0), Some(0)));
+    let less = |what: &str| of(1)[what].as_f64() < of(0)[what].as_f64();
+    assert!(less("cost") && less("final_tokens") && less("peak_tokens"), "{figures}");
+
+    let csv = with(&["--csv"]).out;
+    assert_eq!(csv.lines().count(), 1 + 3 * 2, "a line for each conversation and policy: {csv}");
+    with(&["--html", "report.html"]);
+    let page = fs::read_to_string(place.path("work/report.html")).expect("a page");
+    assert!(page.contains("<svg") && page.contains("clear-100k-keep-3") && !page.contains("http"), "{page:.400}");
+}
+
+#[test]
+fn what_a_policy_did_is_told_frame_by_frame() {
+    let place = recorded();
+    let explain = ["lab", "explain", "../recorded/long.json", "--policy", "clear-100k-keep-3"];
+    let all = place.run(&explain).ok().out;
+    let first = all.lines().find_map(|line| line.strip_prefix("request ")?.split_once(':')).expect("it acted").0;
+    let told = place.run(&[&explain, &["--turn", first][..]].concat()).ok().out;
+    assert!(told.contains("drop-results t1, ") && told.contains(" tokens less: "), "{told}");
+    let rows: Vec<&str> = told.lines().skip_while(|line| !line.starts_with("FRAME")).skip(1).collect();
+    assert!(rows[0].starts_with("system ") && rows[1].starts_with("tools "), "{told}");
+    assert!(rows[2].starts_with("t1 ") && rows[2].contains(" -"), "{told}");
+    assert!(rows[3].starts_with("t1/1 ") && rows.len() > 20, "the steps in which something changed: {told}");
+
+    let figures = place.run(&[&explain, &["--turn", first, "--json"][..]].concat()).ok().json();
+    let frames = figures[0]["turns"][0]["frames"].as_array().expect("frames").clone();
+    let tokens = |frame: &Value, name: &str| frame[name].as_i64().expect("tokens");
+    let took = |frame: &Value| tokens(frame, "before") - tokens(frame, "sent");
+    let (steps, whole): (Vec<&Value>, Vec<&Value>) = frames.iter().partition(|row| row["step_of"].is_string());
+    let (by_steps, by_frames): (i64, i64) = (steps.into_iter().map(took).sum(), whole.into_iter().map(took).sum());
+    assert!(by_frames > 50_000 && (by_steps - by_frames).abs() < 100, "{by_steps} and {by_frames}");
+
+    let quiet = place.run(&[&explain, &["--turn", "2"][..]].concat()).ok().out;
+    assert!(quiet.contains("nothing was done before it") && quiet.contains("\nt1 "), "{quiet}");
+    let beyond = place.run(&[&explain, &["--turn", "900"][..]].concat()).refused().err;
+    assert!(beyond.contains("There is no request 900: long has 51 requests.") && beyond.contains("from 1"), "{beyond}");
+}
+
+#[test]
+fn what_cannot_be_played_is_named_with_the_reason() {
+    let place = recorded();
+    let broken = ["{", "[1, 2]", "{\"a\": 1}"];
+    for (at, text) in broken.iter().enumerate() {
+        place.write(&format!("recorded/broken{at}.json"), text);
+    }
+    let beside = place.run(&["lab", "run", "--on", "../recorded"]).ok().out;
+    assert!(beside.contains("all · 2 conversations") && beside.contains("left out: "), "{beside}");
+    assert!((0..3).all(|at| beside.contains(&format!("broken{at}.json"))), "{beside}");
+
+    let only: Vec<String> = (0..3).map(|at| format!("../recorded/broken{at}.json")).collect();
+    let only: Vec<&str> = ["lab", "run", "--on"].into_iter().chain(only.iter().map(String::as_str)).collect();
+    let nothing = place.run(&only).refused().err;
+    assert!((0..3).all(|at| nothing.contains(&format!("broken{at}.json"))), "each is named: {nothing}");
+    assert!(nothing.contains("There is no recorded conversation there") && nothing.contains("hint: "), "{nothing}");
+
+    fs::create_dir(place.path("empty")).expect("a folder");
+    let empty = place.run(&["lab", "run", "--on", "../empty"]).refused().err;
+    assert!(empty.contains("no file there ends in .json or .jsonl"), "{empty}");
+    let unknown = place.run(&["lab", "run", "--on", "../recorded", "--policy", "cheap"]).refused().err;
+    assert!(unknown.contains("There is no policy `cheap`.") && unknown.contains("there are none, "), "{unknown}");
+}

@@ -1,0 +1,46 @@
+//! A request of a replay, frame by frame: what the client said, what was sent of it, and what a policy changed here.
+
+use ctx_composer::view::{FrameView, StepView};
+use ctx_composer::{Composer, Refusal};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// A frame, or a step in which something changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    pub id: String,
+    pub title: String,
+    /// Tokens as the client has it.
+    pub source: u64,
+    /// As it would have been sent, and as it was.
+    pub before: u64,
+    pub sent: u64,
+    /// The frame of which it is a step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_of: Option<String>,
+}
+
+/// Every frame of a conversation, each followed by its steps that are others than they were at `before`.
+pub fn rows(composer: &Composer, conversation: &str, before: &str) -> Result<Vec<Row>, Refusal> {
+    let earlier = composer.frames(conversation, true, Some(before))?.frames;
+    let steps = earlier.iter().flat_map(|frame| frame.step_list.iter().flatten());
+    let was: HashMap<&str, u64> = earlier
+        .iter()
+        .map(|frame| (frame.id.as_str(), frame.tokens))
+        .chain(steps.map(|step| (step.id.as_str(), step.tokens)))
+        .collect();
+    let before = |id: &str, now: u64| was.get(id).copied().unwrap_or(now);
+    let mut rows = Vec::new();
+    for FrameView { id, title, source_tokens: source, tokens: sent, step_list, .. } in
+        composer.frames(conversation, true, None)?.frames
+    {
+        rows.push(Row { before: before(&id, sent), id: id.clone(), title, source, sent, step_of: None });
+        for StepView { id: step, title, source_tokens: source, tokens: sent, .. } in step_list.into_iter().flatten() {
+            let before = before(&step, sent);
+            if before != sent {
+                rows.push(Row { id: step, title, source, before, sent, step_of: Some(id.clone()) });
+            }
+        }
+    }
+    Ok(rows)
+}
