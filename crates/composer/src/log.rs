@@ -89,6 +89,9 @@ pub struct Arrived {
     /// The message that the automatic editor will change next, by the looks of it: a cache mark stands before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<SlotId>,
+    /// Commits that were made on its arrival, and count in it: their records follow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made: Vec<CommitId>,
     /// What it adds to the conversation; side traffic adds nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,

@@ -269,9 +269,11 @@ impl Composer {
             differs: None,
             asks: added.names(),
             next: None,
+            made: Vec::new(),
             turn: Some(turn),
         };
         let arrival = step.records.len();
+        let head = conversation.history.head();
         // The reply has come back, in the client's own words.
         let had_pending = trusted && conversation.pending.take().is_some();
         if let Some(turn) = &arrived.turn {
@@ -286,6 +288,8 @@ impl Composer {
             let moment = Moment { at: seen.at, warm_until, new: &new };
             body = self.arrives(conversation, body, &envelope, (moment, editor.as_deref()), step);
         }
+        let made = conversation.history.line(conversation.history.head()).map(|commit| commit.id);
+        arrived.made = made.take_while(|id| Some(*id) != head).collect();
         arrived.next = conversation.next.filter(|_| trusted);
         arrived.composed = match ready {
             Some(ready) if trusted => leave(conversation, &body, &envelope, ready),
@@ -500,6 +504,7 @@ fn side(
         differs: None,
         asks: added.names(),
         next: None,
+        made: Vec::new(),
         turn: None,
     };
     step.records.push(record(&conversation.id, seen.at, log::ARRIVED, &arrived, Vec::new()));

@@ -99,6 +99,8 @@ pub(super) struct Story {
     rewritten: bool,
     /// Where commits changed something, for those that take them back.
     places: HashMap<CommitId, Option<String>>,
+    /// Commits that were made on the arrival of a request. They are told after it.
+    made: HashMap<CommitId, u32>,
 }
 
 #[derive(Clone)]
@@ -138,6 +140,8 @@ struct Arrival {
     writes: Vec<Key>,
     #[serde(default)]
     differs: Option<Differs>,
+    #[serde(default)]
+    made: Vec<CommitId>,
     #[serde(default)]
     turn: Option<Course>,
 }
@@ -196,6 +200,7 @@ impl Story {
             differs: if is_turn { self.differs.take().or(arrived.differs) } else { None },
         };
         self.asked.insert(arrived.request, asked);
+        self.made.extend(arrived.made.into_iter().map(|commit| (commit, arrived.request)));
         Some(())
     }
 
@@ -209,10 +214,15 @@ impl Story {
             Change::Inherit { .. } => None,
         };
         self.places.insert(commit.id, place.clone());
+        let request = self.made.remove(&commit.id);
         let (commit, author) = (Some(commit.id), commit.author.clone());
         let new = Edit { place, commit, author };
+        let edited = match request.and_then(|request| self.asked.get_mut(&request)) {
+            Some(asked) => &mut asked.edited,
+            None => &mut self.edited,
+        };
         // Of several edits the first one that is met cuts the cache.
-        self.edited = Some(match self.edited.take() {
+        *edited = Some(match edited.take() {
             Some(old) if rank(&old.place) <= rank(&new.place) => old,
             _ => new,
         });
@@ -271,7 +281,10 @@ impl Story {
         };
         let missed = held.cached().saturating_sub(usage.cache_read).min(anew);
         // A few blocks may lie behind the mark that was found.
-        let is_miss = missed > held.cached() / 20 + 100;
+        let few = held.cached() / 20 + 100;
+        let is_miss = missed > few;
+        // An edit of what was never sent cuts nothing.
+        let cuts = asked.expects.is_none_or(|expects| expects + few < held.cached());
         let idle = asked.at.saturating_sub(last.at) / 1000;
         let differ = || {
             let (old, new) = last.envelope.zip(asked.envelope).filter(|(old, new)| old != new)?;
@@ -287,12 +300,12 @@ impl Story {
         } else {
             None
         };
-        told.edited = asked.edited.is_some() && other.is_none();
+        told.edited = asked.edited.is_some() && other.is_none() && (cuts || !is_miss);
         if is_miss {
             told.miss = Some(match (other, &asked.edited) {
                 (Some(other), _) => other,
-                (None, Some(edit)) => causes::edited(edit, missed),
-                (None, None) => causes::of_history(&asked, answered, reason, missed),
+                (None, Some(edit)) if cuts => causes::edited(edit, missed),
+                (None, _) => causes::of_history(&asked, answered, reason, missed),
             });
         }
         told

@@ -2,9 +2,11 @@
 //! and explained.
 
 use crate::support::{self, answers};
+use ctx_composer::automatic::Plain;
 use ctx_composer::edit::Wish;
-use ctx_composer::view::{Asked, By, CacheMiss, Cause, Grouping, MissView, Misses};
+use ctx_composer::view::{Asked, By, CacheMiss, Cause, GroupView, Grouping, MissView, Misses, Spent};
 use ctx_composer::{Composer, Seen, Timing};
+use ctx_core::policy::{Look, Policy, Proposed};
 use ctx_store::MemoryStore;
 use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
@@ -12,6 +14,32 @@ use std::sync::Arc;
 use testkit::{Provider, Session};
 
 type Alter = Box<dyn Fn(&mut Value)>;
+
+/// Clears the results of the first turns when so many answers were given, and from then on each new one.
+struct Once {
+    steps: usize,
+    fresh: bool,
+}
+
+impl Policy for Once {
+    fn name(&self) -> &str {
+        "once"
+    }
+
+    fn about(&self) -> &str {
+        "clears once"
+    }
+
+    fn propose(&self, look: &Look) -> Vec<Proposed> {
+        let goes = |at: usize| look.steps == self.steps && (1..=4).contains(&at);
+        let items = look
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(at, item)| goes(*at) || (self.fresh && look.steps > self.steps && item.fresh));
+        Proposed::clear(items.map(|(_, item)| item), "it is time").into_iter().collect()
+    }
+}
 
 struct Talk {
     store: Arc<MemoryStore>,
@@ -198,6 +226,22 @@ fn every_reason_for_a_miss_is_explained_and_what_is_foreseen_comes_true() {
 }
 
 #[test]
+fn what_a_policy_clears_while_a_request_is_held_is_told_of_that_request() {
+    let mut talk = Talk::new();
+    talk.composer.automate(Some(Arc::new(Plain(Arc::new(Once { steps: 12, fresh: true })))));
+    assert_eq!(told(talk.turn(1)).0, Cause::FirstRequest);
+    (0..5).for_each(|_| assert_eq!(talk.turn(1), None));
+    let (cause, by, _) = told(talk.turn(1));
+    assert_eq!((cause, by), (Cause::Edited, By::Policy));
+    let view = talk.newest();
+    assert_eq!(view.expected, Some(view.read));
+    (0..2).for_each(|_| assert_eq!(talk.turn(1), None, "what was never sent cuts nothing"));
+    talk.provider = Provider::new();
+    let (cause, by, _) = told(talk.turn(1));
+    assert_eq!((cause, by), (Cause::Unknown, By::Provider), "what it cleared there was never sent");
+}
+
+#[test]
 fn what_is_foreseen_survives_a_restart() {
     let mut talk = Talk::new();
     (0..3).for_each(|_| drop(talk.turn(1)));
@@ -236,15 +280,35 @@ fn what_an_edit_saves_is_what_the_same_talk_costs_without_it() {
         if edits {
             talk.apply("cli", json!({"op": "delete", "ids": ["t2/1", "t3/1"]}));
         }
-        (0..12).for_each(|_| drop(talk.turn(1)));
-        let stats = |by| talk.composer.stats(&Asked { by, ..Asked::default() }).expect("stats");
-        let all = stats(Grouping::Conversation);
-        assert_eq!(all.total, stats(Grouping::Request).total);
-        assert_eq!((all.total.requests, all.total.unweighed, all.total.unpriced), (36, 0, 0));
-        (all.total, stats(Grouping::Request).groups)
+        cost_of_twelve_more(talk)
     };
-    let (plain, _) = cost(false);
-    let (edited, rows) = cost(true);
+    saves_what_it_says(cost(false), cost(true));
+}
+
+#[test]
+fn what_a_policy_saves_is_what_the_same_talk_costs_without_it() {
+    let cost = |edits: bool| {
+        let mut talk = Talk::new();
+        if edits {
+            talk.composer.automate(Some(Arc::new(Plain(Arc::new(Once { steps: 12, fresh: false })))));
+        }
+        (0..6).for_each(|_| drop(talk.turn(1)));
+        cost_of_twelve_more(talk)
+    };
+    saves_what_it_says(cost(false), cost(true));
+}
+
+fn cost_of_twelve_more(mut talk: Talk) -> (Spent, Vec<GroupView>) {
+    (0..12).for_each(|_| drop(talk.turn(1)));
+    let stats = |by| talk.composer.stats(&Asked { by, ..Asked::default() }).expect("stats");
+    let all = stats(Grouping::Conversation);
+    assert_eq!(all.total, stats(Grouping::Request).total);
+    assert_eq!((all.total.requests, all.total.unweighed, all.total.unpriced), (36, 0, 0));
+    (all.total, stats(Grouping::Request).groups)
+}
+
+/// The same talk without an edit, and with one before its thirteenth request.
+fn saves_what_it_says((plain, _): (Spent, Vec<GroupView>), (edited, rows): (Spent, Vec<GroupView>)) {
     assert_eq!((plain.saved, plain.removed), (0.0, 0));
     let first = rows[12].spent;
     assert!(first.saved < 0.0 && rows[13..].iter().all(|row| row.spent.saved > 0.0), "{first:?}");
