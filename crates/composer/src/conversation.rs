@@ -414,6 +414,12 @@ impl Conversation {
         }
     }
 
+    /// What somebody said of how many seconds that is.
+    pub fn keep_for(&mut self, seconds: Option<u64>) {
+        self.kept_for = seconds;
+        self.shelf.keep_for(seconds);
+    }
+
     /// How many seconds the provider keeps in its cache what it is sent.
     pub fn lifetime(&self) -> u64 {
         const SHORT: u64 = 300;

@@ -32,12 +32,15 @@ pub struct Shelf {
     ttl: Option<u64>,
     /// An answer has told something of the cache.
     told: bool,
+    /// Seconds that it lives, as somebody said.
+    kept_for: Option<u64>,
 }
 
 #[derive(Debug, Clone)]
 struct Entry {
     prefix: Key,
     model: Option<String>,
+    manner: Option<Key>,
     /// As the provider counted; nothing where it did not.
     tokens: Option<u64>,
     used: u64,
@@ -50,6 +53,7 @@ struct Entry {
 struct Asked {
     at: u64,
     model: Option<String>,
+    manner: Option<Key>,
     writes: Vec<Key>,
 }
 
@@ -63,6 +67,7 @@ pub struct Foreseen {
 /// A request as the cache sees it.
 struct Outline<'a> {
     model: Option<&'a str>,
+    manner: Option<Key>,
     /// What identifies all before the first message, and after each.
     around: Key,
     after: &'a [Key],
@@ -83,8 +88,17 @@ impl Shelf {
             // They will not be answered any more.
             self.under_way.clear();
         }
-        let asked = Asked { at, model: arrived.model.clone(), writes: arrived.writes.clone() };
+        let Arrived { model, manner, writes, .. } = arrived;
+        let asked = Asked { at, model: model.clone(), manner: *manner, writes: writes.clone() };
         self.under_way.insert(arrived.request, asked);
+    }
+
+    /// How many seconds it lives, where somebody says so.
+    pub fn keep_for(&mut self, seconds: Option<u64>) {
+        self.kept_for = seconds;
+        if let Some(seconds) = seconds {
+            self.entries.iter_mut().for_each(|entry| entry.ttl = seconds);
+        }
     }
 
     /// What it wrote is there from now on.
@@ -99,12 +113,15 @@ impl Shelf {
         let last = asked.writes.len() - 1;
         for (at, prefix) in asked.writes.into_iter().enumerate() {
             let tokens = (at == last).then(|| usage.cached());
-            let known = self.entries.iter().position(|entry| entry.prefix == prefix && entry.model == asked.model);
+            let is_it =
+                |entry: &Entry| (entry.prefix, &entry.model, entry.manner) == (prefix, &asked.model, asked.manner);
+            let known = self.entries.iter().position(is_it);
             let before = known.and_then(|known| self.entries.remove(known)).and_then(|entry| entry.tokens);
-            let (model, ttl) = (asked.model.clone(), self.ttl.unwrap_or(SHORT));
+            let (model, ttl) = (asked.model.clone(), self.kept_for.or(self.ttl).unwrap_or(SHORT));
             self.entries.push_back(Entry {
                 prefix,
                 model,
+                manner: asked.manner,
                 tokens: tokens.or(before),
                 used: asked.at,
                 marked: asked.at,
@@ -131,7 +148,9 @@ impl Shelf {
             return None;
         }
         let is_alive = |entry: &Entry| {
-            entry.model.as_deref() == outline.model && at <= entry.used.saturating_add(entry.ttl * 1000)
+            // Tools and the system prompt are found under any manner.
+            let is_like = entry.manner == outline.manner || entry.prefix == outline.around;
+            is_like && entry.model.as_deref() == outline.model && at <= entry.used.saturating_add(entry.ttl * 1000)
         };
         let alive = self.entries.iter().enumerate().filter(|(_, entry)| is_alive(entry));
         let alive: QuickMap<Key, usize> = alive.map(|(at, entry)| (entry.prefix, at)).collect();
@@ -204,7 +223,8 @@ impl Conversation {
             })
         };
         let model = envelope.model.as_deref();
-        let outline = Outline { model, around, after: &after, marks, places, tokens: &tokens };
+        let manner = envelope.manner.key();
+        let outline = Outline { model, manner, around, after: &after, marks, places, tokens: &tokens };
         let expects = shelf.expect(&outline, at);
         self.shelf = shelf;
         Foreseen { expects, writes }
@@ -270,21 +290,26 @@ mod tests {
         shelf: Shelf,
         request: u32,
         model: &'static str,
+        manner: Option<Key>,
     }
 
     impl Told {
+        fn new() -> Told {
+            Told { shelf: Shelf::default(), request: 0, model: "m", manner: None }
+        }
+
         /// Asks with a mark at the end, and says what was expected; then it is answered.
         fn ask(&mut self, at: u64, path: &[u8], read: u64, written: u64) -> Option<u64> {
             let after: Vec<Key> = path.iter().map(|number| key(*number)).collect();
             let marks = cache::Marks { around: true, messages: vec![path.len() - 1] };
             let (around, model) = (key(0), Some(self.model));
             let (after, tokens) = (after.as_slice(), &|_| 50);
-            let outline = Outline { model, around, after, marks, places: &|_| 2, tokens };
+            let outline = Outline { model, manner: self.manner, around, after, marks, places: &|_| 2, tokens };
             let expects = self.shelf.expect(&outline, at * 1000);
             self.request += 1;
             let writes = vec![around, after[after.len() - 1]];
             let arrived = json!({"request": self.request, "class": "main", "verdict": "next", "known": 0, "new": 1,
-                "changed": 0, "bytes": 1, "model": self.model, "writes": writes});
+                "changed": 0, "bytes": 1, "model": self.model, "manner": self.manner, "writes": writes});
             self.shelf.asked(&serde_json::from_value(arrived).expect("a request"), at * 1000);
             let usage = Usage { cache_read: read, cache_write: written, ..Usage::default() };
             let answered = json!({"request": self.request, "status": 200, "ending": "complete", "usage": usage,
@@ -296,7 +321,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_expected_as_long_as_it_lives_and_the_beginning_is_the_same() {
-        let mut told = Told { shelf: Shelf::default(), request: 0, model: "m" };
+        let mut told = Told::new();
         assert_eq!(told.ask(1, &[1], 0, 100), None, "nobody can tell yet");
         assert_eq!(told.ask(2, &[1, 2, 3], 100, 40), Some(100));
         assert_eq!(told.ask(3, &[1, 2, 3], 140, 0), Some(140), "the same again");
@@ -309,12 +334,32 @@ mod tests {
     }
 
     #[test]
+    fn under_another_manner_only_what_stands_before_the_messages_is_expected() {
+        let mut told = Told::new();
+        told.ask(1, &[1], 0, 100);
+        told.manner = Some(key(99));
+        assert_eq!(told.ask(2, &[1, 2], 50, 90), Some(50));
+        assert_eq!(told.ask(3, &[1, 2, 3], 140, 10), Some(140), "it has a cache of its own");
+        told.manner = None;
+        assert_eq!(told.ask(4, &[1, 2, 3], 100, 50), Some(100), "and so has the other");
+    }
+
+    #[test]
+    fn how_long_it_lives_is_what_somebody_said() {
+        let mut told = Told::new();
+        told.ask(1, &[1], 0, 100);
+        told.shelf.keep_for(Some(15));
+        assert_eq!(told.ask(10, &[1, 2], 100, 10), Some(100));
+        assert_eq!(told.ask(26, &[1, 2, 3], 0, 120), Some(0));
+    }
+
+    #[test]
     fn a_mark_reaches_twenty_places_and_no_more() {
-        let mut told = Told { shelf: Shelf::default(), request: 0, model: "m" };
+        let mut told = Told::new();
         told.ask(1, &[1], 0, 100);
         let near: Vec<u8> = (1..=10).collect();
         assert_eq!(told.ask(2, &near, 100, 1), Some(100));
-        let mut told = Told { shelf: Shelf::default(), request: 0, model: "m" };
+        let mut told = Told::new();
         told.ask(1, &[1], 0, 100);
         let far: Vec<u8> = (1..=11).collect();
         assert_eq!(told.ask(2, &far, 50, 1), Some(50), "only what the mark before finds");
@@ -323,7 +368,15 @@ mod tests {
     #[test]
     fn what_no_mark_kept_alive_is_not_counted_on() {
         let keys = ["old", "marked again", "never told of"].map(|name| Key::of([name.as_bytes()]));
-        let entry = |prefix: Key, marked| Entry { prefix, model: None, tokens: None, used: marked, marked, ttl: 300 };
+        let entry = |prefix: Key, marked| Entry {
+            prefix,
+            model: None,
+            manner: None,
+            tokens: None,
+            used: marked,
+            marked,
+            ttl: 300,
+        };
         let entries = [entry(keys[0], 0), entry(keys[1], 0), entry(keys[1], 200_000)];
         let shelf = Shelf { entries: entries.into(), ..Shelf::default() };
         let living = |at: u64| {

@@ -226,7 +226,7 @@ impl Composer {
             let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
             conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
             conversation.folder = self.folder_of(&conversation, None);
-            conversation.kept_for = self.moments.cache_seconds;
+            conversation.keep_for(self.moments.cache_seconds);
             let mut directory = lock(&self.directory);
             if directory.dropped() == dropped || attempt == TRIES {
                 return Ok(Some(directory.keep(conversation)));
@@ -237,7 +237,9 @@ impl Composer {
 
     /// A conversation that nobody has heard of.
     fn newborn(&self, id: String, opened: log::Opened) -> Conversation {
-        Conversation { kept_for: self.moments.cache_seconds, ..Conversation::new(id, opened) }
+        let mut conversation = Conversation::new(id, opened);
+        conversation.keep_for(self.moments.cache_seconds);
+        conversation
     }
 
     /// Whether [`Composer::rest`] would give something back.

@@ -80,6 +80,9 @@ pub struct Arrived {
     /// Where it writes the provider's cache: the digests of what stands before, the longest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<Key>,
+    /// How the model shall think and choose tools, when that is not the default: such messages are another cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manner: Option<Key>,
     /// The first thing in it that is not what the client sent there before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<Differs>,

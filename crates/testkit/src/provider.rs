@@ -49,7 +49,7 @@ pub struct Provider {
 
 impl Provider {
     pub fn new() -> Provider {
-        Provider::default()
+        Provider { cache: PromptCache::heeding_manner(), ..Provider::default() }
     }
 
     /// One that caches nothing below so many tokens.

@@ -226,7 +226,7 @@ impl Composer {
 
     /// Every answered request of a conversation.
     fn rows(&self, id: &str) -> Result<Vec<Row>, Refusal> {
-        let mut talk = Talk::default();
+        let mut talk = Talk::new(self.moments.cache_seconds);
         let records = self.store.records(id, 0)?.records;
         Ok(records.iter().filter_map(|record| talk.take(self, record).ok().flatten()).collect())
     }

@@ -10,7 +10,7 @@ use ctx_core::edit::address::Address;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_store::{Hash, Record};
-use ctx_wire::anthropic::envelope::Piece;
+use ctx_wire::anthropic::envelope::{Manner, Piece};
 use ctx_wire::anthropic::models::Models;
 use ctx_wire::anthropic::{envelope as wire, request};
 use schemars::JsonSchema;
@@ -44,6 +44,8 @@ pub enum Cause {
     ModelChanged,
     ToolsChanged,
     SystemChanged,
+    /// How the model shall think or choose its tools.
+    MannerChanged,
     /// The conversation was edited.
     Edited,
     /// The client sent its history otherwise than before: it went back, compacted it or wrote it anew.
@@ -92,6 +94,8 @@ pub(super) struct Story {
     asked: HashMap<u32, Asked>,
     last: Option<(Asked, Usage)>,
     ttl: Option<u64>,
+    /// Seconds that the cache lives, as somebody said.
+    kept_for: Option<u64>,
     /// The first place that was edited since the newest request.
     edited: Option<Edit>,
     /// What the client changed in requests that came to nothing: those after them do not differ from them any more.
@@ -156,6 +160,7 @@ struct Course {
 pub(super) struct Around {
     tools: Vec<(String, Key)>,
     system: Vec<Option<Key>>,
+    manner: Manner,
 }
 
 impl Around {
@@ -164,10 +169,10 @@ impl Around {
         let tools = read.tools.iter().flatten().filter(is_read).map(|tool| (tool.name.to_string(), tool.key));
         // The provider takes the attribution out.
         let system = read.system.iter().map(|piece| (!piece.is_attribution()).then_some(piece.key));
-        Around { tools: tools.collect(), system: system.collect() }
+        Around { tools: tools.collect(), system: system.collect(), manner: read.manner }
     }
 
-    /// The first tool, or block of the system prompt, that is not what it was.
+    /// The first tool, or block of the system prompt, that is not what it was, or else what of the manner is not.
     fn first_difference(&self, new: &Around) -> Option<(Cause, String)> {
         let alike = self.tools.iter().zip(&new.tools).take_while(|(old, new)| old == new).count();
         if alike < self.tools.len().max(new.tools.len()) {
@@ -175,12 +180,20 @@ impl Around {
             return Some((Cause::ToolsChanged, format!("tools/{}", tool.map_or("", |tool| &tool.0))));
         }
         let alike = self.system.iter().zip(&new.system).take_while(|(old, new)| old == new).count();
-        let is_more = alike < self.system.len().max(new.system.len());
-        is_more.then(|| (Cause::SystemChanged, format!("system#{alike}")))
+        if alike < self.system.len().max(new.system.len()) {
+            return Some((Cause::SystemChanged, format!("system#{alike}")));
+        }
+        let member = self.manner.first_difference(&new.manner)?;
+        Some((Cause::MannerChanged, member.to_owned()))
     }
 }
 
 impl Story {
+    /// `kept_for`: seconds that the cache lives, where somebody said so.
+    pub fn new(kept_for: Option<u64>) -> Story {
+        Story { kept_for, ..Story::default() }
+    }
+
     /// `None` when the record cannot be read.
     pub fn arrived(&mut self, record: &Record) -> Option<()> {
         let arrived: Arrival = serde_json::from_slice(&record.body).ok()?;
@@ -240,7 +253,7 @@ impl Story {
 
     /// Seconds that the cache lives.
     pub fn ttl(&self) -> u64 {
-        self.ttl.unwrap_or(300)
+        self.kept_for.or(self.ttl).unwrap_or(300)
     }
 
     /// What the answer to a request tells. `around` gives what an envelope says.

@@ -162,7 +162,7 @@ impl Composer {
         let found = self.store.records(&id, 0)?;
         let mut skipped = found.skipped.len() as u64;
         let mut events = Vec::new();
-        let mut story = Story::default();
+        let mut story = Story::new(self.moments.cache_seconds);
         let frames = self.frames_by_slot(&id);
         let mut end = None;
         for record in &found.records {

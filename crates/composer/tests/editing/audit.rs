@@ -182,6 +182,12 @@ fn every_reason_for_a_miss_is_explained_and_what_is_foreseen_comes_true() {
     };
     assert_eq!(told(talk.turn(1)), (Cause::ToolsChanged, By::Client, Some(format!("tools/{name}"))));
 
+    talk.alter.push(Box::new(|body| body["tool_choice"] = json!({"type": "any"})));
+    assert_eq!(told(talk.turn(1)), (Cause::MannerChanged, By::Client, Some("tool_choice".into())));
+    let view = talk.newest();
+    assert!(view.expected.is_some_and(|expected| expected.abs_diff(view.read) < 5), "what is before: {view:?}");
+    assert_eq!(talk.turn(1), None);
+
     talk.alter.push(Box::new(|body| {
         let last = body["system"].as_array_mut().and_then(|system| system.last_mut()).expect("a system prompt");
         last["text"] = json!("You are somebody else. ".repeat(40));

@@ -4,6 +4,7 @@
 use super::binding::is_volatile;
 use super::json::{Fields, compact, is_truthy, tokens};
 use super::request::{Request, without_mark};
+use serde_json::json;
 use std::collections::HashSet;
 
 /// Blocks before a mark in which a stored prefix is found.
@@ -27,6 +28,8 @@ impl Account {
 pub(crate) struct PromptCache {
     /// What is shorter is not stored.
     least: u64,
+    /// Messages are found only under the same manner: [`manner`].
+    heeds_manner: bool,
     stored: HashSet<blake3::Hash>,
 }
 
@@ -38,12 +41,17 @@ struct Prefix {
 
 impl PromptCache {
     pub(crate) fn from_tokens(least: u64) -> PromptCache {
-        PromptCache { least, ..PromptCache::default() }
+        PromptCache { least, ..PromptCache::heeding_manner() }
+    }
+
+    pub(crate) fn heeding_manner() -> PromptCache {
+        PromptCache { heeds_manner: true, ..PromptCache::default() }
     }
 
     /// Accounts for a request and stores the prefixes it marks.
     pub(crate) fn account(&mut self, request: &Request<'_>, volatile: &str) -> Account {
-        let (prefixes, marks) = prefixes(request, volatile);
+        let manner = if self.heeds_manner { manner(request.body) } else { String::new() };
+        let (prefixes, marks) = prefixes(request, volatile, &manner);
         let total = prefixes.last().map_or(0, |prefix| prefix.tokens);
         let end = marks.last().and_then(|mark| prefixes.get(*mark));
         let Some(end) = end.filter(|end| end.tokens >= self.least) else {
@@ -62,17 +70,21 @@ impl PromptCache {
 }
 
 /// All prefixes in the order the API renders a request, and which of them end at a mark.
-fn prefixes(request: &Request<'_>, volatile: &str) -> (Vec<Prefix>, Vec<usize>) {
+fn prefixes(request: &Request<'_>, volatile: &str, manner: &str) -> (Vec<Prefix>, Vec<usize>) {
     let tools = request.loaded_tools().map(|tool| (Some("tool"), tool));
     let system = request.system.iter().map(|block| (Some("system"), block.as_ref()));
     let said = request.messages.iter().flat_map(|message| {
         let blocks = message.blocks.iter();
         blocks.map(|block| (message.role, block.as_ref()))
     });
+    let around = request.loaded_tools().count() + request.system.len();
     let mut hash = blake3::Hasher::new();
     hash.update(compact(&request.body.get("model")).as_bytes());
     let (mut total, mut prefixes, mut marks) = (0, Vec::new(), Vec::new());
-    for (role, block) in tools.chain(system).chain(said) {
+    for (at, (role, block)) in tools.chain(system).chain(said).enumerate() {
+        if at == around {
+            hash.update(manner.as_bytes());
+        }
         let json = compact(&Bare(block));
         total += tokens(&json);
         // A message of role "system" is treated like the top-level system here.
@@ -88,6 +100,17 @@ fn prefixes(request: &Request<'_>, volatile: &str) -> (Vec<Prefix>, Vec<usize>) 
     (prefixes, marks)
 }
 
+/// How the model shall choose tools and think, as far as that is not the default.
+fn manner(body: &Fields) -> String {
+    let typed = |name: &str, default: &str| {
+        let said = body.get(name).filter(|said| **said != json!({"type": default}));
+        said.map(|said| format!("{name}{}", compact(said)))
+    };
+    let effort = body.get("output_config").and_then(|wish| wish["effort"].as_str()).filter(|effort| *effort != "high");
+    let all = [typed("tool_choice", "auto"), typed("thinking", "disabled"), effort.map(str::to_owned)];
+    all.into_iter().flatten().collect()
+}
+
 /// A block without its mark, keys in their own order: the cache sees bytes, not meaning.
 struct Bare<'a>(&'a Fields);
 
@@ -100,7 +123,7 @@ impl serde::Serialize for Bare<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     fn account(cache: &mut PromptCache, body: &Value) -> (u64, u64, u64) {
         let fields = body.as_object().expect("an object");
@@ -120,6 +143,21 @@ mod tests {
         };
         let blocks: Vec<Value> = (0..blocks).map(block).collect();
         json!({"model": "m", "messages": [{"role": "user", "content": blocks}]})
+    }
+
+    #[test]
+    fn another_tool_choice_finds_no_message() {
+        let mut cache = PromptCache::heeding_manner();
+        let body = conversation(3, &[2]);
+        let with = |choice: &str| {
+            let mut body = body.clone();
+            body["tool_choice"] = json!({"type": choice});
+            body
+        };
+        assert_eq!(account(&mut cache, &body), (0, 0, 21));
+        assert_eq!(account(&mut cache, &with("auto")), (0, 21, 0), "the default");
+        assert_eq!(account(&mut cache, &with("any")), (0, 0, 21));
+        assert_eq!(account(&mut cache, &with("any")), (0, 21, 0));
     }
 
     #[test]

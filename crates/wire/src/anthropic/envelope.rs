@@ -48,8 +48,55 @@ pub struct Envelope {
     /// The history lives with the provider; this request carries only a delta.
     pub threaded: bool,
     pub streams: bool,
+    pub manner: Manner,
     /// Of the system prompt without its attribution, and of the tools that the model reads.
     pub digest: Key,
+}
+
+/// How the model shall think and choose its tools: messages are found in the provider's cache only under the same
+/// manner. Nothing where it is the default, said or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Manner {
+    pub tool_choice: Option<Key>,
+    pub thinking: Option<Key>,
+    pub effort: Option<Key>,
+}
+
+impl Manner {
+    /// Nothing where all of it is the default.
+    pub fn key(&self) -> Option<Key> {
+        let all = [("tool_choice", self.tool_choice), ("thinking", self.thinking), ("effort", self.effort)];
+        let mut said =
+            all.iter().filter_map(|(name, key)| Some((name.as_bytes(), key.as_ref()?.0.as_slice()))).peekable();
+        said.peek()?;
+        Some(Key::of(said.flat_map(|(name, key)| [name, key])))
+    }
+
+    /// The first member in which two differ.
+    pub fn first_difference(&self, other: &Manner) -> Option<&'static str> {
+        let members = [
+            ("tool_choice", self.tool_choice != other.tool_choice),
+            ("thinking", self.thinking != other.thinking),
+            ("output_config.effort", self.effort != other.effort),
+        ];
+        members.iter().find(|(_, differs)| *differs).map(|(name, _)| *name)
+    }
+
+    fn read(bytes: &[u8], request: &Request) -> Manner {
+        let of = |span: &Span| Key::of([&bytes[span.clone()]]);
+        let typed = |name: &str, default: &str| {
+            let (span, _) = request.member(bytes, name)?;
+            let count = json::members(bytes, span.start)?.count();
+            let is_default = count == 1 && string(bytes, span.clone(), "type").is_some_and(|kind| kind == default);
+            (!is_default).then(|| of(&span))
+        };
+        let effort = || {
+            let (span, _) = request.member(bytes, "output_config")?;
+            let effort = member(bytes, span, "effort")?;
+            (&bytes[effort.clone()] != b"\"high\"").then(|| of(&effort))
+        };
+        Manner { tool_choice: typed("tool_choice", "auto"), thinking: typed("thinking", "disabled"), effort: effort() }
+    }
 }
 
 impl Envelope {
@@ -94,6 +141,7 @@ pub fn read(bytes: &[u8], request: &Request) -> Envelope {
             .member(bytes, "output_config")
             .is_some_and(|(span, _)| member(bytes, span, "format").is_some()),
         threaded: request.member(bytes, "thread").is_some(),
+        manner: Manner::read(bytes, request),
         streams: request.member(bytes, "stream").is_some_and(|(_, value)| value == b"true"),
     }
 }

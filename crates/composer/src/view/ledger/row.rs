@@ -50,6 +50,10 @@ pub struct Sum {
 pub struct Unreadable;
 
 impl Talk {
+    pub fn new(kept_for: Option<u64>) -> Talk {
+        Talk { story: Story::new(kept_for), ..Talk::default() }
+    }
+
     /// What a record tells: of an answer, a row.
     pub fn take(&mut self, composer: &Composer, record: &Record) -> Result<Option<Row>, Unreadable> {
         if record.version != log::VERSION {

@@ -43,9 +43,16 @@ pub fn around_changed(found: Option<(Cause, String)>, reason: &str, tokens: u64)
         (None, "system_changed") => (Cause::SystemChanged, None),
         _ => return None,
     };
-    let what = if cause == Cause::ToolsChanged { "its tools" } else { "its system prompt" };
     let first = place.as_ref().map(|place| format!(", first {place}")).unwrap_or_default();
-    let words = format!("The client changed {what}{first}: all that stands behind is read anew.");
+    let words = match (cause, &place) {
+        (Cause::MannerChanged, Some(member)) => {
+            format!("The client changed `{member}`: messages are found only under the same one.")
+        }
+        (Cause::ToolsChanged, _) => {
+            format!("The client changed its tools{first}: all that stands behind is read anew.")
+        }
+        _ => format!("The client changed its system prompt{first}: all that stands behind is read anew."),
+    };
     Some(CacheMiss { place, ..CacheMiss::new(cause, By::Client, tokens, words) })
 }
 

@@ -39,7 +39,7 @@ impl Talk {
             let is = |name: &str| hash == Hash::of(name.as_bytes());
             let key = |same: bool| Key::of([&[u8::from(same)][..]]);
             let tools = vec![("Bash".to_owned(), key(is("tools")))];
-            Some(Around { tools, system: vec![None, Some(key(is("system")))] })
+            Some(Around { tools, system: vec![None, Some(key(is("system")))], manner: Manner::default() })
         };
         let miss = self.story.answered(&answered, Models::listed(), around).miss?;
         Some((miss.cause, miss.place, miss.tokens))
