@@ -14,7 +14,7 @@ use ctx_wire::anthropic::models::Models;
 use serde::{Deserialize, Serialize};
 
 /// What the provider takes for a token that its cache is given, and for one that it reads from there, in tokens that
-/// it reads afresh.
+/// it reads afresh; where the model's own factors are not known.
 const WRITE: f64 = 1.25;
 const READ: f64 = 0.1;
 
@@ -116,7 +116,14 @@ impl Money {
 impl Cost {
     pub fn of(sizes: Sizes, cache: Cache, rates: Option<Rates>) -> Cost {
         let tokens = |weighed: f64| weighed.round() as u64;
-        let weights = Rates { fresh: 1.0, read: READ, write: WRITE, nearest: false };
+        let usual = Rates { fresh: 1.0, read: READ, write: WRITE, nearest: false };
+        let known = rates.filter(|rates| rates.fresh > 0.0);
+        let weights = known.map_or(usual, |Rates { fresh, read, write, nearest }| Rates {
+            fresh: 1.0,
+            read: read / fresh,
+            write: write / fresh,
+            nearest,
+        });
         let weighed = Money::of(sizes, cache, weights);
         let reread = if cache == Cache::Warm { sizes.after.saturating_sub(sizes.kept) } else { 0 };
         Cost {
@@ -215,21 +222,24 @@ mod tests {
 
     #[test]
     fn with_a_warm_cache_what_lies_behind_the_change_is_paid_for_once() {
-        let cost = Cost::of(SIZES, Cache::Warm, Some(RATES));
+        let cost = Cost::of(SIZES, Cache::Warm, None);
         assert_eq!((cost.without, cost.next_without, cost.first, cost.later), (1_000, 1_000, 2_900, 600));
         assert_eq!((cost.once, cost.saves, cost.reread), (1_900, 400, 2_000));
         assert_eq!(cost.pays_off_after, Some(6), "2,900 + 5 × 600 = 5,900 < 6 × 1,000");
+        let cost = Cost::of(SIZES, Cache::Warm, Some(RATES));
+        assert_eq!((cost.without, cost.first, cost.later), (500, 4_200, 300), "by the factors of the model");
         let money = cost.money.expect("prices");
         assert!(near(money.without, 0.002) && near(money.first, 0.0168) && near(money.later, 0.0012), "{money:?}");
         assert!(near(money.once, 0.0148) && near(money.saves, 0.0008), "{money:?}");
         assert_eq!(money.pays_off_after, Some(20), "an hour's cache is dear to write and cheap to read");
+        assert_eq!(cost.pays_off_after, money.pays_off_after);
     }
 
     #[test]
     fn with_a_cold_cache_an_edit_is_free_and_saves_what_writing_costs_at_once() {
         let cost = Cost::of(SIZES, Cache::Cold, Some(RATES));
-        assert_eq!((cost.next_without, cost.first, cost.without, cost.later), (12_500, 7_500, 1_000, 600));
-        assert_eq!((cost.once, cost.saves, cost.pays_off_after), (-5_000, 400, Some(1)));
+        assert_eq!((cost.next_without, cost.first, cost.without, cost.later), (20_000, 12_000, 500, 300));
+        assert_eq!((cost.once, cost.saves, cost.pays_off_after), (-8_000, 200, Some(1)));
         assert!(near(cost.money.expect("prices").once, -4_000.0 * 8e-6));
     }
 
