@@ -156,10 +156,25 @@ async fn what_is_refused_without_ours_too_was_not_ours() {
 }
 
 #[tokio::test]
+async fn a_refusal_in_words_of_its_own_is_tried_without_ours_too() {
+    const WEIRD: &str = r#"{"detail":"Bad Request: unknown parameter"}"#;
+    let (server, house) = stage().await;
+    let mut client = house.connect().await;
+    client.send(request("one", &asked(2))).await;
+    Arrived::at(&server).await.peer.send(answer("422 Unprocessable Entity", WEIRD)).await;
+    let mut again = Arrived::at(&server).await;
+    assert_eq!(again.text(), asked(2), "as it came");
+    again.peer.send(answer("200 OK", ANSWER)).await;
+    assert!(client.head().await.starts_with("HTTP/1.1 200 "));
+    assert_eq!(client.rest().await, ANSWER.as_bytes());
+    assert_eq!(house.talk(&server, "one", &asked(3)).await.text(), asked(3), "it is remembered");
+    assert_eq!(events(&house, "refused").await.len(), 1);
+}
+
+#[tokio::test]
 async fn every_other_refusal_is_handed_back_as_it_came() {
     let (server, house) = stage().await;
-    let large =
-        r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages.2: image is too large"}}"#;
+    let large = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000"}}"#;
     let unbound = r#"{"type":"error","error":{"message":"The block is bound to a different conversation."}}"#;
     for (status, body) in [("400 Bad Request", large), ("429 Too Many", REFUSED), ("400 Bad Request", unbound)] {
         let mut client = house.connect().await;

@@ -1,6 +1,7 @@
 //! What the provider tells of its editing: what it can do, and what it refuses.
 
 use super::Kind;
+use crate::anthropic::recover::is_unbound;
 use serde_json::Value;
 
 /// What a provider says of one of its models.
@@ -33,7 +34,8 @@ fn capability(model: &Value) -> Option<Capability> {
     (told.window.is_some() || !told.can.is_empty()).then_some(told)
 }
 
-/// Which of the edits that we added a refusal names; nothing when it is about something else.
+/// Which of the edits that we added a refusal may be about: those that it names, or else all of them, for gateways
+/// have words of their own. Nothing when it is surely about something else.
 pub fn refused(status: u16, answer: &[u8], added: &[Kind]) -> Vec<Kind> {
     // Gateways answer 422 to a field that they do not know.
     if !matches!(status, 400 | 422) {
@@ -46,7 +48,8 @@ pub fn refused(status: u16, answer: &[u8], added: &[Kind]) -> Vec<Kind> {
     if !named.is_empty() {
         return named;
     }
-    if says("context_management") || says("context-management") { added.to_vec() } else { Vec::new() }
+    let is_other = says("prompt is too long") || is_unbound(status, answer);
+    if is_other { Vec::new() } else { added.to_vec() }
 }
 
 #[cfg(test)]
@@ -77,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_refusal_of_ours_is_one() {
+    fn a_refusal_is_of_ours_unless_it_surely_is_not() {
         let ours = [Kind::ToolUses, Kind::Compact];
         for (status, answer, named) in [
             (400, "context_management: Extra inputs are not permitted", &ours[..]),
@@ -87,7 +90,10 @@ mod tests {
             (400, "Unexpected value(s) `compact-2026-01-12` for the `anthropic-beta` header.", &ours[1..]),
             (400, "`compaction` block must be sent first", &ours[1..]),
             (400, "context_management.edits.0.clear_tool_uses_20250919.trigger: bad", &ours[..1]),
-            (400, "messages.1: image is too large", &[]),
+            (422, "Bad Request: unknown parameter", &ours),
+            (400, "prompt is too long: 210000 tokens > 200000 maximum", &[]),
+            (400, "The block is bound to a different conversation.", &[]),
+            (500, "context_management", &[]),
             (429, "context_management: Extra inputs are not permitted", &[]),
         ] {
             assert_eq!(refused(status, answer.as_bytes(), &ours), named, "{answer}");
