@@ -146,6 +146,8 @@ pub struct Conversation {
     pub asks: HashMap<u32, Asks>,
     /// Summaries that the provider wrote, the newest last.
     pub summaries: Vec<Summary>,
+    /// Messages that the newest of them stands for, as of the newest answer.
+    pub before_summary: usize,
     /// The provider is asked to drop thinking that does not fit, see [`log::RECOVERY`].
     pub drops_thinking: bool,
     /// The newest turn was answered to the end.
@@ -211,6 +213,7 @@ impl Conversation {
             sent: HashMap::new(),
             asks: HashMap::new(),
             summaries: Vec::new(),
+            before_summary: 0,
             drops_thinking: false,
             answered: false,
             titles: Titles::new(),
@@ -407,10 +410,26 @@ impl Conversation {
                 self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
             }
             if answered.status == 200 {
-                self.cleared = answered.cleared_results();
+                self.cleared = answered.cleared_results() + self.summed_up(answered, estimated, usage.prompt());
                 let before = self.cached.as_ref().and_then(|cached| cached.ttl);
                 self.cached = Some(Cached { at, usage, ttl: usage.ttl().or(before), head: self.asked });
             }
+        }
+    }
+
+    /// Tokens that the provider does not read any more because a summary of its own stands for them.
+    fn summed_up(&mut self, answered: &Answered, estimated: f64, prompt: u64) -> u64 {
+        self.before_summary = match &answered.summary {
+            Some(summary) => summary.messages as usize,
+            None if answered.summarised => self.before_summary,
+            None => 0,
+        };
+        let whole = self.calibration.tokens(estimated);
+        match &answered.summary {
+            // From the next request on.
+            Some(_) => whole.saturating_sub(self.calibration.tokens(estimate(&self.envelope, std::iter::empty()))),
+            None if answered.summarised => whole.saturating_sub(prompt + answered.cleared()),
+            None => 0,
         }
     }
 

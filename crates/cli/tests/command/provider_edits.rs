@@ -184,6 +184,9 @@ fn a_summary_that_the_client_forgets_is_sent_again_and_no_other_is_made() {
             count("input_tokens") + count("cache_read_input_tokens") + count("cache_creation_input_tokens")
         };
         assert!(prompt(&answer["usage"]) < 20_000, "{answer}");
+        let told = || stage.place.run(&["status", "--json"]).ok().json()["context"].clone();
+        let context = until("it is noted", || Some(told()).filter(|told| told["tokens"].as_u64() < Some(20_000)));
+        assert_eq!((&context["status"], &context["provider_edits"]), (&json!("normal"), &json!(true)), "{context}");
         if turn == 1 {
             until("it is stored", || {
                 stage.place.run(&["compose", "--dump"]).ok().out.contains("c2VhbGVk").then_some(())

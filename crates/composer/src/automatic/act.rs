@@ -281,6 +281,9 @@ impl Seen {
                 input.left = conversation.memory.input_left(&item.call).map_or(input.tokens, desk.scale);
             }
             if let Unit::Source { message, .. } = laid.unit {
+                if message < conversation.before_summary {
+                    continue;
+                }
                 let slot = desk.source.slots.get(message);
                 item.fresh = Some(message) > answer && slot.is_some_and(|slot| new.contains(slot));
             }

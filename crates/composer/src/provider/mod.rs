@@ -135,13 +135,15 @@ impl Composer {
         self.provider.is_on()
     }
 
-    /// Whether old results of a conversation are cleared by the provider itself. Takes no lock of a conversation's.
+    /// Whether old results of a conversation are cleared by the provider itself, or all of it summed up. Takes no lock of
+    /// a conversation's.
     pub fn provider_edits(&self, about: &About<'_>) -> bool {
         let Some(model) = about.model else { return false };
         let rules = self.provider.rules(about.folder);
         let wish = rules.of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() });
-        wish.is_some_and(|wish| wish.clear_tool_uses.enabled.unwrap_or(true))
-            && self.provider_can(model, Kind::ToolUses)
+        let Some(wish) = wish else { return false };
+        (wish.clear_tool_uses.enabled.unwrap_or(true) && self.provider_can(model, Kind::ToolUses))
+            || (wish.compact.enabled.unwrap_or(false) && self.provider_can(model, Kind::Compact))
     }
 
     /// What the provider said of a model counts, then the table.
