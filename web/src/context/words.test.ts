@@ -6,6 +6,7 @@ import { clearable, facts, filled, parts } from "./words";
 const fill: ContextFill = {
   conversation: "c1",
   tokens: 142_000,
+  calibrated: true,
   window: 200_000,
   percent: 71,
   threshold_percent: 80,

@@ -58,7 +58,13 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
     let count = words::count;
     line(
         "context",
-        format!("{} of {} tokens ({}%), {}", count(view.tokens), count(view.window), view.percent, view.conversation),
+        format!(
+            "{} of {} tokens ({}%), {}",
+            words::tokens(view.tokens, view.calibrated),
+            count(view.window),
+            view.percent,
+            view.conversation
+        ),
     );
     let clearing = match (view.mode.name(), view.provider_edits) {
         (mode, true) => format!("automatic editing {mode}, the provider edits too"),
@@ -195,7 +201,7 @@ mod tests {
     #[test]
     fn how_full_the_context_is_is_told_in_lines() {
         let view: ContextView = serde_json::from_value(json!({
-            "conversation": "c1", "tokens": 142_000, "window": 200_000, "percent": 71, "threshold_percent": 80,
+            "conversation": "c1", "tokens": 142_000, "calibrated": true, "window": 200_000, "percent": 71, "threshold_percent": 80,
             "status": "normal", "mode": "observe", "provider_edits": true, "preserved": 45_000,
             "clearable": [{"target": "stale_tool_results", "tokens": 40_000}, {"target": "verbose_debug", "tokens": 0}],
             "saved": 9_000, "saved_automatically": 0, "noted": 40_000, "proposals": 1, "phases": ["testing"],

@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::Args;
+use ctx_composer::view::ContextView;
 use serde::Deserialize;
 
 use crate::client::{Client, Whereabouts, of_conversation, understood};
@@ -40,7 +41,6 @@ struct Told {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Window {
-    context_window_size: Option<u64>,
     current_usage: Option<Usage>,
 }
 
@@ -53,26 +53,12 @@ struct Usage {
     cache_read_input_tokens: u64,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Frames {
-    tokens: u64,
-    calibrated: bool,
-    frames: Vec<Frame>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Frame {
-    source_tokens: u64,
-}
-
 pub fn run(_: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let mut said = Vec::new();
     let _ = std::io::stdin().lock().take(MOST).read_to_end(&mut said);
     let told: Told = serde_json::from_slice(&said).unwrap_or_default();
     let session = told.session_id.clone().or_else(|| context.environment.text(env::AGENT_SESSION));
-    let line = session.and_then(|session| frames(&session, context)).map(|frames| render(&told, &frames));
+    let line = session.and_then(|session| view(&session, context)).map(|view| render(&told, &view));
     if let Some(line) = line {
         // Nobody reads an error here.
         let _ = context.output.print(&format!("{line}\n"));
@@ -81,33 +67,29 @@ pub fn run(_: Arguments, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 /// What the daemon knows of a session, if it knows it soon.
-fn frames(session: &str, context: &Context) -> Option<Frames> {
+fn view(session: &str, context: &Context) -> Option<ContextView> {
     let whereabouts = Whereabouts {
         home: context.home().ok()?,
         flag: context.place.listen,
         environment: context.environment.clone(),
     };
-    let question = of_conversation(session, "frames");
+    let question = of_conversation(session, "context");
     let (answer, answered) = mpsc::channel();
     std::thread::Builder::new()
         .spawn(move || {
-            let asked = Client::find(&whereabouts).and_then(|client| understood::<Frames>(&client.get(&question)?));
+            let asked = Client::find(&whereabouts).and_then(|client| understood(&client.get(&question)?));
             let _ = answer.send(asked.ok());
         })
         .ok()?;
     answered.recv_timeout(PATIENCE).ok().flatten()
 }
 
-fn render(told: &Told, frames: &Frames) -> String {
-    let about = if frames.calibrated { "" } else { "≈" };
-    let mut line = format!("ctx {about}{}", short(frames.tokens));
-    if let Some(window) = told.context_window.context_window_size.filter(|window| *window > 0) {
-        line.push_str(&format!(" of {} ({}%)", short(window), frames.tokens.saturating_mul(100) / window));
-    }
-    let source: u64 = frames.frames.iter().map(|frame| frame.source_tokens).sum();
-    let saved = source.saturating_sub(frames.tokens);
-    if saved > 0 {
-        line.push_str(&format!(" · saved {}", short(saved)));
+fn render(told: &Told, view: &ContextView) -> String {
+    let about = if view.calibrated { "" } else { "≈" };
+    let (tokens, window) = (short(view.tokens), short(view.window));
+    let mut line = format!("ctx {about}{tokens} of {window} ({}%) {}", view.percent, view.status.in_words());
+    if view.saved > 0 {
+        line.push_str(&format!(" · saved {}", short(view.saved)));
     }
     if let Some(usage) = &told.context_window.current_usage {
         let all = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
@@ -133,26 +115,27 @@ fn short(number: u64) -> String {
 mod tests {
     use super::*;
 
-    fn line(told: &str, frames: &str) -> String {
+    fn line(told: &str, tokens: u64, calibrated: bool, saved: u64) -> String {
         let told = serde_json::from_str(told).expect("what the agent tells");
-        render(&told, &serde_json::from_str(frames).expect("frames"))
+        let view = serde_json::json!({"conversation": "c1", "tokens": tokens, "calibrated": calibrated, "window": 200_000,
+            "percent": tokens / 2_000, "threshold_percent": 80, "status": if tokens < 160_000 { "normal" } else { "near-limit" },
+            "mode": "off", "provider_edits": false, "preserved": 0, "clearable": [], "saved": saved,
+            "saved_automatically": 0, "noted": 0, "proposals": 0, "hindrances": [], "phases": [], "cache": null});
+        render(&told, &serde_json::from_value(view).expect("a view"))
     }
 
     #[test]
     fn the_line_tells_used_saved_and_cached() {
         let told = r#"{"session_id":"s","model":{"id":"m"},"context_window":{"context_window_size":200000,
             "current_usage":{"input_tokens":100,"output_tokens":9,"cache_creation_input_tokens":900,"cache_read_input_tokens":9000}}}"#;
-        let frames = r#"{"tokens":12822,"calibrated":true,"frames":[{"source_tokens":10000},{"source_tokens":8010}]}"#;
-        assert_eq!(line(told, frames), "ctx 12.8k of 200k (6%) · saved 5.2k · cached 90%");
+        assert_eq!(line(told, 12_822, true, 5_188), "ctx 12.8k of 200k (6%) NORMAL · saved 5.2k · cached 90%");
     }
 
     #[test]
     fn what_is_not_known_is_left_out() {
-        assert_eq!(line("{}", r#"{"tokens":940,"frames":[{"source_tokens":940}]}"#), "ctx ≈940");
-        let told = r#"{"context_window":{"context_window_size":1000000,"current_usage":null}}"#;
-        assert_eq!(line(told, r#"{"tokens":0,"calibrated":true}"#), "ctx 0 of 1M (0%)");
+        assert_eq!(line("{}", 940, false, 0), "ctx ≈940 of 200k (0%) NORMAL");
         let told = r#"{"context_window":{"current_usage":{"input_tokens":0}}}"#;
-        assert_eq!(line(told, r#"{"tokens":7,"calibrated":true}"#), "ctx 7");
+        assert_eq!(line(told, 170_000, true, 0), "ctx 170k of 200k (85%) NEAR LIMIT");
     }
 
     #[test]

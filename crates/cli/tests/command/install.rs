@@ -475,7 +475,7 @@ fn the_status_line_is_one_line_of_the_session_that_asks_and_silent_otherwise() {
     let told = json!({"session_id": session.session_id(), "context_window": {"context_window_size": 200_000,
         "current_usage": {"input_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 3}}});
     let said = until("the session is known", || Some(line(&told.to_string())).filter(|said| !said.is_empty()));
-    assert!(said.starts_with("ctx ") && said.contains(" of 200k (") && said.ends_with(" · cached 75%\n"), "{said}");
+    assert!(said.starts_with("ctx ") && said.contains(" (0%) NORMAL") && said.ends_with(" · cached 75%\n"), "{said}");
     assert_eq!(line("{\"session_id\": \"nobody\"}"), "", "another session");
     assert_eq!(line("not JSON"), "", "nonsense");
     assert_eq!(line(""), "", "nothing");

@@ -15,6 +15,8 @@ pub struct ContextView {
     pub conversation: String,
     /// Tokens of the next request, without results that the provider itself leaves out, and what the model takes.
     pub tokens: u64,
+    /// The scale of the tokens was confirmed by the provider.
+    pub calibrated: bool,
     pub window: u64,
     /// The one of the other.
     pub percent: u64,
@@ -97,6 +99,7 @@ impl Composer {
         Ok(ContextView {
             conversation: conversation.id.clone(),
             tokens,
+            calibrated: conversation.calibration.is_calibrated(),
             window: standing.window,
             percent: tokens * 100 / standing.window.max(1),
             threshold_percent: standing.limit.percent,
