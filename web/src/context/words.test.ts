@@ -21,6 +21,7 @@ const fill: ContextFill = {
   ],
   saved: 0,
   saved_automatically: 0,
+  left_out: 0,
   noted: 0,
   proposals: 0,
   hindrances: [],
@@ -52,6 +53,7 @@ test("what is not there is not told; what is, is", () => {
     provider_edits: true,
     saved: 9000,
     saved_automatically: 4000,
+    left_out: 700,
     noted: 3100,
     proposals: 1,
     hindrances: ["nothing is cleared: the disk is full"],
@@ -61,6 +63,7 @@ test("what is not there is not told; what is, is", () => {
   expect(said({ status: "over" }).Status).toMatch(/^OVER: more than the model takes; /);
   expect(all["Automatic editing"]).toMatch(/^observe: .*; the provider clears, too$/);
   expect(all.Saved).toBe("9,000 tokens a request, 4,000 of them automatically");
+  expect(all["Left out"]).toBe("700 tokens by the provider itself");
   expect(all["Would save"]).toBe("3,100 tokens more, if it were on");
   expect(all.Proposed).toMatch(/^1 change,/);
   expect(all.Hindered).toBe("nothing is cleared: the disk is full");

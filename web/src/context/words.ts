@@ -87,6 +87,7 @@ export function facts(fill: ContextFill, calibrated: boolean, now: number): Fact
       list: kinds.map((kind) => `${targetWords(kind.target)}: ${count(kind.tokens)}`),
     },
     { name: "Saved", value: `${count(saved)} tokens a request${saved > 0 ? `, ${count(saved_automatically)} of them automatically` : ""}` },
+    fill.left_out > 0 ? { name: "Left out", value: `${count(fill.left_out)} tokens by the provider itself` } : null,
     noted > 0 ? { name: "Would save", value: `${count(noted)} tokens more, if it were on` } : null,
     fill.proposals > 0 ? { name: "Proposed", value: `${plural(fill.proposals, "change")}, for you to accept below` } : null,
     phases.length > 0 ? { name: "Open phases", value: phases.join(", ") } : null,

@@ -84,6 +84,9 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
         "saved",
         format!("{} tokens a request, {} of them automatically", count(view.saved), count(view.saved_automatically)),
     );
+    if view.left_out > 0 {
+        line("left out", format!("{} tokens by the provider itself", count(view.left_out)));
+    }
     if view.noted > 0 {
         line("would save", format!("{} tokens more, if the mode were on", count(view.noted)));
     }
@@ -184,7 +187,8 @@ fn provider_in_words(provider: &Provider) -> String {
             what.push(format!("the thinking of {}", words::plural(provider.cleared_thinking_turns, "turn")));
         }
         what.push(format!("{} tokens", words::count(provider.cleared_tokens)));
-        parts.push(format!("cleared in {}: {}", words::count(provider.clearings), what.join(", ")));
+        let requests = words::plural(provider.clearings, "request");
+        parts.push(format!("kept out of {requests}, each time anew: {}", what.join(", ")));
     }
     if provider.summaries > 0 {
         let summaries = if provider.summaries == 1 { "summary" } else { "summaries" };
@@ -204,7 +208,7 @@ mod tests {
             "conversation": "c1", "tokens": 142_000, "calibrated": true, "window": 200_000, "percent": 71, "threshold_percent": 80,
             "status": "normal", "mode": "observe", "provider_edits": true, "preserved": 45_000,
             "clearable": [{"target": "stale_tool_results", "tokens": 40_000}, {"target": "verbose_debug", "tokens": 0}],
-            "saved": 9_000, "saved_automatically": 0, "noted": 40_000, "proposals": 1, "phases": ["testing"],
+            "saved": 9_000, "saved_automatically": 0, "left_out": 700, "noted": 40_000, "proposals": 1, "phases": ["testing"],
             "cache": null, "hindrances": ["ctx.toml, line 3: 140 is too much; what it said before stays in force"],
         }))
         .expect("a view");
@@ -215,6 +219,7 @@ mod tests {
         preserved       45,000 tokens of results
         clearable       40,000 tokens: stale_tool_results 40,000
         saved           9,000 tokens a request, 0 of them automatically
+        left out        700 tokens by the provider itself
         would save      40,000 tokens more, if the mode were on
         proposed        1 change: `ctx waiting` shows them
         phases          testing
@@ -257,7 +262,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "provider edits  on, asked for in 12 requests; cleared in 2: 31 tool results, 52,000 tokens",
+                "provider edits  on, asked for in 12 requests; kept out of 2 requests, each time anew: 31 tool results, 52,000 tokens",
                 "  refused       compact_20260112 by claude-x, asked for again in 6 days: not here",
             ]
         );

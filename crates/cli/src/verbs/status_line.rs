@@ -120,7 +120,7 @@ mod tests {
         let view = serde_json::json!({"conversation": "c1", "tokens": tokens, "calibrated": calibrated, "window": 200_000,
             "percent": tokens / 2_000, "threshold_percent": 80, "status": if tokens < 160_000 { "normal" } else { "near-limit" },
             "mode": "off", "provider_edits": false, "preserved": 0, "clearable": [], "saved": saved,
-            "saved_automatically": 0, "noted": 0, "proposals": 0, "hindrances": [], "phases": [], "cache": null});
+            "saved_automatically": 0, "left_out": 0, "noted": 0, "proposals": 0, "hindrances": [], "phases": [], "cache": null});
         render(&told, &serde_json::from_value(view).expect("a view"))
     }
 

@@ -99,7 +99,7 @@ fn old_results_are_cleared_by_the_provider_and_everybody_is_told() {
     let told = stage.place.run(&["timeline"]).ok().out;
     assert!(told.contains("the provider cleared ") && told.contains("tool results"), "{told}");
     let told = stage.place.run(&["status"]).ok().out;
-    assert!(told.contains("provider edits  on, asked for in 1 request; cleared in 1: "), "{told}");
+    assert!(told.contains("provider edits  on, asked for in 1 request; kept out of 1 request, "), "{told}");
     let total = stage.json(&["stats"])["total"].clone();
     assert_eq!(total["clearings"], 1, "{total}");
 

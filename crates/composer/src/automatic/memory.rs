@@ -26,7 +26,7 @@ pub struct Memory {
     input_left: HashMap<Box<str>, f64>,
     /// The file that each call is about, and the command that it runs or what it searches for.
     asked: HashMap<Box<str>, Asked>,
-    /// Skills that were called.
+    /// Skills that were called, or begun by a person; commands that are none are among them.
     skills: Vec<Box<str>>,
 }
 
@@ -46,16 +46,30 @@ impl Memory {
 
     fn message(&mut self, message: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(message) else { return };
+        let is_typed = message["role"] == "user";
         match &message["content"] {
-            Value::String(text) => self.say(text),
-            Value::Array(blocks) => blocks.iter().for_each(|block| self.block(block)),
+            Value::String(text) => self.text(text, is_typed),
+            Value::Array(blocks) => blocks.iter().for_each(|block| self.block(block, is_typed)),
             _ => {}
         }
     }
 
-    fn block(&mut self, block: &Value) {
+    fn text(&mut self, text: &str, is_typed: bool) {
+        self.say(text);
+        // A person who types `/name` begins the skill of that name, if there is one.
+        let begun = text.split("<command-name>/").skip(1).filter_map(|rest| rest.split_once("</command-name>"));
+        begun.filter(|_| is_typed).for_each(|(name, _)| self.begin(name));
+    }
+
+    fn begin(&mut self, skill: &str) {
+        if !self.skills.iter().any(|known| **known == *skill) {
+            self.skills.push(skill.into());
+        }
+    }
+
+    fn block(&mut self, block: &Value, is_typed: bool) {
         match block["type"].as_str() {
-            Some("text") => self.say(block["text"].as_str().unwrap_or_default()),
+            Some("text") => self.text(block["text"].as_str().unwrap_or_default(), is_typed),
             Some("tool_use") => {
                 self.ask(block);
                 let call: Box<str> = block["id"].as_str().unwrap_or_default().into();
@@ -85,9 +99,8 @@ impl Memory {
         let first = |names: &[&str]| names.iter().find_map(|name| input[*name].as_str()).map(Into::into);
         if block["name"] == "Skill"
             && let Some(skill) = input["skill"].as_str().or(input["command"].as_str())
-            && !self.skills.iter().any(|known| **known == *skill)
         {
-            self.skills.push(skill.into());
+            self.begin(skill);
         }
         let id = block["id"].as_str().unwrap_or_default().into();
         self.asked.insert(id, (first(&PATHS), first(&COMMANDS)));
@@ -139,5 +152,24 @@ pub fn text_of(content: &Value) -> Option<String> {
         }
         Value::Null => Some(String::new()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn skills_are_begun_by_the_tool_and_by_who_types_their_name() {
+        let typed = "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args></command-args>";
+        let called = json!([{"type": "tool_use", "id": "t", "name": "Skill", "input": {"skill": "own:deploy"}}]);
+        let quoted = json!([{"type": "text", "text": "<command-name>/quoted</command-name>"}]);
+        let messages = [("user", json!(typed)), ("assistant", quoted), ("assistant", called), ("user", json!(typed))];
+        let mut memory = Memory::default();
+        for (role, content) in messages {
+            memory.message(json!({"role": role, "content": content}).to_string().as_bytes());
+        }
+        assert_eq!(memory.skills(), ["review", "own:deploy"]);
     }
 }

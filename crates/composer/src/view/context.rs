@@ -33,6 +33,8 @@ pub struct ContextView {
     /// Tokens that all edits keep out of the next request, and those of them that the automatic editor took out.
     pub saved: u64,
     pub saved_automatically: u64,
+    /// Tokens that the provider itself left out of the newest request; a summary of its own may stand for them.
+    pub left_out: u64,
     /// What it would have taken out, had somebody let it.
     pub noted: u64,
     /// Proposals of it that wait for somebody's word.
@@ -115,6 +117,7 @@ impl Composer {
                 .collect(),
             saved,
             saved_automatically: without_ours.saturating_sub(standing.tokens).min(saved),
+            left_out: standing.cleared,
             noted: standing.noted,
             proposals: proposals.filter(|waiting| waiting.state == crate::edit::wait::State::Waiting).count() as u64,
             hindrances: standing.hindrances,

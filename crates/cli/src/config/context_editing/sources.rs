@@ -76,6 +76,8 @@ impl Places {
 
     /// A skill by its name. The client prefers the user's own to one of the project.
     pub fn skill(&self, folder: Option<&Path>, name: &str) -> Option<Source> {
+        // `plugin:skill` is called by both names.
+        let name = name.rsplit(':').next().unwrap_or_default();
         if !is_plain(name) {
             return None;
         }
@@ -153,12 +155,10 @@ impl Source {
     }
 
     fn understand(&self, text: &str) -> Said {
-        // Other programs' files may be broken elsewhere; that is not ours to tell.
-        if !text.contains(NAME) {
-            return Said::default();
-        }
         let section = match self.speaker {
             Speaker::Person | Speaker::Project => return self.of_toml(text).unwrap_or_else(Said::wrong),
+            // Other programs' files may be broken elsewhere; that is not ours to tell.
+            _ if !text.contains(NAME) => return Said::default(),
             Speaker::Yaml => of_yaml(text),
             Speaker::Skill => yaml::front_matter(text).map_or(Ok(None), |matter| of_yaml(&matter)),
         };

@@ -120,6 +120,7 @@ fn a_file_that_has_become_wrong_leaves_what_it_said_before() {
     for wrong in [
         "[context_editing]\ncompact_threshold_percent = 140\n",
         "[context_editing\n",
+        "garbage = [",
         "[context_editing]\nhook = \"x\"\n",
     ] {
         place.write("p/ctx.toml", wrong);
@@ -163,6 +164,7 @@ fn an_active_skill_adds_phases_and_artifacts_and_nothing_else() {
     assert_eq!(with.artifacts["test_results"].paths, ["*.xml"]);
     assert_eq!((with.mode, &with.artifacts["trajectory_events"]), (Mode::Off, &without.artifacts["trajectory_events"]));
     assert_eq!(without.clear_after_phases, ["testing"], "only while it is active");
+    assert_eq!(place.of("p/src", &["plugin:build"]), with, "by the name of its plugin, too");
     place.write("me/.claude/skills/build/SKILL.md", &skill("  clear_after_phases: [mine]\n"));
     assert_eq!(place.of("p", &["build"]).clear_after_phases, ["testing", "mine"], "the user's own comes first");
     assert_eq!(place.rules.of(None, &["build"]).clear_after_phases, ["*", "mine"]);
