@@ -12,7 +12,6 @@ use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_wire::anthropic::cache;
 use ctx_wire::anthropic::compose::Kept;
 use ctx_wire::anthropic::envelope::Envelope;
-use ctx_wire::anthropic::models::Models;
 use ctx_wire::anthropic::request::Body;
 use std::collections::{HashMap, VecDeque};
 
@@ -72,6 +71,7 @@ struct Outline<'a> {
     around: Key,
     after: &'a [Key],
     marks: cache::Marks,
+    look_back: usize,
     /// How many places a message takes when a mark looks back.
     places: &'a dyn Fn(usize) -> usize,
     /// About how many tokens stand before the first message, or up to the end of one.
@@ -178,7 +178,7 @@ impl Outline<'_> {
         let mut places = 0;
         (next..=*mark).all(|message| {
             places += (self.places)(message);
-            places < Models::listed().look_back
+            places < self.look_back
         })
     }
 }
@@ -193,7 +193,7 @@ fn places(message: &Message) -> usize {
 
 impl Conversation {
     /// What is foreseen of the request that is the newest of the path now.
-    pub(crate) fn foresee(&mut self, body: &Body, envelope: &Envelope, at: u64) -> Foreseen {
+    pub(crate) fn foresee(&mut self, body: &Body, envelope: &Envelope, at: u64, look_back: usize) -> Foreseen {
         // Composing knows the marks of the messages: the body need not be looked through again.
         let composed = self.sent.get_mut(&self.requests).map(|sent| {
             let after = std::mem::take(&mut sent.after);
@@ -224,7 +224,7 @@ impl Conversation {
         };
         let model = envelope.model.as_deref();
         let manner = envelope.manner.key();
-        let outline = Outline { model, manner, around, after: &after, marks, places, tokens: &tokens };
+        let outline = Outline { model, manner, around, after: &after, marks, look_back, places, tokens: &tokens };
         let expects = shelf.expect(&outline, at);
         self.shelf = shelf;
         Foreseen { expects, writes }
@@ -304,7 +304,8 @@ mod tests {
             let marks = cache::Marks { around: true, messages: vec![path.len() - 1] };
             let (around, model) = (key(0), Some(self.model));
             let (after, tokens) = (after.as_slice(), &|_| 50);
-            let outline = Outline { model, manner: self.manner, around, after, marks, places: &|_| 2, tokens };
+            let (manner, look_back) = (self.manner, 20);
+            let outline = Outline { model, manner, around, after, marks, look_back, places: &|_| 2, tokens };
             let expects = self.shelf.expect(&outline, at * 1000);
             self.request += 1;
             let writes = vec![around, after[after.len() - 1]];

@@ -226,7 +226,7 @@ impl Composer {
             let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
             conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
             conversation.folder = self.folder_of(&conversation, None);
-            conversation.keep_for(self.moments.cache_seconds);
+            conversation.keep_for(self.kept_for(conversation.envelope.model.as_deref()));
             let mut directory = lock(&self.directory);
             if directory.dropped() == dropped || attempt == TRIES {
                 return Ok(Some(directory.keep(conversation)));
@@ -235,11 +235,14 @@ impl Composer {
         Ok(None)
     }
 
+    /// Seconds that the provider's cache lives for a model, where somebody said so.
+    fn kept_for(&self, model: Option<&str>) -> Option<u64> {
+        self.moments.cache_seconds.or_else(|| self.models.cache_seconds_of(model))
+    }
+
     /// A conversation that nobody has heard of.
     fn newborn(&self, id: String, opened: log::Opened) -> Conversation {
-        let mut conversation = Conversation::new(id, opened);
-        conversation.keep_for(self.moments.cache_seconds);
-        conversation
+        Conversation::new(id, opened)
     }
 
     /// Whether [`Composer::rest`] would give something back.

@@ -149,6 +149,7 @@ impl Composer {
             }
         };
         let Received { mut body, same, envelope, packed, spare } = received;
+        conversation.keep_for(self.kept_for(envelope.model.as_deref()));
         // As it was before this request warms it.
         let warm_until = conversation.warm_until();
         conversation.heard = conversation.heard.max(seen.at);
@@ -302,7 +303,8 @@ impl Composer {
             conversation.rewritten();
         }
         if trusted {
-            let Foreseen { expects, writes } = conversation.foresee(&body, &envelope, seen.at);
+            let look_back = self.models.look_back_of(envelope.model.as_deref());
+            let Foreseen { expects, writes } = conversation.foresee(&body, &envelope, seen.at, look_back);
             (arrived.expects, arrived.writes) = (expects, writes);
             arrived.differs = differs.and_then(|(message, block)| conversation.named(message, block));
             conversation.shelf.asked(&arrived, seen.at);

@@ -240,6 +240,17 @@ mod permissions {
     }
 
     #[test]
+    fn a_folder_with_settings_and_nothing_else_is_made_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        fs::create_dir(&home).unwrap();
+        fs::write(home.join("ctx.toml"), "").unwrap();
+        set(&home, 0o755);
+        kept(&home);
+        assert_eq!(mode(&home), 0o700);
+    }
+
+    #[test]
     fn a_folder_for_everyone_is_never_changed() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home");

@@ -275,6 +275,9 @@ fn models() -> Vec<Key> {
     let tokens = |name: &str, least: u64, about: &'static str| {
         key(&format!("models.*.{name}"), Shape::Whole(least..=1_000_000_000), Value::Null, json!(200_000), about)
     };
+    let count = |name: &str, most: u64, example: u64, about: &'static str| {
+        key(&format!("models.*.{name}"), Shape::Whole(1..=most), Value::Null, json!(example), about)
+    };
     let switch = |name: &str, about: &'static str| {
         key(&format!("models.*.{name}"), Shape::Switch, Value::Null, json!(true), about)
     };
@@ -287,6 +290,8 @@ fn models() -> Vec<Key> {
         tokens("window", 1, "tokens that the model takes"),
         tokens("max_output", 1, "tokens that it says at most"),
         tokens("minimum", 0, "the shortest prompt that is cached"),
+        count("cache_seconds", 86_400, 600, "seconds that its cache lives, whatever clients ask for"),
+        count("look_back", 1_000, 20, "blocks that a mark looks back"),
         tokens("dearer_above", 1, "from so many tokens on it is dearer"),
         key("models.*.dearer_times", Shape::Amount(1.0, 1_000.0), Value::Null, json!(2), "so many times"),
         switch("clearing", "its provider clears by itself"),

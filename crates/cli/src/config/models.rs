@@ -1,7 +1,7 @@
 //! `[models."NAME"]`: what the table of models does not know, or what holds otherwise here. A wrong figure would be
 //! believed, so here a key that nobody knows is refused.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use ctx_wire::anthropic::models::{Models, Setting};
 
@@ -12,6 +12,8 @@ use crate::failure::Failure;
 const DEAREST: f64 = 100_000.0;
 /// No model takes more tokens.
 const MOST: u64 = 1_000_000_000;
+/// No cache lives longer, in seconds.
+const DAY: u64 = 86_400;
 
 /// What a file says of one model.
 #[derive(Clone, Debug)]
@@ -23,6 +25,9 @@ pub struct ModelFile {
 impl ConfigFile {
     pub(super) fn read_models(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
         for (name, value) in reader.section("models", section)? {
+            if name.get_ref().trim().is_empty() {
+                return Err(reader.refuse(name.span(), "a model has a name, as clients send it".to_owned()));
+            }
             let shown = format!("models.\"{}\"", name.get_ref());
             let mut setting = Setting::default();
             for (key, value) in reader.section(&shown, value)? {
@@ -39,6 +44,8 @@ impl ConfigFile {
                     "window" => setting.window = tokens(1)?,
                     "max_output" => setting.max_output = tokens(1)?,
                     "minimum" => setting.minimum = tokens(0)?,
+                    "cache_seconds" => setting.cache_seconds = seconds(reader, &field, value).map(Some)?,
+                    "look_back" => setting.look_back = blocks(reader, &field, value).map(Some)?,
                     "dearer_above" => setting.dearer_above = tokens(1)?,
                     "dearer_times" => setting.dearer_times = reader.amount(&field, value, 1.0..1_000.0).map(Some)?,
                     "clearing" => setting.clearing = switch()?,
@@ -59,12 +66,27 @@ impl ConfigFile {
     }
 }
 
+fn seconds(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<u64, Failure> {
+    within(reader, field, value, (1..=DAY, "seconds"))
+}
+
+fn blocks(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<u64, Failure> {
+    within(reader, field, value, (1..=1_000, "blocks"))
+}
+
 fn tokens(reader: &Reader<'_>, field: &str, value: &Value<'_>, least: u64) -> Result<u64, Failure> {
+    within(reader, field, value, (least..=MOST, "tokens"))
+}
+
+fn within(
+    reader: &Reader<'_>,
+    field: &str,
+    value: &Value<'_>,
+    (range, unit): (RangeInclusive<u64>, &str),
+) -> Result<u64, Failure> {
     let number = reader.number(field, value)?;
-    match (least..=MOST).contains(&number) {
-        true => Ok(number),
-        false => Err(reader.refuse(value.span(), format!("`{field}` must be from {least} to {MOST} tokens"))),
-    }
+    let told = || format!("`{field}` must be from {} to {} {unit}, not {number}", range.start(), range.end());
+    if range.contains(&number) { Ok(number) } else { Err(reader.refuse(value.span(), told())) }
 }
 
 impl Reader<'_> {
@@ -109,7 +131,7 @@ mod tests {
     fn every_key_is_read_and_the_stronger_file_counts() {
         let home = read(
             "[models.\"claude-x-1\"]\ninput = 3\noutput = 15.5\nwrite_5m = 4\nwrite_1h = 6\nread = 0.25\n\
-             window = 300_000\nmax_output = 9_000\nminimum = 0\ndearer_above = 200000\ndearer_times = 2\n\
+             window = 300_000\nmax_output = 9_000\nminimum = 0\ncache_seconds = 900\nlook_back = 10\ndearer_above = 200000\ndearer_times = 2\n\
              clearing = true\ncompaction = true\nbound_thinking = false\n[models.claude-opus-5]\ninput = 1\nread = 0.5\n",
         );
         let project = read("[models.claude-opus-5]\ninput = 2\n");
@@ -117,7 +139,7 @@ mod tests {
         let price = |name: &str| models.price(name, 250_000).expect("a price").0;
         assert_eq!((price("claude-x-1").output, price("claude-x-1").write_1h), (31.0, 12.0));
         assert_eq!((price("claude-opus-5").input, price("claude-opus-5").read), (2.0, 1.0));
-        assert_eq!(models.of("claude-x-1").model().map(|model| model.overridden.len()), Some(13));
+        assert_eq!(models.of("claude-x-1").model().map(|model| model.overridden.len()), Some(15));
     }
 
     #[test]
@@ -128,6 +150,9 @@ mod tests {
             ("[models.m]\ninput = nan", 2, "must be a number from 0"),
             ("[models.m]\ninput = \"3\"", 2, "must be a number from 0"),
             ("[models.m]\nwindow = 0", 2, "from 1 to"),
+            ("[models.m]\ncache_seconds = 0", 2, "from 1 to 86400 seconds, not 0"),
+            ("[models.m]\nlook_back = 0", 2, "from 1 to 1000 blocks, not 0"),
+            ("[models.\"\"]\nwindow = 9", 1, "a model has a name"),
             ("[models.m]\nwindow = 1.5", 2, "must be a whole number"),
             ("[models.m]\nclearing = 1", 2, "must be true or false"),
             ("\n[models.m]\ninput = 3\n", 2, "needs both `input` and `output`"),

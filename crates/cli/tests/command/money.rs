@@ -27,6 +27,16 @@ fn models_are_shown_with_what_the_settings_say() {
 }
 
 #[test]
+fn models_are_shown_without_a_daemon_too() {
+    let place = crate::place::Place::new();
+    place.write("work/ctx.toml", "[models.\"claude-opus-5-5\"]\ncache_seconds = 900\nlook_back = 10\n");
+    let shown = place.run(&["models"]).ok().out;
+    assert!(shown.contains("its cache lives for 900 s*; a mark looks back 10 blocks*"), "{shown}");
+    let json = place.run(&["models", "--json"]).ok().json();
+    assert!(json["models"].as_array().is_some_and(|models| models.len() > 10), "{json}");
+}
+
+#[test]
 fn a_setting_that_nobody_knows_keeps_the_daemon_from_starting() {
     let place = crate::place::Place::new();
     place.write("work/ctx.toml", "[models.\"claude-opus-5-5\"]\n\nprice = 8\n");

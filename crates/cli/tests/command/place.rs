@@ -13,7 +13,7 @@ use testkit::{Client, FakeProvider, Options, Session};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The verbs that only look, with what they need.
-pub const LOOKING: [&[&str]; 15] = [
+pub const LOOKING: [&[&str]; 14] = [
     &["conversations"],
     &["list"],
     &["show", "t1"],
@@ -25,7 +25,6 @@ pub const LOOKING: [&[&str]; 15] = [
     &["timeline"],
     &["stats"],
     &["why-miss"],
-    &["models"],
     &["ui"],
     &["waiting"],
     &["phase"],

@@ -278,7 +278,8 @@ impl Story {
             return told;
         };
         let before = self.last.replace((asked.clone(), usage));
-        let ttl = self.ttl();
+        let ttl = models.cache_seconds_of(told.model.as_deref()).filter(|_| self.kept_for.is_none());
+        let ttl = ttl.unwrap_or_else(|| self.ttl());
         self.ttl = usage.ttl().or(self.ttl);
         if let Some(miss) = causes::below_minimum(&asked, &told, &usage, models) {
             told.miss = Some(miss);

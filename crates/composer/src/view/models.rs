@@ -2,7 +2,7 @@
 
 use crate::Composer;
 use crate::conversation::Conversation;
-use ctx_wire::anthropic::models::{Found, Model};
+use ctx_wire::anthropic::models::{Found, Model, Models};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,9 @@ pub struct ModelView {
     pub dearer_times: Option<f64>,
     /// What is shorter than this is not cached.
     pub minimum: Option<u64>,
+    /// Seconds that its cache lives, and blocks that a mark looks back, where that was set for it.
+    pub cache_seconds: Option<u64>,
+    pub look_back: Option<usize>,
     /// The provider clears results and thinking for it if asked, and compacts.
     pub clearing: bool,
     pub compaction: bool,
@@ -58,6 +61,8 @@ impl From<&Model> for ModelView {
             dearer_above: model.dearer.map(|dearer| dearer.above),
             dearer_times: model.dearer.map(|dearer| dearer.times),
             minimum: model.minimum,
+            cache_seconds: model.cache_seconds,
+            look_back: model.look_back,
             clearing: model.clearing,
             compaction: model.compaction,
             bound_thinking: model.bound_thinking,
@@ -66,15 +71,20 @@ impl From<&Model> for ModelView {
     }
 }
 
-impl Composer {
-    pub fn models(&self) -> ModelsView {
-        let models = &self.models;
+impl From<&Models> for ModelsView {
+    fn from(models: &Models) -> ModelsView {
         ModelsView {
             as_of: models.as_of.clone(),
             lifetimes: models.lifetimes.clone(),
             look_back: models.look_back,
             models: models.list.iter().map(ModelView::from).collect(),
         }
+    }
+}
+
+impl Composer {
+    pub fn models(&self) -> ModelsView {
+        (&self.models).into()
     }
 
     /// The context window of a conversation's model. One that is not known is taken for a small one: rather early than

@@ -3,11 +3,12 @@
 
 use crate::support::{self, answers};
 use ctx_composer::automatic::Plain;
-use ctx_composer::edit::Wish;
+use ctx_composer::edit::{Moments, Wish};
 use ctx_composer::view::{Asked, By, CacheMiss, Cause, GroupView, Grouping, MissView, Misses, Spent};
 use ctx_composer::{Composer, Seen, Timing};
 use ctx_core::policy::{Look, Policy, Proposed};
 use ctx_store::MemoryStore;
+use ctx_wire::anthropic::models::{Models, Setting};
 use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -245,6 +246,26 @@ fn what_a_policy_clears_while_a_request_is_held_is_told_of_that_request() {
     talk.provider = Provider::new();
     let (cause, by, _) = told(talk.turn(1));
     assert_eq!((cause, by), (Cause::Unknown, By::Provider), "what it cleared there was never sent");
+}
+
+#[test]
+fn how_long_a_cache_lives_is_what_somebody_said_of_the_model_or_of_all() {
+    let mut models = Models::listed().clone();
+    let setting = Setting { cache_seconds: Some(15), ..Setting::default() };
+    let open = || Composer::open(Arc::new(MemoryStore::new())).expect("a composer");
+    let mut talk = Talk::new();
+    let model = serde_json::from_slice::<Value>(&talk.session.body()).expect("JSON")["model"].clone();
+    models.set(model.as_str().expect("a model"), &setting).expect("set");
+    let of_all = Moments { cache_seconds: Some(15), ..Moments::default() };
+    for composer in [open().with_models(models), open().with_moments(of_all)] {
+        talk = Talk { composer, ..Talk::new() };
+        (0..2).for_each(|_| drop(talk.turn(1)));
+        assert_eq!(talk.turn(10), None);
+        talk.provider = Provider::new();
+        let miss = talk.turn(16).expect("a miss");
+        assert_eq!((miss.cause, miss.ttl_seconds), (Cause::Expired, Some(15)));
+        assert_eq!(talk.newest().expected, Some(0));
+    }
 }
 
 #[test]

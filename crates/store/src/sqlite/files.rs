@@ -53,7 +53,7 @@ pub fn prepare_folder(folder: &Path) -> Result<bool, StoreError> {
     if !private::is_open_to_others(folder) {
         return Ok(false);
     }
-    let ours = database_path(folder).is_file() || is_empty(folder);
+    let ours = database_path(folder).is_file() || is_new(folder);
     if !ours || private::is_shared(folder) {
         return Err(StoreError::OpenToOthers { path: folder.to_owned() });
     }
@@ -158,8 +158,9 @@ pub fn moved_aside(database: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn is_empty(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+/// Nothing is there yet, or only settings that somebody wrote beforehand.
+fn is_new(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|entries| entries.flatten().all(|entry| entry.file_name() == "ctx.toml"))
 }
 
 fn open_private(path: &Path) -> io::Result<File> {

@@ -39,6 +39,11 @@ pub struct Model {
     pub dearer: Option<Dearer>,
     /// What is shorter than this is not cached, and nobody says so.
     pub minimum: Option<u64>,
+    /// Seconds that its cache lives, whatever is asked for; and how far a mark looks back, if not as far as usual.
+    #[serde(default)]
+    pub cache_seconds: Option<u64>,
+    #[serde(default)]
+    pub look_back: Option<usize>,
     /// Whether the provider clears results and thinking for it if asked, and whether it compacts.
     #[serde(default)]
     pub clearing: bool,
@@ -79,6 +84,8 @@ pub struct Setting {
     pub window: Option<u64>,
     pub max_output: Option<u64>,
     pub minimum: Option<u64>,
+    pub cache_seconds: Option<u64>,
+    pub look_back: Option<u64>,
     pub dearer_above: Option<u64>,
     pub dearer_times: Option<f64>,
     pub clearing: Option<bool>,
@@ -120,6 +127,17 @@ impl Models {
             serde_json::from_str(TABLE).unwrap_or(none)
         });
         &LISTED
+    }
+
+    /// How far a mark of this model's looks back.
+    pub fn look_back_of(&self, name: Option<&str>) -> usize {
+        let model = name.and_then(|name| self.of(name).model());
+        model.and_then(|model| model.look_back).unwrap_or(self.look_back)
+    }
+
+    /// Seconds that the cache of a model lives, where somebody said so.
+    pub fn cache_seconds_of(&self, name: Option<&str>) -> Option<u64> {
+        self.of(name?).model()?.cache_seconds
     }
 
     /// What is known of a model, whatever its provider calls it.
@@ -176,6 +194,8 @@ impl Model {
             price: None,
             dearer: None,
             minimum: None,
+            cache_seconds: None,
+            look_back: None,
             clearing: false,
             compaction: false,
             bound_thinking: false,
@@ -186,7 +206,7 @@ impl Model {
 
 impl Setting {
     /// The names that a person knows them by, and which are set.
-    pub fn names(&self) -> [(&'static str, bool); 13] {
+    pub fn names(&self) -> [(&'static str, bool); 15] {
         [
             ("input", self.input.is_some()),
             ("output", self.output.is_some()),
@@ -196,6 +216,8 @@ impl Setting {
             ("window", self.window.is_some()),
             ("max_output", self.max_output.is_some()),
             ("minimum", self.minimum.is_some()),
+            ("cache_seconds", self.cache_seconds.is_some()),
+            ("look_back", self.look_back.is_some()),
             ("dearer_above", self.dearer_above.is_some()),
             ("dearer_times", self.dearer_times.is_some()),
             ("clearing", self.clearing.is_some()),
@@ -225,6 +247,8 @@ impl Setting {
             return Err("`max_output` is larger than `window`");
         }
         model.minimum = self.minimum.or(model.minimum);
+        model.cache_seconds = self.cache_seconds.or(model.cache_seconds);
+        model.look_back = self.look_back.map(|blocks| blocks as usize).or(model.look_back);
         model.clearing = self.clearing.unwrap_or(model.clearing);
         model.compaction = self.compaction.unwrap_or(model.compaction);
         model.bound_thinking = self.bound_thinking.unwrap_or(model.bound_thinking);
