@@ -29,7 +29,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["ids", "text", "tool", "larger_than", "older_than", "superseded", "dry_run", "when"])]
     auto: bool,
     /// Why, for the history and the ledger
-    #[arg(long, value_name = "TEXT", requires = "auto", value_parser = non_empty)]
+    #[arg(long, value_name = "TEXT", value_parser = non_empty)]
     reason: Option<String>,
     #[command(flatten)]
     pub how: How,
@@ -39,6 +39,9 @@ impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
         if self.auto {
             return Ok(Wish::Clear { reason: self.reason.clone() });
+        }
+        if self.reason.is_some() {
+            return Err(Failure::usage("`--reason` goes with `--auto`").hint("`--note` is for other changes"));
         }
         let (ids, select) = (self.ids.clone(), self.select.select());
         Ok(Operation::Compact { ids, select, text: self.text.as_deref().map(text).transpose()? }.into())

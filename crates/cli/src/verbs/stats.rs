@@ -92,7 +92,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn render(stats: &Stats, output: &Output) -> String {
     if stats.total.requests == 0 {
-        return "No request has been answered in this time.\n".to_owned();
+        return "No request has been answered, as far as was asked for.\n".to_owned();
     }
     let heading = match stats.by {
         Grouping::Conversation => "CONVERSATION",
@@ -212,6 +212,9 @@ fn csv(stats: &Stats) -> String {
         let [key, title, model] =
             [&group.key, &group.title, &group.model].map(|text| quoted(text.as_deref().unwrap_or_default()));
         let at = group.at;
+        // What nobody knows is not nothing.
+        let money = |amount: f64| if unpriced == requests { String::new() } else { amount.to_string() };
+        let (cost, saved) = (money(cost), money(saved));
         lines.push_str(&format!(
             "{key},{title},{model},{at},{requests},{input},{cache_read},{cache_write},{output},{cleared},{removed},{cost},{saved},{nearest},{unpriced},{unweighed},{clearings}\n"
         ));

@@ -65,6 +65,7 @@ fn a_command_that_makes_no_sense_exits_with_two_and_says_why() {
         &["compose", "--dump", "--explain"],
         &["delete"],
         &["delete", "t1", "--older-than", "yesterday"],
+        &["compact", "t1", "--reason", "because"],
         &["edit", "t1", "--text", "a", "--raw", "b"],
         &["move", "t1"],
         &["preview"],

@@ -324,6 +324,6 @@ pub fn bad_request(why: String) -> ControlError {
     ControlError::new(
         "bad-request",
         format!("The request is not understood: {}.", why.trim_end_matches('.')),
-        "The client may be newer or older than the daemon; compare `ctx --version` with `ctx status`.",
+        "docs/api.md and /control/v1/openapi.json say what is understood; a client of another version may say more.",
     )
 }
