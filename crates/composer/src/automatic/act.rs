@@ -1,8 +1,8 @@
 //! A request arrives: the editor looks, and what it wants becomes a commit.
 
+use super::content::Content;
 use super::facts::Places;
 use super::fill::{Filled, Filler, block_of};
-use super::memory::text_of;
 use super::signal::Figures;
 use super::{AUTHOR, About, Automatic};
 use crate::conversation::Conversation;
@@ -20,10 +20,9 @@ use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::message::Role;
 use ctx_core::policy::extract::is_extract;
-use ctx_core::policy::{Item, Look, Rates, Texts};
+use ctx_core::policy::{Item, Look, Rates, Texts, Words};
 use ctx_core::quick::QuickSet;
 use ctx_store::Step;
-use serde_json::Value;
 use std::collections::HashMap;
 
 /// A result of fewer tokens is hardly worth a change.
@@ -149,8 +148,8 @@ impl Composer {
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let seen = Seen::of(conversation, &desk, moment.new);
         let cold = conversation.cached.is_some() && moment.at >= moment.warm_until;
-        let text = |call: &str| seen.text(conversation, &view, call);
-        let mut look = self.look_of(conversation, &seen, (Texts(Some(&text)), cold));
+        let words = |call: &str| seen.words(conversation, &view, call);
+        let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
         conversation.imagine(&mut look, by.settings.mode);
         let about = about(conversation, moment.at);
         let limit = by.editor.limit(&about, by.settings, look.window);
@@ -283,6 +282,7 @@ impl Seen {
             if let Unit::Source { message, .. } = laid.unit {
                 let slot = desk.source.slots.get(message);
                 item.fresh = Some(message) > answer && slot.is_some_and(|slot| new.contains(slot));
+                item.pinned |= conversation.memory.stays(message, &item.call);
             }
             // What a policy only trimmed is still there.
             item.cleared &= !is_trimmed(conversation, view, &laid);
@@ -325,19 +325,19 @@ impl Seen {
         self.laid.values().filter_map(|laid| view.new_result(laid)).filter(|text| is_extract(text)).collect()
     }
 
-    /// The text of a result as it would be sent.
-    pub fn text(&self, conversation: &Conversation, view: &View<'_>, call: &str) -> Option<String> {
+    /// The words of a result as it would be sent.
+    pub fn words(&self, conversation: &Conversation, view: &View<'_>, call: &str) -> Option<Words> {
         let laid = self.laid.get(call)?;
         if let Some(text) = view.new_result(laid) {
-            return Some(text.to_owned());
+            return Some(text.to_owned().into());
         }
-        self.source(conversation, call)
+        let source = self.source(conversation, call)?;
+        Some(Words { text: source.words().to_owned(), is_all: matches!(source, Content::Text(_)) })
     }
 
-    /// The text of a result as the client sent it.
-    pub fn source(&self, conversation: &Conversation, call: &str) -> Option<String> {
-        let block = block_of(conversation, self.laid.get(call)?)?;
-        text_of(&serde_json::from_slice::<Value>(block).ok()?["content"])
+    /// A result as the client sent it.
+    pub fn source(&self, conversation: &Conversation, call: &str) -> Option<Content> {
+        Content::of(block_of(conversation, self.laid.get(call)?)?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The words for what a policy wants. What cannot be kept, or has no text, stays.
 
 use super::act::{By, Seen};
+use super::content::Content;
 use super::memory::hash;
 use super::{About, Keeping, Removed};
 use crate::conversation::Conversation;
@@ -85,15 +86,15 @@ impl Filler<'_> {
                 let call = select.calls.first()?;
                 if text.is_none() {
                     let whole = self.seen.source(self.conversation, call)?;
-                    let kept = self.keep(call, &whole, reason)?;
-                    let short = extract(&whole, kept.as_deref(), |name| known.has(name));
+                    let kept = self.keep_result(call, &whole, reason)?;
+                    let short = extract(whole.words(), kept.as_deref(), |name| known.has(name));
                     known.learn(&short);
                     *text = Some(short);
                 }
                 filled.texts.insert(call.clone(), text.clone().unwrap_or_default());
             }
             Operation::DropResults { ids, select, result: None } if ids.is_empty() && !select.calls.is_empty() => {
-                let keeps = |call: &String| self.keep(call, &self.seen.source(self.conversation, call)?, reason);
+                let keeps = |call: &String| self.keep_result(call, &self.seen.source(self.conversation, call)?, reason);
                 select.calls.retain(|call| keeps(call).is_some());
                 if select.calls.is_empty() {
                     return None;
@@ -106,7 +107,7 @@ impl Filler<'_> {
     }
 
     fn bare(&self, call: String, reason: &str, filled: &mut Filled) -> Option<Operation> {
-        let kept = self.keep(&call, &self.seen.source(self.conversation, &call)?, reason)?;
+        let kept = self.keep_result(&call, &self.seen.source(self.conversation, &call)?, reason)?;
         let text = extract("", kept.as_deref(), |_| true);
         filled.texts.insert(call.clone(), text.clone());
         let select = Select { calls: vec![call], ..Select::default() };
@@ -123,7 +124,7 @@ impl Filler<'_> {
     ) -> Option<Operation> {
         let mut block: Value = serde_json::from_slice(block_of(self.conversation, laid)?).ok()?;
         let short = short_input(&block["input"], &|name| known.has(name))?;
-        self.keep(call, &block["input"].to_string(), reason)?;
+        self.keep(call, (&block["input"].to_string(), "txt"), reason)?;
         known.learn(&short.to_string());
         block["input"] = short;
         block.as_object_mut()?.remove("cache_control");
@@ -133,8 +134,12 @@ impl Filler<'_> {
         Some(Operation::Edit { id: id.clone(), text: None, raw: Some(block), force: false })
     }
 
+    fn keep_result(&self, call: &str, content: &Content, reason: &str) -> Option<Option<String>> {
+        self.keep(call, content.file(), reason)
+    }
+
     /// `None`: it cannot be kept.
-    fn keep(&self, call: &str, text: &str, reason: &str) -> Option<Option<String>> {
+    fn keep(&self, call: &str, (text, ending): (&str, &str), reason: &str) -> Option<Option<String>> {
         let item: Option<&Item> = self.look.items.iter().find(|item| &*item.call == call);
         let (tool, tokens) = item.map_or(("", 0), |item| (&*item.tool, item.tokens));
         let keeping = match self.by.settings.mode {
@@ -146,7 +151,7 @@ impl Filler<'_> {
         let asked = fact.path.or(fact.command).unwrap_or_default();
         let by_hand = self.by.by_hand.map(|said| format!("{said}; {reason}"));
         let reason = by_hand.as_deref().unwrap_or(reason);
-        let removed = (&Removed { call, tool, text, tokens, reason }, asked);
+        let removed = (&Removed { call, tool, text, ending, tokens, reason }, asked);
         let kept = self.by.editor.keep(self.about, self.by.settings, removed, keeping);
         let stays = |why: &String| {
             tracing::debug!(conversation = %self.about.conversation, %call, %why, "something stays, for it cannot be kept elsewhere");

@@ -13,7 +13,7 @@ pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removed<'_>) -> Res
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let tool: String = removed.tool.chars().take(40).map(plain).collect::<String>().to_lowercase();
     let hash = ctx_store::Hash::of(removed.text.as_bytes()).to_string();
-    let name = format!("{}-{}.txt", tool.trim_matches('-'), hash.get(..10).unwrap_or_default());
+    let name = format!("{}-{}.{}", tool.trim_matches('-'), hash.get(..10).unwrap_or_default(), removed.ending);
     folder.write(about.conversation, &name, removed.text).map(|(path, _)| path).map_err(|error| {
         format!(
             "its content cannot be written: {error}. Make room, or choose another folder under [offload] in ctx.toml"
@@ -102,7 +102,8 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let folder = Folder::in_home(home.path());
         let text = "line one\r\n\u{feff}öß\n\nno end";
-        let removed = Removed { call: "toolu_1", tool: "mcp__x/y", text, tokens: 9, reason: "an old result" };
+        let removed =
+            Removed { call: "toolu_1", tool: "mcp__x/y", text, ending: "txt", tokens: 9, reason: "an old result" };
         let file = to_file(&folder, &ABOUT, &removed).expect("written");
         assert_eq!(fs::read(&file).expect("a file"), text.as_bytes());
         assert_eq!(to_file(&folder, &ABOUT, &removed).expect("the same again"), file);

@@ -1,11 +1,14 @@
 //! What is known of the words of a conversation, so that not all of it is read again before each request. A pure function
 //! of its messages: it can be forgotten at any time.
 
+use super::content::Content;
 use ctx_core::Key;
 use ctx_core::policy::extract::{extract, names, short_input};
 use ctx_core::tokens;
 use ctx_wire::anthropic::request::Body;
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -32,6 +35,12 @@ pub struct Memory {
 
 type Asked = (Option<Box<str>>, Option<Box<str>>);
 
+#[derive(Deserialize)]
+struct Said<'m> {
+    #[serde(borrow, default)]
+    content: Option<&'m RawValue>,
+}
+
 impl Memory {
     /// Meets the messages of a request, by what identifies each.
     pub fn meet(&mut self, digests: &[Key], body: &Body) {
@@ -45,15 +54,17 @@ impl Memory {
     }
 
     fn message(&mut self, message: &[u8]) {
-        let Ok(message) = serde_json::from_slice::<Value>(message) else { return };
-        match &message["content"] {
-            Value::String(text) => self.say(text),
-            Value::Array(blocks) => blocks.iter().for_each(|block| self.block(block)),
-            _ => {}
+        let Ok(message) = serde_json::from_slice::<Said<'_>>(message) else { return };
+        let Some(content) = message.content else { return };
+        if let Ok(text) = serde_json::from_str::<String>(content.get()) {
+            return self.say(&text);
         }
+        let blocks = serde_json::from_str::<Vec<&RawValue>>(content.get());
+        blocks.into_iter().flatten().for_each(|block| self.block(block.get()));
     }
 
-    fn block(&mut self, block: &Value) {
+    fn block(&mut self, raw: &str) {
+        let Ok(block) = &serde_json::from_str::<Value>(raw) else { return };
         match block["type"].as_str() {
             Some("text") => self.say(block["text"].as_str().unwrap_or_default()),
             Some("tool_use") => {
@@ -69,8 +80,8 @@ impl Memory {
                 self.called.insert(call, names);
             }
             Some("tool_result") => {
-                let Some(text) = text_of(&block["content"]) else { return };
-                let left = extract(&text, None, |name| self.spoken.contains(&hash(name)));
+                let Some(content) = Content::of(raw.as_bytes()) else { return };
+                let left = extract(content.words(), None, |name| self.spoken.contains(&hash(name)));
                 let left = tokens::estimate(left.chars().count() as u32, 0) + KEPT;
                 self.left.insert(block["tool_use_id"].as_str().unwrap_or_default().into(), left);
             }
@@ -118,6 +129,11 @@ impl Memory {
         self.left.get(call).copied()
     }
 
+    /// Whether a result of a message that was met is one that must not go.
+    pub fn stays(&self, message: usize, call: &str) -> bool {
+        message < self.met.len() && !self.left.contains_key(call)
+    }
+
     pub fn input_left(&self, call: &str) -> Option<f64> {
         self.input_left.get(call).copied()
     }
@@ -127,17 +143,4 @@ pub fn hash(name: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
     hasher.finish()
-}
-
-/// The text of a result's content, if it is nothing but text.
-pub fn text_of(content: &Value) -> Option<String> {
-    match content {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(blocks) => {
-            let texts: Option<Vec<&str>> = blocks.iter().map(|block| block["text"].as_str()).collect();
-            texts.map(|texts| texts.join("\n"))
-        }
-        Value::Null => Some(String::new()),
-        _ => None,
-    }
 }

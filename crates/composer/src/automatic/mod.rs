@@ -7,6 +7,7 @@
 
 mod act;
 mod ask;
+mod content;
 mod editor;
 mod facts;
 mod fill;
@@ -135,6 +136,8 @@ pub struct Removed<'r> {
     pub call: &'r str,
     pub tool: &'r str,
     pub text: &'r str,
+    /// How the name of a file with it should end: `txt`, or `json` where it is more than text.
+    pub ending: &'r str,
     pub tokens: u64,
     pub reason: &'r str,
 }

@@ -36,8 +36,8 @@ impl Composer {
         let skills = conversation.memory.skills();
         let settings = by.settings(&about, &skills);
         let seen = Seen::of(conversation, desk, &QuickSet::default());
-        let text = |call: &str| seen.text(conversation, desk.view, call);
-        let look = self.look_of(conversation, &seen, (Texts(Some(&text)), false));
+        let words = |call: &str| seen.words(conversation, desk.view, call);
+        let look = self.look_of(conversation, &seen, (Texts(Some(&words)), false));
         let places = Places::of(conversation, &seen, desk.view, desk.source.messages);
         let limit = by.limit(&about, &settings, look.window);
         // The provider leaves out what is oldest, and that would go first here, too.
