@@ -1,7 +1,8 @@
 //! What the automatic editor wants of a conversation: what the best policy of the lab wants, within what somebody
 //! decided; and, where the limit forces it, more.
 
-use super::artifacts::{Call, fits};
+use super::artifacts::Call;
+use super::searches::{beyond, is_search};
 use super::settings::{Mode, Settings};
 use super::targets::Target;
 use crate::edit::Operation;
@@ -32,15 +33,6 @@ const VERBOSE: u64 = 1_000;
 /// Results of fewer tokens stay, whatever happens.
 const LEAST: u64 = 100;
 
-/// Tools that search, and commands that do.
-const SEARCHES: [&str; 7] = ["Grep", "Glob", "LS", "WebSearch", "WebFetch", "*search*", "*fetch*"];
-const COMMANDS: [&str; 6] = ["grep *", "rg *", "find *", "ls *", "git grep *", "fd *"];
-
-pub fn is_search(tool: &str, command: Option<&str>) -> bool {
-    let runs = |command: &str| COMMANDS.iter().any(|pattern| fits(pattern, command.trim_start()));
-    SEARCHES.iter().any(|pattern| fits(pattern, tool)) || tool == "Bash" && command.is_some_and(runs)
-}
-
 /// How hard it is to be cleared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
@@ -62,8 +54,8 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
         Force::Usual { .. } => Auto::default().propose(&aged(settings, &look, facts)),
         Force::All => Vec::new(),
     };
-    let mut held = |call: &str| is_held(settings, &look, facts, call);
-    proposed.retain_mut(|proposed| keep_what_stays(&mut proposed.what, &mut held));
+    let held = |call: &str| is_held(settings, &look, facts, call);
+    proposed.retain_mut(|proposed| keep_what_stays(&mut proposed.what, &held));
     if !leaves_it {
         proposed.extend(beyond_budget(settings, &look, facts, &proposed));
     }
@@ -168,25 +160,28 @@ fn aged<'t>(settings: &Settings, look: &Look<'t>, facts: Facts<'_>) -> Look<'t> 
     aged
 }
 
-/// Searches beyond what a conversation may hold of them: the oldest go, many at once, even if that does not pay.
+/// Searches beyond what a conversation may hold of them: the oldest go, many at once, even if that does not pay. Those
+/// that stay count, too.
 fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed: &[Proposed]) -> Vec<Proposed> {
     let Some(budget) = settings.attention_budget else { return Vec::new() };
-    let gone: HashSet<&String> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).collect();
-    let stays = |item: &&Item| !item.fresh && !gone.contains(&item.call.to_string());
+    let gone: HashSet<&str> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect();
+    let is_there = |item: &&Item| !item.cleared && (item.fresh || !gone.contains(&*item.call));
     let is_search = |item: &&Item| is_search(&item.tool, facts(&item.call).command);
-    let searches: Vec<&Item> = look.whole().filter(stays).filter(is_search).collect();
-    let mut held: u64 = searches.iter().map(|item| item.tokens).sum();
-    if held <= budget.session_total {
+    let searches: Vec<&Item> = look.items.iter().filter(is_there).filter(is_search).collect();
+    let all: u64 = searches.iter().map(|item| item.tokens).sum();
+    if all <= budget.session_total {
         return Vec::new();
     }
-    let until = budget.accumulated.min(budget.session_total);
-    let goes = |item: &&Item| {
-        let goes = held > until && item.tokens >= LEAST.max(item.left * 3 / 2);
-        held -= if goes { item.tokens } else { 0 };
-        goes && !is_held(settings, look, facts, &item.call)
+    let may_go = |item: &&Item| {
+        let worth = item.tokens >= LEAST.max(item.left * 3 / 2);
+        worth && !item.fresh && !item.pinned && !is_held(settings, look, facts, &item.call)
     };
+    let old: Vec<&Item> = searches.into_iter().filter(may_go).collect();
+    let tokens: Vec<u64> = old.iter().map(|item| item.tokens).collect();
+    let others = all - tokens.iter().sum::<u64>();
+    let count = beyond(&tokens, others, budget.accumulated, budget.session_total);
     let why = format!("attention_budget (more than {} tokens of searches)", budget.session_total);
-    Proposed::shorten(searches.into_iter().filter(goes), &why)
+    Proposed::shorten(old.into_iter().take(count), &why)
 }
 
 /// What may go, in the order in which it goes.
@@ -233,17 +228,18 @@ fn calls(wanted: &Wanted) -> &[String] {
     }
 }
 
-/// False: nothing is left of the operation.
-fn keep_what_stays(wanted: &mut Wanted, is_held: &mut dyn FnMut(&str) -> bool) -> bool {
+/// What must stay is not changed at all: no result, and nothing that its call was asked with. False: nothing is left of
+/// the operation.
+fn keep_what_stays(wanted: &mut Wanted, is_held: &dyn Fn(&str) -> bool) -> bool {
     match wanted {
-        Wanted::Operation(
-            Operation::SummarizeResults { select, text: None, .. } | Operation::DropResults { select, .. },
-        ) => {
+        Wanted::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
             let named = !select.calls.is_empty();
             select.calls.retain(|call| !is_held(call));
             !named || !select.calls.is_empty()
         }
-        _ => true,
+        Wanted::Bare { call } => !is_held(call),
+        Wanted::ShortInput { call } => !is_held(call),
+        Wanted::Operation(_) => true,
     }
 }
 
@@ -267,7 +263,8 @@ pub fn tally(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Tally {
         let place = clearable.iter_mut().find(|(one, _)| *one == target);
         place.into_iter().for_each(|(_, tokens)| *tokens += saved(item));
     }
-    let stay = look.items.iter().filter(|item| item.pinned && !item.cleared);
+    let stays = |item: &&Item| item.pinned || is_held(settings, &look, facts, &item.call);
+    let stay = look.items.iter().filter(|item| !item.cleared).filter(stays);
     Tally { preserved: stay.map(|item| item.tokens).sum(), clearable }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::automatic::{Artifact, Budget};
-use crate::policy::{Rates, Texts};
+use crate::policy::{Input, Rates, Texts};
 
 fn item(step: usize, tool: &str, tokens: u64) -> Item {
     Item {
@@ -138,6 +138,40 @@ fn what_a_result_says_can_keep_it() {
     settings.artifacts.insert("plan".into(), Artifact { texts: vec!["*secret plan*".into()], ..Artifact::default() });
     let proposed = choose(&settings, &look, &nothing, Force::All);
     assert!(!gone(&proposed).contains(&"c2") && gone(&proposed).contains(&"c3"));
+    let told = tally(&settings, &look, &nothing);
+    assert_eq!(told.preserved, 6 * 2_000, "it, and the recent ones");
+    let clearable: u64 = told.clearable.iter().map(|(_, tokens)| tokens).sum();
+    assert_eq!(clearable, gone(&proposed).len() as u64 * 1_950);
+}
+
+#[test]
+fn what_must_stay_is_not_trimmed_and_its_call_stays_as_it_is() {
+    let noise = "still waiting\n".repeat(100);
+    let text = |call: &str| {
+        let is_plan = ["c2", "c39"].contains(&call);
+        Some(format!("{}{noise}", if is_plan { "the secret plan\n" } else { "words\n" }).into())
+    };
+    let mut look = Look { texts: Texts(Some(&text)), cold: true, ..look(&[("Bash", 2_000); 40]) };
+    look.items.iter_mut().skip(38).for_each(|item| item.fresh = true);
+    look.items.iter_mut().for_each(|item| item.input = Some(Input { tokens: 900, before: item.before, left: 50 }));
+    let mut settings = Settings { preserve_artifacts: vec!["plan".into()], ..Settings::default() };
+    let all = |settings: &Settings| -> Vec<String> {
+        let proposed = choose(settings, &look, &nothing, USUAL);
+        let name = |proposed: &Proposed| match &proposed.what {
+            Wanted::ShortInput { call } => vec![format!("input of {call}")],
+            what => calls(what).to_vec(),
+        };
+        proposed.iter().flat_map(name).collect()
+    };
+    let changed = all(&settings);
+    for what in ["c2", "input of c2", "c38", "c39"] {
+        assert!(changed.contains(&what.to_owned()), "{what} in {changed:?}");
+    }
+    let plan = Artifact { texts: vec!["*secret plan*".into()], ..Artifact::default() };
+    settings.artifacts.insert("plan".into(), plan);
+    let kept = all(&settings);
+    let gone: Vec<&String> = changed.iter().filter(|what| !kept.contains(what)).collect();
+    assert_eq!(gone, ["c39", "c2", "input of c2"]);
 }
 
 #[test]
@@ -156,8 +190,12 @@ fn a_conversation_holds_no_more_searches_than_its_budget() {
 }
 
 #[test]
-fn searches_are_told_by_tool_and_command() {
-    assert!(is_search("Grep", None) && is_search("mcp__web__search_pages", None));
-    assert!(is_search("Bash", Some("rg foo src")) && !is_search("Bash", Some("cargo test")));
-    assert!(!is_search("Read", None));
+fn recent_searches_count_though_they_stay() {
+    let gone_at = |count: usize| {
+        let look = look(&vec![("WebSearch", 1_900); count]);
+        let budget = Budget { session_total: 6_000, ..Budget::default() };
+        let settings = Settings { attention_budget: Some(budget), ..Settings::default() };
+        gone(&choose(&settings, &look, &nothing, USUAL)).len()
+    };
+    assert_eq!((5..=8).map(gone_at).collect::<Vec<_>>(), [0, 0, 2, 3], "all but the recent ones");
 }
