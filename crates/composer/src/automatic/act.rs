@@ -271,6 +271,7 @@ impl Seen {
         let around = sent(&view.system, desk.system_weights) + sent(&view.tools, desk.tool_weights);
         let (found, tokens) = desk.items(around);
         let answer = desk.source.messages.iter().rposition(|message| message.role == Role::Assistant);
+        let back = conversation.wanted_back();
         let mut seen = Seen { items: Vec::with_capacity(found.len()), laid: HashMap::new(), tokens };
         for (mut item, laid) in found {
             if let Some(left) = conversation.memory.left(&item.call) {
@@ -284,6 +285,7 @@ impl Seen {
                 item.fresh = Some(message) > answer && slot.is_some_and(|slot| new.contains(slot));
                 item.pinned |= conversation.memory.stays(message, &item.call);
             }
+            item.pinned |= back.contains(&*item.call);
             // What a policy only trimmed is still there.
             item.cleared &= !is_trimmed(conversation, view, &laid);
             seen.laid.insert(item.call.clone(), laid);

@@ -2,6 +2,7 @@
 
 use super::act::{By, Seen};
 use super::content::Content;
+use super::input::Call;
 use super::memory::hash;
 use super::{About, Keeping, Removed};
 use crate::conversation::Conversation;
@@ -13,9 +14,8 @@ use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{DROPPED, Desk};
 use ctx_core::message::Kind;
-use ctx_core::policy::extract::{extract, names, short_input};
+use ctx_core::policy::extract::{extract, names};
 use ctx_core::policy::{Item, Look, Proposed, Wanted};
-use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 /// What is wanted, with all its words.
@@ -122,26 +122,29 @@ impl Filler<'_> {
         known: &mut Known,
         filled: &mut Filled,
     ) -> Option<Operation> {
-        let mut block: Value = serde_json::from_slice(block_of(self.conversation, laid)?).ok()?;
-        let short = short_input(&block["input"], &|name| known.has(name))?;
-        self.keep(call, (&block["input"].to_string(), "txt"), reason)?;
-        known.learn(&short.to_string());
-        block["input"] = short;
-        block.as_object_mut()?.remove("cache_control");
-        let by = vec![Made { role: None, blocks: vec![block.to_string()] }];
+        let long = Call::of(block_of(self.conversation, laid)?)?;
+        let kept = self.keep(call, (long.input(), "json"), true, reason)?;
+        let short = long.short(kept.as_deref(), &|name| known.has(name));
+        known.learn(&short);
+        let block = long.with(&short);
+        let raw = serde_json::from_str(&block).ok();
+        let by = vec![Made { role: None, blocks: vec![block] }];
         filled.calls.insert(call.into());
         filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });
-        Some(Operation::Edit { id: id.clone(), text: None, raw: Some(block), force: false })
+        Some(Operation::Edit { id: id.clone(), text: None, raw, force: false })
     }
 
     fn keep_result(&self, call: &str, content: &Content, reason: &str) -> Option<Option<String>> {
-        self.keep(call, content.file(), reason)
+        self.keep(call, content.file(), false, reason)
     }
 
     /// `None`: it cannot be kept.
-    fn keep(&self, call: &str, (text, ending): (&str, &str), reason: &str) -> Option<Option<String>> {
+    fn keep(&self, call: &str, (text, ending): (&str, &str), is_input: bool, reason: &str) -> Option<Option<String>> {
         let item: Option<&Item> = self.look.items.iter().find(|item| &*item.call == call);
-        let (tool, tokens) = item.map_or(("", 0), |item| (&*item.tool, item.tokens));
+        let (tool, tokens) = item.map_or(("", 0), |item| match item.input {
+            Some(input) if is_input => (&*item.tool, input.tokens),
+            _ => (&*item.tool, item.tokens),
+        });
         let keeping = match self.by.settings.mode {
             Mode::On => Keeping::Noted,
             Mode::Ask => Keeping::Filed,
@@ -151,7 +154,7 @@ impl Filler<'_> {
         let asked = fact.path.or(fact.command).unwrap_or_default();
         let by_hand = self.by.by_hand.map(|said| format!("{said}; {reason}"));
         let reason = by_hand.as_deref().unwrap_or(reason);
-        let removed = (&Removed { call, tool, text, ending, tokens, reason }, asked);
+        let removed = (&Removed { call, is_input, tool, text, ending, tokens, reason }, asked);
         let kept = self.by.editor.keep(self.about, self.by.settings, removed, keeping);
         let stays = |why: &String| {
             tracing::debug!(conversation = %self.about.conversation, %call, %why, "something stays, for it cannot be kept elsewhere");

@@ -71,7 +71,8 @@ pub fn line(about: &About<'_>, (result, what): (&str, &str), reason: &str, file:
 
 /// How a result is named there.
 pub fn named(removed: &Removed<'_>) -> String {
-    format!("{} ({} tokens)", removed.tool, removed.tokens)
+    let of = if removed.is_input { "the input of " } else { "" };
+    format!("{of}{} ({} tokens)", removed.tool, removed.tokens)
 }
 
 /// The file that a stub names.
@@ -102,8 +103,8 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let folder = Folder::in_home(home.path());
         let text = "line one\r\n\u{feff}öß\n\nno end";
-        let removed =
-            Removed { call: "toolu_1", tool: "mcp__x/y", text, ending: "txt", tokens: 9, reason: "an old result" };
+        let (call, tool, reason) = ("toolu_1", "mcp__x/y", "an old result");
+        let removed = Removed { call, is_input: false, tool, text, ending: "txt", tokens: 9, reason };
         let file = to_file(&folder, &ABOUT, &removed).expect("written");
         assert_eq!(fs::read(&file).expect("a file"), text.as_bytes());
         assert_eq!(to_file(&folder, &ABOUT, &removed).expect("the same again"), file);
@@ -118,6 +119,7 @@ mod tests {
             lines[1].starts_with("- 2023-11-14 22:13 UTC, c1: cleared mcp__x/y (9 tokens) `cat 'x' y`, an old"),
             "{told}"
         );
+        assert_eq!(named(&Removed { is_input: true, ..removed }), "the input of mcp__x/y (9 tokens)");
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //! of its messages: it can be forgotten at any time.
 
 use super::content::Content;
+use super::input::Call;
 use ctx_core::Key;
-use ctx_core::policy::extract::{extract, names, short_input};
+use ctx_core::policy::extract::{extract, names};
 use ctx_core::tokens;
 use ctx_wire::anthropic::request::Body;
 use serde::Deserialize;
@@ -71,8 +72,9 @@ impl Memory {
                 self.ask(block);
                 let call: Box<str> = block["id"].as_str().unwrap_or_default().into();
                 let input = block["input"].to_string();
-                if let Some(short) = short_input(&block["input"], &|name| self.spoken.contains(&hash(name))) {
-                    let left = tokens::estimate(short.to_string().chars().count() as u32, 0);
+                if let Some(long) = Call::of(raw.as_bytes()) {
+                    let short = long.short(None, &|name| self.spoken.contains(&hash(name)));
+                    let left = tokens::estimate(short.chars().count() as u32, 0) + KEPT;
                     self.input_left.insert(call.clone(), left);
                 }
                 let names: Vec<u64> = names(&input).map(hash).collect();

@@ -7,10 +7,12 @@
 
 mod act;
 mod ask;
+mod back;
 mod content;
 mod editor;
 mod facts;
 mod fill;
+mod input;
 mod keep;
 mod memory;
 mod rules;
@@ -129,11 +131,13 @@ pub struct About<'c> {
     pub cleared: u64,
 }
 
-/// A result that is about to go.
+/// A result that is about to go, or what a call was asked with.
 #[derive(Debug, Clone, Copy)]
 pub struct Removed<'r> {
     /// The id of its call.
     pub call: &'r str,
+    /// It is what the call was asked with.
+    pub is_input: bool,
     pub tool: &'r str,
     pub text: &'r str,
     /// How the name of a file with it should end: `txt`, or `json` where it is more than text.

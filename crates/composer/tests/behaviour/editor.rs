@@ -1,5 +1,6 @@
 //! The automatic editor as people switch it on: what it clears, keeps, notes, asks for and tells.
 
+mod back;
 mod kept;
 mod work;
 

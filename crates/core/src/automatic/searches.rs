@@ -33,11 +33,11 @@ fn searches(command: &str) -> bool {
 /// be within it, and within `accumulated` of those that are not recent. `old`: the tokens of those that may go, the
 /// oldest first; `others`: tokens of those that stay, because they are recent or preserved.
 ///
-/// Where what stays is too much by itself, it is waited until a third of `total` can go: otherwise every request would
+/// Where what stays is too much by itself, it is waited until half of `total` can go: otherwise every request would
 /// cut the cache for one of them.
 pub fn beyond(old: &[u64], others: u64, accumulated: u64, total: u64) -> usize {
     let mut left: u64 = old.iter().sum();
-    if left + others <= total || left < total / 3 {
+    if left + others <= total || left < total / 2 {
         return 0;
     }
     let goes = |tokens: &&u64| {

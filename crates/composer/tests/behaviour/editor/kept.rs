@@ -69,3 +69,39 @@ fn what_must_not_go_is_not_counted_on() {
     assert!(sent[4..7].iter().all(|text| text.starts_with("[Cleared")), "down to the target, at once");
     assert_eq!(work.commits().len(), 1);
 }
+
+#[test]
+fn what_a_call_was_asked_with_is_kept_as_it_was_sent_and_told_apart_from_its_result() {
+    let mut work = Work::new(on());
+    work.session.user("write it");
+    work.send();
+    let content = "let some_name_here = 1;\r\n".repeat(200);
+    work.spelled.push(("\"NUMBER\"".into(), "12345678901234567890123, \"e\": 1.0e+2".into()));
+    let input = json!({"file_path": "/p/new.rs", "content": content, "size": "NUMBER"});
+    let said = "it was written, and some_other_name with it\n".repeat(100);
+    work.step_with("Write", input, said);
+    for at in 0..20 {
+        work.step("Bash", json!({"command": format!("make part-{at}")}));
+    }
+    // The cache has expired.
+    work.clock += 2 * 3_600_000;
+    let sent = work.step("Bash", json!({"command": "make the rest"}));
+    let blocks = sent["messages"].as_array().into_iter().flatten().filter_map(|message| message["content"].as_array());
+    let call = blocks.flatten().find(|block| block["name"] == "Write").expect("the call");
+    let stub = call["input"]["content"].as_str().expect("a text");
+    assert!(stub.starts_with("[removed to save context; it was done. Read it in "), "{stub}");
+    assert!(stub.ends_with(" if needed. Names in it: some_name_here]"), "{stub}");
+    let kept = fs::read_to_string(file(stub)).expect("a file");
+    let spelled = r#""size":12345678901234567890123, "e": 1.0e+2"#;
+    assert!(kept.contains(spelled) && kept.contains(r"some_name_here = 1;\r\n"), "{kept}");
+    let composed = String::from_utf8(work.composer.compose(&work.conversation, None).expect("composed"));
+    assert!(composed.expect("text").contains(spelled), "what is not long stays to the byte");
+
+    let ledger = fs::read_to_string(work.home.path().join("NOTES.md")).expect("a ledger");
+    let lines: Vec<&str> = ledger.lines().filter(|line| line.contains("`/p/new.rs`")).collect();
+    let [result, input] = lines[..] else { panic!("two lines: {ledger}") };
+    assert!(input.contains("cleared the input of Write (") && result.contains("cleared Write ("), "{lines:?}");
+    let tokens =
+        |line: &str| line.split(" tokens)").next().and_then(|start| start.rsplit('(').next()).map(str::to_owned);
+    assert_ne!(tokens(input), tokens(result));
+}

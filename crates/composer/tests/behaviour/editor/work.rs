@@ -19,6 +19,8 @@ pub const WINDOW: u64 = 60_000;
 
 pub struct Work {
     pub composer: Composer,
+    store: Arc<MemoryStore>,
+    models: Models,
     pub home: tempfile::TempDir,
     pub session: Session,
     pub clock: u64,
@@ -35,9 +37,12 @@ impl Work {
         let session = Session::new(3).thinking(false).lean().model("claude-opus-5-5");
         let setting = Setting { window: Some(WINDOW), max_output: Some(8_000), ..Setting::default() };
         models.set("claude-opus-5-5", &setting).expect("a model");
-        let composer = Composer::open(Arc::new(MemoryStore::new())).expect("a composer").with_models(models);
+        let store = Arc::new(MemoryStore::new());
+        let composer = Composer::open(store.clone()).expect("a composer").with_models(models.clone());
         let work = Work {
             composer,
+            store,
+            models,
             home,
             session,
             clock: 1_000,
@@ -47,6 +52,14 @@ impl Work {
         };
         work.decide(settings);
         work
+    }
+
+    /// The daemon ends, and begins again.
+    pub fn restart(&mut self, settings: Settings) {
+        self.composer.settle(support::LONG);
+        let composer = Composer::open(self.store.clone()).expect("a composer");
+        self.composer = composer.with_models(self.models.clone());
+        self.decide(settings);
     }
 
     pub fn decide(&self, settings: Settings) {
