@@ -23,10 +23,14 @@ use ctx_core::policy::extract::is_extract;
 use ctx_core::policy::{Item, Look, Rates, Texts, Words};
 use ctx_core::quick::QuickSet;
 use ctx_store::Step;
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// A result of fewer tokens is hardly worth a change.
 const LEAST: u64 = 200;
+
+/// The code of a refusal because what goes could not be kept elsewhere.
+const UNKEPT: &str = "not-written";
 
 /// When a request arrives.
 pub(crate) struct Moment<'m> {
@@ -104,7 +108,8 @@ impl Composer {
                 lock(&self.weighed).remove(&conversation.id);
                 self.heed(conversation);
             }
-            Err(refusal) if refusal.code == NOTHING => {}
+            // What cannot be written was complained of already, once.
+            Err(refusal) if [NOTHING, UNKEPT].contains(&refusal.code) => {}
             Err(refusal) => {
                 tracing::warn!(conversation = %conversation.id, message = %refusal.message, "an automatic edit is refused");
                 editor.done(&about(conversation, moment.at), Err(&refusal));
@@ -161,10 +166,12 @@ impl Composer {
         if proposed.is_empty() {
             return (figures, Ok(None));
         }
-        let filler = Filler { by, facts: &facts, about: &about, conversation, desk: &desk, look: &look, seen: &seen };
-        let filled = filler.fill(proposed, &seen.left_of(&view));
+        let hindrance = RefCell::default();
+        let filler =
+            Filler { by, facts: &facts, about: &about, conversation, desk: &desk, look: &look, seen: &seen, hindrance };
+        let mut filled = filler.fill(proposed, &seen.left_of(&view));
         if filled.operations.is_empty() {
-            return (figures, Ok(None));
+            return (figures, filled.hindrance.take().map_or(Ok(None), |why| Err(unkept(&why))));
         }
         let id = self.commit_id(conversation, moment.at);
         let effects = match self.effects_of(conversation, &ground, &desk, id, &filled) {
@@ -347,6 +354,10 @@ fn is_trimmed(conversation: &Conversation, view: &View<'_>, laid: &Laid) -> bool
     let Some((effect, _)) = laid.result else { return false };
     let is_ours = conversation.history.get(effect.commit).is_some_and(|commit| commit.author == AUTHOR);
     is_ours && view.new_result(laid).is_some_and(|text| !is_extract(text))
+}
+
+fn unkept(why: &str) -> Refusal {
+    Refusal::new(UNKEPT, format!("Nothing was cleared: {why}."), "Then try again: without a copy nothing goes.")
 }
 
 pub(super) fn about(conversation: &Conversation, at: u64) -> About<'_> {

@@ -16,6 +16,7 @@ use ctx_core::edit::resolve::{DROPPED, Desk};
 use ctx_core::message::Kind;
 use ctx_core::policy::extract::{extract, names};
 use ctx_core::policy::{Item, Look, Proposed, Wanted};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 /// What is wanted, with all its words.
@@ -30,6 +31,8 @@ pub struct Filled {
     pub calls: HashSet<Box<str>>,
     /// Operations on something else.
     pub others: Vec<Operation>,
+    /// Why something could not be kept, and stays.
+    pub hindrance: Option<String>,
 }
 
 pub struct Filler<'f> {
@@ -40,6 +43,7 @@ pub struct Filler<'f> {
     pub desk: &'f Desk<'f>,
     pub look: &'f Look<'f>,
     pub seen: &'f Seen,
+    pub hindrance: RefCell<Option<String>>,
 }
 
 impl Filler<'_> {
@@ -71,6 +75,7 @@ impl Filler<'_> {
                 filled.reasons.push(Some(reason));
             }
         }
+        filled.hindrance = self.hindrance.take();
         filled
     }
 
@@ -158,6 +163,7 @@ impl Filler<'_> {
         let kept = self.by.editor.keep(self.about, self.by.settings, removed, keeping);
         let stays = |why: &String| {
             tracing::debug!(conversation = %self.about.conversation, %call, %why, "something stays, for it cannot be kept elsewhere");
+            self.hindrance.replace(Some(why.clone()));
         };
         kept.inspect_err(stays).ok()
     }

@@ -15,9 +15,9 @@ pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removed<'_>) -> Res
     let hash = ctx_store::Hash::of(removed.text.as_bytes()).to_string();
     let name = format!("{}-{}.{}", tool.trim_matches('-'), hash.get(..10).unwrap_or_default(), removed.ending);
     folder.write(about.conversation, &name, removed.text).map(|(path, _)| path).map_err(|error| {
-        format!(
-            "its content cannot be written: {error}. Make room, or choose another folder under [offload] in ctx.toml"
-        )
+        let place = folder.path(about.conversation, "");
+        let hint = "Make room, or choose another folder under [offload] in ctx.toml";
+        format!("nothing can be written to {}: {error}. {hint}", place.display())
     })
 }
 
@@ -54,10 +54,31 @@ pub fn note(ledger: &Path, line: &str) -> Result<(), String> {
         let line = if last == *b"\n" { format!("{line}\n") } else { format!("\n{line}\n") };
         file.write_all(line.as_bytes())
     };
-    written().map_err(|error| {
-        let (file, hint) = (ledger.display(), "Choose another file with `ledger` under [context_editing] in ctx.toml");
-        format!("the ledger {file} cannot be written: {error}. {hint}")
-    })
+    written().map_err(|error| unwritable(ledger, &error))
+}
+
+fn unwritable(ledger: &Path, error: &io::Error) -> String {
+    let (file, hint) = (ledger.display(), "Choose another file with `ledger` under [context_editing] in ctx.toml");
+    format!("the ledger {file} cannot be written: {error}. {hint}")
+}
+
+/// Whether a line can be added, as far as that can be told without adding one. Nothing is left behind.
+pub fn may_note(ledger: &Path) -> Result<(), String> {
+    let tried = || -> io::Result<()> {
+        match fs::symlink_metadata(ledger) {
+            Ok(found) if !found.is_file() => Err(io::Error::other("it is not a plain file")),
+            Ok(_) => fs::OpenOptions::new().read(true).append(true).open(ledger).map(drop),
+            // What is not there has to be made, in a folder that may have to be made, too.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = ledger.ancestors().skip(1).find(|folder| folder.exists());
+                let trial = folder.unwrap_or(Path::new("/")).join(format!(".ctx-{}.trial", std::process::id()));
+                fs::File::create_new(&trial)?;
+                fs::remove_file(&trial)
+            }
+            Err(error) => Err(error),
+        }
+    };
+    tried().map_err(|error| unwritable(ledger, &error))
 }
 
 /// What, why, where.
@@ -126,11 +147,18 @@ mod tests {
     fn what_is_no_file_is_not_written_to() {
         let home = tempfile::tempdir().expect("a folder");
         assert!(note(home.path(), "- x").expect_err("a folder").contains("cannot be written"));
+        assert_eq!(may_note(home.path()).expect_err("a folder"), note(home.path(), "- x").expect_err("a folder"));
+        assert!(may_note(&home.path().join("a/b/NOTES.md")).is_ok());
+        assert_eq!(fs::read_dir(home.path()).expect("a folder").count(), 0, "nothing is left behind");
+        fs::write(home.path().join("file"), "").expect("written");
+        assert!(may_note(&home.path().join("file/NOTES.md")).is_err(), "that is no folder");
+        assert!(may_note(&home.path().join("file")).is_ok());
         #[cfg(unix)]
         {
             let link = home.path().join("NOTES.md");
             std::os::unix::fs::symlink("/nowhere/else", &link).expect("a link");
             assert!(note(&link, "- x").expect_err("a link").contains("not a plain file"));
+            assert!(may_note(&link).is_err());
         }
     }
 

@@ -157,7 +157,13 @@ fn what_cannot_be_written_is_not_cleared_and_goes_on() {
     fs::create_dir(work.home.path().join("NOTES.md")).expect("a folder");
     let last = work.work(16);
     assert!(results(&last).iter().all(|text| text.starts_with("line ")));
-    assert!(work.commits().is_empty());
+    assert!(work.commits().is_empty() && work.files().is_empty(), "no files without a line in the ledger");
+    let by_hand = work.composer.clear_now(&work.conversation, "tidy").expect_err("it cannot be written either");
+    assert_eq!(by_hand.code, "not-written");
+    assert!(
+        by_hand.message.contains("NOTES.md cannot be written") && by_hand.message.contains("`ledger`"),
+        "{by_hand:?}"
+    );
     let hindrances = || work.composer.context(&work.conversation).expect("a context").hindrances;
     assert!(matches!(&hindrances()[..], [why] if why.contains("NOTES.md cannot be written")), "{:?}", hindrances());
     let near = work.events("signal").iter().filter(|event| event["signal"] == "CONTEXT_NEAR_LIMIT").count();
