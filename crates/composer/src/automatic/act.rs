@@ -180,6 +180,7 @@ impl Composer {
         };
         let after = ground.lay(on_top(conversation, id, &effects));
         let saved = seen.tokens.saturating_sub(scale(ground.weigh(&after, &conversation.envelope)));
+        let saved = saved.saturating_sub(noted_already(conversation, by.settings.mode, &filled));
         let frames = touched(&desk, &filled);
         // What is only noted or asked for counts as done on both sides.
         let tokens = (look.tokens, look.tokens.saturating_sub(saved));
@@ -354,6 +355,14 @@ fn is_trimmed(conversation: &Conversation, view: &View<'_>, laid: &Laid) -> bool
     let Some((effect, _)) = laid.result else { return false };
     let is_ours = conversation.history.get(effect.commit).is_some_and(|commit| commit.author == AUTHOR);
     is_ours && view.new_result(laid).is_some_and(|text| !is_extract(text))
+}
+
+/// Tokens that would have been left out of these results before, so that they are not counted twice.
+fn noted_already(conversation: &Conversation, mode: Mode, filled: &Filled) -> u64 {
+    match mode {
+        Mode::Observe => filled.texts.keys().map(|call| conversation.noted.trimmed(call)).sum(),
+        Mode::On | Mode::Ask | Mode::Off => 0,
+    }
 }
 
 fn unkept(why: &str) -> Refusal {

@@ -2,7 +2,7 @@
 
 use super::act::{By, Moment, about};
 use super::back::calls;
-use super::{AUTHOR, keep};
+use super::{AUTHOR, keep, noted};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::wait::{State, Waiting};
@@ -26,16 +26,13 @@ impl Conversation {
         let asked = self.waiting.iter().filter(is_asked);
         let waiting: HashSet<&str> = asked.flat_map(|waiting| calls(&waiting.wished.operations)).collect();
         for item in &mut look.items {
-            if mode != Mode::On {
-                // Only what clears results is worth a word or a question.
-                (item.fresh, item.input) = (false, None);
+            match mode {
+                Mode::On | Mode::Off => continue,
+                // Only what clears results is worth a question.
+                Mode::Ask => (item.fresh, item.input) = (false, None),
+                Mode::Observe => look.tokens = look.tokens.saturating_sub(self.noted.imagine(item)),
             }
-            let is_done = match mode {
-                Mode::On | Mode::Off => false,
-                Mode::Ask => waiting.contains(&*item.call),
-                Mode::Observe => waiting.contains(&*item.call) || self.noted.contains(&*item.call),
-            };
-            if is_done && !item.cleared {
+            if waiting.contains(&*item.call) && !item.cleared {
                 item.cleared = true;
                 look.tokens = look.tokens.saturating_sub(item.tokens.saturating_sub(item.left));
             }
@@ -44,12 +41,16 @@ impl Conversation {
 }
 
 impl Composer {
-    /// Notes what would have been cleared.
+    /// Notes what would have been done.
     pub(super) fn only_note(&self, conversation: &mut Conversation, commit: &Commit, step: &mut Step) {
-        let Change::Edit { operations, .. } = &commit.change else { return };
+        let Change::Edit { operations, effects } = &commit.change else { return };
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let (calls, trimmed, inputs) = noted::read(operations, effects, scale);
         let noted = Automatic::Noted {
             request: conversation.requests,
-            calls: calls(operations).map(str::to_owned).collect(),
+            calls,
+            trimmed,
+            inputs,
             summary: commit.summary.clone(),
             note: commit.note.clone().unwrap_or_default(),
             tokens_before: commit.tokens_before,

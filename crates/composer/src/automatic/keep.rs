@@ -17,7 +17,7 @@ pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removed<'_>) -> Res
     folder.write(about.conversation, &name, removed.text).map(|(path, _)| path).map_err(|error| {
         let place = folder.path(about.conversation, "");
         let hint = "Make room, or choose another folder under [offload] in ctx.toml";
-        format!("nothing can be written to {}: {error}. {hint}", place.display())
+        format!("its content cannot be written to {}: {error}. {hint}", place.display())
     })
 }
 

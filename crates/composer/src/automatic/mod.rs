@@ -15,6 +15,7 @@ mod fill;
 mod input;
 mod keep;
 mod memory;
+mod noted;
 mod rules;
 mod signal;
 mod standing;
@@ -22,6 +23,7 @@ mod standing;
 pub(crate) use act::{Moment, Seen};
 pub use editor::{Editor, ProviderEdits};
 pub(crate) use memory::Memory;
+pub(crate) use noted::Noted;
 pub use rules::Rules;
 pub use signal::{Figures, Signal, Told};
 

@@ -47,7 +47,11 @@ impl Composer {
             let gone = cleared.min(*tokens);
             (*tokens, cleared) = (*tokens - gone, cleared - gone);
         }
-        let noted = look.items.iter().filter(|item| conversation.noted.contains(&*item.call) && !item.cleared);
+        // Who acts leaves nothing to be told.
+        let noted = match settings.mode {
+            Mode::On => 0,
+            _ => look.items.iter().map(|item| conversation.noted.imagine(&mut item.clone())).sum(),
+        };
         Standing {
             tokens: look.tokens,
             cleared: about.cleared,
@@ -55,7 +59,7 @@ impl Composer {
             mode: mode(settings.mode),
             provider_edits: by.provider_edits(&about),
             tally,
-            noted: noted.map(|item| item.tokens.saturating_sub(item.left)).sum(),
+            noted,
             hindrances: by.hindrances(&about, &skills),
             limit,
         }

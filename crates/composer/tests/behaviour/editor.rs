@@ -2,6 +2,7 @@
 
 mod back;
 mod kept;
+mod observed;
 mod work;
 
 use crate::support;
