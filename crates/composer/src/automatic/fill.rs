@@ -1,9 +1,10 @@
 //! The words for what a policy wants. What cannot be kept, or has no text, stays.
 
-use super::act::{By, Seen};
+use super::act::By;
 use super::content::Content;
 use super::input::Call;
 use super::memory::hash;
+use super::seen::Seen;
 use super::{About, Keeping, Removed};
 use crate::conversation::Conversation;
 use ctx_core::automatic::{Facts, Mode};

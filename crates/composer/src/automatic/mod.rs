@@ -17,14 +17,16 @@ mod keep;
 mod memory;
 mod noted;
 mod rules;
+mod seen;
 mod signal;
 mod standing;
 
-pub(crate) use act::{Moment, Seen};
+pub(crate) use act::Moment;
 pub use editor::{Editor, ProviderEdits};
 pub(crate) use memory::Memory;
 pub(crate) use noted::Noted;
 pub use rules::Rules;
+pub(crate) use seen::Seen;
 pub use signal::{Figures, Signal, Told};
 
 use crate::{Composer, Refusal};

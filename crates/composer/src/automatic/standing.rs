@@ -1,7 +1,8 @@
 //! How a conversation stands, as the automatic editor sees it.
 
-use super::act::{Seen, about};
+use super::act::about;
 use super::facts::Places;
+use super::seen::Seen;
 use super::{Limit, Plain};
 use crate::Composer;
 use crate::conversation::Conversation;
