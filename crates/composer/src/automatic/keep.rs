@@ -72,8 +72,12 @@ pub fn may_note(ledger: &Path) -> Result<(), String> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let folder = ledger.ancestors().skip(1).find(|folder| folder.exists());
                 let trial = folder.unwrap_or(Path::new("/")).join(format!(".ctx-{}.trial", std::process::id()));
-                fs::File::create_new(&trial)?;
-                fs::remove_file(&trial)
+                // One that is left from before, or another thread's, is as good.
+                let unless = |kind: io::ErrorKind| {
+                    move |error: io::Error| if error.kind() == kind { Ok(()) } else { Err(error) }
+                };
+                fs::File::create_new(&trial).map(drop).or_else(unless(io::ErrorKind::AlreadyExists))?;
+                fs::remove_file(&trial).or_else(unless(io::ErrorKind::NotFound))
             }
             Err(error) => Err(error),
         }
@@ -148,6 +152,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         assert!(note(home.path(), "- x").expect_err("a folder").contains("cannot be written"));
         assert_eq!(may_note(home.path()).expect_err("a folder"), note(home.path(), "- x").expect_err("a folder"));
+        fs::write(home.path().join(format!(".ctx-{}.trial", std::process::id())), "").expect("one is left from before");
         assert!(may_note(&home.path().join("a/b/NOTES.md")).is_ok());
         assert_eq!(fs::read_dir(home.path()).expect("a folder").count(), 0, "nothing is left behind");
         fs::write(home.path().join("file"), "").expect("written");
