@@ -3,7 +3,7 @@
 //! Everything here is either replayed from the log or derived from it; dropping a conversation
 //! from memory loses nothing.
 
-use crate::automatic::{AUTHOR, Memory};
+use crate::automatic::{AUTHOR, Memory, Noted};
 use crate::edit::wait::Waiting;
 use crate::edit::{Chain, Sent};
 use crate::envelope::{self, Whole};
@@ -26,7 +26,7 @@ use ctx_wire::anthropic::dress::{Dress, dress};
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// How many summaries of the provider's are remembered: after a rewind an older one is the newest.
@@ -105,9 +105,9 @@ pub struct Conversation {
     pub waiting: Vec<Waiting>,
     /// Phases of the work, see [`crate::phases`].
     pub phases: Phases,
-    /// The automatic editor looks at it; results that it would have cleared; and it has told that the limit is near.
+    /// The automatic editor looks at it; what it would have done; and it has told that the limit is near.
     pub automated: bool,
-    pub noted: HashSet<String>,
+    pub noted: Noted,
     pub near_limit: bool,
     /// Tokens of results that the provider itself left out of the newest turn.
     pub cleared: u64,
@@ -193,7 +193,7 @@ impl Conversation {
             waiting: Vec::new(),
             phases: Phases::default(),
             automated: false,
-            noted: HashSet::new(),
+            noted: Noted::default(),
             near_limit: false,
             cleared: 0,
             history: History::default(),

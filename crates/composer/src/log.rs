@@ -380,13 +380,27 @@ pub enum Automatic {
     /// What would have been cleared, had somebody let it.
     Noted {
         request: u32,
+        /// The calls whose results would have been cleared.
         calls: Vec<String>,
+        /// What would have been left out of results before they were sent.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        trimmed: Vec<Trimmed>,
+        /// The calls whose inputs would have been shortened.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        inputs: Vec<String>,
         summary: String,
         note: String,
         tokens_before: u64,
         tokens_after: u64,
     },
     Signal(Told),
+}
+
+/// What would have been left out of a result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trimmed {
+    pub call: String,
+    pub tokens: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -92,7 +92,7 @@ impl Conversation {
         match said {
             Automatic::PhaseBegan { name, moment, .. } => self.phases.begin(name, *moment),
             Automatic::PhaseEnded { name, moment, .. } => self.phases.end(name, *moment),
-            Automatic::Noted { calls, .. } => self.noted.extend(calls.iter().cloned()),
+            Automatic::Noted { .. } => self.noted.add(said),
             Automatic::Signal(told) => self.near_limit = told.signal == Signal::ContextNearLimit,
         }
     }

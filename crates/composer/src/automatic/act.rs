@@ -1,8 +1,8 @@
 //! A request arrives: the editor looks, and what it wants becomes a commit.
 
 use super::facts::Places;
-use super::fill::{Filled, Filler, block_of};
-use super::memory::text_of;
+use super::fill::{Filled, Filler};
+use super::seen::Seen;
 use super::signal::Figures;
 use super::{AUTHOR, About, Automatic};
 use crate::conversation::Conversation;
@@ -12,22 +12,20 @@ use crate::{Composer, Refusal, log, record};
 use ctx_core::SlotId;
 use ctx_core::automatic::{Mode, Settings};
 use ctx_core::edit::effect::{Effect, NewResult};
-use ctx_core::edit::fold::{Laid, Unit, View};
+use ctx_core::edit::fold::{Laid, Unit};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::message::Role;
-use ctx_core::policy::extract::is_extract;
-use ctx_core::policy::{Item, Look, Rates, Texts};
+use ctx_core::policy::{Look, Rates, Texts};
 use ctx_core::quick::QuickSet;
 use ctx_store::Step;
-use serde_json::Value;
-use std::collections::HashMap;
+use std::cell::RefCell;
 
-/// A result of fewer tokens is hardly worth a change.
-const LEAST: u64 = 200;
+/// The code of a refusal because what goes could not be kept elsewhere.
+const UNKEPT: &str = "not-written";
 
 /// When a request arrives.
 pub(crate) struct Moment<'m> {
@@ -105,7 +103,8 @@ impl Composer {
                 lock(&self.weighed).remove(&conversation.id);
                 self.heed(conversation);
             }
-            Err(refusal) if refusal.code == NOTHING => {}
+            // What cannot be written was complained of already, once.
+            Err(refusal) if [NOTHING, UNKEPT].contains(&refusal.code) => {}
             Err(refusal) => {
                 tracing::warn!(conversation = %conversation.id, message = %refusal.message, "an automatic edit is refused");
                 editor.done(&about(conversation, moment.at), Err(&refusal));
@@ -149,8 +148,8 @@ impl Composer {
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let seen = Seen::of(conversation, &desk, moment.new);
         let cold = conversation.cached.is_some() && moment.at >= moment.warm_until;
-        let text = |call: &str| seen.text(conversation, &view, call);
-        let mut look = self.look_of(conversation, &seen, (Texts(Some(&text)), cold));
+        let words = |call: &str| seen.words(conversation, &view, call);
+        let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
         conversation.imagine(&mut look, by.settings.mode);
         let about = about(conversation, moment.at);
         let limit = by.editor.limit(&about, by.settings, look.window);
@@ -162,10 +161,12 @@ impl Composer {
         if proposed.is_empty() {
             return (figures, Ok(None));
         }
-        let filler = Filler { by, facts: &facts, about: &about, conversation, desk: &desk, look: &look, seen: &seen };
-        let filled = filler.fill(proposed, &seen.left_of(&view));
+        let hindrance = RefCell::default();
+        let filler =
+            Filler { by, facts: &facts, about: &about, conversation, desk: &desk, look: &look, seen: &seen, hindrance };
+        let mut filled = filler.fill(proposed, &seen.left_of(&view));
         if filled.operations.is_empty() {
-            return (figures, Ok(None));
+            return (figures, filled.hindrance.take().map_or(Ok(None), |why| Err(unkept(&why))));
         }
         let id = self.commit_id(conversation, moment.at);
         let effects = match self.effects_of(conversation, &ground, &desk, id, &filled) {
@@ -174,6 +175,7 @@ impl Composer {
         };
         let after = ground.lay(on_top(conversation, id, &effects));
         let saved = seen.tokens.saturating_sub(scale(ground.weigh(&after, &conversation.envelope)));
+        let saved = saved.saturating_sub(noted_already(conversation, by.settings.mode, &filled));
         let frames = touched(&desk, &filled);
         // What is only noted or asked for counts as done on both sides.
         let tokens = (look.tokens, look.tokens.saturating_sub(saved));
@@ -256,98 +258,16 @@ impl Composer {
     }
 }
 
-/// The results of a conversation, and where they lie.
-pub(crate) struct Seen {
-    items: Vec<Item>,
-    laid: HashMap<Box<str>, Laid>,
-    tokens: u64,
-}
-
-impl Seen {
-    pub fn of(conversation: &Conversation, desk: &Desk<'_>, new: &QuickSet<SlotId>) -> Seen {
-        let view = desk.view;
-        let sent = |covers: &[ctx_core::edit::fold::Around], weights: &[f64]| -> f64 {
-            covers.iter().zip(weights).filter(|(around, _)| around.covered.is_none()).map(|(_, weight)| weight).sum()
-        };
-        let around = sent(&view.system, desk.system_weights) + sent(&view.tools, desk.tool_weights);
-        let (found, tokens) = desk.items(around);
-        let answer = desk.source.messages.iter().rposition(|message| message.role == Role::Assistant);
-        let mut seen = Seen { items: Vec::with_capacity(found.len()), laid: HashMap::new(), tokens };
-        for (mut item, laid) in found {
-            if let Some(left) = conversation.memory.left(&item.call) {
-                item.left = (desk.scale)(left);
-            }
-            if let Some(input) = &mut item.input {
-                input.left = conversation.memory.input_left(&item.call).map_or(input.tokens, desk.scale);
-            }
-            if let Unit::Source { message, .. } = laid.unit {
-                if message < conversation.before_summary {
-                    continue;
-                }
-                let slot = desk.source.slots.get(message);
-                item.fresh = Some(message) > answer && slot.is_some_and(|slot| new.contains(slot));
-            }
-            // What a policy only trimmed is still there.
-            item.cleared &= !is_trimmed(conversation, view, &laid);
-            seen.laid.insert(item.call.clone(), laid);
-            seen.items.push(item);
-        }
-        seen
-    }
-
-    /// The message that a result is in.
-    pub fn message(&self, call: &str) -> Option<usize> {
-        match self.laid.get(call)?.unit {
-            Unit::Source { message, .. } => Some(message),
-            Unit::Made(_) => None,
-        }
-    }
-
-    /// The message that will be changed next when these are: behind the first of them, the first with a result or an
-    /// input that stays and could go. Where nothing changes that was sent, nothing is said, unless nothing ever was
-    /// (`known`: something was): then it is the first of all.
-    fn next(&self, desk: &Desk<'_>, filled: &Filled, known: bool) -> Option<Option<SlotId>> {
-        let goes = |item: &Item| filled.texts.contains_key(&*item.call);
-        let first = self.items.iter().position(|item| goes(item) && !item.fresh);
-        let first = first.or_else(|| (!known).then_some(0))?;
-        let result = |item: &Item| !item.cleared && !goes(item) && item.is_worth(LEAST);
-        let input =
-            |item: &Item| item.input.is_some_and(|input| input.is_worth(LEAST)) && !filled.calls.contains(&*item.call);
-        // A call stands in the message before its result.
-        let place = |item: &Item| match (input(item), result(item)) {
-            (true, _) => self.message(&item.call)?.checked_sub(1),
-            (false, true) => self.message(&item.call),
-            (false, false) => None,
-        };
-        let next = self.items.iter().skip(first).filter(|item| !item.pinned).find_map(place);
-        Some(next.and_then(|message| desk.source.slots.get(message).copied()))
-    }
-
-    /// What is left of results that were shortened.
-    fn left_of<'v>(&self, view: &View<'v>) -> Vec<&'v str> {
-        self.laid.values().filter_map(|laid| view.new_result(laid)).filter(|text| is_extract(text)).collect()
-    }
-
-    /// The text of a result as it would be sent.
-    pub fn text(&self, conversation: &Conversation, view: &View<'_>, call: &str) -> Option<String> {
-        let laid = self.laid.get(call)?;
-        if let Some(text) = view.new_result(laid) {
-            return Some(text.to_owned());
-        }
-        self.source(conversation, call)
-    }
-
-    /// The text of a result as the client sent it.
-    pub fn source(&self, conversation: &Conversation, call: &str) -> Option<String> {
-        let block = block_of(conversation, self.laid.get(call)?)?;
-        text_of(&serde_json::from_slice::<Value>(block).ok()?["content"])
+/// Tokens that would have been left out of these results before, so that they are not counted twice.
+fn noted_already(conversation: &Conversation, mode: Mode, filled: &Filled) -> u64 {
+    match mode {
+        Mode::Observe => filled.texts.keys().map(|call| conversation.noted.trimmed(call)).sum(),
+        Mode::On | Mode::Ask | Mode::Off => 0,
     }
 }
 
-fn is_trimmed(conversation: &Conversation, view: &View<'_>, laid: &Laid) -> bool {
-    let Some((effect, _)) = laid.result else { return false };
-    let is_ours = conversation.history.get(effect.commit).is_some_and(|commit| commit.author == AUTHOR);
-    is_ours && view.new_result(laid).is_some_and(|text| !is_extract(text))
+fn unkept(why: &str) -> Refusal {
+    Refusal::new(UNKEPT, format!("Nothing was cleared: {why}."), "Then try again: without a copy nothing goes.")
 }
 
 pub(super) fn about(conversation: &Conversation, at: u64) -> About<'_> {

@@ -1,10 +1,11 @@
 //! What is done instead of clearing: it is noted what would have been, or somebody is asked; and clearing by hand.
 
 use super::act::{By, Moment, about};
-use super::{AUTHOR, keep};
+use super::back::calls;
+use super::{AUTHOR, keep, noted};
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::wait::State;
+use crate::edit::wait::{State, Waiting};
 use crate::edit::{Applied, When, notes};
 use crate::log::{self, Automatic, Wait, Wished};
 use crate::{Composer, Refusal, now, record};
@@ -18,56 +19,38 @@ use ctx_store::{NewRecord, Step};
 use std::collections::HashSet;
 
 impl Conversation {
-    /// What was only noted or asked for counts as if it were done, so that it is not said again; what somebody declined
-    /// stays. Who may act does not wait for an answer.
+    /// What was only noted or asked for counts as if it were done, so that it is not said again. Who may act does not wait
+    /// for an answer.
     pub(super) fn imagine(&self, look: &mut Look<'_>, mode: Mode) {
-        let asked = self.waiting.iter().filter(|waiting| waiting.wished.author == AUTHOR);
-        let of = |is: fn(&State) -> bool| -> HashSet<&str> {
-            let found = asked.clone().filter(|waiting| is(&waiting.state));
-            found.flat_map(|waiting| calls(&waiting.wished.operations)).collect()
-        };
-        let waiting = of(|state| *state == State::Waiting);
-        let declined = of(|state| !matches!(state, State::Waiting | State::Made(_)));
+        let is_asked = |waiting: &&Waiting| waiting.wished.author == AUTHOR && waiting.state == State::Waiting;
+        let asked = self.waiting.iter().filter(is_asked);
+        let waiting: HashSet<&str> = asked.flat_map(|waiting| calls(&waiting.wished.operations)).collect();
         for item in &mut look.items {
-            if mode != Mode::On {
-                // Only what clears results is worth a word or a question.
-                (item.fresh, item.input) = (false, None);
+            match mode {
+                Mode::On | Mode::Off => continue,
+                // Only what clears results is worth a question.
+                Mode::Ask => (item.fresh, item.input) = (false, None),
+                Mode::Observe => look.tokens = look.tokens.saturating_sub(self.noted.imagine(item)),
             }
-            let is_done = match mode {
-                Mode::On | Mode::Off => false,
-                Mode::Ask => waiting.contains(&*item.call),
-                Mode::Observe => waiting.contains(&*item.call) || self.noted.contains(&*item.call),
-            };
-            if (is_done || declined.contains(&*item.call)) && !item.cleared {
+            if waiting.contains(&*item.call) && !item.cleared {
                 item.cleared = true;
-                if is_done {
-                    look.tokens = look.tokens.saturating_sub(item.tokens.saturating_sub(item.left));
-                }
+                look.tokens = look.tokens.saturating_sub(item.tokens.saturating_sub(item.left));
             }
         }
     }
 }
 
-/// The results that operations clear.
-fn calls(operations: &[Operation]) -> impl Iterator<Item = &str> {
-    operations
-        .iter()
-        .flat_map(|operation| match operation {
-            Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. } => {
-                select.calls.as_slice()
-            }
-            _ => &[],
-        })
-        .map(String::as_str)
-}
-
 impl Composer {
-    /// Notes what would have been cleared.
+    /// Notes what would have been done.
     pub(super) fn only_note(&self, conversation: &mut Conversation, commit: &Commit, step: &mut Step) {
-        let Change::Edit { operations, .. } = &commit.change else { return };
+        let Change::Edit { operations, effects } = &commit.change else { return };
+        let scale = |estimate: f64| conversation.calibration.tokens(estimate);
+        let (calls, trimmed, inputs) = noted::read(operations, effects, scale);
         let noted = Automatic::Noted {
             request: conversation.requests,
-            calls: calls(operations).map(str::to_owned).collect(),
+            calls,
+            trimmed,
+            inputs,
             summary: commit.summary.clone(),
             note: commit.note.clone().unwrap_or_default(),
             tokens_before: commit.tokens_before,

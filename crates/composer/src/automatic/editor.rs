@@ -6,7 +6,7 @@ use crate::edit::Folder;
 use ctx_core::automatic::{Facts, Force, Mode, Settings, choose};
 use ctx_core::policy::{Look, Proposed};
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -30,6 +30,10 @@ impl Editor {
     pub fn new(rules: Arc<dyn Rules>, folder: Folder, provider_edits: ProviderEdits) -> Editor {
         let holds_all = AtomicBool::new(is_on(&*rules));
         Editor { rules, folder, provider_edits, holds_all, complained: Mutex::default(), hindered: Mutex::default() }
+    }
+
+    fn ledger(&self, about: &About<'_>, settings: &Settings) -> PathBuf {
+        keep::ledger(&settings.ledger, about.folder.map(Path::new), &self.folder, about.conversation)
     }
 
     fn complain(&self, about: &About<'_>, why: &str) {
@@ -87,8 +91,7 @@ impl Automatic for Editor {
     }
 
     fn note(&self, about: &About<'_>, settings: &Settings, line: &str) -> Result<(), String> {
-        let project = about.folder.map(Path::new);
-        keep::note(&keep::ledger(&settings.ledger, project, &self.folder, about.conversation), line)
+        keep::note(&self.ledger(about, settings), line)
     }
 
     fn keep(
@@ -101,7 +104,12 @@ impl Automatic for Editor {
         if keeping == Keeping::Nowhere {
             return Ok(None);
         }
-        let kept = keep::to_file(&self.folder, about, removed).and_then(|file| {
+        // Without a line in the ledger nothing goes; so that is tried before a file is written.
+        let ledger = match keeping {
+            Keeping::Noted => keep::may_note(&self.ledger(about, settings)),
+            Keeping::Filed | Keeping::Nowhere => Ok(()),
+        };
+        let kept = ledger.and_then(|()| keep::to_file(&self.folder, about, removed)).and_then(|file| {
             if keeping == Keeping::Noted {
                 let line = keep::line(about, (&keep::named(removed), what), removed.reason, &file);
                 self.note(about, settings, &line)?;

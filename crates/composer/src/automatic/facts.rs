@@ -1,6 +1,6 @@
 //! What is known of calls beside their results.
 
-use super::act::Seen;
+use super::seen::Seen;
 use crate::conversation::Conversation;
 use ctx_core::automatic::Fact;
 use ctx_core::edit::fold::{Unit, View};

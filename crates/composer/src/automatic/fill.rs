@@ -1,7 +1,10 @@
 //! The words for what a policy wants. What cannot be kept, or has no text, stays.
 
-use super::act::{By, Seen};
+use super::act::By;
+use super::content::Content;
+use super::input::Call;
 use super::memory::hash;
+use super::seen::Seen;
 use super::{About, Keeping, Removed};
 use crate::conversation::Conversation;
 use ctx_core::automatic::{Facts, Mode};
@@ -12,9 +15,9 @@ use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{DROPPED, Desk};
 use ctx_core::message::Kind;
-use ctx_core::policy::extract::{extract, names, short_input};
+use ctx_core::policy::extract::{extract, names};
 use ctx_core::policy::{Item, Look, Proposed, Wanted};
-use serde_json::Value;
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 /// What is wanted, with all its words.
@@ -29,6 +32,8 @@ pub struct Filled {
     pub calls: HashSet<Box<str>>,
     /// Operations on something else.
     pub others: Vec<Operation>,
+    /// Why something could not be kept, and stays.
+    pub hindrance: Option<String>,
 }
 
 pub struct Filler<'f> {
@@ -39,6 +44,7 @@ pub struct Filler<'f> {
     pub desk: &'f Desk<'f>,
     pub look: &'f Look<'f>,
     pub seen: &'f Seen,
+    pub hindrance: RefCell<Option<String>>,
 }
 
 impl Filler<'_> {
@@ -70,6 +76,7 @@ impl Filler<'_> {
                 filled.reasons.push(Some(reason));
             }
         }
+        filled.hindrance = self.hindrance.take();
         filled
     }
 
@@ -85,15 +92,15 @@ impl Filler<'_> {
                 let call = select.calls.first()?;
                 if text.is_none() {
                     let whole = self.seen.source(self.conversation, call)?;
-                    let kept = self.keep(call, &whole, reason)?;
-                    let short = extract(&whole, kept.as_deref(), |name| known.has(name));
+                    let kept = self.keep_result(call, &whole, reason)?;
+                    let short = extract(whole.words(), kept.as_deref(), |name| known.has(name));
                     known.learn(&short);
                     *text = Some(short);
                 }
                 filled.texts.insert(call.clone(), text.clone().unwrap_or_default());
             }
             Operation::DropResults { ids, select, result: None } if ids.is_empty() && !select.calls.is_empty() => {
-                let keeps = |call: &String| self.keep(call, &self.seen.source(self.conversation, call)?, reason);
+                let keeps = |call: &String| self.keep_result(call, &self.seen.source(self.conversation, call)?, reason);
                 select.calls.retain(|call| keeps(call).is_some());
                 if select.calls.is_empty() {
                     return None;
@@ -106,7 +113,7 @@ impl Filler<'_> {
     }
 
     fn bare(&self, call: String, reason: &str, filled: &mut Filled) -> Option<Operation> {
-        let kept = self.keep(&call, &self.seen.source(self.conversation, &call)?, reason)?;
+        let kept = self.keep_result(&call, &self.seen.source(self.conversation, &call)?, reason)?;
         let text = extract("", kept.as_deref(), |_| true);
         filled.texts.insert(call.clone(), text.clone());
         let select = Select { calls: vec![call], ..Select::default() };
@@ -121,22 +128,29 @@ impl Filler<'_> {
         known: &mut Known,
         filled: &mut Filled,
     ) -> Option<Operation> {
-        let mut block: Value = serde_json::from_slice(block_of(self.conversation, laid)?).ok()?;
-        let short = short_input(&block["input"], &|name| known.has(name))?;
-        self.keep(call, &block["input"].to_string(), reason)?;
-        known.learn(&short.to_string());
-        block["input"] = short;
-        block.as_object_mut()?.remove("cache_control");
-        let by = vec![Made { role: None, blocks: vec![block.to_string()] }];
+        let long = Call::of(block_of(self.conversation, laid)?)?;
+        let kept = self.keep(call, (long.input(), "json"), true, reason)?;
+        let short = long.short(kept.as_deref(), &|name| known.has(name));
+        known.learn(&short);
+        let block = long.with(&short);
+        let raw = serde_json::from_str(&block).ok();
+        let by = vec![Made { role: None, blocks: vec![block] }];
         filled.calls.insert(call.into());
         filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });
-        Some(Operation::Edit { id: id.clone(), text: None, raw: Some(block), force: false })
+        Some(Operation::Edit { id: id.clone(), text: None, raw, force: false })
+    }
+
+    fn keep_result(&self, call: &str, content: &Content, reason: &str) -> Option<Option<String>> {
+        self.keep(call, content.file(), false, reason)
     }
 
     /// `None`: it cannot be kept.
-    fn keep(&self, call: &str, text: &str, reason: &str) -> Option<Option<String>> {
+    fn keep(&self, call: &str, (text, ending): (&str, &str), is_input: bool, reason: &str) -> Option<Option<String>> {
         let item: Option<&Item> = self.look.items.iter().find(|item| &*item.call == call);
-        let (tool, tokens) = item.map_or(("", 0), |item| (&*item.tool, item.tokens));
+        let (tool, tokens) = item.map_or(("", 0), |item| match item.input {
+            Some(input) if is_input => (&*item.tool, input.tokens),
+            _ => (&*item.tool, item.tokens),
+        });
         let keeping = match self.by.settings.mode {
             Mode::On => Keeping::Noted,
             Mode::Ask => Keeping::Filed,
@@ -146,10 +160,11 @@ impl Filler<'_> {
         let asked = fact.path.or(fact.command).unwrap_or_default();
         let by_hand = self.by.by_hand.map(|said| format!("{said}; {reason}"));
         let reason = by_hand.as_deref().unwrap_or(reason);
-        let removed = (&Removed { call, tool, text, tokens, reason }, asked);
+        let removed = (&Removed { call, is_input, tool, text, ending, tokens, reason }, asked);
         let kept = self.by.editor.keep(self.about, self.by.settings, removed, keeping);
         let stays = |why: &String| {
             tracing::debug!(conversation = %self.about.conversation, %call, %why, "something stays, for it cannot be kept elsewhere");
+            self.hindrance.replace(Some(why.clone()));
         };
         kept.inspect_err(stays).ok()
     }

@@ -13,11 +13,11 @@ pub fn to_file(folder: &Folder, about: &About<'_>, removed: &Removed<'_>) -> Res
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let tool: String = removed.tool.chars().take(40).map(plain).collect::<String>().to_lowercase();
     let hash = ctx_store::Hash::of(removed.text.as_bytes()).to_string();
-    let name = format!("{}-{}.txt", tool.trim_matches('-'), hash.get(..10).unwrap_or_default());
+    let name = format!("{}-{}.{}", tool.trim_matches('-'), hash.get(..10).unwrap_or_default(), removed.ending);
     folder.write(about.conversation, &name, removed.text).map(|(path, _)| path).map_err(|error| {
-        format!(
-            "its content cannot be written: {error}. Make room, or choose another folder under [offload] in ctx.toml"
-        )
+        let place = folder.path(about.conversation, "");
+        let hint = "Make room, or choose another folder under [offload] in ctx.toml";
+        format!("its content cannot be written to {}: {error}. {hint}", place.display())
     })
 }
 
@@ -54,10 +54,35 @@ pub fn note(ledger: &Path, line: &str) -> Result<(), String> {
         let line = if last == *b"\n" { format!("{line}\n") } else { format!("\n{line}\n") };
         file.write_all(line.as_bytes())
     };
-    written().map_err(|error| {
-        let (file, hint) = (ledger.display(), "Choose another file with `ledger` under [context_editing] in ctx.toml");
-        format!("the ledger {file} cannot be written: {error}. {hint}")
-    })
+    written().map_err(|error| unwritable(ledger, &error))
+}
+
+fn unwritable(ledger: &Path, error: &io::Error) -> String {
+    let (file, hint) = (ledger.display(), "Choose another file with `ledger` under [context_editing] in ctx.toml");
+    format!("the ledger {file} cannot be written: {error}. {hint}")
+}
+
+/// Whether a line can be added, as far as that can be told without adding one. Nothing is left behind.
+pub fn may_note(ledger: &Path) -> Result<(), String> {
+    let tried = || -> io::Result<()> {
+        match fs::symlink_metadata(ledger) {
+            Ok(found) if !found.is_file() => Err(io::Error::other("it is not a plain file")),
+            Ok(_) => fs::OpenOptions::new().read(true).append(true).open(ledger).map(drop),
+            // What is not there has to be made, in a folder that may have to be made, too.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = ledger.ancestors().skip(1).find(|folder| folder.exists());
+                let trial = folder.unwrap_or(Path::new("/")).join(format!(".ctx-{}.trial", std::process::id()));
+                // One that is left from before, or another thread's, is as good.
+                let unless = |kind: io::ErrorKind| {
+                    move |error: io::Error| if error.kind() == kind { Ok(()) } else { Err(error) }
+                };
+                fs::File::create_new(&trial).map(drop).or_else(unless(io::ErrorKind::AlreadyExists))?;
+                fs::remove_file(&trial).or_else(unless(io::ErrorKind::NotFound))
+            }
+            Err(error) => Err(error),
+        }
+    };
+    tried().map_err(|error| unwritable(ledger, &error))
 }
 
 /// What, why, where.
@@ -71,7 +96,8 @@ pub fn line(about: &About<'_>, (result, what): (&str, &str), reason: &str, file:
 
 /// How a result is named there.
 pub fn named(removed: &Removed<'_>) -> String {
-    format!("{} ({} tokens)", removed.tool, removed.tokens)
+    let of = if removed.is_input { "the input of " } else { "" };
+    format!("{of}{} ({} tokens)", removed.tool, removed.tokens)
 }
 
 /// The file that a stub names.
@@ -102,7 +128,8 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let folder = Folder::in_home(home.path());
         let text = "line one\r\n\u{feff}öß\n\nno end";
-        let removed = Removed { call: "toolu_1", tool: "mcp__x/y", text, tokens: 9, reason: "an old result" };
+        let (call, tool, reason) = ("toolu_1", "mcp__x/y", "an old result");
+        let removed = Removed { call, is_input: false, tool, text, ending: "txt", tokens: 9, reason };
         let file = to_file(&folder, &ABOUT, &removed).expect("written");
         assert_eq!(fs::read(&file).expect("a file"), text.as_bytes());
         assert_eq!(to_file(&folder, &ABOUT, &removed).expect("the same again"), file);
@@ -117,17 +144,26 @@ mod tests {
             lines[1].starts_with("- 2023-11-14 22:13 UTC, c1: cleared mcp__x/y (9 tokens) `cat 'x' y`, an old"),
             "{told}"
         );
+        assert_eq!(named(&Removed { is_input: true, ..removed }), "the input of mcp__x/y (9 tokens)");
     }
 
     #[test]
     fn what_is_no_file_is_not_written_to() {
         let home = tempfile::tempdir().expect("a folder");
         assert!(note(home.path(), "- x").expect_err("a folder").contains("cannot be written"));
+        assert_eq!(may_note(home.path()).expect_err("a folder"), note(home.path(), "- x").expect_err("a folder"));
+        fs::write(home.path().join(format!(".ctx-{}.trial", std::process::id())), "").expect("one is left from before");
+        assert!(may_note(&home.path().join("a/b/NOTES.md")).is_ok());
+        assert_eq!(fs::read_dir(home.path()).expect("a folder").count(), 0, "nothing is left behind");
+        fs::write(home.path().join("file"), "").expect("written");
+        assert!(may_note(&home.path().join("file/NOTES.md")).is_err(), "that is no folder");
+        assert!(may_note(&home.path().join("file")).is_ok());
         #[cfg(unix)]
         {
             let link = home.path().join("NOTES.md");
             std::os::unix::fs::symlink("/nowhere/else", &link).expect("a link");
             assert!(note(&link, "- x").expect_err("a link").contains("not a plain file"));
+            assert!(may_note(&link).is_err());
         }
     }
 

@@ -1,11 +1,16 @@
 //! What is known of the words of a conversation, so that not all of it is read again before each request. A pure function
 //! of its messages: it can be forgotten at any time.
 
+use super::content::Content;
+use super::input::Call;
 use ctx_core::Key;
-use ctx_core::policy::extract::{extract, names, short_input};
+use ctx_core::policy::extract::{extract, names};
 use ctx_core::tokens;
 use ctx_wire::anthropic::request::Body;
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -32,6 +37,14 @@ pub struct Memory {
 
 type Asked = (Option<Box<str>>, Option<Box<str>>);
 
+#[derive(Deserialize)]
+struct Said<'m> {
+    #[serde(borrow, default)]
+    role: Cow<'m, str>,
+    #[serde(borrow, default)]
+    content: Option<&'m RawValue>,
+}
+
 impl Memory {
     /// Meets the messages of a request, by what identifies each.
     pub fn meet(&mut self, digests: &[Key], body: &Body) {
@@ -45,13 +58,14 @@ impl Memory {
     }
 
     fn message(&mut self, message: &[u8]) {
-        let Ok(message) = serde_json::from_slice::<Value>(message) else { return };
-        let is_typed = message["role"] == "user";
-        match &message["content"] {
-            Value::String(text) => self.text(text, is_typed),
-            Value::Array(blocks) => blocks.iter().for_each(|block| self.block(block, is_typed)),
-            _ => {}
+        let Ok(message) = serde_json::from_slice::<Said<'_>>(message) else { return };
+        let is_typed = message.role == "user";
+        let Some(content) = message.content else { return };
+        if let Ok(text) = serde_json::from_str::<String>(content.get()) {
+            return self.text(&text, is_typed);
         }
+        let blocks = serde_json::from_str::<Vec<&RawValue>>(content.get());
+        blocks.into_iter().flatten().for_each(|block| self.block(block.get(), is_typed));
     }
 
     fn text(&mut self, text: &str, is_typed: bool) {
@@ -67,15 +81,17 @@ impl Memory {
         }
     }
 
-    fn block(&mut self, block: &Value, is_typed: bool) {
+    fn block(&mut self, raw: &str, is_typed: bool) {
+        let Ok(block) = &serde_json::from_str::<Value>(raw) else { return };
         match block["type"].as_str() {
             Some("text") => self.text(block["text"].as_str().unwrap_or_default(), is_typed),
             Some("tool_use") => {
                 self.ask(block);
                 let call: Box<str> = block["id"].as_str().unwrap_or_default().into();
                 let input = block["input"].to_string();
-                if let Some(short) = short_input(&block["input"], &|name| self.spoken.contains(&hash(name))) {
-                    let left = tokens::estimate(short.to_string().chars().count() as u32, 0);
+                if let Some(long) = Call::of(raw.as_bytes()) {
+                    let short = long.short(None, &|name| self.spoken.contains(&hash(name)));
+                    let left = tokens::estimate(short.chars().count() as u32, 0) + KEPT;
                     self.input_left.insert(call.clone(), left);
                 }
                 let names: Vec<u64> = names(&input).map(hash).collect();
@@ -83,8 +99,8 @@ impl Memory {
                 self.called.insert(call, names);
             }
             Some("tool_result") => {
-                let Some(text) = text_of(&block["content"]) else { return };
-                let left = extract(&text, None, |name| self.spoken.contains(&hash(name)));
+                let Some(content) = Content::of(raw.as_bytes()) else { return };
+                let left = extract(content.words(), None, |name| self.spoken.contains(&hash(name)));
                 let left = tokens::estimate(left.chars().count() as u32, 0) + KEPT;
                 self.left.insert(block["tool_use_id"].as_str().unwrap_or_default().into(), left);
             }
@@ -131,6 +147,11 @@ impl Memory {
         self.left.get(call).copied()
     }
 
+    /// Whether a result of a message that was met is one that must not go.
+    pub fn stays(&self, message: usize, call: &str) -> bool {
+        message < self.met.len() && !self.left.contains_key(call)
+    }
+
     pub fn input_left(&self, call: &str) -> Option<f64> {
         self.input_left.get(call).copied()
     }
@@ -140,19 +161,6 @@ pub fn hash(name: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
     hasher.finish()
-}
-
-/// The text of a result's content, if it is nothing but text.
-pub fn text_of(content: &Value) -> Option<String> {
-    match content {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(blocks) => {
-            let texts: Option<Vec<&str>> = blocks.iter().map(|block| block["text"].as_str()).collect();
-            texts.map(|texts| texts.join("\n"))
-        }
-        Value::Null => Some(String::new()),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -7,19 +7,26 @@
 
 mod act;
 mod ask;
+mod back;
+mod content;
 mod editor;
 mod facts;
 mod fill;
+mod input;
 mod keep;
 mod memory;
+mod noted;
 mod rules;
+mod seen;
 mod signal;
 mod standing;
 
-pub(crate) use act::{Moment, Seen};
+pub(crate) use act::Moment;
 pub use editor::{Editor, ProviderEdits};
 pub(crate) use memory::Memory;
+pub(crate) use noted::Noted;
 pub use rules::Rules;
+pub(crate) use seen::Seen;
 pub use signal::{Figures, Signal, Told};
 
 use crate::{Composer, Refusal};
@@ -128,13 +135,17 @@ pub struct About<'c> {
     pub cleared: u64,
 }
 
-/// A result that is about to go.
+/// A result that is about to go, or what a call was asked with.
 #[derive(Debug, Clone, Copy)]
 pub struct Removed<'r> {
     /// The id of its call.
     pub call: &'r str,
+    /// It is what the call was asked with.
+    pub is_input: bool,
     pub tool: &'r str,
     pub text: &'r str,
+    /// How the name of a file with it should end: `txt`, or `json` where it is more than text.
+    pub ending: &'r str,
     pub tokens: u64,
     pub reason: &'r str,
 }

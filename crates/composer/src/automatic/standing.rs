@@ -1,7 +1,8 @@
 //! How a conversation stands, as the automatic editor sees it.
 
-use super::act::{Seen, about};
+use super::act::about;
 use super::facts::Places;
+use super::seen::Seen;
 use super::{Limit, Plain};
 use crate::Composer;
 use crate::conversation::Conversation;
@@ -36,8 +37,8 @@ impl Composer {
         let skills = conversation.memory.skills();
         let settings = by.settings(&about, &skills);
         let seen = Seen::of(conversation, desk, &QuickSet::default());
-        let text = |call: &str| seen.text(conversation, desk.view, call);
-        let look = self.look_of(conversation, &seen, (Texts(Some(&text)), false));
+        let words = |call: &str| seen.words(conversation, desk.view, call);
+        let look = self.look_of(conversation, &seen, (Texts(Some(&words)), false));
         let places = Places::of(conversation, &seen, desk.view, desk.source.messages);
         let limit = by.limit(&about, &settings, look.window);
         // The provider leaves out what is oldest, and that would go first here, too.
@@ -47,7 +48,11 @@ impl Composer {
             let gone = cleared.min(*tokens);
             (*tokens, cleared) = (*tokens - gone, cleared - gone);
         }
-        let noted = look.items.iter().filter(|item| conversation.noted.contains(&*item.call) && !item.cleared);
+        // Who acts leaves nothing to be told.
+        let noted = match settings.mode {
+            Mode::On => 0,
+            _ => look.items.iter().map(|item| conversation.noted.imagine(&mut item.clone())).sum(),
+        };
         Standing {
             tokens: look.tokens,
             cleared: about.cleared,
@@ -55,7 +60,7 @@ impl Composer {
             mode: mode(settings.mode),
             provider_edits: by.provider_edits(&about),
             tally,
-            noted: noted.map(|item| item.tokens.saturating_sub(item.left)).sum(),
+            noted,
             hindrances: by.hindrances(&about, &skills),
             limit,
         }

@@ -1,127 +1,19 @@
 //! The automatic editor as people switch it on: what it clears, keeps, notes, asks for and tells.
 
-use crate::support::{self, answers};
-use ctx_composer::automatic::{AUTHOR, Editor};
-use ctx_composer::edit::Folder;
+mod back;
+mod kept;
+mod observed;
+mod work;
+
+use crate::support;
+use ctx_composer::automatic::AUTHOR;
 use ctx_composer::view::Standing;
-use ctx_composer::{Composer, PhaseAction, PhaseWish, Seen, Timing};
+use ctx_composer::{PhaseAction, PhaseWish};
 use ctx_core::automatic::{Mode, Settings, Target};
-use ctx_store::MemoryStore;
-use ctx_wire::anthropic::models::{Models, Setting};
-use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use testkit::Session;
-
-/// Tokens that the model takes.
-const WINDOW: u64 = 60_000;
-
-struct Work {
-    composer: Composer,
-    home: tempfile::TempDir,
-    session: Session,
-    clock: u64,
-    conversation: String,
-    texts: Vec<String>,
-}
-
-impl Work {
-    fn new(settings: Settings) -> Work {
-        let home = tempfile::tempdir().expect("a folder");
-        let mut models = Models::listed().clone();
-        let session = Session::new(3).thinking(false).lean().model("claude-opus-5-5");
-        let setting = Setting { window: Some(WINDOW), max_output: Some(8_000), ..Setting::default() };
-        models.set("claude-opus-5-5", &setting).expect("a model");
-        let composer = Composer::open(Arc::new(MemoryStore::new())).expect("a composer").with_models(models);
-        let work = Work { composer, home, session, clock: 1_000, conversation: String::new(), texts: Vec::new() };
-        work.decide(settings);
-        work
-    }
-
-    fn decide(&self, settings: Settings) {
-        let home = self.home.path();
-        let settings = Settings { ledger: home.join("NOTES.md").display().to_string(), ..settings };
-        let editor = Editor::new(Arc::new(Arc::new(settings)), Folder::in_home(home), Box::new(|_| false));
-        self.composer.automate(Some(Arc::new(editor)));
-    }
-
-    /// One request, held if it has to be; what leaves.
-    fn send(&mut self) -> Value {
-        let body = self.session.body();
-        let hints = support::hints(&self.session.headers());
-        let held = self.composer.holds(&hints);
-        let mut arriving = Arriving::alone();
-        arriving.push(&body);
-        self.clock += 1_000;
-        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting: false };
-        let mut outgoing = None;
-        let ticket = match held {
-            true => self.composer.hold(seen, &mut |ready| outgoing = ready),
-            false => self.composer.observe(seen),
-        };
-        let ticket = ticket.expect("readable").expect("a turn");
-        let sent = outgoing.map_or(body.clone(), |outgoing| outgoing.bytes(&body));
-        let timing = Timing { at: self.clock, first_byte_ms: None, total_ms: 0 };
-        let answer = answers::text("going on", sent.len() as u64 / 4);
-        self.composer.answered(&ticket, Some(answer.ending), Some(answer), timing).expect("noted");
-        self.conversation = ticket.conversation;
-        serde_json::from_slice(&sent).expect("JSON")
-    }
-
-    /// A call, its result of about 4,000 tokens, and the request that brings it.
-    fn step(&mut self, tool: &str, input: Value) -> Value {
-        let number = self.texts.len();
-        let line = |at: usize| format!("line {at} of what tool {number} said, with some_name_{number}\r\n");
-        self.step_with(tool, input, (0..250).map(line).collect())
-    }
-
-    fn step_with(&mut self, tool: &str, input: Value, text: String) -> Value {
-        self.session.assistant_tools(&[(tool, input)]);
-        self.session.results(&[&text]);
-        self.texts.push(text);
-        self.send()
-    }
-
-    fn work(&mut self, steps: usize) -> Value {
-        self.session.user("do all of it");
-        self.send();
-        (0..steps).map(|at| self.step("Bash", json!({"command": format!("make part-{at}")}))).last().expect("a step")
-    }
-
-    fn commits(&self) -> Vec<ctx_composer::edit::CommitView> {
-        self.composer.history(&self.conversation, 100).expect("a history").commits
-    }
-
-    fn events(&self, kind: &str) -> Vec<Value> {
-        self.composer.settle(support::LONG);
-        let events = self.composer.timeline(&self.conversation, usize::MAX).expect("a timeline").events;
-        let events = events.into_iter().map(|event| serde_json::to_value(event).expect("JSON"));
-        events.filter(|event| event["kind"] == kind).collect()
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        let folder = self.home.path().join("offload").join(&self.conversation);
-        fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("a file").path()).collect()
-    }
-}
-
-fn results(body: &Value) -> Vec<String> {
-    let blocks = body["messages"].as_array().into_iter().flatten().filter_map(|message| message["content"].as_array());
-    let results = blocks.flatten().filter(|block| block["type"] == "tool_result");
-    results
-        .map(|block| {
-            block["content"]
-                .as_str()
-                .map_or_else(|| block["content"][0]["text"].as_str().unwrap_or_default().to_owned(), str::to_owned)
-        })
-        .collect()
-}
-
-fn on() -> Settings {
-    Settings { mode: Mode::On, ..Settings::default() }
-}
+use std::path::Path;
+use work::{WINDOW, Work, on, results};
 
 #[test]
 fn before_the_limit_is_reached_old_results_go_and_all_of_them_are_on_disk() {
@@ -266,7 +158,13 @@ fn what_cannot_be_written_is_not_cleared_and_goes_on() {
     fs::create_dir(work.home.path().join("NOTES.md")).expect("a folder");
     let last = work.work(16);
     assert!(results(&last).iter().all(|text| text.starts_with("line ")));
-    assert!(work.commits().is_empty());
+    assert!(work.commits().is_empty() && work.files().is_empty(), "no files without a line in the ledger");
+    let by_hand = work.composer.clear_now(&work.conversation, "tidy").expect_err("it cannot be written either");
+    assert_eq!(by_hand.code, "not-written");
+    assert!(
+        by_hand.message.contains("NOTES.md cannot be written") && by_hand.message.contains("`ledger`"),
+        "{by_hand:?}"
+    );
     let hindrances = || work.composer.context(&work.conversation).expect("a context").hindrances;
     assert!(matches!(&hindrances()[..], [why] if why.contains("NOTES.md cannot be written")), "{:?}", hindrances());
     let near = work.events("signal").iter().filter(|event| event["signal"] == "CONTEXT_NEAR_LIMIT").count();

@@ -1,7 +1,8 @@
 //! What the automatic editor wants of a conversation: what the best policy of the lab wants, within what somebody
 //! decided; and, where the limit forces it, more.
 
-use super::artifacts::{Call, fits};
+use super::artifacts::Call;
+use super::searches::{beyond, is_search};
 use super::settings::{Mode, Settings};
 use super::targets::Target;
 use crate::edit::Operation;
@@ -32,15 +33,6 @@ const VERBOSE: u64 = 1_000;
 /// Results of fewer tokens stay, whatever happens.
 const LEAST: u64 = 100;
 
-/// Tools that search, and commands that do.
-const SEARCHES: [&str; 7] = ["Grep", "Glob", "LS", "WebSearch", "WebFetch", "*search*", "*fetch*"];
-const COMMANDS: [&str; 6] = ["grep *", "rg *", "find *", "ls *", "git grep *", "fd *"];
-
-pub fn is_search(tool: &str, command: Option<&str>) -> bool {
-    let runs = |command: &str| COMMANDS.iter().any(|pattern| fits(pattern, command.trim_start()));
-    SEARCHES.iter().any(|pattern| fits(pattern, tool)) || tool == "Bash" && command.is_some_and(runs)
-}
-
 /// How hard it is to be cleared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
@@ -62,8 +54,8 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
         Force::Usual { .. } => Auto::default().propose(&aged(settings, &look, facts)),
         Force::All => Vec::new(),
     };
-    let mut held = |call: &str| is_held(settings, &look, facts, call);
-    proposed.retain_mut(|proposed| keep_what_stays(&mut proposed.what, &mut held));
+    let held = |call: &str| is_held(settings, &look, facts, call);
+    proposed.retain_mut(|proposed| keep_what_stays(&mut proposed.what, &held));
     if !leaves_it {
         proposed.extend(beyond_budget(settings, &look, facts, &proposed));
     }
@@ -168,25 +160,28 @@ fn aged<'t>(settings: &Settings, look: &Look<'t>, facts: Facts<'_>) -> Look<'t> 
     aged
 }
 
-/// Searches beyond what a conversation may hold of them: the oldest go, many at once, even if that does not pay.
+/// Searches beyond what a conversation may hold of them: the oldest go, many at once, even if that does not pay. Those
+/// that stay count, too.
 fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed: &[Proposed]) -> Vec<Proposed> {
     let Some(budget) = settings.attention_budget else { return Vec::new() };
-    let gone: HashSet<&String> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).collect();
-    let stays = |item: &&Item| !item.fresh && !gone.contains(&item.call.to_string());
+    let gone: HashSet<&str> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect();
+    let is_there = |item: &&Item| !item.cleared && (item.fresh || !gone.contains(&*item.call));
     let is_search = |item: &&Item| is_search(&item.tool, facts(&item.call).command);
-    let searches: Vec<&Item> = look.whole().filter(stays).filter(is_search).collect();
-    let mut held: u64 = searches.iter().map(|item| item.tokens).sum();
-    if held <= budget.session_total {
+    let searches: Vec<&Item> = look.items.iter().filter(is_there).filter(is_search).collect();
+    let all: u64 = searches.iter().map(|item| item.tokens).sum();
+    if all <= budget.session_total {
         return Vec::new();
     }
-    let until = budget.accumulated.min(budget.session_total);
-    let goes = |item: &&Item| {
-        let goes = held > until && item.tokens >= LEAST.max(item.left * 3 / 2);
-        held -= if goes { item.tokens } else { 0 };
-        goes && !is_held(settings, look, facts, &item.call)
+    let may_go = |item: &&Item| {
+        let worth = item.tokens >= LEAST.max(item.left * 3 / 2);
+        worth && !item.fresh && !item.pinned && !is_held(settings, look, facts, &item.call)
     };
+    let old: Vec<&Item> = searches.into_iter().filter(may_go).collect();
+    let tokens: Vec<u64> = old.iter().map(|item| item.tokens).collect();
+    let others = all - tokens.iter().sum::<u64>();
+    let count = beyond(&tokens, others, budget.accumulated, budget.session_total);
     let why = format!("attention_budget (more than {} tokens of searches)", budget.session_total);
-    Proposed::shorten(searches.into_iter().filter(goes), &why)
+    Proposed::shorten(old.into_iter().take(count), &why)
 }
 
 /// What may go, in the order in which it goes.
@@ -217,8 +212,9 @@ fn is_held(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, call: &str) -
         return false;
     }
     let Some(item) = look.items.iter().find(|item| &*item.call == call) else { return false };
-    let (fact, text) = (facts(call), look.text(call));
-    let call = Call { tool: &item.tool, path: fact.path, command: fact.command, text: text.as_deref() };
+    let (fact, words) = (facts(call), look.words(call));
+    let text = words.as_ref().map(|words| words.text.as_str());
+    let call = Call { tool: &item.tool, path: fact.path, command: fact.command, text };
     settings.preserves(&call).is_some()
 }
 
@@ -232,17 +228,18 @@ fn calls(wanted: &Wanted) -> &[String] {
     }
 }
 
-/// False: nothing is left of the operation.
-fn keep_what_stays(wanted: &mut Wanted, is_held: &mut dyn FnMut(&str) -> bool) -> bool {
+/// What must stay is not changed at all: no result, and nothing that its call was asked with. False: nothing is left of
+/// the operation.
+fn keep_what_stays(wanted: &mut Wanted, is_held: &dyn Fn(&str) -> bool) -> bool {
     match wanted {
-        Wanted::Operation(
-            Operation::SummarizeResults { select, text: None, .. } | Operation::DropResults { select, .. },
-        ) => {
+        Wanted::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
             let named = !select.calls.is_empty();
             select.calls.retain(|call| !is_held(call));
             !named || !select.calls.is_empty()
         }
-        _ => true,
+        Wanted::Bare { call } => !is_held(call),
+        Wanted::ShortInput { call } => !is_held(call),
+        Wanted::Operation(_) => true,
     }
 }
 
@@ -266,179 +263,10 @@ pub fn tally(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Tally {
         let place = clearable.iter_mut().find(|(one, _)| *one == target);
         place.into_iter().for_each(|(_, tokens)| *tokens += saved(item));
     }
-    let stay = look.items.iter().filter(|item| item.pinned && !item.cleared);
+    let stays = |item: &&Item| item.pinned || is_held(settings, &look, facts, &item.call);
+    let stay = look.items.iter().filter(|item| !item.cleared).filter(stays);
     Tally { preserved: stay.map(|item| item.tokens).sum(), clearable }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::automatic::{Artifact, Budget};
-    use crate::policy::{Rates, Texts};
-
-    fn item(step: usize, tool: &str, tokens: u64) -> Item {
-        Item {
-            call: format!("c{step}").into(),
-            tool: tool.into(),
-            file: None,
-            changes: false,
-            tokens,
-            before: 0,
-            step,
-            left: 50,
-            cleared: false,
-            fresh: false,
-            pinned: false,
-            superseded: false,
-            input: None,
-        }
-    }
-
-    /// As many results as there are tools, one an answer.
-    fn look(tools: &[(&str, u64)]) -> Look<'static> {
-        let mut before = 10_000;
-        let mut items = Vec::new();
-        for (step, (tool, tokens)) in tools.iter().enumerate() {
-            items.push(Item { before, ..item(step, tool, *tokens) });
-            before += tokens;
-        }
-        let (steps, rates) = (tools.len(), Rates::default());
-        Look { items, tokens: before, window: 200_000, steps, cold: false, rates, texts: Texts::default() }
-    }
-
-    fn nothing(_: &str) -> Fact<'static> {
-        Fact::default()
-    }
-
-    fn gone(proposed: &[Proposed]) -> Vec<&str> {
-        proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect()
-    }
-
-    const USUAL: Force = Force::Usual { provider_edits: false, cleared: 0 };
-
-    #[test]
-    fn below_the_limit_nothing_is_forced() {
-        let look = look(&[("Bash", 1_000); 20]);
-        assert!(choose(&Settings::default(), &look, &nothing, USUAL).is_empty());
-    }
-
-    #[test]
-    fn at_the_limit_it_goes_in_order_until_the_target_and_what_is_recent_stays() {
-        let mut look = look(&[("Bash", 10_000); 18]);
-        look.window = 200_000;
-        assert!(look.tokens > 160_000);
-        let settings = Settings { attention_budget: None, ..Settings::default() };
-        let proposed = choose(&settings, &look, &nothing, USUAL);
-        let saved = gone(&proposed).len() as u64 * 9_950;
-        assert!(look.tokens - saved <= 120_000, "down to the target: {:?}", gone(&proposed));
-        assert!(gone(&proposed).iter().all(|call| call[1..].parse::<usize>().expect("a number") <= 12));
-        // Below the raised threshold only what pays goes.
-        let look = Look { tokens: 170_000, rates: Rates { read: 0.0, write: 1.0 }, ..look };
-        let forced = |provider_edits| choose(&settings, &look, &nothing, Force::Usual { provider_edits, cleared: 0 });
-        assert!(!forced(false).is_empty());
-        assert!(forced(true).is_empty(), "the provider edits: it is left to it for longer");
-    }
-
-    #[test]
-    fn what_the_provider_clears_is_left_to_it_until_that_does_not_suffice() {
-        let look = Look { cold: true, ..look(&[("Grep", 10_000); 19]) };
-        let with =
-            |cleared| choose(&Settings::default(), &look, &nothing, Force::Usual { provider_edits: true, cleared });
-        assert!(
-            look.tokens >= 190_000,
-            "the limit is near, the cache is cold, and the searches are beyond their budget"
-        );
-        assert!(!with(0).is_empty());
-        assert!(with(100_000).is_empty(), "the model reads half of it");
-        assert!(!with(5_000).is_empty(), "the model reads nearly all of it");
-    }
-
-    #[test]
-    fn what_is_named_never_goes_even_if_all_shall() {
-        let look = look(&[
-            ("Read", 5_000),
-            ("TodoWrite", 5_000),
-            ("Bash", 5_000),
-            ("Read", 5_000),
-            ("Grep", 5_000),
-            ("Read", 5_000),
-            ("Read", 5_000),
-            ("Read", 5_000),
-            ("Read", 5_000),
-            ("Read", 5_000),
-            ("Read", 5_000),
-            ("Read", 5_000),
-            ("Read", 5_000),
-            ("Read", 5_000),
-            ("Read", 5_000),
-        ]);
-        let facts = |call: &str| match call {
-            "c0" => Fact { path: Some("/p/NOTES.md"), ..Fact::default() },
-            "c2" => Fact { command: Some("bd ready"), ..Fact::default() },
-            _ => Fact::default(),
-        };
-        let proposed = choose(&Settings::default(), &look, &facts, Force::All);
-        assert_eq!(gone(&proposed), ["c3", "c4", "c5"], "stale, and neither kept nor recent");
-        assert!(proposed[0].reason.starts_with("stale_tool_results"), "{}", proposed[0].reason);
-    }
-
-    #[test]
-    fn the_first_target_that_fits_names_it_and_decides_its_place() {
-        let mut look = look(&[("Bash", 2_000); 20]);
-        look.items[12].superseded = true;
-        let facts = |call: &str| match call {
-            "c13" => Fact { is_done: true, ..Fact::default() },
-            "c14" => Fact { command: Some("make"), ..Fact::default() },
-            "c11" => Fact { phases: &["setup"], ..Fact::default() },
-            _ => Fact::default(),
-        };
-        let settings = Settings {
-            clear_targets: vec![
-                Target::VerboseDebug,
-                Target::IntermediateOutputs,
-                Target::SupersededFileReads,
-                Target::CompletedPhaseDetails,
-            ],
-            ..Settings::default()
-        };
-        let proposed = choose(&settings, &look, &facts, Force::All);
-        assert_eq!(gone(&proposed), ["c14", "c13", "c12", "c11"]);
-        let tally = tally(&settings, &look, &facts);
-        assert_eq!(tally.clearable[0], (Target::VerboseDebug, 1_950));
-        assert_eq!(tally.preserved, 5 * 2_000, "the recent ones");
-    }
-
-    #[test]
-    fn what_a_result_says_can_keep_it() {
-        let text = |call: &str| Some(if call == "c2" { "SECRET PLAN" } else { "words" }.to_owned());
-        let look = Look { texts: Texts(Some(&text)), ..look(&[("Bash", 2_000); 20]) };
-        let mut settings = Settings { preserve_artifacts: vec!["plan".into()], ..Settings::default() };
-        settings
-            .artifacts
-            .insert("plan".into(), Artifact { texts: vec!["*secret plan*".into()], ..Artifact::default() });
-        let proposed = choose(&settings, &look, &nothing, Force::All);
-        assert!(!gone(&proposed).contains(&"c2") && gone(&proposed).contains(&"c3"));
-    }
-
-    #[test]
-    fn a_conversation_holds_no_more_searches_than_its_budget() {
-        let look = look(&[("Grep", 1_500); 20]);
-        let gone_of = |total| {
-            let budget = Budget { session_total: total, ..Budget::default() };
-            let settings = Settings { attention_budget: Some(budget), ..Settings::default() };
-            choose(&settings, &look, &nothing, USUAL)
-        };
-        assert!(gone_of(30_000).is_empty());
-        let proposed = gone_of(15_000);
-        assert_eq!(gone(&proposed).first(), Some(&"c0"));
-        assert_eq!(gone(&proposed).len(), 12, "15 are not recent; 3 of them are within 5,000 tokens");
-        assert!(proposed[0].reason.starts_with("attention_budget"), "{}", proposed[0].reason);
-    }
-
-    #[test]
-    fn searches_are_told_by_tool_and_command() {
-        assert!(is_search("Grep", None) && is_search("mcp__web__search_pages", None));
-        assert!(is_search("Bash", Some("rg foo src")) && !is_search("Bash", Some("cargo test")));
-        assert!(!is_search("Read", None));
-    }
-}
+mod tests;

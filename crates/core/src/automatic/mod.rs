@@ -5,11 +5,13 @@
 pub mod artifacts;
 mod choose;
 pub mod phases;
+mod searches;
 pub mod settings;
 pub mod targets;
 
 pub use artifacts::{Artifact, Call};
-pub use choose::{Fact, Facts, Force, Tally, choose, is_search, tally};
+pub use choose::{Fact, Facts, Force, Tally, choose, tally};
 pub use phases::{Moment, Phase, Phases};
+pub use searches::is_search;
 pub use settings::{Budget, Layer, Mode, Settings};
 pub use targets::Target;

@@ -45,7 +45,7 @@ pub struct Budget {
     pub single_search: u64,
     /// Those that are not recent any more. Beyond, the oldest go as soon as that pays.
     pub accumulated: u64,
-    /// All that are left in the conversation. Beyond, the oldest go even if that does not pay.
+    /// All that are left in the conversation, the recent ones with them. Beyond, the oldest go even if that does not pay.
     pub session_total: u64,
 }
 

@@ -359,7 +359,7 @@ mod tests {
     fn the_names_that_are_left_go_when_they_are_very_old() {
         let left =
             super::super::extract::extract(&"some_name other_name ".repeat(9), Some("It is in a file."), |_| false);
-        let text = |_: &str| Some(left.clone());
+        let text = |_: &str| Some(left.clone().into());
         let proposed = |steps| {
             let mut look = Look { steps, texts: Texts(Some(&text)), ..look(4, true) };
             look.items.retain(|item| item.cleared);
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn what_says_nothing_goes_before_it_is_sent() {
-        let text = |_: &str| Some("still waiting\n".repeat(100));
+        let text = |_: &str| Some("still waiting\n".repeat(100).into());
         let look = Look { texts: Texts(Some(&text)), ..look(6, false) };
         let proposed = Auto::default().propose(&look);
         let [Proposed { what: Wanted::Operation(Operation::SummarizeResults { select, text: Some(text), .. }), .. }] =

@@ -1,6 +1,5 @@
 //! What is left of a result that goes: the names in it. They are what later steps mostly need, and a small part of it.
 
-use serde_json::Value;
 use std::collections::HashMap;
 
 /// What stands in the place of a result begins so; where its content is kept, and its names, come behind.
@@ -80,33 +79,18 @@ pub fn bare(text: &str) -> Option<String> {
     Some(format!("{CLEARED}{kept}]"))
 }
 
-/// Texts of an input that are shorter stay.
-const LONG: usize = 300;
+/// The text that takes the place of a long one that a call was asked with: `kept`, a sentence on where it is to be found,
+/// and the names in it that tell most, without those that `known` says stand elsewhere.
+pub fn removed(text: &str, kept: Option<&str>, known: &impl Fn(&str) -> bool) -> String {
+    let names = telling(text, known);
+    let kept = kept.map(|kept| format!(" {kept}")).unwrap_or_default();
+    let names = if names.is_empty() { String::new() } else { format!("{NAMES} {}", names.join(" ")) };
+    format!("{REMOVED}{kept}{names}]")
+}
 
-/// What a call was asked with, its long texts shortened to their names; none if it has no long ones.
-pub fn short_input(input: &Value, known: &impl Fn(&str) -> bool) -> Option<Value> {
-    match input {
-        Value::String(text) if text.len() >= LONG && !text.starts_with(REMOVED) => {
-            let names = telling(text, known);
-            let names = if names.is_empty() { String::new() } else { format!("{NAMES} {}", names.join(" ")) };
-            Some(Value::String(format!("{REMOVED}{names}]")))
-        }
-        Value::Object(fields) => {
-            let short = |(key, value): (&String, &Value)| Some((key.clone(), short_input(value, known)?));
-            let short: Vec<(String, Value)> = fields.iter().filter_map(short).collect();
-            let mut fields = fields.clone();
-            (!short.is_empty()).then(|| {
-                fields.extend(short);
-                Value::Object(fields)
-            })
-        }
-        Value::Array(list) => {
-            let short: Vec<Option<Value>> = list.iter().map(|value| short_input(value, known)).collect();
-            let together = short.iter().zip(list).map(|(short, own)| short.clone().unwrap_or_else(|| own.clone()));
-            short.iter().any(Option::is_some).then(|| Value::Array(together.collect()))
-        }
-        _ => None,
-    }
+/// Whether a text took the place of a long one.
+pub fn is_removed(text: &str) -> bool {
+    text.starts_with(REMOVED)
 }
 
 #[cfg(test)]
@@ -150,15 +134,11 @@ mod tests {
     }
 
     #[test]
-    fn of_an_input_only_what_is_long_goes() {
-        let long = "let some_name = 1;\n".repeat(40);
-        let input =
-            serde_json::json!({"file_path": "src/lib.rs", "edits": [{"old_string": long, "new_string": "short"}]});
-        let short = short_input(&input, &|_| false).expect("shorter");
-        assert_eq!(short["file_path"], "src/lib.rs");
-        assert_eq!(short["edits"][0]["new_string"], "short");
-        assert_eq!(short["edits"][0]["old_string"], format!("{REMOVED}{NAMES} some_name]"));
-        assert_eq!(short_input(&short, &|_| false), None);
-        assert_eq!(short_input(&input, &|_| true).expect("shorter")["edits"][0]["old_string"], format!("{REMOVED}]"));
+    fn of_a_text_that_a_call_was_asked_with_its_names_stay() {
+        let text = "let some_name = 1;\n".repeat(40);
+        let short = removed(&text, Some("It is in a.json."), &|_| false);
+        assert_eq!(short, format!("{REMOVED} It is in a.json.{NAMES} some_name]"));
+        assert_eq!(removed(&text, None, &|_| true), format!("{REMOVED}]"));
+        assert!(is_removed(&short) && !is_removed(&text));
     }
 }

@@ -23,13 +23,26 @@ pub struct Look<'t> {
     pub texts: Texts<'t>,
 }
 
-/// Gives the text of a result as it would be sent, by the id of its call, to whoever asks; nothing where it is more
-/// than text.
+/// Gives the words of a result as it would be sent, by the id of its call, to whoever asks.
 #[derive(Clone, Copy, Default)]
 pub struct Texts<'t>(pub Option<&'t Teller<'t>>);
 
-/// The text of a call's result.
-pub type Teller<'t> = dyn Fn(&str) -> Option<String> + 't;
+/// The words of a call's result.
+pub type Teller<'t> = dyn Fn(&str) -> Option<Words> + 't;
+
+/// What of a result is text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    pub text: String,
+    /// There is nothing else in it, such as an image.
+    pub is_all: bool,
+}
+
+impl From<String> for Words {
+    fn from(text: String) -> Words {
+        Words { text, is_all: true }
+    }
+}
 
 impl std::fmt::Debug for Texts<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -114,8 +127,13 @@ pub struct Cut {
 }
 
 impl Look<'_> {
-    /// The text of a result.
+    /// The text of a result; nothing where it is more than text.
     pub fn text(&self, call: &str) -> Option<String> {
+        self.words(call).filter(|words| words.is_all).map(|words| words.text)
+    }
+
+    /// What of a result is text.
+    pub fn words(&self, call: &str) -> Option<Words> {
         self.texts.0.and_then(|text| text(call))
     }
 

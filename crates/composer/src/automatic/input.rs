@@ -1,0 +1,128 @@
+//! What a call was asked with, its long texts taken out. All else stays as the client wrote it, to the byte.
+
+use ctx_core::policy::extract::removed;
+use ctx_wire::json::{self, Span};
+
+/// Texts of an input that are shorter stay.
+const LONG: usize = 300;
+/// What lies deeper is left alone.
+const DEEPEST: usize = 32;
+
+/// A call of the client's.
+pub struct Call<'b> {
+    block: &'b str,
+    input: Span,
+    long: Vec<(Span, String)>,
+}
+
+impl<'b> Call<'b> {
+    /// Reads a block with a call; none if nothing in its input is long.
+    pub fn of(block: &'b [u8]) -> Option<Call<'b>> {
+        let block = std::str::from_utf8(block).ok()?;
+        let members = json::members(block.as_bytes(), 0)?.flatten();
+        let input = members.filter(|member| is(block, member, "input")).last()?.value;
+        let mut long = Vec::new();
+        find(block.as_bytes(), &input, 0, &mut long);
+        (!long.is_empty()).then_some(Call { block, input, long })
+    }
+
+    pub fn input(&self) -> &'b str {
+        self.block.get(self.input.clone()).unwrap_or_default()
+    }
+
+    /// Its input, of which only the names stay that are not `known`; `kept`, a sentence on where it is to be found, is
+    /// said once.
+    pub fn short(&self, kept: Option<&str>, known: &impl Fn(&str) -> bool) -> String {
+        let mut out = String::new();
+        let mut at = self.input.start;
+        let mut kept = kept;
+        for (span, text) in &self.long {
+            out.push_str(self.block.get(at..span.start).unwrap_or_default());
+            out.push_str(&serde_json::Value::from(removed(text, kept.take(), known)).to_string());
+            at = span.end;
+        }
+        out.push_str(self.block.get(at..self.input.end).unwrap_or_default());
+        out
+    }
+
+    /// The block with another input. Where cache marks go is not for it to say.
+    pub fn with(&self, input: &str) -> String {
+        let (start, end) = (self.block.get(..self.input.start), self.block.get(self.input.end..));
+        unmarked(&[start.unwrap_or_default(), input, end.unwrap_or_default()].concat())
+    }
+}
+
+fn is(text: &str, member: &json::Member, name: &str) -> bool {
+    text.as_bytes().get(member.key.clone()).is_some_and(|key| json::key_is(key, name))
+}
+
+/// The long texts in a value, in their order.
+fn find(bytes: &[u8], value: &Span, depth: usize, long: &mut Vec<(Span, String)>) {
+    if value.len() < LONG || depth > DEEPEST {
+        return;
+    }
+    if let Some(members) = json::members(bytes, value.start) {
+        return members.flatten().for_each(|member| find(bytes, &member.value, depth + 1, long));
+    }
+    if let Some(elements) = json::elements(bytes, value.start) {
+        return elements.flatten().for_each(|element| find(bytes, &element, depth + 1, long));
+    }
+    let text = bytes.get(value.clone()).and_then(|raw| serde_json::from_slice::<String>(raw).ok());
+    let is_long = |text: &String| text.len() >= LONG && !ctx_core::policy::extract::is_removed(text);
+    long.extend(text.filter(is_long).map(|text| (value.clone(), text)));
+}
+
+fn unmarked(block: &str) -> String {
+    let members: Vec<json::Member> = json::members(block.as_bytes(), 0).into_iter().flatten().flatten().collect();
+    let Some(mark) = members.iter().position(|member| is(block, member, "cache_control")) else {
+        return block.to_owned();
+    };
+    let whole = |at: usize| members.get(at).map(json::Member::whole);
+    let (own, before, after) = (whole(mark), mark.checked_sub(1).and_then(whole), whole(mark + 1));
+    let cut = match (own, before, after) {
+        (Some(own), Some(before), _) => before.end..own.end,
+        (Some(own), None, Some(after)) => own.start..after.start,
+        (Some(own), None, None) => own,
+        (None, ..) => return block.to_owned(),
+    };
+    [block.get(..cut.start).unwrap_or_default(), block.get(cut.end..).unwrap_or_default()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn long(word: &str) -> String {
+        format!(r"let {word} = \u0031;\n").repeat(40)
+    }
+
+    #[test]
+    fn only_what_is_long_goes_and_all_else_stays_to_the_byte() {
+        let block = format!(
+            r#"{{"type":"tool_use", "input" : {{"n":12345678901234567890123, "e":1.0e+2,"o":"{}","s":"a\u0062","l":[{{"x":"{}"}}]}}, "id":"toolu_1","cache_control":{{"type":"ephemeral"}}}}"#,
+            long("some_name"),
+            long("other_name")
+        );
+        let call = Call::of(block.as_bytes()).expect("long");
+        let short = call.short(Some("It is in a.json."), &|name| name == "other_name");
+        let gone = "[removed to save context; it was done.";
+        assert_eq!(
+            short,
+            format!(
+                r#"{{"n":12345678901234567890123, "e":1.0e+2,"o":"{gone} It is in a.json. Names in it: some_name]","s":"a\u0062","l":[{{"x":"{gone}]"}}]}}"#
+            )
+        );
+        let whole = call.with(&short);
+        assert_eq!(whole, format!(r#"{{"type":"tool_use", "input" : {short}, "id":"toolu_1"}}"#));
+        assert!(block.contains(call.input()));
+        assert!(Call::of(whole.as_bytes()).is_none(), "there is nothing more to take out");
+    }
+
+    #[test]
+    fn a_mark_goes_wherever_it_stands() {
+        let mark = r#""cache_control":{"type":"ephemeral"}"#;
+        assert_eq!(unmarked(&format!("{{{mark}, \"a\":1}}")), "{\"a\":1}");
+        assert_eq!(unmarked(&format!("{{\"a\":1 ,{mark},\"b\":2}}")), "{\"a\":1,\"b\":2}");
+        assert_eq!(unmarked(&format!("{{{mark}}}")), "{}");
+    }
+}

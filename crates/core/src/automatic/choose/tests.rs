@@ -1,0 +1,201 @@
+use super::*;
+use crate::automatic::{Artifact, Budget};
+use crate::policy::{Input, Rates, Texts};
+
+fn item(step: usize, tool: &str, tokens: u64) -> Item {
+    Item {
+        call: format!("c{step}").into(),
+        tool: tool.into(),
+        file: None,
+        changes: false,
+        tokens,
+        before: 0,
+        step,
+        left: 50,
+        cleared: false,
+        fresh: false,
+        pinned: false,
+        superseded: false,
+        input: None,
+    }
+}
+
+/// As many results as there are tools, one an answer.
+fn look(tools: &[(&str, u64)]) -> Look<'static> {
+    let mut before = 10_000;
+    let mut items = Vec::new();
+    for (step, (tool, tokens)) in tools.iter().enumerate() {
+        items.push(Item { before, ..item(step, tool, *tokens) });
+        before += tokens;
+    }
+    let (steps, rates) = (tools.len(), Rates::default());
+    Look { items, tokens: before, window: 200_000, steps, cold: false, rates, texts: Texts::default() }
+}
+
+fn nothing(_: &str) -> Fact<'static> {
+    Fact::default()
+}
+
+fn gone(proposed: &[Proposed]) -> Vec<&str> {
+    proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect()
+}
+
+const USUAL: Force = Force::Usual { provider_edits: false, cleared: 0 };
+
+#[test]
+fn below_the_limit_nothing_is_forced() {
+    let look = look(&[("Bash", 1_000); 20]);
+    assert!(choose(&Settings::default(), &look, &nothing, USUAL).is_empty());
+}
+
+#[test]
+fn at_the_limit_it_goes_in_order_until_the_target_and_what_is_recent_stays() {
+    let mut look = look(&[("Bash", 10_000); 18]);
+    look.window = 200_000;
+    assert!(look.tokens > 160_000);
+    let settings = Settings { attention_budget: None, ..Settings::default() };
+    let proposed = choose(&settings, &look, &nothing, USUAL);
+    let saved = gone(&proposed).len() as u64 * 9_950;
+    assert!(look.tokens - saved <= 120_000, "down to the target: {:?}", gone(&proposed));
+    assert!(gone(&proposed).iter().all(|call| call[1..].parse::<usize>().expect("a number") <= 12));
+    // Below the raised threshold only what pays goes.
+    let look = Look { tokens: 170_000, rates: Rates { read: 0.0, write: 1.0 }, ..look };
+    let forced = |provider_edits| choose(&settings, &look, &nothing, Force::Usual { provider_edits, cleared: 0 });
+    assert!(!forced(false).is_empty());
+    assert!(forced(true).is_empty(), "the provider edits: it is left to it for longer");
+}
+
+#[test]
+fn what_the_provider_clears_is_left_to_it_until_that_does_not_suffice() {
+    let look = Look { cold: true, ..look(&[("Grep", 10_000); 19]) };
+    let with = |cleared| choose(&Settings::default(), &look, &nothing, Force::Usual { provider_edits: true, cleared });
+    assert!(look.tokens >= 190_000, "the limit is near, the cache is cold, and the searches are beyond their budget");
+    assert!(!with(0).is_empty());
+    assert!(with(100_000).is_empty(), "the model reads half of it");
+    assert!(!with(5_000).is_empty(), "the model reads nearly all of it");
+}
+
+#[test]
+fn what_is_named_never_goes_even_if_all_shall() {
+    let look = look(&[
+        ("Read", 5_000),
+        ("TodoWrite", 5_000),
+        ("Bash", 5_000),
+        ("Read", 5_000),
+        ("Grep", 5_000),
+        ("Read", 5_000),
+        ("Read", 5_000),
+        ("Read", 5_000),
+        ("Read", 5_000),
+        ("Read", 5_000),
+        ("Read", 5_000),
+        ("Read", 5_000),
+        ("Read", 5_000),
+        ("Read", 5_000),
+        ("Read", 5_000),
+    ]);
+    let facts = |call: &str| match call {
+        "c0" => Fact { path: Some("/p/NOTES.md"), ..Fact::default() },
+        "c2" => Fact { command: Some("bd ready"), ..Fact::default() },
+        _ => Fact::default(),
+    };
+    let proposed = choose(&Settings::default(), &look, &facts, Force::All);
+    assert_eq!(gone(&proposed), ["c3", "c4", "c5"], "stale, and neither kept nor recent");
+    assert!(proposed[0].reason.starts_with("stale_tool_results"), "{}", proposed[0].reason);
+}
+
+#[test]
+fn the_first_target_that_fits_names_it_and_decides_its_place() {
+    let mut look = look(&[("Bash", 2_000); 20]);
+    look.items[12].superseded = true;
+    let facts = |call: &str| match call {
+        "c13" => Fact { is_done: true, ..Fact::default() },
+        "c14" => Fact { command: Some("make"), ..Fact::default() },
+        "c11" => Fact { phases: &["setup"], ..Fact::default() },
+        _ => Fact::default(),
+    };
+    let settings = Settings {
+        clear_targets: vec![
+            Target::VerboseDebug,
+            Target::IntermediateOutputs,
+            Target::SupersededFileReads,
+            Target::CompletedPhaseDetails,
+        ],
+        ..Settings::default()
+    };
+    let proposed = choose(&settings, &look, &facts, Force::All);
+    assert_eq!(gone(&proposed), ["c14", "c13", "c12", "c11"]);
+    let tally = tally(&settings, &look, &facts);
+    assert_eq!(tally.clearable[0], (Target::VerboseDebug, 1_950));
+    assert_eq!(tally.preserved, 5 * 2_000, "the recent ones");
+}
+
+#[test]
+fn what_a_result_says_can_keep_it() {
+    let text = |call: &str| Some(if call == "c2" { "SECRET PLAN" } else { "words" }.to_owned().into());
+    let look = Look { texts: Texts(Some(&text)), ..look(&[("Bash", 2_000); 20]) };
+    let mut settings = Settings { preserve_artifacts: vec!["plan".into()], ..Settings::default() };
+    settings.artifacts.insert("plan".into(), Artifact { texts: vec!["*secret plan*".into()], ..Artifact::default() });
+    let proposed = choose(&settings, &look, &nothing, Force::All);
+    assert!(!gone(&proposed).contains(&"c2") && gone(&proposed).contains(&"c3"));
+    let told = tally(&settings, &look, &nothing);
+    assert_eq!(told.preserved, 6 * 2_000, "it, and the recent ones");
+    let clearable: u64 = told.clearable.iter().map(|(_, tokens)| tokens).sum();
+    assert_eq!(clearable, gone(&proposed).len() as u64 * 1_950);
+}
+
+#[test]
+fn what_must_stay_is_not_trimmed_and_its_call_stays_as_it_is() {
+    let noise = "still waiting\n".repeat(100);
+    let text = |call: &str| {
+        let is_plan = ["c2", "c39"].contains(&call);
+        Some(format!("{}{noise}", if is_plan { "the secret plan\n" } else { "words\n" }).into())
+    };
+    let mut look = Look { texts: Texts(Some(&text)), cold: true, ..look(&[("Bash", 2_000); 40]) };
+    look.items.iter_mut().skip(38).for_each(|item| item.fresh = true);
+    look.items.iter_mut().for_each(|item| item.input = Some(Input { tokens: 900, before: item.before, left: 50 }));
+    let mut settings = Settings { preserve_artifacts: vec!["plan".into()], ..Settings::default() };
+    let all = |settings: &Settings| -> Vec<String> {
+        let proposed = choose(settings, &look, &nothing, USUAL);
+        let name = |proposed: &Proposed| match &proposed.what {
+            Wanted::ShortInput { call } => vec![format!("input of {call}")],
+            what => calls(what).to_vec(),
+        };
+        proposed.iter().flat_map(name).collect()
+    };
+    let changed = all(&settings);
+    for what in ["c2", "input of c2", "c38", "c39"] {
+        assert!(changed.contains(&what.to_owned()), "{what} in {changed:?}");
+    }
+    let plan = Artifact { texts: vec!["*secret plan*".into()], ..Artifact::default() };
+    settings.artifacts.insert("plan".into(), plan);
+    let kept = all(&settings);
+    let gone: Vec<&String> = changed.iter().filter(|what| !kept.contains(what)).collect();
+    assert_eq!(gone, ["c39", "c2", "input of c2"]);
+}
+
+#[test]
+fn a_conversation_holds_no_more_searches_than_its_budget() {
+    let look = look(&[("Grep", 1_500); 20]);
+    let gone_of = |total| {
+        let budget = Budget { session_total: total, ..Budget::default() };
+        let settings = Settings { attention_budget: Some(budget), ..Settings::default() };
+        choose(&settings, &look, &nothing, USUAL)
+    };
+    assert!(gone_of(30_000).is_empty());
+    let proposed = gone_of(15_000);
+    assert_eq!(gone(&proposed).first(), Some(&"c0"));
+    assert_eq!(gone(&proposed).len(), 12, "15 are not recent; 3 of them are within 5,000 tokens");
+    assert!(proposed[0].reason.starts_with("attention_budget"), "{}", proposed[0].reason);
+}
+
+#[test]
+fn recent_searches_count_though_they_stay() {
+    let gone_at = |count: usize| {
+        let look = look(&vec![("WebSearch", 1_900); count]);
+        let budget = Budget { session_total: 6_000, ..Budget::default() };
+        let settings = Settings { attention_budget: Some(budget), ..Settings::default() };
+        gone(&choose(&settings, &look, &nothing, USUAL)).len()
+    };
+    assert_eq!((5..=8).map(gone_at).collect::<Vec<_>>(), [0, 0, 2, 3], "all but the recent ones");
+}

@@ -1,0 +1,83 @@
+//! Searches: which calls are some, and how much of the context their results may take.
+
+use super::artifacts::fits;
+
+/// Tools that search, and commands that do.
+const TOOLS: [&str; 7] = ["Grep", "Glob", "LS", "WebSearch", "WebFetch", "*search*", "*fetch*"];
+const COMMANDS: [&str; 10] = ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "find", "fd", "ls"];
+/// What a command may begin with that only prepares what it is about.
+const BEFORE: [&str; 5] = ["cd", "pushd", "export", "set", "echo"];
+
+pub fn is_search(tool: &str, command: Option<&str>) -> bool {
+    TOOLS.iter().any(|pattern| fits(pattern, tool)) || tool == "Bash" && command.is_some_and(searches)
+}
+
+/// `rg words`, also behind `cd folder &&` or `cd folder;`, and with variables before it.
+fn searches(command: &str) -> bool {
+    let is_variable = |word: &&str| {
+        let name = word.split_once('=').map_or("", |(name, _)| name);
+        !name.is_empty() && name.chars().all(|letter| letter == '_' || letter.is_ascii_alphanumeric())
+    };
+    for part in command.split(['\n', ';']).flat_map(|part| part.split("&&")) {
+        let mut words = part.split_whitespace().skip_while(is_variable);
+        let Some(program) = words.next() else { continue };
+        let program = program.rsplit('/').next().unwrap_or(program);
+        if !BEFORE.contains(&program) {
+            return COMMANDS.contains(&program) || program == "git" && words.next() == Some("grep");
+        }
+    }
+    false
+}
+
+/// How many of the oldest searches go at once when there are more tokens of them than `total`: as many as it takes to
+/// be within it, and within `accumulated` of those that are not recent. `old`: the tokens of those that may go, the
+/// oldest first; `others`: tokens of those that stay, because they are recent or preserved.
+///
+/// Where what stays is too much by itself, it is waited until half of `total` can go: otherwise every request would
+/// cut the cache for one of them.
+pub fn beyond(old: &[u64], others: u64, accumulated: u64, total: u64) -> usize {
+    let mut left: u64 = old.iter().sum();
+    if left + others <= total || left < total / 2 {
+        return 0;
+    }
+    let goes = |tokens: &&u64| {
+        let is_over = left > accumulated || left + others > total;
+        left -= if is_over { **tokens } else { 0 };
+        is_over
+    };
+    old.iter().take_while(goes).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn searches_are_told_by_tool_and_command() {
+        assert!(is_search("Grep", None) && is_search("mcp__web__search_pages", None));
+        for command in [
+            "rg foo src",
+            "ls",
+            "cd src && rg foo | head",
+            "cd /p; grep -r x .",
+            "LC_ALL=C A= grep x y",
+            "export A=1\ncd b && A=2 /usr/bin/find . -name x",
+            " git grep foo",
+        ] {
+            assert!(is_search("Bash", Some(command)), "{command}");
+        }
+        for command in ["cargo test", "cd src && make", "git log", "lsof", "make; ls", "cd src", "A=1", ""] {
+            assert!(!is_search("Bash", Some(command)), "{command}");
+        }
+        assert!(!is_search("Read", None));
+    }
+
+    #[test]
+    fn the_oldest_go_until_all_of_them_are_within_the_budget() {
+        assert_eq!(beyond(&[1_500; 4], 7_500, 5_000, 15_000), 0, "within it");
+        assert_eq!(beyond(&[1_500; 6], 7_500, 5_000, 15_000), 3, "4,500 of those that are not recent stay");
+        assert_eq!(beyond(&[2_000; 2], 9_500, 5_000, 6_000), 2, "the recent ones are too much by themselves");
+        assert_eq!(beyond(&[1_900], 9_500, 5_000, 6_000), 0, "that would cut the cache for one");
+        assert_eq!(beyond(&[], 9_500, 5_000, 6_000), 0);
+    }
+}
