@@ -2,6 +2,7 @@
 //! what a policy would have done to tokens, money and quality is counted.
 
 pub mod cache;
+mod charge;
 mod editor;
 mod foresight;
 pub mod frames;

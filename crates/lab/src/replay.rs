@@ -2,6 +2,7 @@
 //! by the model of the provider's cache.
 
 use crate::cache::{Cache, Reading};
+use crate::charge::Charge;
 use crate::editor::Editor;
 use crate::foresight::{self, Foresight};
 use crate::frames::{Row, rows};
@@ -13,6 +14,7 @@ use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_core::policy::Policy;
 use ctx_store::MemoryStore;
 use ctx_wire::anthropic::identify::Hints;
+use ctx_wire::anthropic::models::Models;
 use ctx_wire::anthropic::price::Price;
 use ctx_wire::anthropic::tap::{Ending, Tap};
 use ctx_wire::pieces::Arriving;
@@ -62,9 +64,20 @@ pub struct Known<'k> {
     pub script: &'k Script<'k>,
     pub needs: &'k [Need],
     pub results: &'k [Recorded],
-    pub price: Price,
-    /// A shorter prompt is not cached.
-    pub least: f64,
+    pub models: &'k Models,
+}
+
+impl<'k> Known<'k> {
+    /// What a turn is charged as.
+    pub(crate) fn charge(&self, turn: usize) -> Charge<'k> {
+        Charge::of(self.models, self.script.recording.model_of(turn))
+    }
+
+    /// The price of a turn with such a prompt, and in it that of writing to the cache for as long as the turn does.
+    fn price(&self, turn: usize, prompt: f64) -> (Price, f64) {
+        let price = self.charge(turn).price(prompt);
+        (price, if self.script.lives(turn) > SHORT { price.write_1h } else { price.write_5m })
+    }
 }
 
 pub fn play(known: &Known<'_>, policy: Arc<dyn Policy>) -> Result<Played, Unplayable> {
@@ -79,13 +92,13 @@ pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watched: Option
         foresight::NAME => Arc::new(Foresight::of(script.recording, known.needs)),
         _ => policy,
     };
-    let composer = Composer::open(Arc::new(MemoryStore::new()))?;
+    let composer = Composer::open(Arc::new(MemoryStore::new()))?.with_models(known.models.clone());
     let editor = Editor::new(policy);
     composer.automate(Some(editor.clone()));
     let mut player = Player {
         known,
         composer,
-        cache: Cache::new(script.lives, known.least),
+        cache: Cache::default(),
         seen: SeenMessages::default(),
         sight: Sight::new(known.results),
         editor,
@@ -101,7 +114,7 @@ pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watched: Option
             }
         }
         if !played.missed.is_empty() {
-            played.forced = player.forced(&played);
+            played.forced = player.forced(turn, &played);
         }
         turns.push(played);
     }
@@ -130,10 +143,10 @@ impl Player<'_> {
         };
         done.results.into_iter().for_each(|(call, text)| self.sight.replaced(&call, text));
         done.inputs.into_iter().for_each(|(call, words)| self.sight.asked(&call, words));
-        let reading = self.cache.take(&script.parts(&sent, &mut self.seen), at as i64);
+        let terms = self.known.charge(turn).terms(script.lives(turn));
+        let reading = self.cache.take(&script.parts(&sent, &mut self.seen), at as i64, &terms);
         self.answer(&ticket, turn, &reading, at)?;
-        let price = &self.known.price;
-        let write = if script.lives > SHORT { price.write_1h } else { price.write_5m };
+        let (price, write) = self.known.price(turn, reading.prompt());
         let dollars = |tokens: f64, price: f64| tokens * price / 1e6;
         let input_cost =
             dollars(reading.read, price.read) + dollars(reading.written, write) + dollars(reading.input, price.input);
@@ -169,14 +182,14 @@ impl Player<'_> {
             content => content.clone(),
         };
         let tokens = |tokens: f64| tokens.round() as u64;
-        let (short, long) = if script.lives > SHORT { (0.0, reading.written) } else { (reading.written, 0.0) };
+        let (short, long) = if script.lives(turn) > SHORT { (0.0, reading.written) } else { (reading.written, 0.0) };
         let usage = json!({
             "input_tokens": tokens(reading.input), "output_tokens": tokens(script.output(turn)),
             "cache_read_input_tokens": tokens(reading.read), "cache_creation_input_tokens": tokens(reading.written),
             "cache_creation": {"ephemeral_5m_input_tokens": tokens(short), "ephemeral_1h_input_tokens": tokens(long)},
         });
         let body = json!({"id": format!("msg_{turn}"), "type": "message", "role": "assistant", "content": content,
-            "model": script.recording.model, "stop_reason": "end_turn", "usage": usage});
+            "model": script.recording.model_of(turn), "stop_reason": "end_turn", "usage": usage});
         let mut tap = Tap::new(200, Some("application/json"), None);
         tap.feed(body.to_string().as_bytes());
         let timing = Timing { at: at + 1, first_byte_ms: Some(1), total_ms: 1 };
@@ -185,10 +198,11 @@ impl Player<'_> {
 
     /// What it costs to look again at what was taken away: one more request with all of the context, a short call, and
     /// the result.
-    fn forced(&self, turn: &Turn) -> f64 {
+    fn forced(&self, turn: usize, played: &Turn) -> f64 {
         const CALL: f64 = 100.0;
         const RESULT: f64 = 2000.0;
-        let price = &self.known.price;
-        (turn.reading.prompt() * price.read + CALL * price.output + RESULT * price.write_5m) / 1e6
+        let prompt = played.reading.prompt();
+        let (price, write) = self.known.price(turn, prompt + RESULT);
+        (prompt * price.read + CALL * price.output + RESULT * write) / 1e6
     }
 }

@@ -11,7 +11,7 @@ use ctx_lab::needs::Kind;
 use ctx_lab::replay::{Played, play, play_watching};
 use ctx_lab::run::with_known;
 
-use super::{gathered, named};
+use super::{gathered, models, named};
 use crate::arguments::{JsonArguments, non_empty};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -38,9 +38,13 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     let policy = named(&arguments.policy)?;
     let gathered = gathered(std::slice::from_ref(&arguments.file))?;
     let output = &context.output;
+    let (models, broken) = models(context);
+    if let Some(broken) = broken {
+        context.note(&broken);
+    }
     let mut told = Vec::new();
     for recording in &gathered.recordings {
-        let played = with_known(recording, |known| {
+        let played = with_known(recording, &models, |known| {
             Ok::<_, ctx_lab::replay::Unplayable>((
                 play_watching(known, policy.clone(), arguments.turn.map(|turn| turn as usize - 1))?,
                 play(known, Arc::new(ctx_core::policy::None))?,

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use ctx_core::policy::Policy;
+use ctx_wire::anthropic::models::Models;
 
+use crate::config::{Flags, Settings};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::paint::{ID, PLAIN};
@@ -66,6 +68,20 @@ fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
             let names: Vec<&str> = all.iter().map(|policy| policy.name()).collect();
             Err(Failure::new("unknown-policy", format!("There is no policy `{name}`."))
                 .hint(format!("there are {}", names.join(", "))))
+        }
+    }
+}
+
+/// The models as the configuration has them, and what is wrong with that.
+fn models(context: &Context) -> (Models, Option<String>) {
+    let folder = std::env::current_dir().unwrap_or_default();
+    let flags = Flags::default();
+    match context.home().and_then(|home| Settings::load(&flags, &context.environment, &home, &folder)) {
+        Ok(settings) => (settings.models, None),
+        Err(failure) => {
+            let said = failure.message.trim_end_matches('.');
+            let remark = format!("models as they are listed: the configuration cannot be read: {said}");
+            (Models::listed().clone(), Some(remark))
         }
     }
 }

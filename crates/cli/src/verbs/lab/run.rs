@@ -7,7 +7,7 @@ use clap::Args;
 use ctx_lab::report::{self, Group, Summary};
 use ctx_lab::run::Outcome;
 
-use super::{gathered, left_out, named};
+use super::{gathered, left_out, models, named};
 use crate::arguments::{JsonArguments, non_empty};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -44,11 +44,12 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     };
     let policies = names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
     let gathered = gathered(&arguments.on)?;
-    let outcome = ctx_lab::run::run(&gathered.recordings, &policies);
+    let (models, broken) = models(context);
+    let outcome = ctx_lab::run::run(&gathered.recordings, &policies, &models);
     let about: Vec<(String, String)> =
         policies.iter().map(|policy| (policy.name().to_owned(), policy.about().to_owned())).collect();
     let groups = report::groups(&outcome, &about);
-    let remarks: Vec<String> = remarks(&outcome).into_iter().chain(left_out(&gathered.skipped)).collect();
+    let remarks: Vec<String> = broken.into_iter().chain(remarks(&outcome)).chain(left_out(&gathered.skipped)).collect();
     if let Some(file) = &arguments.html {
         std::fs::write(file, report::html(&outcome, &groups, &remarks)).map_err(|error| {
             Failure::new("cannot-write", format!("The report cannot be written to {}: {error}.", file.display()))

@@ -98,8 +98,15 @@ struct WrittenMessage<'a> {
 struct WrittenUsage {
     input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
+    cache_creation: Option<WrittenFor>,
     cache_read_input_tokens: Option<u64>,
     output_tokens: Option<u64>,
+}
+
+/// For how long something was written to the cache.
+#[derive(Deserialize)]
+struct WrittenFor {
+    ephemeral_1h_input_tokens: Option<u64>,
 }
 
 /// What is told of a content block without reading it all.
@@ -158,6 +165,7 @@ fn read_message(message: &RawValue) -> Result<Message<'_>, String> {
         input: usage.input_tokens.unwrap_or_default(),
         cache_read: usage.cache_read_input_tokens.unwrap_or_default(),
         cache_written: usage.cache_creation_input_tokens.unwrap_or_default(),
+        cache_written_1h: usage.cache_creation.map(|written| written.ephemeral_1h_input_tokens.unwrap_or_default()),
         output: usage.output_tokens.unwrap_or_default(),
     });
     let (mut calls, mut results) = (Vec::new(), Vec::new());
