@@ -3,7 +3,7 @@
 
 pub mod cache;
 mod charge;
-mod editor;
+pub mod editor;
 mod foresight;
 pub mod frames;
 pub mod harm;

@@ -3,9 +3,9 @@
 
 use crate::cache::{Cache, Reading};
 use crate::charge::Charge;
-use crate::editor::Editor;
+use crate::editor::{Editor, Told};
 use crate::foresight::{self, Foresight};
-use crate::frames::{Row, rows};
+use crate::frames::{Row, rows, totals};
 use crate::harm::{Recorded, Sight};
 use crate::needs::{Kind, Need};
 use crate::request::{SHORT, Script, Seen as SeenMessages};
@@ -37,13 +37,34 @@ pub struct Turn {
     /// Dollars that reading something again would cost, which the policy forced.
     pub forced: f64,
     /// What the policy did before this request, and why.
-    pub done: Vec<String>,
+    pub done: Vec<Told>,
+    /// The engine's tokens of the request without what was done right before it, and with it, where somebody wants to
+    /// know and something was done.
+    pub totals: Option<[u64; 2]>,
     /// Something of it had been sent before.
     pub cleared: bool,
     /// The request frame by frame, where somebody wants to see it.
     pub frames: Vec<Row>,
     /// What the answer relied on and could not see any more.
     pub missed: Vec<(Kind, String)>,
+}
+
+impl Turn {
+    /// Tokens that what was done took along beside what it took away by itself: thinking may not stay behind a change.
+    pub fn taken_along(&self) -> u64 {
+        let own: u64 = self.done.iter().map(|told| told.tokens_less).sum();
+        self.totals.map_or(0, |[before, after]| before.saturating_sub(after).saturating_sub(own))
+    }
+}
+
+/// What somebody wants to see of a replay beside its figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watch {
+    Nothing,
+    /// What each change did to its request.
+    Changes,
+    /// The same, and the frames of one turn, counted from 0.
+    Turn(usize),
 }
 
 /// Why a recording cannot be played.
@@ -81,11 +102,11 @@ impl<'k> Known<'k> {
 }
 
 pub fn play(known: &Known<'_>, policy: Arc<dyn Policy>) -> Result<Played, Unplayable> {
-    play_watching(known, policy, None)
+    play_watching(known, policy, Watch::Nothing)
 }
 
-/// The same, and the turn that is `watched`, counted from 0, has its frames.
-pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watched: Option<usize>) -> Result<Played, Unplayable> {
+/// The same, with what somebody wants to see.
+pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watch: Watch) -> Result<Played, Unplayable> {
     let script = known.script;
     // It is another one for each recording.
     let policy = match policy.name() {
@@ -106,7 +127,7 @@ pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watched: Option
     let mut needs = known.needs.iter().peekable();
     let mut turns = Vec::with_capacity(script.recording.turns.len());
     for turn in 0..script.recording.turns.len() {
-        let mut played = player.turn(turn, watched == Some(turn))?;
+        let mut played = player.turn(turn, watch)?;
         while needs.next_if(|need| need.turn < turn).is_some() {}
         while let Some(need) = needs.next_if(|need| need.turn == turn) {
             if player.sight.misses(need) {
@@ -131,15 +152,20 @@ struct Player<'k> {
 }
 
 impl Player<'_> {
-    fn turn(&mut self, turn: usize, watched: bool) -> Result<Turn, Unplayable> {
+    fn turn(&mut self, turn: usize, watch: Watch) -> Result<Turn, Unplayable> {
         let script = self.known.script;
         let at = script.at(turn).max(0) as u64;
         let body = script.request(turn);
         let (ticket, sent) = self.send(&body, at)?;
         let done = self.editor.take();
-        let frames = match watched {
-            true => rows(&self.composer, &ticket.conversation, done.before.as_deref().unwrap_or("HEAD"))?,
+        let before = done.before.as_deref();
+        let frames = match watch == Watch::Turn(turn) {
+            true => rows(&self.composer, &ticket.conversation, before.unwrap_or("HEAD"))?,
             false => Vec::new(),
+        };
+        let totals = match before.filter(|_| watch != Watch::Nothing) {
+            Some(before) => Some(totals(&self.composer, &ticket.conversation, before)?),
+            None => None,
         };
         done.results.into_iter().for_each(|(call, text)| self.sight.replaced(&call, text));
         done.inputs.into_iter().for_each(|(call, words)| self.sight.asked(&call, words));
@@ -152,7 +178,7 @@ impl Player<'_> {
             dollars(reading.read, price.read) + dollars(reading.written, write) + dollars(reading.input, price.input);
         let output_cost = dollars(script.output(turn), price.output);
         let (done, cleared) = (done.told, done.cleared);
-        Ok(Turn { reading, input_cost, output_cost, done, cleared, frames, ..Turn::default() })
+        Ok(Turn { reading, input_cost, output_cost, done, totals, cleared, frames, ..Turn::default() })
     }
 
     /// A request goes through the engine; what leaves it is given back.

@@ -67,7 +67,12 @@ fn what_a_policy_did_is_told_frame_by_frame() {
     let all = place.run(&explain).ok().out;
     let first = all.lines().find_map(|line| line.strip_prefix("request ")?.split_once(':')).expect("it acted").0;
     let told = place.run(&[&explain, &["--turn", first][..]].concat()).ok().out;
-    assert!(told.contains("drop-results t1, ") && told.contains(" tokens less: "), "{told}");
+    let what: Vec<&str> = told.lines().filter(|line| line.contains("drop-results")).collect();
+    assert!(
+        what.len() == 1 && what[0].starts_with("  drop-results t1, ") && what[0].ends_with(" tokens less"),
+        "{told}"
+    );
+    assert!(told.contains(&format!("{}\n    ", what[0])), "the reasons stand below it: {told}");
     let rows: Vec<&str> = told.lines().skip_while(|line| !line.starts_with("FRAME")).skip(1).collect();
     assert!(rows[0].starts_with("system ") && rows[1].starts_with("tools "), "{told}");
     assert!(rows[2].starts_with("t1 ") && rows[2].contains(" -"), "{told}");
@@ -80,9 +85,14 @@ fn what_a_policy_did_is_told_frame_by_frame() {
     let (steps, whole): (Vec<&Value>, Vec<&Value>) = frames.iter().partition(|row| row["step_of"].is_string());
     let (by_steps, by_frames): (i64, i64) = (steps.into_iter().map(took).sum(), whole.into_iter().map(took).sum());
     assert!(by_frames > 50_000 && (by_steps - by_frames).abs() < 100, "{by_steps} and {by_frames}");
+    let turn = &figures[0]["turns"][0];
+    let told = turn["done"][0]["tokens_less"].as_i64().expect("tokens") + tokens(turn, "tokens_taken_along");
+    assert!((told - by_frames).abs() < 100, "what is told of the whole is what is told of the frames: {told}");
 
     let quiet = place.run(&[&explain, &["--turn", "2"][..]].concat()).ok().out;
-    assert!(quiet.contains("nothing was done before it") && quiet.contains("\nt1 "), "{quiet}");
+    assert!(quiet.contains("clear-100k-keep-3 did nothing before this request") && quiet.contains("\nt1 "), "{quiet}");
+    let none = place.run(&["lab", "explain", "../recorded/short.json"]).ok().out;
+    assert!(none.contains("auto did nothing before any of its 4 requests"), "{none}");
     let beyond = place.run(&[&explain, &["--turn", "900"][..]].concat()).refused().err;
     assert!(beyond.contains("There is no request 900: long has 51 requests.") && beyond.contains("from 1"), "{beyond}");
 }

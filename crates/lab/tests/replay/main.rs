@@ -68,7 +68,8 @@ fn clearing_makes_requests_smaller_and_costs_the_rest_of_the_cache_once() {
     let next = &played.turns[first + 1].reading;
     assert!((next.read - played.turns[first].reading.prompt()).abs() < 1.0, "only once: {next:?}");
     assert!(played.turns[10].reading.prompt() < 45_000.0, "{:?}", played.turns[10]);
-    assert!(played.turns[first].done[0].contains("drop-results"), "{:?}", played.turns[first].done);
+    let [done] = &played.turns[first].done[..] else { panic!("once: {:?}", played.turns[first].done) };
+    assert!(done.what.contains("drop-results") && done.why.len() == 1, "each reason is told once: {done:?}");
 }
 
 #[test]
