@@ -21,6 +21,9 @@ use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// Fewer tokens may come from rounding.
+const ROUNDING: u64 = 10;
+
 /// What became of a recording under a policy.
 #[derive(Debug, Clone, Default)]
 pub struct Played {
@@ -53,7 +56,9 @@ impl Turn {
     /// Tokens that what was done took along beside what it took away by itself: thinking may not stay behind a change.
     pub fn taken_along(&self) -> u64 {
         let own: u64 = self.done.iter().map(|told| told.tokens_less).sum();
-        self.totals.map_or(0, |[before, after]| before.saturating_sub(after).saturating_sub(own))
+        let along = self.totals.map_or(0, |[before, after]| before.saturating_sub(after).saturating_sub(own));
+        // Each frame is rounded by itself; a block of thinking is larger than that.
+        if along < ROUNDING { 0 } else { along }
     }
 }
 
