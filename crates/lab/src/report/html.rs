@@ -11,8 +11,8 @@ h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}h3{font-size:.95rem;marg
 th,td{text-align:right;padding:.25rem .6rem;border-bottom:1px solid #e3e6ea;font-variant-numeric:tabular-nums;white-space:nowrap}
 th:first-child,td:first-child{text-align:left}.good{color:#18794e}.bad{color:#b42318}.faint{color:#60646c}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem .8rem;font-size:.9rem}dt{font-weight:500}dd{margin:0}
-svg{width:100%;height:auto}text{font:11px system-ui,sans-serif;fill:currentColor}.better{fill:#18794e}.worse,.cut{fill:#b42318}
-@media(prefers-color-scheme:dark){body{color:#e6e8eb;background:#16181c}th,td{border-color:#2c3036}.good{color:#5bd1a0}.bad{color:#ff8a7a}.faint{color:#9ba1a8}.better{fill:#5bd1a0}.worse,.cut{fill:#ff8a7a}}";
+svg{width:100%;height:auto}text{font:11px system-ui,sans-serif;fill:currentColor}.better{fill:#18794e}.worse{fill:#b42318}
+@media(prefers-color-scheme:dark){body{color:#e6e8eb;background:#16181c}th,td{border-color:#2c3036}.good{color:#5bd1a0}.bad{color:#ff8a7a}.faint{color:#9ba1a8}.better{fill:#5bd1a0}.worse{fill:#ff8a7a}}";
 
 /// The columns, and what each of them is.
 const COLUMNS: [(&str, &str); 9] = [

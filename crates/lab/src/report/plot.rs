@@ -4,8 +4,8 @@ use super::html::escaped;
 use std::fmt::Write;
 
 const WIDTH: f64 = 1000.0;
-/// From the middle up, and from there down.
-const HALF: f64 = 100.0;
+/// Of the longest bar.
+const LONGEST: f64 = 90.0;
 /// What is left free for words.
 const EDGE: f64 = 14.0;
 /// Longer bars are cut off.
@@ -16,63 +16,59 @@ pub type Bar<'b> = (&'b str, f64);
 
 /// What became more or less, from the best to the worst: up is more.
 pub fn changes(page: &mut String, title: &str, bars: &[Bar<'_>]) {
-    let most = bars.iter().map(|(_, change)| change.abs()).fold(0.1, f64::max).min(MOST);
-    draw(page, title, bars, most, true);
+    let most = bars.iter().map(|(_, change)| change.abs()).fold(0.1, f64::max);
+    draw(page, title, bars, most.min(MOST), "+");
 }
 
 /// Shares of a whole.
 pub fn shares(page: &mut String, title: &str, bars: &[Bar<'_>]) {
-    let most = bars.iter().map(|(_, share)| *share).fold(0.01, f64::max).min(MOST);
-    draw(page, title, bars, most, false);
+    let most = bars.iter().map(|(_, share)| *share).fold(0.01, f64::max);
+    draw(page, title, bars, most.min(MOST), "");
 }
 
-fn draw(page: &mut String, title: &str, bars: &[Bar<'_>], most: f64, both_ways: bool) {
+fn draw(page: &mut String, title: &str, bars: &[Bar<'_>], most: f64, plus: &str) {
     let mut bars = bars.to_vec();
     bars.sort_by(|one, other| one.1.total_cmp(&other.1));
-    let step = WIDTH / bars.len().max(1) as f64;
-    let height = if both_ways { HALF * 2.0 } else { HALF + 2.0 };
+    let high = |share: f64| share.abs().min(most) / most * LONGEST;
+    let lowest = bars.first().map_or(0.0, |bar| bar.1.min(0.0));
+    let highest = bars.last().map_or(0.0, |bar| bar.1.max(0.0));
+    // Only the sides on which something stands are drawn.
+    let zero = if highest > 0.0 { EDGE + high(highest) } else { 1.0 };
+    let height = zero + if lowest < 0.0 { high(lowest) + EDGE } else { 1.0 };
+    let title = escaped(title);
     let _ = write!(
         page,
-        "<h3>{}</h3>\n<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\"><line x1=\"0\" x2=\"{WIDTH}\" y1=\"{HALF}\" y2=\"{HALF}\" stroke=\"currentColor\" opacity=\".4\"/>",
-        escaped(title),
-        escaped(title)
+        "<h3>{title}</h3>\n<svg viewBox=\"0 0 {WIDTH} {height:.1}\" role=\"img\" aria-label=\"{title}\">\
+         <line x1=\"0\" x2=\"{WIDTH}\" y1=\"{zero:.1}\" y2=\"{zero:.1}\" stroke=\"currentColor\" opacity=\".4\"/>"
     );
+    let percent = |share: f64, digits: usize| {
+        let sign = if share < 0.0 { "−" } else { plus };
+        format!("{sign}{:.digits$} %", share.abs() * 100.0)
+    };
+    let step = WIDTH / bars.len().max(1) as f64;
+    let wide = (step - 2.0).max(1.0);
     for (at, (conversation, share)) in bars.iter().enumerate() {
-        let high = (share.clamp(-most, most) / most * (HALF - EDGE)).abs();
-        let (y, class) = if *share > 0.0 { (HALF - high, "worse") } else { (HALF, "better") };
-        let (x, wide) = (at as f64 * step, (step - 2.0).max(1.0));
-        let sign = if both_ways { format!("{:+.1} %", share * 100.0) } else { format!("{:.1} %", share * 100.0) };
+        let (x, high) = (at as f64 * step, high(*share));
+        let (y, class) = if *share > 0.0 { (zero - high, "worse") } else { (zero, "better") };
         let _ = write!(
             page,
-            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\"><title>{} {sign}</title></rect>",
-            escaped(conversation)
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\"><title>{} {}</title></rect>",
+            escaped(conversation),
+            percent(*share, 1)
         );
-        if share.abs() > most {
-            cut_off(page, x + wide / 2.0, *share);
+        if *share > most {
+            let (left, middle, right) = (x, x + wide / 2.0, x + wide);
+            let _ = write!(page, "<path class=\"worse\" d=\"M{left:.1} {EDGE}L{middle:.1} 2L{right:.1} {EDGE}Z\"/>");
         }
     }
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    let plus = if both_ways { "+" } else { "" };
-    let _ = write!(page, "<text x=\"4\" y=\"11\">{plus}{}</text>", percent(most));
-    if both_ways {
-        let _ = write!(page, "<text x=\"4\" y=\"{}\">−{}</text>", height - 4.0, percent(most));
+    if highest > 0.0 {
+        let cut = if highest > most { format!(", cut off at {}", percent(most, 0)) } else { String::new() };
+        let _ = write!(page, "<text x=\"4\" y=\"11\">{}{cut}</text>", percent(highest, 0));
+    }
+    if lowest < 0.0 {
+        let _ = write!(page, "<text x=\"4\" y=\"{:.1}\">{}</text>", height - 3.0, percent(lowest, 0));
     }
     page.push_str("</svg>\n");
-}
-
-/// A bar that ends in a point is longer than it is drawn; how long it is stands beside it.
-fn cut_off(page: &mut String, middle: f64, share: f64) {
-    let (tip, foot) = if share > 0.0 { (2.0, EDGE - 1.0) } else { (HALF * 2.0 - 2.0, HALF * 2.0 - EDGE + 1.0) };
-    let words = format!("{:+.0} %", share * 100.0);
-    let _ = write!(
-        page,
-        "<path class=\"cut\" d=\"M{:.1} {foot}L{middle:.1} {tip}L{:.1} {foot}Z\"/>",
-        middle - 6.0,
-        middle + 6.0
-    );
-    // It stands on the side where there is room.
-    let (x, anchor) = if middle > WIDTH / 2.0 { (middle - 8.0, "end") } else { (middle + 8.0, "start") };
-    let _ = write!(page, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{words}</text>", foot.max(11.0));
 }
 
 #[cfg(test)]
@@ -80,19 +76,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_that_is_cut_off_says_how_long_it_is() {
+    fn a_bar_that_is_cut_off_ends_in_a_point() {
         let mut page = String::new();
         changes(&mut page, "cost", &[("a", -0.2), ("b", 3.61)]);
-        assert!(page.contains("class=\"cut\"") && page.contains(">+361 %</text>"), "{page}");
+        assert!(
+            page.contains("<path") && page.contains(">+361 %, cut off at +100 %<") && page.contains(">−20 %<"),
+            "{page}"
+        );
         let mut usual = String::new();
         changes(&mut usual, "cost", &[("a", -0.2), ("b", 0.4)]);
-        assert!(!usual.contains("class=\"cut\"") && usual.contains(">+40 %</text>"), "{usual}");
+        assert!(!usual.contains("<path") && usual.contains(">+40 %<"), "{usual}");
     }
 
     #[test]
-    fn shares_have_no_side_below_nothing() {
+    fn only_the_sides_on_which_something_stands_are_drawn() {
+        let drawn = |bars: &[Bar<'_>]| {
+            let mut page = String::new();
+            changes(&mut page, "cost", bars);
+            page
+        };
+        assert!(drawn(&[("a", -0.2), ("b", 0.0)]).contains("y1=\"1.0\""));
         let mut page = String::new();
         shares(&mut page, "harm", &[("a", 0.0), ("b", 0.05)]);
-        assert!(page.contains("b 5.0 %") && !page.contains('−'), "{page}");
+        assert!(page.contains("b 5.0 %") && page.contains(">5 %<") && !page.contains('−'), "{page}");
+        assert!(!drawn(&[]).contains("<text"), "nothing to draw is no error");
     }
 }
