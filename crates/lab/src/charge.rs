@@ -15,6 +15,7 @@ const LEAST: u64 = 1024;
 pub struct Charge<'m> {
     model: Option<&'m Model>,
     is_listed: bool,
+    window: Option<u64>,
     cache: Key,
 }
 
@@ -25,8 +26,10 @@ impl<'m> Charge<'m> {
         let priced = found.model().filter(|model| model.price.is_some());
         let is_listed = priced.is_some() && matches!(found, Found::Listed(_));
         let cache = if is_listed { priced.map_or(name, |model| &model.name) } else { name };
+        // Some names ask for a larger window: `claude-sonnet-4-5[1m]`.
+        let window = priced.filter(|_| is_listed && !name.contains('[')).and_then(|model| model.window);
         let model = priced.or_else(|| models.of(LIKE).model());
-        Charge { model, is_listed, cache: Key::of([cache.as_bytes()]) }
+        Charge { model, is_listed, window, cache: Key::of([cache.as_bytes()]) }
     }
 
     /// The model that stands in for one that is not listed.
@@ -48,7 +51,7 @@ impl<'m> Charge<'m> {
 
     /// The most that it takes, where that is known.
     pub fn window(&self) -> Option<u64> {
-        self.model.filter(|_| self.is_listed)?.window
+        self.window
     }
 }
 
@@ -62,6 +65,7 @@ mod tests {
         assert_eq!((of("claude-opus-4-5-20251101").stand_in(), of("claude-opus-4-5").window()), (None, Some(200_000)));
         assert_eq!((of("claude-haiku-9").stand_in(), of("claude-haiku-9").window()), (Some("claude-haiku-5-5"), None));
         assert_eq!(of("gpt-4o").stand_in(), Some("claude-opus-4-5"));
+        assert_eq!((of("claude-sonnet-4-5[1m]").stand_in(), of("claude-sonnet-4-5[1m]").window()), (None, None));
         let haiku = |prompt| of("claude-haiku-5-5").price(prompt).input;
         assert_eq!((haiku(100_000.0), haiku(100_001.0)), (0.10, 0.50), "long prompts are dearer");
     }

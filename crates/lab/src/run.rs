@@ -11,6 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+/// Estimates may be off by some percent.
+const SURELY: f64 = 1.05;
+
 /// One recording under one policy.
 #[derive(Debug, Clone, Default)]
 pub struct Score {
@@ -151,8 +154,9 @@ fn stand_ins(known: &Known<'_>) -> BTreeMap<String, String> {
     (0..recording.turns.len()).filter_map(strange).collect()
 }
 
-/// Whether a request is larger than its model takes. What the provider has counted it has taken.
+/// Whether a request is surely larger than its model takes. What the provider has counted it has taken.
 fn is_beyond_window(known: &Known<'_>) -> bool {
     let mut turns = known.script.recording.turns.iter().enumerate().filter(|(_, turn)| turn.usage.is_none());
-    turns.any(|(turn, _)| known.charge(turn).window().is_some_and(|window| known.script.size(turn) > window as f64))
+    let is_beyond = |turn, window: u64| known.script.size(turn) > window as f64 * SURELY;
+    turns.any(|(turn, _)| known.charge(turn).window().is_some_and(|window| is_beyond(turn, window)))
 }

@@ -97,7 +97,7 @@ fn row(page: &mut String, policy: &Summary) {
         escaped(&policy.policy),
         count(policy.cumulative_tokens),
         count(policy.peak_tokens),
-        if policy.stand_in > 0 { "≈" } else { "" },
+        if policy.stand_in_conversations > 0 { "≈" } else { "" },
         policy.cost,
         percent(policy.change),
         likely.unwrap_or_default(),

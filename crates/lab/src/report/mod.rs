@@ -41,9 +41,9 @@ pub struct Summary {
     pub harmed_steps: usize,
     pub harmed_edits: usize,
     /// Conversations that were charged, in part at least, as another model because their own is not listed.
-    pub stand_in: usize,
+    pub stand_in_conversations: usize,
     /// Conversations that are larger than their model's window.
-    pub beyond_window: usize,
+    pub beyond_window_conversations: usize,
 }
 
 /// Conversations of some length.
@@ -100,8 +100,8 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
         harm: harmed_steps as f64 / steps.max(1) as f64,
         harmed_steps,
         harmed_edits: count(&|score| score.harmed_edits),
-        stand_in: count(&|score| usize::from(!score.stand_in.is_empty())),
-        beyond_window: count(&|score| usize::from(score.beyond_window)),
+        stand_in_conversations: count(&|score| usize::from(!score.stand_in.is_empty())),
+        beyond_window_conversations: count(&|score| usize::from(score.beyond_window)),
     }
 }
 

@@ -66,9 +66,8 @@ fn what_was_written_for_an_hour_costs_that_and_so_does_looking_again() {
     let minutes = last(&recording);
     assert!(near(minutes.input_cost, bill(&minutes, (0.5, 6.25, 5.0))), "as far as one can tell: {minutes:?}");
     assert!(!minutes.missed.is_empty() && near(minutes.forced, forced(&minutes, 6.25)), "{minutes:?}");
-    for turn in &mut recording.turns {
-        turn.usage = Some(Usage { cache_written: 10, cache_written_1h: Some(10), ..Usage::default() });
-    }
+    let written = Some(20_000);
+    recording.turns[0].usage = Some(Usage { cache_written: 20_000, cache_written_1h: written, ..Usage::default() });
     let hour = last(&recording);
     assert!(near(hour.input_cost, bill(&hour, (0.5, 10.0, 5.0))) && hour.reading.written > 0.0, "{hour:?}");
     assert!(near(hour.forced, forced(&hour, 10.0)), "{hour:?}");

@@ -161,7 +161,10 @@ fn row(policy: &Summary) -> Vec<Cell> {
         Cell::styled(&words::count(policy.cumulative_tokens), PLAIN),
         Cell::styled(&words::count(policy.final_tokens), FAINT),
         Cell::styled(&words::count(policy.peak_tokens), PLAIN),
-        Cell::styled(&format!("{}${:.2}", if policy.stand_in > 0 { "≈" } else { "" }, policy.cost), PLAIN),
+        Cell::styled(
+            &format!("{}${:.2}", if policy.stand_in_conversations > 0 { "≈" } else { "" }, policy.cost),
+            PLAIN,
+        ),
         Cell::styled(&percent(policy.change), style(policy.change > 0.0)),
         Cell::styled(&likely(policy), FAINT),
         Cell::styled(&percent(policy.worst), style(policy.worst > 0.01)),
