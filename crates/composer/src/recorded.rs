@@ -16,11 +16,12 @@ pub struct Recorded {
 }
 
 /// One of its requests.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// How many messages it had: the answer is the next one.
     pub messages: usize,
     pub at: u64,
+    pub model: Option<String>,
     /// What the provider reported; nothing for one that was edited, for then it counted something else.
     pub usage: Option<Usage>,
 }
@@ -43,7 +44,7 @@ pub fn recorded(store: &dyn Reader, id: &str) -> Result<Option<Recorded>, StoreE
                 asked.retain(|asked| asked.messages < messages);
                 open.retain(|_, at| *at < asked.len());
                 open.insert(arrived.request, asked.len());
-                asked.push(Asked { messages, at: record.at, usage: None });
+                asked.push(Asked { messages, at: record.at, model: arrived.model, usage: None });
             }
             log::ANSWERED => {
                 let Ok(answered) = serde_json::from_slice::<Answered>(&record.body) else { continue };

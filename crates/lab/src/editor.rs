@@ -8,6 +8,7 @@ use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, refusal};
 use ctx_core::policy::{Look, Policy, Proposed};
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,8 +22,7 @@ const SHIPPED: &str = "auto";
 /// What was done on the arrival of a request.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// What, and why.
-    pub told: Vec<String>,
+    pub told: Vec<Told>,
     /// The results that got another content: their calls, and that.
     pub results: Vec<(Box<str>, String)>,
     /// Something changed that had been sent before.
@@ -31,6 +31,16 @@ pub struct Done {
     pub inputs: Vec<(Box<str>, String)>,
     /// What the conversation was before, as people name it.
     pub before: Option<String>,
+}
+
+/// What a policy did at once, and why.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Told {
+    pub what: String,
+    /// Each reason once.
+    pub why: Vec<String>,
+    /// What the operations themselves take away.
+    pub tokens_less: u64,
 }
 
 pub struct Editor {
@@ -82,12 +92,20 @@ impl Automatic for Editor {
         let commit = match done {
             Ok(commit) => commit,
             Err(refusal) if refusal.code == refusal::NOTHING => return,
-            Err(refusal) => return told.told.push(format!("refused: {}", refusal.message)),
+            Err(refusal) => {
+                let what = format!("refused: {}", refusal.message);
+                return told.told.push(Told { what, ..Told::default() });
+            }
         };
         told.before = Some(commit.parent.map_or_else(|| "source".to_owned(), |parent| parent.to_string()));
-        let mut reasons: Vec<&String> = commit.reasons.iter().flatten().collect();
-        reasons.dedup();
-        told.told.extend(reasons.into_iter().map(|reason| format!("{}: {reason}", commit.summary)));
+        let mut why: Vec<String> = Vec::new();
+        for reason in commit.reasons.iter().flatten() {
+            if !why.contains(reason) {
+                why.push(reason.clone());
+            }
+        }
+        let tokens_less = commit.tokens_before.saturating_sub(commit.tokens_after);
+        told.told.push(Told { what: commit.summary.clone(), why, tokens_less });
         let Change::Edit { effects, .. } = &commit.change else { return };
         for effect in effects {
             if let Effect::Replace { by, .. } = effect {

@@ -20,6 +20,12 @@ pub struct Row {
     pub step_of: Option<String>,
 }
 
+/// All tokens of a conversation as it was at `before`, and as it is.
+pub fn totals(composer: &Composer, conversation: &str, before: &str) -> Result<[u64; 2], Refusal> {
+    let tokens = |at| composer.frames(conversation, false, at).map(|frames| frames.tokens);
+    Ok([tokens(Some(before))?, tokens(None)?])
+}
+
 /// Every frame of a conversation, each followed by its steps that are others than they were at `before`.
 pub fn rows(composer: &Composer, conversation: &str, before: &str) -> Result<Vec<Row>, Refusal> {
     let earlier = composer.frames(conversation, true, Some(before))?.frames;

@@ -2,7 +2,8 @@
 //! what a policy would have done to tokens, money and quality is counted.
 
 pub mod cache;
-mod editor;
+mod charge;
+pub mod editor;
 mod foresight;
 pub mod frames;
 pub mod harm;

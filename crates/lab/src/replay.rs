@@ -2,9 +2,10 @@
 //! by the model of the provider's cache.
 
 use crate::cache::{Cache, Reading};
-use crate::editor::Editor;
+use crate::charge::Charge;
+use crate::editor::{Editor, Told};
 use crate::foresight::{self, Foresight};
-use crate::frames::{Row, rows};
+use crate::frames::{Row, rows, totals};
 use crate::harm::{Recorded, Sight};
 use crate::needs::{Kind, Need};
 use crate::request::{SHORT, Script, Seen as SeenMessages};
@@ -13,11 +14,15 @@ use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_core::policy::Policy;
 use ctx_store::MemoryStore;
 use ctx_wire::anthropic::identify::Hints;
+use ctx_wire::anthropic::models::Models;
 use ctx_wire::anthropic::price::Price;
 use ctx_wire::anthropic::tap::{Ending, Tap};
 use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
+
+/// Fewer tokens may come from rounding.
+const ROUNDING: u64 = 10;
 
 /// What became of a recording under a policy.
 #[derive(Debug, Clone, Default)]
@@ -35,13 +40,36 @@ pub struct Turn {
     /// Dollars that reading something again would cost, which the policy forced.
     pub forced: f64,
     /// What the policy did before this request, and why.
-    pub done: Vec<String>,
+    pub done: Vec<Told>,
+    /// The engine's tokens of the request without what was done right before it, and with it, where somebody wants to
+    /// know and something was done.
+    pub totals: Option<[u64; 2]>,
     /// Something of it had been sent before.
     pub cleared: bool,
     /// The request frame by frame, where somebody wants to see it.
     pub frames: Vec<Row>,
     /// What the answer relied on and could not see any more.
     pub missed: Vec<(Kind, String)>,
+}
+
+impl Turn {
+    /// Tokens that what was done took along beside what it took away by itself: thinking may not stay behind a change.
+    pub fn taken_along(&self) -> u64 {
+        let own: u64 = self.done.iter().map(|told| told.tokens_less).sum();
+        let along = self.totals.map_or(0, |[before, after]| before.saturating_sub(after).saturating_sub(own));
+        // Each frame is rounded by itself; a block of thinking is larger than that.
+        if along < ROUNDING { 0 } else { along }
+    }
+}
+
+/// What somebody wants to see of a replay beside its figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watch {
+    Nothing,
+    /// What each change did to its request.
+    Changes,
+    /// The same, and the frames of one turn, counted from 0.
+    Turn(usize),
 }
 
 /// Why a recording cannot be played.
@@ -62,30 +90,41 @@ pub struct Known<'k> {
     pub script: &'k Script<'k>,
     pub needs: &'k [Need],
     pub results: &'k [Recorded],
-    pub price: Price,
-    /// A shorter prompt is not cached.
-    pub least: f64,
+    pub models: &'k Models,
+}
+
+impl<'k> Known<'k> {
+    /// What a turn is charged as.
+    pub(crate) fn charge(&self, turn: usize) -> Charge<'k> {
+        Charge::of(self.models, self.script.recording.model_of(turn))
+    }
+
+    /// The price of a turn with such a prompt, and in it that of writing to the cache for as long as the turn does.
+    fn price(&self, turn: usize, prompt: f64) -> (Price, f64) {
+        let price = self.charge(turn).price(prompt);
+        (price, if self.script.lives(turn) > SHORT { price.write_1h } else { price.write_5m })
+    }
 }
 
 pub fn play(known: &Known<'_>, policy: Arc<dyn Policy>) -> Result<Played, Unplayable> {
-    play_watching(known, policy, None)
+    play_watching(known, policy, Watch::Nothing)
 }
 
-/// The same, and the turn that is `watched`, counted from 0, has its frames.
-pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watched: Option<usize>) -> Result<Played, Unplayable> {
+/// The same, with what somebody wants to see.
+pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watch: Watch) -> Result<Played, Unplayable> {
     let script = known.script;
     // It is another one for each recording.
     let policy = match policy.name() {
         foresight::NAME => Arc::new(Foresight::of(script.recording, known.needs)),
         _ => policy,
     };
-    let composer = Composer::open(Arc::new(MemoryStore::new()))?;
+    let composer = Composer::open(Arc::new(MemoryStore::new()))?.with_models(known.models.clone());
     let editor = Editor::new(policy);
     composer.automate(Some(editor.clone()));
     let mut player = Player {
         known,
         composer,
-        cache: Cache::new(script.lives, known.least),
+        cache: Cache::default(),
         seen: SeenMessages::default(),
         sight: Sight::new(known.results),
         editor,
@@ -93,7 +132,7 @@ pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watched: Option
     let mut needs = known.needs.iter().peekable();
     let mut turns = Vec::with_capacity(script.recording.turns.len());
     for turn in 0..script.recording.turns.len() {
-        let mut played = player.turn(turn, watched == Some(turn))?;
+        let mut played = player.turn(turn, watch)?;
         while needs.next_if(|need| need.turn < turn).is_some() {}
         while let Some(need) = needs.next_if(|need| need.turn == turn) {
             if player.sight.misses(need) {
@@ -101,7 +140,7 @@ pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watched: Option
             }
         }
         if !played.missed.is_empty() {
-            played.forced = player.forced(&played);
+            played.forced = player.forced(turn, &played);
         }
         turns.push(played);
     }
@@ -118,28 +157,33 @@ struct Player<'k> {
 }
 
 impl Player<'_> {
-    fn turn(&mut self, turn: usize, watched: bool) -> Result<Turn, Unplayable> {
+    fn turn(&mut self, turn: usize, watch: Watch) -> Result<Turn, Unplayable> {
         let script = self.known.script;
         let at = script.at(turn).max(0) as u64;
         let body = script.request(turn);
         let (ticket, sent) = self.send(&body, at)?;
         let done = self.editor.take();
-        let frames = match watched {
-            true => rows(&self.composer, &ticket.conversation, done.before.as_deref().unwrap_or("HEAD"))?,
+        let before = done.before.as_deref();
+        let frames = match watch == Watch::Turn(turn) {
+            true => rows(&self.composer, &ticket.conversation, before.unwrap_or("HEAD"))?,
             false => Vec::new(),
+        };
+        let totals = match before.filter(|_| watch != Watch::Nothing) {
+            Some(before) => Some(totals(&self.composer, &ticket.conversation, before)?),
+            None => None,
         };
         done.results.into_iter().for_each(|(call, text)| self.sight.replaced(&call, text));
         done.inputs.into_iter().for_each(|(call, words)| self.sight.asked(&call, words));
-        let reading = self.cache.take(&script.parts(&sent, &mut self.seen), at as i64);
+        let terms = self.known.charge(turn).terms(script.lives(turn));
+        let reading = self.cache.take(&script.parts(&sent, &mut self.seen), at as i64, &terms);
         self.answer(&ticket, turn, &reading, at)?;
-        let price = &self.known.price;
-        let write = if script.lives > SHORT { price.write_1h } else { price.write_5m };
+        let (price, write) = self.known.price(turn, reading.prompt());
         let dollars = |tokens: f64, price: f64| tokens * price / 1e6;
         let input_cost =
             dollars(reading.read, price.read) + dollars(reading.written, write) + dollars(reading.input, price.input);
         let output_cost = dollars(script.output(turn), price.output);
         let (done, cleared) = (done.told, done.cleared);
-        Ok(Turn { reading, input_cost, output_cost, done, cleared, frames, ..Turn::default() })
+        Ok(Turn { reading, input_cost, output_cost, done, totals, cleared, frames, ..Turn::default() })
     }
 
     /// A request goes through the engine; what leaves it is given back.
@@ -169,14 +213,14 @@ impl Player<'_> {
             content => content.clone(),
         };
         let tokens = |tokens: f64| tokens.round() as u64;
-        let (short, long) = if script.lives > SHORT { (0.0, reading.written) } else { (reading.written, 0.0) };
+        let (short, long) = if script.lives(turn) > SHORT { (0.0, reading.written) } else { (reading.written, 0.0) };
         let usage = json!({
             "input_tokens": tokens(reading.input), "output_tokens": tokens(script.output(turn)),
             "cache_read_input_tokens": tokens(reading.read), "cache_creation_input_tokens": tokens(reading.written),
             "cache_creation": {"ephemeral_5m_input_tokens": tokens(short), "ephemeral_1h_input_tokens": tokens(long)},
         });
         let body = json!({"id": format!("msg_{turn}"), "type": "message", "role": "assistant", "content": content,
-            "model": script.recording.model, "stop_reason": "end_turn", "usage": usage});
+            "model": script.recording.model_of(turn), "stop_reason": "end_turn", "usage": usage});
         let mut tap = Tap::new(200, Some("application/json"), None);
         tap.feed(body.to_string().as_bytes());
         let timing = Timing { at: at + 1, first_byte_ms: Some(1), total_ms: 1 };
@@ -185,10 +229,11 @@ impl Player<'_> {
 
     /// What it costs to look again at what was taken away: one more request with all of the context, a short call, and
     /// the result.
-    fn forced(&self, turn: &Turn) -> f64 {
+    fn forced(&self, turn: usize, played: &Turn) -> f64 {
         const CALL: f64 = 100.0;
         const RESULT: f64 = 2000.0;
-        let price = &self.known.price;
-        (turn.reading.prompt() * price.read + CALL * price.output + RESULT * price.write_5m) / 1e6
+        let prompt = played.reading.prompt();
+        let (price, write) = self.known.price(turn, prompt + RESULT);
+        (prompt * price.read + CALL * price.output + RESULT * write) / 1e6
     }
 }

@@ -1,12 +1,12 @@
 //! A recording as the requests that were sent: with a head of the size it had, and the marks that the client sets.
 
 use crate::cache::Part;
-use crate::recording::{Recording, Usage};
+use crate::recording::{Recording, Turn, Usage};
 use ctx_core::{Key, tokens};
 use ctx_wire::anthropic::dress::undress;
 use ctx_wire::anthropic::{message, request};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What a recording says of its head when it does not say how large it was.
 const USUAL_HEAD: f64 = 20_000.0;
@@ -22,12 +22,17 @@ pub struct Script<'r> {
     pub recording: &'r Recording,
     /// Its messages, every content a list: with and without a mark they are the same.
     messages: Vec<String>,
-    /// Everything before the first message.
-    head: String,
+    /// Everything before the first message, by the model and how long things are kept.
+    heads: HashMap<(&'r str, i64), String>,
+    /// Identifies it, whatever the marks.
+    head_key: Key,
     head_tokens: f64,
+    /// Estimates of what stands before each message.
+    before: Vec<f64>,
     /// From estimates to what the provider counted.
     pub scale: f64,
-    pub lives: i64,
+    /// How long the provider keeps what each turn writes.
+    lives: Vec<i64>,
     /// Whether the provider's counts were recorded.
     pub counted: bool,
     /// Whether it is known when each request was sent.
@@ -53,25 +58,31 @@ impl<'r> Script<'r> {
             .filter(|(_, counted)| *counted > 0.0)
             .collect();
         let (scale, head_tokens) = fit(&counts);
-        let lives = lifetime(recording);
-        let head = with_head(recording.head.get(), head_tokens / scale, lives);
+        let lives = lifetimes(recording);
+        let with_head = |(model, lives)| with_head(recording.head.get(), (model, head_tokens / scale), lives);
+        let kinds = lives.iter().enumerate().map(|(turn, lives)| (recording.model_of(turn), *lives));
+        let kinds: HashSet<(&str, i64)> = kinds.collect();
+        let heads = kinds.into_iter().map(|kind| (kind, with_head(kind))).collect();
+        let head_key = Key::of([with_head((&*recording.model, SHORT)).as_bytes()]);
         let messages = recording.messages.iter().map(|message| as_list(message.get())).collect();
         let timed = recording.turns.iter().all(|turn| turn.at.is_some());
-        Script { recording, messages, head, head_tokens, scale, lives, counted: !counts.is_empty(), timed }
+        let counted = !counts.is_empty();
+        Script { recording, messages, heads, head_key, head_tokens, before, scale, lives, counted, timed }
     }
 
     /// The request of a turn, as the client sent it.
     pub fn request(&self, turn: usize) -> Vec<u8> {
         let answer = self.recording.turns.get(turn).map_or(0, |turn| turn.answer);
         let messages = self.messages.get(..answer).unwrap_or_default();
-        let mut body = self.head.clone();
+        let lives = self.lives(turn);
+        let mut body = self.heads.get(&(self.recording.model_of(turn), lives)).cloned().unwrap_or_default();
         body.reserve(messages.iter().map(|message| message.len() + 1).sum::<usize>() + 64);
         for (at, message) in messages.iter().enumerate() {
             if at > 0 {
                 body.push(',');
             }
             match at + 1 == answer {
-                true => body.push_str(&marked(message, self.lives)),
+                true => body.push_str(&marked(message, lives)),
                 false => body.push_str(message),
             }
         }
@@ -82,7 +93,7 @@ impl<'r> Script<'r> {
     /// A request as the cache sees it.
     pub fn parts(&self, sent: &[u8], seen: &mut Seen) -> Vec<Part> {
         let Ok(spans) = request::parse(sent) else { return Vec::new() };
-        let head = Part { key: Key::of([self.head.as_bytes()]), tokens: self.head_tokens, blocks: 1, marked: true };
+        let head = Part { key: self.head_key, tokens: self.head_tokens, blocks: 1, marked: true };
         let messages = spans.messages.iter().filter_map(|span| sent.get(span.clone())).map(|bytes| {
             *seen.0.entry(Key::of([bytes])).or_insert_with(|| {
                 let read = message::read(bytes);
@@ -92,6 +103,17 @@ impl<'r> Script<'r> {
             })
         });
         std::iter::once(head).chain(messages).collect()
+    }
+
+    /// How long the provider keeps what a turn writes, in milliseconds.
+    pub fn lives(&self, turn: usize) -> i64 {
+        self.lives.get(turn).copied().unwrap_or(SHORT)
+    }
+
+    /// Tokens of a request as it was recorded.
+    pub fn size(&self, turn: usize) -> f64 {
+        let answer = self.recording.turns.get(turn).map_or(0, |turn| turn.answer);
+        self.head_tokens + self.before.get(answer).copied().unwrap_or(0.0) * self.scale
     }
 
     /// Tokens of an answer.
@@ -133,6 +155,22 @@ fn fit(counts: &[(f64, f64)]) -> (f64, f64) {
     (scale, (counted_first - first * scale).max(0.0))
 }
 
+/// How long what each turn wrote was kept. Where that was not recorded it is as in the turn before; where it never was,
+/// the pauses tell.
+fn lifetimes(recording: &Recording) -> Vec<i64> {
+    let told = |turn: &Turn| {
+        let usage = turn.usage.filter(|usage| usage.cache_written > 0)?;
+        // Results of the provider's own tools are written for minutes beside all else.
+        usage.cache_written_1h.map(|long| if long * 2 >= usage.cache_written { LONG } else { SHORT })
+    };
+    let mut lives = recording.turns.iter().find_map(told).unwrap_or_else(|| lifetime(recording));
+    let of_turn = |turn| {
+        lives = told(turn).unwrap_or(lives);
+        lives
+    };
+    recording.turns.iter().map(of_turn).collect()
+}
+
 /// Where something was read from the cache after minutes, it was kept for an hour.
 fn lifetime(recording: &Recording) -> i64 {
     let pairs = recording.turns.iter().zip(recording.turns.iter().skip(1));
@@ -147,8 +185,9 @@ fn mark(lives: i64) -> Value {
 }
 
 /// The body up to its first message, with a system prompt of so many tokens, as estimated.
-fn with_head(head: &str, estimated: f64, lives: i64) -> String {
+fn with_head(head: &str, (model, estimated): (&str, f64), lives: i64) -> String {
     let mut head: Value = serde_json::from_str(head).unwrap_or_else(|_| json!({}));
+    head["model"] = model.into();
     let mut system = match head["system"].take() {
         Value::String(text) => vec![json!({"type": "text", "text": text})],
         Value::Array(blocks) => blocks,
@@ -207,6 +246,26 @@ mod tests {
         assert_eq!(fit(&[]), (1.0, USUAL_HEAD));
         assert_eq!(fit(&[(1000.0, 21_500.0), (5000.0, 27_500.0)]), (1.5, 20_000.0));
         assert_eq!(fit(&[(1000.0, 500.0)]), (1.0, 0.0));
+    }
+
+    #[test]
+    fn what_was_written_for_how_long_is_as_recorded_or_as_the_pauses_tell() {
+        let turn = |at: i64, read: u64, long: Option<u64>| Turn {
+            at: Some(at * 60_000),
+            usage: Some(Usage { cache_read: read, cache_written: 100, cache_written_1h: long, ..Usage::default() }),
+            ..Turn::default()
+        };
+        let lives = |turns: Vec<Turn>| {
+            let nothing = || serde_json::value::RawValue::from_string("{}".into()).expect("JSON");
+            let recording =
+                Recording { name: "r".into(), model: "m".into(), head: nothing(), messages: Vec::new(), turns };
+            lifetimes(&recording)
+        };
+        let silent = Turn::default();
+        assert_eq!(lives(vec![silent, turn(1, 0, Some(90)), turn(2, 900, Some(0))]), [LONG, LONG, SHORT]);
+        assert_eq!(lives(vec![turn(0, 0, Some(0)), turn(9, 900, None)]), [SHORT, SHORT], "what is told counts");
+        assert_eq!(lives(vec![turn(0, 0, None), turn(9, 900, None)]), [LONG, LONG], "it was read after minutes");
+        assert_eq!(lives(vec![turn(0, 0, None), turn(9, 0, None)]), [SHORT, SHORT]);
     }
 
     #[test]

@@ -6,16 +6,13 @@ use crate::recording::Recording;
 use crate::replay::{Known, Played, Turn, Unplayable, play};
 use crate::request::Script;
 use ctx_core::policy::Policy;
-use ctx_wire::anthropic::models::{Found, Model, Models};
-use ctx_wire::anthropic::price::Price;
-use std::collections::BTreeMap;
+use ctx_wire::anthropic::models::Models;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Recordings of models that nobody has a price for are charged as this one.
-const LIKE: &str = "claude-opus-4-5";
-/// Tokens of the shortest prompt that is cached, where a model does not say.
-const LEAST: u64 = 1024;
+/// Estimates may be off by some percent.
+const SURELY: f64 = 1.05;
 
 /// One recording under one policy.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +34,10 @@ pub struct Score {
     pub harmed: usize,
     pub harmed_edits: usize,
     pub harmed_rereads: usize,
+    /// The models that it is charged as and that are not its own; none is the usual case.
+    pub stand_in: Vec<String>,
+    /// It was recorded larger than its model takes.
+    pub beyond_window: bool,
 }
 
 impl Score {
@@ -44,7 +45,7 @@ impl Score {
         self.input_cost + self.output_cost + self.forced_cost
     }
 
-    fn of(played: &Played) -> Score {
+    fn of(known: &Known<'_>, played: &Played) -> Score {
         let tokens = |turn: &Turn| turn.reading.prompt().round() as u64;
         let sum = |of: &dyn Fn(&Turn) -> f64| played.turns.iter().map(of).sum::<f64>();
         let has = |turn: &Turn, kind: Kind| turn.missed.iter().any(|(missed, _)| *missed == kind);
@@ -64,6 +65,8 @@ impl Score {
             harmed: count(&|turn| !turn.missed.is_empty()),
             harmed_edits: count(&|turn| has(turn, Kind::Edit)),
             harmed_rereads: count(&|turn| has(turn, Kind::Reread)),
+            stand_in: stand_ins(known).into_values().collect::<BTreeSet<_>>().into_iter().collect(),
+            beyond_window: is_beyond_window(known),
         }
     }
 }
@@ -80,13 +83,15 @@ pub struct Outcome {
     pub untimed: usize,
     /// Recordings without the provider's counts: their figures are estimates.
     pub uncounted: usize,
+    /// Recordings that are larger than their model takes.
+    pub beyond_window: usize,
 }
 
-/// A recording, by its place, under every policy.
-type Done = (usize, Result<Vec<Score>, Unplayable>);
+/// A recording, by its place, under every policy, and the models that others stand in for.
+type Done = (usize, Result<(Vec<Score>, BTreeMap<String, String>), Unplayable>);
 
 /// Plays every recording under every policy.
-pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>]) -> Outcome {
+pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>], models: &Models) -> Outcome {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Done>> = Mutex::default();
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(recordings.len().max(1));
@@ -94,7 +99,7 @@ pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>]) -> Outcome {
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some((at, recording)) = take(&next, recordings) {
-                    let scores = one(recording, policies);
+                    let scores = one(recording, policies, models);
                     done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, scores));
                 }
             });
@@ -106,12 +111,10 @@ pub fn run(recordings: &[Recording], policies: &[Arc<dyn Policy>]) -> Outcome {
     for (at, scores) in done {
         let Some(recording) = recordings.get(at) else { continue };
         match scores {
-            Ok(scores) => {
+            Ok((scores, strange)) => {
+                outcome.beyond_window += usize::from(scores.first().is_some_and(|score| score.beyond_window));
                 outcome.scores.iter_mut().zip(scores).for_each(|(list, score)| list.push(score));
-                if !matches!(Models::listed().of(&recording.model), Found::Listed(_)) {
-                    let model = model(&recording.model).map_or("nothing", |model| &model.name);
-                    outcome.strange_models.insert(recording.model.clone(), model.to_owned());
-                }
+                outcome.strange_models.extend(strange);
                 outcome.untimed += usize::from(recording.turns.iter().any(|turn| turn.at.is_none()));
                 outcome.uncounted += usize::from(recording.turns.iter().all(|turn| turn.usage.is_none()));
             }
@@ -127,22 +130,33 @@ fn take<'r>(next: &AtomicUsize, recordings: &'r [Recording]) -> Option<(usize, &
     recordings.get(at).map(|recording| (at, recording))
 }
 
-fn one(recording: &Recording, policies: &[Arc<dyn Policy>]) -> Result<Vec<Score>, Unplayable> {
-    with_known(recording, |known| policies.iter().map(|policy| Ok(Score::of(&play(known, policy.clone())?))).collect())
+fn one(
+    recording: &Recording,
+    policies: &[Arc<dyn Policy>],
+    models: &Models,
+) -> Result<(Vec<Score>, BTreeMap<String, String>), Unplayable> {
+    with_known(recording, models, |known| {
+        let score = |policy: &Arc<dyn Policy>| Ok(Score::of(known, &play(known, policy.clone())?));
+        Ok((policies.iter().map(score).collect::<Result<_, Unplayable>>()?, stand_ins(known)))
+    })
 }
 
 /// Runs `with` on what is known of a recording before any policy.
-pub fn with_known<T>(recording: &Recording, with: impl FnOnce(&Known<'_>) -> T) -> T {
+pub fn with_known<T>(recording: &Recording, models: &Models, with: impl FnOnce(&Known<'_>) -> T) -> T {
     let script = Script::of(recording);
-    let model = model(&recording.model);
-    let price = model.and_then(|model| model.price(1));
-    let price = price.unwrap_or(Price { input: 0.0, output: 0.0, write_5m: 0.0, write_1h: 0.0, read: 0.0 });
-    let least = model.and_then(|model| model.minimum).unwrap_or(LEAST) as f64;
-    with(&Known { script: &script, needs: &needs(recording), results: &results(recording), price, least })
+    with(&Known { script: &script, needs: &needs(recording), results: &results(recording), models })
 }
 
-/// The model of this name, the nearest of its family, or the usual one.
-fn model(name: &str) -> Option<&'static Model> {
-    let models = Models::listed();
-    models.of(name).model().or_else(|| models.of(LIKE).model())
+/// The models of a recording that are not listed, and what each is charged as.
+fn stand_ins(known: &Known<'_>) -> BTreeMap<String, String> {
+    let recording = known.script.recording;
+    let strange = |turn| Some((recording.model_of(turn).to_owned(), known.charge(turn).stand_in()?.to_owned()));
+    (0..recording.turns.len()).filter_map(strange).collect()
+}
+
+/// Whether a request is surely larger than its model takes. What the provider has counted it has taken.
+fn is_beyond_window(known: &Known<'_>) -> bool {
+    let mut turns = known.script.recording.turns.iter().enumerate().filter(|(_, turn)| turn.usage.is_none());
+    let is_beyond = |turn, window: u64| known.script.size(turn) > window as f64 * SURELY;
+    turns.any(|(turn, _)| known.charge(turn).window().is_some_and(|window| is_beyond(turn, window)))
 }

@@ -53,8 +53,14 @@ fn policies_are_compared_in_a_table_a_spreadsheet_and_a_page() {
     let less = |what: &str| of(1)[what].as_f64() < of(0)[what].as_f64();
     assert!(less("cost") && less("final_tokens") && less("peak_tokens"), "{figures}");
 
-    let csv = with(&["--csv"]).out;
-    assert_eq!(csv.lines().count(), 1 + 3 * 2, "a line for each conversation and policy: {csv}");
+    let csv = with(&["--csv"]);
+    assert_eq!(csv.out.lines().count(), 1 + 3 * 2, "a line for each conversation and policy: {csv:?}");
+    assert!(csv.err.contains("2 conversations without times"), "remarks do not go into the spreadsheet: {csv:?}");
+    let each = figures["conversations"].as_array().expect("conversations").clone();
+    let names: Vec<_> = each.iter().map(|line| (line["policy"].as_str(), line["conversation"].as_str())).collect();
+    assert_eq!((names.len(), names[2]), (6, (Some("clear-100k-keep-3"), Some("long"))), "as in the spreadsheet");
+    let cost: f64 = each.iter().take(2).filter_map(|line| line["cost"].as_f64()).sum();
+    assert!((cost - of(0)["cost"].as_f64().expect("dollars")).abs() < 1e-9, "{figures}");
     with(&["--html", "report.html"]);
     let page = fs::read_to_string(place.path("work/report.html")).expect("a page");
     assert!(page.contains("<svg") && page.contains("clear-100k-keep-3") && !page.contains("http"), "{page:.400}");
@@ -67,7 +73,12 @@ fn what_a_policy_did_is_told_frame_by_frame() {
     let all = place.run(&explain).ok().out;
     let first = all.lines().find_map(|line| line.strip_prefix("request ")?.split_once(':')).expect("it acted").0;
     let told = place.run(&[&explain, &["--turn", first][..]].concat()).ok().out;
-    assert!(told.contains("drop-results t1, ") && told.contains(" tokens less: "), "{told}");
+    let what: Vec<&str> = told.lines().filter(|line| line.contains("drop-results")).collect();
+    assert!(
+        what.len() == 1 && what[0].starts_with("  drop-results t1, ") && what[0].ends_with(" tokens less"),
+        "{told}"
+    );
+    assert!(told.contains(&format!("{}\n    ", what[0])), "the reasons stand below it: {told}");
     let rows: Vec<&str> = told.lines().skip_while(|line| !line.starts_with("FRAME")).skip(1).collect();
     assert!(rows[0].starts_with("system ") && rows[1].starts_with("tools "), "{told}");
     assert!(rows[2].starts_with("t1 ") && rows[2].contains(" -"), "{told}");
@@ -80,11 +91,51 @@ fn what_a_policy_did_is_told_frame_by_frame() {
     let (steps, whole): (Vec<&Value>, Vec<&Value>) = frames.iter().partition(|row| row["step_of"].is_string());
     let (by_steps, by_frames): (i64, i64) = (steps.into_iter().map(took).sum(), whole.into_iter().map(took).sum());
     assert!(by_frames > 50_000 && (by_steps - by_frames).abs() < 100, "{by_steps} and {by_frames}");
+    let turn = &figures[0]["turns"][0];
+    let told = turn["done"][0]["tokens_less"].as_i64().expect("tokens") + tokens(turn, "tokens_taken_along");
+    assert!((told - by_frames).abs() < 100, "what is told of the whole is what is told of the frames: {told}");
 
     let quiet = place.run(&[&explain, &["--turn", "2"][..]].concat()).ok().out;
-    assert!(quiet.contains("nothing was done before it") && quiet.contains("\nt1 "), "{quiet}");
+    assert!(quiet.contains("clear-100k-keep-3 did nothing before this request") && quiet.contains("\nt1 "), "{quiet}");
+    let none = place.run(&["lab", "explain", "../recorded/short.json"]).ok().out;
+    assert!(none.contains("auto did nothing before any of its 4 requests"), "{none}");
     let beyond = place.run(&[&explain, &["--turn", "900"][..]].concat()).refused().err;
     assert!(beyond.contains("There is no request 900: long has 51 requests.") && beyond.contains("from 1"), "{beyond}");
+}
+
+#[test]
+fn models_are_charged_as_configured_and_what_is_unusual_is_said() {
+    let place = recorded();
+    let run = |on: &str| place.run(&["lab", "run", "--on", on, "--policy", "none"]).ok().out;
+    let cost = |json: Value| json["policies"][0]["cost"].as_f64().expect("dollars");
+    let priced = || cost(place.run(&["lab", "run", "--on", "../recorded", "--json"]).ok().json());
+    let listed = priced();
+    let usual = run("../recorded");
+    assert!(usual.contains(" $") && !usual.contains('≈') && !usual.contains("window"), "{usual}");
+
+    fs::create_dir_all(place.home()).expect("a folder");
+    place.write("home/ctx.toml", "[models.\"claude-opus-4-5\"]\ninput = 10\noutput = 50\nwindow = 30_000\n");
+    assert!((priced() / listed - 2.0).abs() < 1e-6, "{} {listed}", priced());
+    let small = run("../recorded");
+    assert!(small.contains("1 conversation is larger than its model's window: it cannot have been sent"), "{small}");
+    place.write("work/ctx.toml", "[models.\"claude-opus-4-5\"]\ninput = 20\noutput = 100\n");
+    assert!((priced() / listed - 4.0).abs() < 1e-6, "the project's file is stronger: {} {listed}", priced());
+    place.write("work/ctx.toml", "[models.\"claude-opus-4-5\"]\ninput = true\n");
+    assert!((priced() / listed - 1.0).abs() < 1e-6);
+    let broken = run("../recorded");
+    assert!(broken.contains("models as they are listed: the configuration cannot be read: "), "{broken}");
+    let explained = place.run(&["lab", "explain", "../recorded/short.json"]).ok();
+    assert!(explained.err.contains("models as they are listed"), "{explained:?}");
+
+    let mut strange = body(3);
+    strange["model"] = "claude-haiku-9".into();
+    place.write("strange.json", &strange.to_string());
+    let told = run("../strange.json");
+    assert!(told.contains("≈$") && told.contains("claude-haiku-9 as claude-haiku-5-5"), "{told}");
+    assert!(told.contains("1 conversation without times: its pauses are not known"), "{told}");
+    assert!(!told.contains(" to +"), "one conversation tells nothing of others: {told}");
+    let csv = place.run(&["lab", "run", "--on", "../strange.json", "--csv"]).ok().out;
+    assert!(csv.lines().skip(1).all(|line| line.ends_with(",claude-haiku-5-5,false")), "{csv}");
 }
 
 #[test]
@@ -98,6 +149,14 @@ fn what_cannot_be_played_is_named_with_the_reason() {
     assert!(beside.contains("all · 2 conversations") && beside.contains("left out: "), "{beside}");
     assert!((0..3).all(|at| beside.contains(&format!("broken{at}.json"))), "{beside}");
 
+    for at in 3..8 {
+        place.write(&format!("recorded/broken{at}.json"), "{}");
+    }
+    let beside = place.run(&["lab", "run", "--on", "../recorded"]).ok().out;
+    assert!(beside.contains("8 files were left out in all; --json names each"), "{beside}");
+    let named = place.run(&["lab", "run", "--on", "../recorded", "--json"]).ok().json();
+    assert_eq!(named["left_out"].as_array().map(Vec::len), Some(8), "{named}");
+
     let only: Vec<String> = (0..3).map(|at| format!("../recorded/broken{at}.json")).collect();
     let only: Vec<&str> = ["lab", "run", "--on"].into_iter().chain(only.iter().map(String::as_str)).collect();
     let nothing = place.run(&only).refused().err;
@@ -107,6 +166,8 @@ fn what_cannot_be_played_is_named_with_the_reason() {
     fs::create_dir(place.path("empty")).expect("a folder");
     let empty = place.run(&["lab", "run", "--on", "../empty"]).refused().err;
     assert!(empty.contains("no file there ends in .json or .jsonl"), "{empty}");
+    let comma = place.run(&["lab", "run", "--on", "../recorded", "--compare", "none,,auto"]).refused().err;
+    assert!(comma.contains("The name of a policy is empty.") && comma.contains("a comma too many"), "{comma}");
     let unknown = place.run(&["lab", "run", "--on", "../recorded", "--policy", "cheap"]).refused().err;
     assert!(unknown.contains("There is no policy `cheap`.") && unknown.contains("there are none, "), "{unknown}");
 }

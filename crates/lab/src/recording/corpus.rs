@@ -43,7 +43,7 @@ fn all(name: String, body: &[u8], usage: Option<&[u8]>) -> Result<Recording, Str
         }
         if role == "assistant" && index > 0 {
             let (at, usage) = reported.get(&index).copied().unwrap_or_default();
-            turns.push(Turn { answer: index, at, usage });
+            turns.push(Turn { answer: index, at, usage, model: None });
         }
     }
     let messages = messages.into_iter().map(RawValue::to_owned).collect();
@@ -102,6 +102,7 @@ fn reports(bytes: &[u8]) -> Result<HashMap<usize, Report>, String> {
             input: entry.input,
             cache_read: entry.cache_read,
             cache_written: entry.cache_creation,
+            cache_written_1h: None,
             output: entry.output,
         };
         (entry.msg, (entry.ts.and_then(|moment| time::milliseconds(&moment)), Some(usage)))

@@ -2,6 +2,7 @@
 //! the reason.
 
 use super::{Recording, claude_code, corpus, store};
+use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub struct Gathered {
 }
 
 /// A file, or one line of it, that could not be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Skipped {
     pub file: PathBuf,
     /// Counted from 1; none when it is about the whole file.

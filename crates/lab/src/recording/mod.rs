@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 #[derive(Debug)]
 pub struct Recording {
     pub name: String,
-    /// As it was recorded; which prices hold for it is decided elsewhere.
+    /// Of its last answer, as it was recorded; which prices hold for it is decided elsewhere.
     pub model: String,
     /// The request without its messages: system, tools and settings, as an object.
     /// Where a recording does not tell them they are absent.
@@ -33,6 +33,15 @@ pub struct Turn {
     /// When it was asked, in milliseconds since 1970, if that is known.
     pub at: Option<i64>,
     pub usage: Option<Usage>,
+    /// Which model answered, where that is known of each.
+    pub model: Option<Box<str>>,
+}
+
+impl Recording {
+    /// The model of a turn.
+    pub fn model_of(&self, turn: usize) -> &str {
+        self.turns.get(turn).and_then(|turn| turn.model.as_deref()).unwrap_or(&self.model)
+    }
 }
 
 /// What the provider reported for a request.
@@ -41,5 +50,7 @@ pub struct Usage {
     pub input: u64,
     pub cache_read: u64,
     pub cache_written: u64,
+    /// What of it was written for an hour, where that was told.
+    pub cache_written_1h: Option<u64>,
     pub output: u64,
 }

@@ -44,10 +44,13 @@ fn recording(id: &str, found: Recorded) -> Result<Recording, String> {
     for turn in &mut recording.turns {
         let Some(asked) = asked.get(&turn.answer) else { continue };
         turn.at = i64::try_from(asked.at).ok();
+        turn.model = asked.model.as_deref().map(Into::into);
         turn.usage = asked.usage.map(|usage| Usage {
             input: usage.input,
             cache_read: usage.cache_read,
             cache_written: usage.cache_write,
+            // The store writes it down only where there is some.
+            cache_written_1h: Some(usage.cache_write_1h.unwrap_or(0)),
             output: usage.output,
         });
     }

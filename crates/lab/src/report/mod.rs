@@ -1,10 +1,11 @@
 //! What a run came to, for people, for programs and for a spreadsheet.
 
-mod csv;
 mod html;
+mod lines;
+mod plot;
 
-pub use csv::csv;
 pub use html::html;
+pub use lines::{Line, csv, lines};
 
 use crate::run::{Outcome, Score};
 use serde::Serialize;
@@ -26,8 +27,8 @@ pub struct Summary {
     pub cost: f64,
     /// Against the first policy: −0.2 is a fifth less.
     pub change: f64,
-    /// What of that the middle 95 % of drawings of as many conversations gave.
-    pub change_range: [f64; 2],
+    /// What of that the middle 95 % of drawings of as many conversations gave; one alone tells nothing of that.
+    pub change_range: Option<[f64; 2]>,
     /// The dearest and the cheapest conversation, against the first policy.
     pub worst: f64,
     pub best: f64,
@@ -39,6 +40,10 @@ pub struct Summary {
     pub harm: f64,
     pub harmed_steps: usize,
     pub harmed_edits: usize,
+    /// Conversations that were charged, in part at least, as another model because their own is not listed.
+    pub stand_in_conversations: usize,
+    /// Conversations that are larger than their model's window.
+    pub beyond_window_conversations: usize,
 }
 
 /// Conversations of some length.
@@ -86,7 +91,7 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
         peak_tokens: scores.iter().map(|score| score.peak_tokens).max().unwrap_or(0),
         cost: sum(&Score::cost),
         change: change(pairs.iter().copied()),
-        change_range: drawings(&pairs),
+        change_range: (pairs.len() > 1).then(|| drawings(&pairs)),
         worst,
         best,
         forced_cost: sum(&|score| score.forced_cost),
@@ -95,6 +100,8 @@ fn summary((policy, about): &(String, String), scores: &[Score], first: &[Score]
         harm: harmed_steps as f64 / steps.max(1) as f64,
         harmed_steps,
         harmed_edits: count(&|score| score.harmed_edits),
+        stand_in_conversations: count(&|score| usize::from(!score.stand_in.is_empty())),
+        beyond_window_conversations: count(&|score| usize::from(score.beyond_window)),
     }
 }
 
@@ -151,6 +158,7 @@ mod tests {
             .collect();
         assert_eq!(told[1], ("long", 1, 7.0 / 10.0 - 1.0));
         assert_eq!(told[2], ("short", 1, 0.5));
+        assert!(groups[0].policies[1].change_range.is_some() && groups[1].policies[1].change_range.is_none());
         assert_eq!((groups[0].policies[1].worst, groups[0].policies[1].harm), (0.5, 0.05));
     }
 }

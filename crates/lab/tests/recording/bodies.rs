@@ -32,7 +32,7 @@ fn usage_and_moments_are_joined_by_the_message() {
     assert_eq!(gathered.skipped, [], "what belongs to a corpus and is no conversation is passed over");
     let turns = &gathered.recordings[0].turns;
     assert_eq!((turns[0].at, turns[0].usage), (None, None));
-    let reported = Usage { input: 1, cache_written: 2, cache_read: 3, output: 4 };
+    let reported = Usage { input: 1, cache_written: 2, cache_read: 3, output: 4, cache_written_1h: None };
     assert_eq!((turns[1].at, turns[1].usage), (Some(1500), Some(reported)));
 
     let named = read(&[folder.path().join("usage/one.json")]);

@@ -72,6 +72,7 @@ fn a_broken_line_beside_the_chain_costs_only_itself() {
     let said = reasons(&gathered);
     assert_eq!(said.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [Some(2), Some(3), Some(12)]);
     assert!(said[0].1.starts_with("it is not JSON"), "{said:?}");
+    assert!(said.iter().all(|(_, why)| !why.contains("line 1")), "the line is told once: {said:?}");
     assert!(said[1].1.starts_with("it is no line of a session"), "{said:?}");
 }
 

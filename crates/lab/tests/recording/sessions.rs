@@ -111,13 +111,27 @@ fn blocks_of_an_answer_and_results_of_its_calls_are_put_together_in_order() {
     assert_eq!(outline(&recording), ["u:\"", "a:tcc", "u:rrt", "a:t"]);
     assert_eq!(messages(&recording)[2]["content"][0]["tool_use_id"], "x", "it hung beside the chain");
     let usage = recording.turns.iter().map(|turn| turn.usage.expect("usage"));
-    let newest = [3, 7].map(|output| Usage { input: 1, cache_read: 2, cache_written: 0, output });
+    let newest = [3, 7].map(|output| Usage { input: 1, cache_read: 2, output, ..Usage::default() });
     assert_eq!(usage.collect::<Vec<_>>(), newest, "the last line of an answer knows its usage");
     assert_eq!(recording.turns.iter().map(|turn| turn.at).collect::<Vec<_>>(), [Some(0), Some(6000)]);
 }
 
 fn say_list(text: &str) -> Value {
     json!([say(text)])
+}
+
+#[test]
+fn each_answer_tells_its_model_and_for_how_long_it_was_kept() {
+    let mut session = Session::default();
+    session.user("1", "go".into()).answer("2", "m", say("yes")).user("3", "on".into()).answer("4", "n", say("done"));
+    let message = &mut session.lines[3]["message"];
+    message["model"] = "claude-y".into();
+    message["usage"] = json!({"cache_creation_input_tokens": 9,
+        "cache_creation": {"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 7}});
+    let recording = read_one(&session);
+    assert_eq!([0, 1].map(|turn| recording.model_of(turn)), ["claude-x", "claude-y"]);
+    let hours = |turn: usize| recording.turns[turn].usage.expect("usage").cache_written_1h;
+    assert_eq!((hours(0), hours(1)), (None, Some(7)), "the older files do not tell");
 }
 
 #[test]

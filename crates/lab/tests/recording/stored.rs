@@ -16,7 +16,8 @@ fn what_ctx_took_note_of_can_be_played_again() {
             Composer::open(Arc::new(SqliteStore::open(folder.path()).expect("a store"))).expect("a composer");
         let mut messages = vec![json!({"role": "user", "content": "hello"})];
         for turn in 0..3u64 {
-            let body = json!({"model": "claude-opus-5-5", "max_tokens": 10, "messages": messages,
+            let model = if turn == 1 { "claude-haiku-5-5" } else { "claude-opus-5-5" };
+            let body = json!({"model": model, "max_tokens": 10, "messages": messages,
                 "tools": [{"name": "Read", "input_schema": {}}]});
             let mut pieces = Arriving::alone();
             pieces.push(body.to_string().as_bytes());
@@ -30,7 +31,8 @@ fn what_ctx_took_note_of_can_be_played_again() {
             let ticket = composer.observe(seen).expect("readable").expect("a turn");
             let answer = json!({"role": "assistant", "content": [{"type": "text", "text": format!("answer {turn}")}]});
             let told = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": answer["content"],
-                "model": "claude-opus-5-5", "stop_reason": "end_turn", "usage": {"input_tokens": 10 + turn, "output_tokens": 3}});
+                "model": model, "stop_reason": "end_turn", "usage": {"input_tokens": 10 + turn, "output_tokens": 3, "cache_creation_input_tokens": 5,
+                    "cache_creation": {"ephemeral_1h_input_tokens": turn, "ephemeral_5m_input_tokens": 5 - turn}}});
             let mut tap = Tap::new(200, Some("application/json"), None);
             tap.feed(told.to_string().as_bytes());
             let timing = Timing { at: at + 1, first_byte_ms: Some(1), total_ms: 1 };
@@ -47,5 +49,10 @@ fn what_ctx_took_note_of_can_be_played_again() {
     assert_eq!((recording.model.as_str(), recording.messages.len()), ("claude-opus-5-5", 6));
     let turns: Vec<_> =
         recording.turns.iter().map(|turn| (turn.answer, turn.at, turn.usage.map(|usage| usage.input))).collect();
+    let models: Vec<_> = (0..3).map(|turn| recording.model_of(turn)).collect();
+    assert_eq!(models, ["claude-opus-5-5", "claude-haiku-5-5", "claude-opus-5-5"]);
+    let hours: Vec<_> =
+        recording.turns.iter().map(|turn| turn.usage.and_then(|usage| usage.cache_written_1h)).collect();
+    assert_eq!(hours, [Some(0), Some(1), Some(2)]);
     assert_eq!(turns, [(1, Some(1_000_000), Some(10)), (3, Some(1_001_000), Some(11)), (5, Some(1_002_000), Some(12))]);
 }

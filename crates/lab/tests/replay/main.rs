@@ -1,5 +1,6 @@
 //! Recordings played again through the engine.
 
+mod charged;
 mod recorded;
 mod searching;
 
@@ -7,6 +8,7 @@ use ctx_core::policy::{Keep, None as Nothing, Policy};
 use ctx_lab::recording::Recording;
 use ctx_lab::replay::{Played, play};
 use ctx_lab::run::with_known;
+use ctx_wire::anthropic::models::Models;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
@@ -39,7 +41,7 @@ fn recording(calls: usize) -> Recording {
 }
 
 fn played(recording: &Recording, policy: impl Policy + 'static) -> Played {
-    with_known(recording, |known| play(known, std::sync::Arc::new(policy))).expect("played")
+    with_known(recording, Models::listed(), |known| play(known, std::sync::Arc::new(policy))).expect("played")
 }
 
 #[test]
@@ -66,7 +68,8 @@ fn clearing_makes_requests_smaller_and_costs_the_rest_of_the_cache_once() {
     let next = &played.turns[first + 1].reading;
     assert!((next.read - played.turns[first].reading.prompt()).abs() < 1.0, "only once: {next:?}");
     assert!(played.turns[10].reading.prompt() < 45_000.0, "{:?}", played.turns[10]);
-    assert!(played.turns[first].done[0].contains("drop-results"), "{:?}", played.turns[first].done);
+    let [done] = &played.turns[first].done[..] else { panic!("once: {:?}", played.turns[first].done) };
+    assert!(done.what.contains("drop-results") && done.why.len() == 1, "each reason is told once: {done:?}");
 }
 
 #[test]
@@ -74,7 +77,7 @@ fn who_knows_the_future_clears_what_nobody_needs_and_harms_nobody() {
     let recording = recording(60);
     let foresight = ctx_lab::policies().pop().expect("policies");
     assert_eq!(foresight.name(), "foresight");
-    let known = with_known(&recording, |known| play(known, foresight)).expect("played");
+    let known = with_known(&recording, Models::listed(), |known| play(known, foresight)).expect("played");
     let (cost, missed) = bill(&known);
     let (without, _) = bill(&played(&recording, Nothing));
     assert!(missed == 0 && cost < without * 0.75, "{cost} of {without}, {missed}");

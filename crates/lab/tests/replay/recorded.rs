@@ -7,6 +7,7 @@ use ctx_lab::recording::{Recording, Usage, read};
 use ctx_lab::request::Script;
 use ctx_lab::run::{Score, run};
 use ctx_wire::anthropic::message;
+use ctx_wire::anthropic::models::Models;
 use std::path::Path;
 
 fn recorded() -> Option<Vec<Recording>> {
@@ -73,6 +74,15 @@ fn the_cache_is_modelled_as_the_provider_has_it() {
     assert!((modelled / reported - 1.0).abs() < 0.05, "{modelled} {reported}");
 }
 
+/// What all conversations that are chosen cost against doing nothing, and the share of their steps that are harmed.
+fn change(none: &[Score], auto: &[Score], is_chosen: impl Fn(&Score) -> bool) -> (usize, f64, f64) {
+    let chosen: Vec<(&Score, &Score)> = none.iter().zip(auto).filter(|(none, _)| is_chosen(none)).collect();
+    let sum = |of: &dyn Fn(&(&Score, &Score)) -> f64| chosen.iter().map(of).sum::<f64>();
+    let change = sum(&|(_, auto)| auto.cost()) / sum(&|(none, _)| none.cost()) - 1.0;
+    let harm = sum(&|(_, auto)| auto.harmed as f64) / sum(&|(_, auto)| auto.steps as f64);
+    (chosen.len(), change, harm)
+}
+
 /// What the documents promise of the automatic editor as it is shipped.
 #[test]
 fn the_automatic_policy_saves_much_does_little_harm_and_never_costs_more() {
@@ -80,17 +90,26 @@ fn the_automatic_policy_saves_much_does_little_harm_and_never_costs_more() {
     let Some(recordings) = recorded() else { return };
     let policies: Vec<std::sync::Arc<dyn Policy>> =
         vec![std::sync::Arc::new(Nothing), std::sync::Arc::new(Auto::default())];
-    let outcome = run(&recordings, &policies);
-    assert_eq!(outcome.unplayable, []);
+    let outcome = run(&recordings, &policies, Models::listed());
+    assert_eq!((&outcome.unplayable[..], outcome.beyond_window), (&[][..], 3));
     let [none, auto] = &outcome.scores[..] else { panic!("two policies") };
     assert!(none.iter().all(|score| score.harmed == 0 && score.clear_events == 0));
-    let pairs = || none.iter().zip(auto).filter(|(none, _)| none.peak_tokens >= LONG);
-    let sum = |of: &dyn Fn(&(&Score, &Score)) -> f64| pairs().map(|pair| of(&pair)).sum::<f64>();
-    let change = sum(&|(_, auto)| auto.cost()) / sum(&|(none, _)| none.cost()) - 1.0;
-    let harm = sum(&|(_, auto)| auto.harmed as f64) / sum(&|(_, auto)| auto.steps as f64);
-    println!("{} long ones: {:.1} % at {:.2} % harm", pairs().count(), change * 100.0, harm * 100.0);
-    assert!(change <= -0.30 && harm <= 0.01, "{change} {harm}");
+    assert!(none.iter().all(|score| score.beyond_window == score.conversation.ends_with("uncompacted")));
+    let told = |what: &str, is_chosen: &dyn Fn(&Score) -> bool| {
+        let (count, change, harm) = change(none, auto, is_chosen);
+        println!("{count} {what}: {:.1} % at {:.2} % harm", change * 100.0, harm * 100.0);
+        (change, harm)
+    };
+    told("of all", &|_| true);
+    let long = told("long ones", &|score| score.peak_tokens >= LONG);
+    assert!(long.0 <= -0.30 && long.1 <= 0.01, "{long:?}");
+    told("of all that were sent", &|score| !score.beyond_window);
+    let sent = told("long ones that were sent", &|score| score.peak_tokens >= LONG && !score.beyond_window);
+    assert!(sent.0 <= -0.22 && sent.1 <= 0.011, "{sent:?}");
+    let mut worst = f64::MIN;
     for (none, auto) in none.iter().zip(auto) {
         assert!(auto.cost() <= none.cost() * 1.01, "{}: {} {}", auto.conversation, auto.cost(), none.cost());
+        worst = worst.max(auto.cost() / none.cost() - 1.0);
     }
+    println!("worst: {:.2} %", worst * 100.0);
 }

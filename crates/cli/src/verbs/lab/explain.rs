@@ -8,10 +8,10 @@ use std::sync::Arc;
 use clap::Args;
 use ctx_lab::frames::Row;
 use ctx_lab::needs::Kind;
-use ctx_lab::replay::{Played, play, play_watching};
+use ctx_lab::replay::{Played, Turn, Watch, play, play_watching};
 use ctx_lab::run::with_known;
 
-use super::{gathered, named};
+use super::{gathered, models, named};
 use crate::arguments::{JsonArguments, non_empty};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -38,11 +38,16 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     let policy = named(&arguments.policy)?;
     let gathered = gathered(std::slice::from_ref(&arguments.file))?;
     let output = &context.output;
+    let (models, broken) = models(context);
+    if let Some(broken) = broken {
+        context.note(&broken);
+    }
+    let watch = arguments.turn.map_or(Watch::Changes, |turn| Watch::Turn(turn as usize - 1));
     let mut told = Vec::new();
     for recording in &gathered.recordings {
-        let played = with_known(recording, |known| {
+        let played = with_known(recording, &models, |known| {
             Ok::<_, ctx_lab::replay::Unplayable>((
-                play_watching(known, policy.clone(), arguments.turn.map(|turn| turn as usize - 1))?,
+                play_watching(known, policy.clone(), watch)?,
                 play(known, Arc::new(ctx_core::policy::None))?,
             ))
         });
@@ -64,8 +69,10 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
             told.iter().map(|(played, none)| as_json(played, none, arguments.turn)).collect();
         output.json(serde_json::to_string(&json).unwrap_or_default().as_bytes())?;
     } else {
-        let pages: Vec<String> =
-            told.iter().map(|(played, none)| render(played, none, arguments.turn, output)).collect();
+        let pages: Vec<String> = told
+            .iter()
+            .map(|(played, none)| render((&arguments.policy, played), none, arguments.turn, output))
+            .collect();
         output.print(&pages.join("\n"))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -80,9 +87,17 @@ fn chosen(played: &Played, turn: Option<u32>) -> Vec<usize> {
     (0..played.turns.len()).filter(is_told).collect()
 }
 
-fn render(played: &Played, none: &Played, turn: Option<u32>, output: &Output) -> String {
+fn render((policy, played): (&str, &Played), none: &Played, turn: Option<u32>, output: &Output) -> String {
     let mut page = format!("{}\n", output.paint.strong(&text::line(&played.name)));
-    for at in chosen(played, turn) {
+    let chosen = chosen(played, turn);
+    if chosen.is_empty() {
+        let requests = words::plural(played.turns.len() as u64, "request");
+        page.push_str(&format!(
+            "  {}\n",
+            output.paint.faint(&format!("{policy} did nothing before any of its {requests}"))
+        ));
+    }
+    for at in chosen {
         let (Some(turn), Some(without)) = (played.turns.get(at), none.turns.get(at)) else { continue };
         let tokens = |tokens: f64| words::count(tokens.round() as u64);
         let sent = format!(
@@ -94,9 +109,9 @@ fn render(played: &Played, none: &Played, turn: Option<u32>, output: &Output) ->
         );
         page.push_str(&format!("{sent}\n"));
         if turn.done.is_empty() {
-            page.push_str(&format!("  {}\n", output.paint.faint("nothing was done before it")));
+            page.push_str(&format!("  {}\n", output.paint.faint(&format!("{policy} did nothing before this request"))));
         }
-        turn.done.iter().for_each(|done| page.push_str(&format!("  {}\n", words::grouped(&text::line(done)))));
+        page.push_str(&done(turn, output));
         if !turn.frames.is_empty() {
             page.push_str(&frames(&turn.frames).render(output));
         }
@@ -106,6 +121,22 @@ fn render(played: &Played, none: &Played, turn: Option<u32>, output: &Output) ->
         }
     }
     page
+}
+
+/// What was done, each reason below it, and what went along.
+fn done(turn: &Turn, output: &Output) -> String {
+    let mut lines = String::new();
+    for told in &turn.done {
+        lines.push_str(&format!("  {}\n", words::grouped(&text::line(&told.what))));
+        for why in &told.why {
+            lines.push_str(&format!("    {}\n", output.paint.faint(&words::grouped(&text::line(why)))));
+        }
+    }
+    if turn.taken_along() > 0 {
+        let tokens = words::plural(turn.taken_along(), "token");
+        lines.push_str(&format!("  {tokens} less beside that: thinking may not stay behind a change\n"));
+    }
+    lines
 }
 
 /// The request frame by frame, with the steps in which something changed.
@@ -153,7 +184,7 @@ fn as_json(played: &Played, none: &Played, turn: Option<u32>) -> serde_json::Val
             serde_json::json!({
                 "turn": at + 1, "tokens": turn.reading.prompt().round(), "cache_read": turn.reading.read.round(),
                 "tokens_without": without.reading.prompt().round(), "cost": turn.input_cost + turn.output_cost,
-                "done": turn.done, "missed": missed, "frames": turn.frames,
+                "done": turn.done, "tokens_taken_along": turn.taken_along(), "missed": missed, "frames": turn.frames,
             })
         })
         .collect();

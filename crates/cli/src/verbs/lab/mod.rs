@@ -8,11 +8,14 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use ctx_core::policy::Policy;
+use ctx_wire::anthropic::models::Models;
 
+use crate::config::{Flags, Settings};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::paint::{ID, PLAIN};
 use crate::terminal::table::{Cell, Column, Table};
+use crate::terminal::words;
 
 /// Play recorded conversations again and see what a policy would have done
 #[derive(Args, Debug)]
@@ -59,6 +62,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 /// The policy of a name.
 fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(Failure::new("unknown-policy", "The name of a policy is empty.")
+            .hint("there is a comma too many, or a name is missing"));
+    }
     let mut all = ctx_lab::policies();
     match all.iter().position(|policy| policy.name() == name) {
         Some(at) => Ok(all.swap_remove(at)),
@@ -70,9 +78,25 @@ fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
     }
 }
 
-/// Why files were left out, the first few.
+/// The models as the configuration has them, and what is wrong with that.
+fn models(context: &Context) -> (Models, Option<String>) {
+    let folder = std::env::current_dir().unwrap_or_default();
+    let flags = Flags::default();
+    match context.home().and_then(|home| Settings::load(&flags, &context.environment, &home, &folder)) {
+        Ok(settings) => (settings.models, None),
+        Err(failure) => {
+            let said = failure.message.trim_end_matches('.');
+            let remark = format!("models as they are listed: the configuration cannot be read: {said}");
+            (Models::listed().clone(), Some(remark))
+        }
+    }
+}
+
+/// Of files that were left out so many are named.
+const SHOWN: usize = 5;
+
+/// Why files and lines were left out, the first few; and how many there are in all.
 fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
-    const SHOWN: usize = 5;
     let mut lines: Vec<String> = skipped
         .iter()
         .take(SHOWN)
@@ -82,7 +106,10 @@ fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
         })
         .collect();
     if skipped.len() > SHOWN {
-        lines.push(format!("and {} more were left out", skipped.len() - SHOWN));
+        let files = skipped.iter().filter(|skipped| skipped.line.is_none()).count();
+        let counts = [(files, "file"), (skipped.len() - files, "line")].into_iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts.map(|(count, what)| words::plural(count as u64, what)).collect();
+        lines.push(format!("{} were left out in all", counts.join(" and ")));
     }
     lines
 }

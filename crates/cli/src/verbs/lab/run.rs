@@ -7,7 +7,7 @@ use clap::Args;
 use ctx_lab::report::{self, Group, Summary};
 use ctx_lab::run::Outcome;
 
-use super::{gathered, left_out, named};
+use super::{SHOWN, gathered, left_out, models, named};
 use crate::arguments::{JsonArguments, non_empty};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -44,11 +44,16 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
     };
     let policies = names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
     let gathered = gathered(&arguments.on)?;
-    let outcome = ctx_lab::run::run(&gathered.recordings, &policies);
+    let (models, broken) = models(context);
+    let outcome = ctx_lab::run::run(&gathered.recordings, &policies, &models);
     let about: Vec<(String, String)> =
         policies.iter().map(|policy| (policy.name().to_owned(), policy.about().to_owned())).collect();
     let groups = report::groups(&outcome, &about);
-    let remarks: Vec<String> = remarks(&outcome).into_iter().chain(left_out(&gathered.skipped)).collect();
+    let mut left_out = left_out(&gathered.skipped);
+    if let Some(total) = left_out.get_mut(SHOWN) {
+        total.push_str("; --json names each");
+    }
+    let remarks: Vec<String> = broken.into_iter().chain(remarks(&outcome)).chain(left_out).collect();
     if let Some(file) = &arguments.html {
         std::fs::write(file, report::html(&outcome, &groups, &remarks)).map_err(|error| {
             Failure::new("cannot-write", format!("The report cannot be written to {}: {error}.", file.display()))
@@ -56,16 +61,25 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
         })?;
     }
     let output = &context.output;
+    let lines = report::lines(&outcome, &about);
     if arguments.format.json {
         let policies = groups.first().map(|group| group.policies.as_slice()).unwrap_or_default();
-        let json = serde_json::json!({"policies": policies, "groups": groups, "remarks": remarks});
+        let json = serde_json::json!({"policies": policies, "groups": groups, "conversations": lines,
+            "left_out": gathered.skipped, "remarks": remarks});
         output.json(json.to_string().as_bytes())?;
     } else if arguments.csv {
-        output.print(&report::csv(&outcome, &about))?;
+        output.print(&report::csv(&lines))?;
+        remarks.iter().for_each(|remark| context.note(remark));
     } else {
         output.print(&render(&groups, &remarks, output))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// So many conversations, and the words that go with them.
+fn these(count: usize) -> (String, &'static str, &'static str) {
+    let (are, their) = if count == 1 { ("is", "its") } else { ("are", "their") };
+    (words::plural(count as u64, "conversation"), are, their)
 }
 
 /// What a reader should know of the figures.
@@ -74,17 +88,21 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
     if !outcome.strange_models.is_empty() {
         let models: Vec<String> =
             outcome.strange_models.iter().map(|(model, as_what)| format!("{model} as {as_what}")).collect();
-        remarks.push(format!("not in the list of models, charged as another: {}", models.join(", ")));
+        remarks.push(format!("≈ not in the list of models, charged as another: {}", models.join(", ")));
     }
     if outcome.untimed > 0 {
-        remarks.push(format!(
-            "{} without times: their pauses are not known",
-            words::plural(outcome.untimed as u64, "conversation")
-        ));
+        let (count, _, their) = these(outcome.untimed);
+        remarks.push(format!("{count} without times: {their} pauses are not known"));
     }
     if outcome.uncounted > 0 {
-        let count = words::plural(outcome.uncounted as u64, "conversation");
-        remarks.push(format!("{count} without the provider's counts: their tokens are estimates"));
+        let (count, _, their) = these(outcome.uncounted);
+        remarks.push(format!("{count} without the provider's counts: {their} tokens are estimates"));
+    }
+    if outcome.beyond_window > 0 {
+        let (count, are, their) = these(outcome.beyond_window);
+        let they = if outcome.beyond_window == 1 { "it" } else { "they" };
+        let larger = format!("{count} {are} larger than {their} model's window");
+        remarks.push(format!("{larger}: {they} cannot have been sent like that"));
     }
     remarks.extend(outcome.unplayable.iter().map(|(name, why)| format!("left out: {name}: {why}")));
     remarks
@@ -131,8 +149,8 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
 
 /// Between what the change is for most drawings of as many conversations.
 fn likely(policy: &Summary) -> String {
-    let [from, to] = policy.change_range.map(|change| change * 100.0);
-    format!("{from:+.0} to {to:+.0} %")
+    let range = policy.change_range.map(|range| range.map(|change| change * 100.0));
+    range.map(|[from, to]| format!("{from:+.0} to {to:+.0} %")).unwrap_or_default()
 }
 
 fn row(policy: &Summary) -> Vec<Cell> {
@@ -143,7 +161,10 @@ fn row(policy: &Summary) -> Vec<Cell> {
         Cell::styled(&words::count(policy.cumulative_tokens), PLAIN),
         Cell::styled(&words::count(policy.final_tokens), FAINT),
         Cell::styled(&words::count(policy.peak_tokens), PLAIN),
-        Cell::styled(&format!("${:.2}", policy.cost), PLAIN),
+        Cell::styled(
+            &format!("{}${:.2}", if policy.stand_in_conversations > 0 { "≈" } else { "" }, policy.cost),
+            PLAIN,
+        ),
         Cell::styled(&percent(policy.change), style(policy.change > 0.0)),
         Cell::styled(&likely(policy), FAINT),
         Cell::styled(&percent(policy.worst), style(policy.worst > 0.01)),

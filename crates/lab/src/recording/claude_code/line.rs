@@ -98,8 +98,15 @@ struct WrittenMessage<'a> {
 struct WrittenUsage {
     input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
+    cache_creation: Option<WrittenFor>,
     cache_read_input_tokens: Option<u64>,
     output_tokens: Option<u64>,
+}
+
+/// For how long something was written to the cache.
+#[derive(Deserialize)]
+struct WrittenFor {
+    ephemeral_1h_input_tokens: Option<u64>,
 }
 
 /// What is told of a content block without reading it all.
@@ -118,9 +125,9 @@ pub(super) struct Block<'a> {
 pub(super) fn read(text: &[u8], number: usize) -> Result<Line<'_>, String> {
     let written: Written = serde_json::from_slice(text).map_err(|error| {
         if error.is_data() {
-            format!("it is no line of a session: {error}")
+            format!("it is no line of a session: {}", reason(&error))
         } else {
-            format!("it is not JSON: {error}")
+            format!("it is not JSON: {}", reason(&error))
         }
     })?;
     let kind = written.kind.unwrap_or_default();
@@ -148,9 +155,16 @@ pub(super) fn read(text: &[u8], number: usize) -> Result<Line<'_>, String> {
     })
 }
 
+/// What is wrong, without the place: which line it is, is said of the file.
+fn reason(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    said.strip_suffix(&place).unwrap_or(&said).to_owned()
+}
+
 fn read_message(message: &RawValue) -> Result<Message<'_>, String> {
-    let written: WrittenMessage =
-        serde_json::from_str(message.get()).map_err(|error| format!("its message cannot be read: {error}"))?;
+    let written: WrittenMessage = serde_json::from_str(message.get())
+        .map_err(|error| format!("its message cannot be read: {}", reason(&error)))?;
     if !written.content.get().starts_with(['"', '[']) {
         return Err("the content of its message is neither a text nor a list".into());
     }
@@ -158,12 +172,13 @@ fn read_message(message: &RawValue) -> Result<Message<'_>, String> {
         input: usage.input_tokens.unwrap_or_default(),
         cache_read: usage.cache_read_input_tokens.unwrap_or_default(),
         cache_written: usage.cache_creation_input_tokens.unwrap_or_default(),
+        cache_written_1h: usage.cache_creation.map(|written| written.ephemeral_1h_input_tokens.unwrap_or_default()),
         output: usage.output_tokens.unwrap_or_default(),
     });
     let (mut calls, mut results) = (Vec::new(), Vec::new());
     if written.content.get().starts_with('[') {
         let blocks: Vec<Block> = serde_json::from_str(written.content.get())
-            .map_err(|error| format!("a block of its message cannot be read: {error}"))?;
+            .map_err(|error| format!("a block of its message cannot be read: {}", reason(&error)))?;
         for block in blocks {
             match (&*block.kind, block.id, block.tool_use_id) {
                 ("tool_use", Some(id), _) => calls.push(id),

@@ -80,7 +80,7 @@ fn recording(lines: &[Line], segment: &chain::Segment, name: String) -> Option<R
     for (index, message) in merged.iter().enumerate() {
         if message.is_answer && !message.kept && index > 0 {
             let at = asked.or(message.at).and_then(time::milliseconds);
-            turns.push(Turn { answer: index, at, usage: message.usage });
+            turns.push(Turn { answer: index, at, usage: message.usage, model: message.model.map(Into::into) });
         }
         asked = message.at.filter(|_| !message.is_answer);
     }
