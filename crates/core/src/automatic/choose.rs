@@ -7,7 +7,7 @@ use super::settings::{Mode, Settings};
 use super::targets::Target;
 use crate::edit::Operation;
 use crate::policy::extract::{BARE, bare};
-use crate::policy::{Auto, Item, Look, Policy, Proposed, Wanted};
+use crate::policy::{Auto, Cut, Item, Look, Policy, Proposed, Wanted};
 use std::collections::HashSet;
 
 /// What is known of a call beside its result.
@@ -58,6 +58,9 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
     proposed.retain_mut(|proposed| keep_what_stays(&mut proposed.what, &held));
     if !leaves_it {
         proposed.extend(beyond_budget(settings, &look, facts, &proposed));
+    }
+    if !leaves_it && force != Force::All {
+        proposed.extend(after_phases(settings, &look, facts, &proposed));
     }
     let gone: HashSet<String> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).cloned().collect();
     let mut left = look.tokens;
@@ -182,6 +185,31 @@ fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, propose
     let count = beyond(&tokens, others, budget.accumulated, budget.session_total);
     let why = format!("attention_budget (more than {} tokens of searches)", budget.session_total);
     Proposed::shorten(old.into_iter().take(count), &why)
+}
+
+/// What phases leave behind goes when they have ended, however small the conversation is, if that pays off within as many
+/// requests as went before.
+fn after_phases(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed: &[Proposed]) -> Vec<Proposed> {
+    let gone: HashSet<&str> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect();
+    let is_left = |item: &&Item| {
+        let details = Some(Target::CompletedPhaseDetails);
+        !item.fresh
+            && item.is_worth(LEAST)
+            && !gone.contains(&*item.call)
+            && target(settings, details, item, &facts(&item.call), look.steps).is_some()
+            && !is_held(settings, look, facts, &item.call)
+    };
+    let left: Vec<&Item> = look.whole().filter(is_left).collect();
+    let cuts: Vec<Cut> =
+        left.iter().map(|item| Cut { before: item.before, removed: item.tokens.saturating_sub(item.left) }).collect();
+    let pays_after = look.prices(&cuts).first().map(|price| price.pays_after().ceil());
+    let Some(pays_after) = pays_after.filter(|requests| *requests <= look.steps as f64) else { return Vec::new() };
+    let target = Target::CompletedPhaseDetails;
+    let why = match pays_after {
+        0.0 => format!("{} ({}), at no cost", target.name(), target.in_words()),
+        after => format!("{} ({}), paid off after {after} requests", target.name(), target.in_words()),
+    };
+    Proposed::shorten(left, &why)
 }
 
 /// What may go, in the order in which it goes.

@@ -131,6 +131,26 @@ fn the_first_target_that_fits_names_it_and_decides_its_place() {
 }
 
 #[test]
+fn what_an_ended_phase_leaves_goes_when_that_pays_however_small_the_conversation_is() {
+    let look = look(&[("Bash", 1_000); 20]);
+    let of = |call: &str, ended: std::ops::Range<usize>| match ended.contains(&call[1..].parse().expect("a number")) {
+        true => Fact { phases: &["setup"], ..Fact::default() },
+        false => Fact::default(),
+    };
+    let (much, little) = (|call: &str| of(call, 0..18), |call: &str| of(call, 3..5));
+    let settings = Settings::default();
+    let proposed = choose(&settings, &look, &much, USUAL);
+    let old: Vec<String> = (0..15).map(|step| format!("c{step}")).collect();
+    assert_eq!(gone(&proposed), old, "what is recent stays");
+    assert!(proposed[0].reason.contains("completed_phase_details") && proposed[0].reason.contains("paid off after"));
+    assert!(choose(&settings, &look, &little, USUAL).is_empty(), "two results do not pay for what stands behind them");
+    let cold = Look { cold: true, ..look.clone() };
+    assert!(gone(&choose(&settings, &cold, &little, USUAL)).contains(&"c3"), "unless that is written anew anyway");
+    let other = Settings { clear_after_phases: vec!["testing".into()], ..Settings::default() };
+    assert!(choose(&other, &look, &much, USUAL).is_empty(), "another phase is meant");
+}
+
+#[test]
 fn what_a_result_says_can_keep_it() {
     let text = |call: &str| Some(if call == "c2" { "SECRET PLAN" } else { "words" }.to_owned().into());
     let look = Look { texts: Texts(Some(&text)), ..look(&[("Bash", 2_000); 20]) };
