@@ -267,7 +267,7 @@ fn noted_already(conversation: &Conversation, mode: Mode, filled: &Filled) -> u6
 }
 
 fn unkept(why: &str) -> Refusal {
-    Refusal::new(UNKEPT, format!("Nothing was cleared: {why}."), "Then try again: without a copy nothing goes.")
+    Refusal::new("not-written", format!("Nothing was cleared: {why}."), "Then try again: without a copy nothing goes.")
 }
 
 pub(super) fn about(conversation: &Conversation, at: u64) -> About<'_> {

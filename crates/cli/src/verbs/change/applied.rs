@@ -55,16 +55,15 @@ pub fn render(applied: &Applied, dry_run: bool, when: When, output: &Output) -> 
     let mut remarks: Vec<String> = applied.problem.iter().map(|problem| text::line(&words::grouped(problem))).collect();
     remarks.extend(applied.remarks.iter().map(|remark| text::line(remark)));
     remarks.extend(preview.repairs.iter().map(repaired));
-    let reread = preview.cost.as_ref().map_or(preview.tokens_reread, |cost| cost.reread);
     if let Some(wish) = &applied.waiting {
         let cold_at = preview.cache.as_ref().map_or(0, |cache| cache.expires_at);
         remarks.push(moment(when, cold_at, now()));
         remarks.push(text::line(&format!("`ctx waiting` lists it, `ctx waiting cancel {wish}` takes it back")));
     } else if dry_run && preview.cost.is_some() {
         remarks.extend(price::told(preview, now()).iter().map(|line| text::line(line)));
-    } else if reread > 0 {
+    } else if preview.tokens_reread > 0 {
         let from = preview.first_change.as_ref().map(|id| format!(", from {id} on")).unwrap_or_default();
-        let tokens = words::plural(reread, "token");
+        let tokens = words::plural(preview.tokens_reread, "token");
         remarks.push(text::line(&format!("the provider reads {tokens} again once{from}")));
     }
     remarks.extend(applied.written.iter().map(written));
