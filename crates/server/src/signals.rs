@@ -1,5 +1,6 @@
 //! Tells signals of the automatic editor to a command, or to an address on this machine.
 
+use std::collections::HashSet;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,17 +32,18 @@ pub(crate) fn tell(composer: &Composer, rules: Arc<dyn Rules>) {
         !send.is_closed()
     });
     tokio::spawn(async move {
+        let mut complained = HashSet::new();
         while let Some((conversation, at, told)) = heard.recv().await {
             // They are the person's own: a project says nothing of them.
             let settings = rules.of(None, &[]);
             let body = body(&conversation, at, &told).to_string();
             if let Some(command) = &settings.hook {
                 let ran = timeout(PATIENCE, run(command, told.signal.name(), &body)).await;
-                complain("the hook", ran);
+                complain("the hook", ran, &mut complained);
             }
             if let Some(address) = &settings.webhook {
                 let posted = timeout(PATIENCE, post(address, body)).await;
-                complain("the webhook", posted);
+                complain("the webhook", posted, &mut complained);
             }
         }
     });
@@ -54,11 +56,19 @@ fn body(conversation: &str, at: u64, told: &Told) -> Value {
     body
 }
 
-fn complain(who: &str, outcome: Result<Result<(), String>, tokio::time::error::Elapsed>) {
-    match outcome {
-        Ok(Ok(())) => {}
-        Ok(Err(why)) => tracing::warn!(%why, "{who} was not told"),
-        Err(_) => tracing::warn!("{who} took longer than {} s", PATIENCE.as_secs()),
+/// Says once what goes wrong in the same way again and again, until it goes well.
+fn complain(
+    who: &'static str,
+    outcome: Result<Result<(), String>, tokio::time::error::Elapsed>,
+    complained: &mut HashSet<(&'static str, String)>,
+) {
+    let why = match outcome {
+        Ok(Ok(())) => return complained.retain(|(other, _)| *other != who),
+        Ok(Err(why)) => why,
+        Err(_) => format!("it took longer than {} s", PATIENCE.as_secs()),
+    };
+    if complained.insert((who, why.clone())) {
+        tracing::warn!(%why, "{who} was not told");
     }
 }
 

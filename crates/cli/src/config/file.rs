@@ -18,6 +18,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::failure::Failure;
 
+/// No cache lives longer, in seconds.
+pub(super) const DAY: u64 = 86_400;
+
 /// What a file says; what it does not say is `None`.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigFile {
@@ -127,7 +130,14 @@ impl ConfigFile {
                     }
                     self.near_limit_percent = Some(percent);
                 }
-                "cache_seconds" => self.cache_seconds = Some(reader.number("edits.cache_seconds", value)?),
+                "cache_seconds" => {
+                    let seconds = reader.number("edits.cache_seconds", value)?;
+                    if !(1..=DAY).contains(&seconds) {
+                        let why = format!("`edits.cache_seconds` must be a number from 1 to {DAY}");
+                        return Err(reader.refuse(value.span(), why));
+                    }
+                    self.cache_seconds = Some(seconds);
+                }
                 other => self.unknown.push(reader.mention(key.span(), &format!("edits.{other}"))),
             }
         }
@@ -260,13 +270,28 @@ impl<'file> Reader<'file> {
     pub(super) fn mention(&self, span: Range<usize>, key: &str) -> Unknown {
         let line = self.line(span);
         let path = self.path.display();
-        Unknown { line, words: format!("{path}, line {line}: `{key}` is not known to this version and is ignored") }
+        let near = did_you_mean(key);
+        Unknown {
+            line,
+            words: format!("{path}, line {line}: `{key}` is not known to this version and is ignored{near}"),
+        }
     }
 
     pub(super) fn line(&self, span: Range<usize>) -> usize {
         let before = self.text.as_bytes().get(..span.start).unwrap_or(self.text.as_bytes());
         before.iter().filter(|byte| **byte == b'\n').count() + 1
     }
+}
+
+/// A section is meant for a section, a key for a key.
+fn did_you_mean(key: &str) -> String {
+    let mut known: Vec<String> = super::keys::all().into_iter().map(|known| known.name).collect();
+    let sections: Vec<String> = known.iter().filter_map(|name| Some(name.split_once('.')?.0.to_owned())).collect();
+    known.extend(sections);
+    known.retain(|name| name.contains('.') == key.contains('.'));
+    known.dedup();
+    let near = ctx_core::edit::refusal::nearest(key, known.iter().map(String::as_str));
+    near.first().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
 }
 
 fn kind(value: &DeValue<'_>) -> &'static str {
@@ -326,6 +351,7 @@ mod tests {
             ("[mcp]\nallow = \"delete\"", 2, "`mcp.allow` must be a list of texts in quotes, not a text"),
             ("[mcp]\nallow = [\"delte\"]", 2, "there is no operation `delte`"),
             ("[edits]\nnear_limit_percent = 0", 2, "`edits.near_limit_percent` must be a number from 1 to 100"),
+            ("[edits]\ncache_seconds = 0", 2, "`edits.cache_seconds` must be a number from 1 to 86400"),
             ("[edits]\ncache_seconds = \"5m\"", 2, "`edits.cache_seconds` must be a whole number, not a text"),
             ("[offload]\nfolder = \"../other\"", 2, "`offload.folder` must be a path without `..`"),
         ] {
@@ -356,5 +382,9 @@ mod tests {
                 "/project/ctx.toml, line 5: `hepler`"
             ]
         );
+        let meant = |text: &str| parse(text).expect("read").unknown[0].words.clone();
+        assert!(meant("[context_editting]\n").ends_with("is ignored (did you mean `context_editing`?)"));
+        assert!(meant("[edits]\ncache_second = 9\n").ends_with("(did you mean `edits.cache_seconds`?)"));
+        assert!(meant("colour = 1\n").ends_with("is ignored"));
     }
 }

@@ -260,7 +260,7 @@ fn others() -> Vec<Key> {
         ),
         key(
             "edits.cache_seconds",
-            Shape::Whole(MANY),
+            Shape::Whole(1..=86_400),
             json!("what the provider says"),
             json!(600),
             "how long the provider's cache lives",

@@ -5,15 +5,13 @@ use std::ops::{Range, RangeInclusive};
 
 use ctx_wire::anthropic::models::{Models, Setting};
 
-use super::file::{ConfigFile, Reader, Value};
+use super::file::{ConfigFile, DAY, Reader, Value};
 use crate::failure::Failure;
 
 /// Nothing costs more for a million tokens.
 const DEAREST: f64 = 100_000.0;
 /// No model takes more tokens.
 const MOST: u64 = 1_000_000_000;
-/// No cache lives longer, in seconds.
-const DAY: u64 = 86_400;
 
 /// What a file says of one model.
 #[derive(Clone, Debug)]
