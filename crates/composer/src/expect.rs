@@ -101,6 +101,12 @@ impl Shelf {
         }
     }
 
+    /// Whether something may be there that was written for a model.
+    pub fn holds(&self, model: Option<&str>, at: u64) -> bool {
+        let lives = |entry: &Entry| at <= entry.used.saturating_add(entry.ttl * 1000);
+        self.entries.iter().any(|entry| entry.model.as_deref() == model && lives(entry))
+    }
+
     /// What it wrote is there from now on.
     pub fn answered(&mut self, answered: &Answered) {
         let Some(usage) = answered.usage.filter(|_| answered.status == 200) else { return };

@@ -150,8 +150,10 @@ impl Composer {
         };
         let Received { mut body, same, envelope, packed, spare } = received;
         conversation.keep_for(self.kept_for(envelope.model.as_deref()));
-        // As it was before this request warms it.
-        let warm_until = conversation.warm_until();
+        // As it was before this request warms it. Each model has a cache of its own.
+        let model = envelope.model.as_deref();
+        let is_other = conversation.envelope.model.as_deref() != model && !conversation.shelf.holds(model, seen.at);
+        let warm_until = if is_other { 0 } else { conversation.warm_until() };
         conversation.heard = conversation.heard.max(seen.at);
         // With a gap in the log everything is said again, and nothing is built on what was lost.
         let same = if conversation.broken { 0 } else { same.min(conversation.tree.current().len()) };

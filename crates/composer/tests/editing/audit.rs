@@ -248,6 +248,39 @@ fn what_a_policy_clears_while_a_request_is_held_is_told_of_that_request() {
     assert_eq!((cause, by), (Cause::Unknown, By::Provider), "what it cleared there was never sent");
 }
 
+/// Clears everything when that costs nothing.
+struct WhenCold;
+
+impl Policy for WhenCold {
+    fn name(&self) -> &str {
+        "when cold"
+    }
+
+    fn about(&self) -> &str {
+        "clears in the cold"
+    }
+
+    fn propose(&self, look: &Look) -> Vec<Proposed> {
+        let items = look.items.iter().filter(|item| look.cold && !item.fresh && !item.cleared);
+        Proposed::clear(items, "it is cold").into_iter().collect()
+    }
+}
+
+#[test]
+fn another_model_is_a_moment_at_which_clearing_costs_nothing() {
+    let mut talk = Talk::new();
+    talk.composer.automate(Some(Arc::new(Plain(Arc::new(WhenCold)))));
+    let commits = |talk: &Talk| talk.composer.history(&talk.conversation, 9).expect("a history").commits.len();
+    (0..3).for_each(|_| drop(talk.turn(1)));
+    assert_eq!(commits(&talk), 0);
+    talk.alter.push(Box::new(|body| body["model"] = json!("claude-opus-5")));
+    assert_eq!(told(talk.turn(1)).0, Cause::ModelChanged);
+    assert_eq!(commits(&talk), 1);
+    talk.alter.clear();
+    drop(talk.turn(1));
+    assert_eq!(commits(&talk), 1, "the first one still has its own");
+}
+
 #[test]
 fn how_long_a_cache_lives_is_what_somebody_said_of_the_model_or_of_all() {
     let mut models = Models::listed().clone();
