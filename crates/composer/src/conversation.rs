@@ -148,6 +148,8 @@ pub struct Conversation {
     pub summaries: Vec<Summary>,
     /// Messages that the newest of them stands for, as of the newest answer.
     pub before_summary: usize,
+    /// Tokens of these.
+    pub summed_up: u64,
     /// The provider is asked to drop thinking that does not fit, see [`log::RECOVERY`].
     pub drops_thinking: bool,
     /// The newest turn was answered to the end.
@@ -214,6 +216,7 @@ impl Conversation {
             asks: HashMap::new(),
             summaries: Vec::new(),
             before_summary: 0,
+            summed_up: 0,
             drops_thinking: false,
             answered: false,
             titles: Titles::new(),
@@ -410,7 +413,8 @@ impl Conversation {
                 self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
             }
             if answered.status == 200 {
-                self.cleared = answered.cleared_results() + self.summed_up(answered, estimated, usage.prompt());
+                self.cleared = answered.cleared_results();
+                self.summed_up = self.sum_up(answered, estimated, usage.prompt());
                 let before = self.cached.as_ref().and_then(|cached| cached.ttl);
                 self.cached = Some(Cached { at, usage, ttl: usage.ttl().or(before), head: self.asked });
             }
@@ -418,7 +422,7 @@ impl Conversation {
     }
 
     /// Tokens that the provider does not read any more because a summary of its own stands for them.
-    fn summed_up(&mut self, answered: &Answered, estimated: f64, prompt: u64) -> u64 {
+    fn sum_up(&mut self, answered: &Answered, estimated: f64, prompt: u64) -> u64 {
         self.before_summary = match &answered.summary {
             Some(summary) => summary.messages as usize,
             None if answered.summarised => self.before_summary,

@@ -153,7 +153,7 @@ impl Composer {
         conversation.imagine(&mut look, by.settings.mode);
         let about = about(conversation, moment.at);
         let limit = by.editor.limit(&about, by.settings, look.window);
-        let tokens = seen.tokens.saturating_sub(about.cleared);
+        let tokens = seen.tokens.saturating_sub(conversation.summed_up + about.cleared);
         let figures = Figures { tokens, window: look.window, percent: limit.percent, limit: limit.tokens };
         let places = Places::of(conversation, &seen, &view, &ground.messages);
         let facts = |call: &str| places.fact(call);
@@ -178,7 +178,8 @@ impl Composer {
         let saved = saved.saturating_sub(noted_already(conversation, by.settings.mode, &filled));
         let frames = touched(&desk, &filled);
         // What is only noted or asked for counts as done on both sides.
-        let tokens = (look.tokens, look.tokens.saturating_sub(saved));
+        let sent = look.tokens.saturating_sub(about.cleared);
+        let tokens = (sent, sent.saturating_sub(saved));
         let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
         told.dedup();
         let next = seen.next(&desk, &filled, conversation.next.is_some());
@@ -245,7 +246,7 @@ impl Composer {
         let long = conversation.lifetime() > 300;
         Look {
             items: seen.items.clone(),
-            tokens: seen.tokens,
+            tokens: seen.tokens.saturating_sub(conversation.summed_up),
             window: self.window_of(conversation),
             steps: conversation.tree.path().filter(|slot| slot.message.role == Role::Assistant).count(),
             cold,

@@ -41,6 +41,11 @@ impl Seen {
             if let Some(input) = &mut item.input {
                 input.left = conversation.memory.input_left(&item.call).map_or(input.tokens, desk.scale);
             }
+            // The provider does not read what its summary stands for.
+            item.before = item.before.saturating_sub(conversation.summed_up);
+            if let Some(input) = &mut item.input {
+                input.before = input.before.saturating_sub(conversation.summed_up);
+            }
             if let Unit::Source { message, .. } = laid.unit {
                 if message < conversation.before_summary {
                     continue;

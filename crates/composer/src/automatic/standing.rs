@@ -54,8 +54,8 @@ impl Composer {
             _ => look.items.iter().map(|item| conversation.noted.imagine(&mut item.clone())).sum(),
         };
         Standing {
-            tokens: look.tokens,
-            cleared: about.cleared,
+            tokens: seen.tokens,
+            cleared: about.cleared + conversation.summed_up,
             window: look.window,
             mode: mode(settings.mode),
             provider_edits: by.provider_edits(&about),

@@ -108,7 +108,7 @@ impl Composer {
             status: Standing::of(tokens, standing.limit.tokens, standing.window),
             mode: standing.mode,
             provider_edits: standing.provider_edits,
-            preserved: standing.tally.preserved,
+            preserved: standing.tally.preserved.min(tokens),
             clearable: standing
                 .tally
                 .clearable

@@ -93,10 +93,53 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
             false => proposed.extend(Proposed::shorten([item], &why)),
         }
     }
+    let asked = inputs(settings, &look, facts, (&proposed, left.saturating_sub(until), force == Force::All));
+    left = left.saturating_sub(asked.iter().map(|(_, saved)| saved).sum());
+    proposed.extend(asked.into_iter().map(|(proposed, _)| proposed));
     if force != Force::All && settings.mode == Mode::On {
         proposed.extend(bared(&look, left.saturating_sub(until)));
     }
     proposed
+}
+
+/// What old calls were asked with, the oldest first, and the tokens that each saves: where results do not suffice, for
+/// `over` tokens are too many, or where `all` shall go.
+fn inputs(
+    settings: &Settings,
+    look: &Look<'_>,
+    facts: Facts<'_>,
+    (proposed, mut over, all): (&[Proposed], u64, bool),
+) -> Vec<(Proposed, u64)> {
+    let gone: HashSet<&str> = proposed
+        .iter()
+        .filter_map(|proposed| match &proposed.what {
+            Wanted::ShortInput { call } => Some(&**call),
+            _ => None,
+        })
+        .collect();
+    let mut chosen = Vec::new();
+    for (target, item, saved) in old_inputs(settings, look, facts) {
+        if over == 0 && !all {
+            break;
+        }
+        if !gone.contains(&*item.call) {
+            over = over.saturating_sub(saved);
+            let why = format!("{} ({}): what it was asked with", target.name(), target.in_words());
+            chosen.push((Proposed::short_input(item, &why), saved));
+        }
+    }
+    chosen
+}
+
+/// The long inputs that may go, what kind of result theirs is, and the tokens that each saves.
+fn old_inputs<'l>(settings: &Settings, look: &'l Look<'_>, facts: Facts<'_>) -> Vec<(Target, &'l Item, u64)> {
+    let named = |item: &'l Item| {
+        let input = item.input.filter(|input| input.is_worth(LEAST))?;
+        let target = target(settings, None, item, &facts(&item.call), look.steps)?;
+        Some((target, item, input.tokens.saturating_sub(input.left)))
+    };
+    let items = look.items.iter().filter(|item| !item.pinned && !item.fresh);
+    items.filter_map(named).filter(|(_, item, _)| !is_held(settings, look, facts, &item.call)).collect()
 }
 
 /// Whether its names are nearly all of it, so that they cannot stay.
@@ -163,8 +206,8 @@ fn aged<'t>(settings: &Settings, look: &Look<'t>, facts: Facts<'_>) -> Look<'t> 
     aged
 }
 
-/// Searches beyond what a conversation may hold of them: the oldest go, many at once, even if that does not pay. Those
-/// that stay count, too.
+/// Searches beyond what a conversation may hold of them: the oldest go, many at once, when that pays off within as many
+/// requests as went before, or when there is twice as much of them. Those that stay count, too.
 fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed: &[Proposed]) -> Vec<Proposed> {
     let Some(budget) = settings.attention_budget else { return Vec::new() };
     let gone: HashSet<&str> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect();
@@ -182,9 +225,18 @@ fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, propose
     let old: Vec<&Item> = searches.into_iter().filter(may_go).collect();
     let tokens: Vec<u64> = old.iter().map(|item| item.tokens).collect();
     let others = all - tokens.iter().sum::<u64>();
-    let count = beyond(&tokens, others, budget.accumulated, budget.session_total);
+    let count = beyond(&tokens, others, budget.session_total);
+    let cuts: Vec<Cut> = old.iter().take(count).map(|item| cut(item)).collect();
+    let pays_after = look.prices(&cuts).first().map_or(0.0, |price| price.pays_after());
+    if pays_after > look.steps as f64 && all <= 2 * budget.session_total {
+        return Vec::new();
+    }
     let why = format!("attention_budget (more than {} tokens of searches)", budget.session_total);
     Proposed::shorten(old.into_iter().take(count), &why)
+}
+
+fn cut(item: &Item) -> Cut {
+    Cut { before: item.before, removed: item.tokens.saturating_sub(item.left) }
 }
 
 /// What phases leave behind goes when they have ended, however small the conversation is, if that pays off within as many
@@ -200,8 +252,7 @@ fn after_phases(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed
             && !is_held(settings, look, facts, &item.call)
     };
     let left: Vec<&Item> = look.whole().filter(is_left).collect();
-    let cuts: Vec<Cut> =
-        left.iter().map(|item| Cut { before: item.before, removed: item.tokens.saturating_sub(item.left) }).collect();
+    let cuts: Vec<Cut> = left.iter().map(|item| cut(item)).collect();
     let pays_after = look.prices(&cuts).first().map(|price| price.pays_after().ceil());
     let Some(pays_after) = pays_after.filter(|requests| *requests <= look.steps as f64) else { return Vec::new() };
     let target = Target::CompletedPhaseDetails;
@@ -280,6 +331,10 @@ pub struct Tally {
     pub clearable: Vec<(Target, u64)>,
 }
 
+fn add(sums: &mut [(Target, u64)], target: Target, more: u64) {
+    sums.iter_mut().filter(|(one, _)| *one == target).for_each(|(_, tokens)| *tokens += more);
+}
+
 pub fn tally(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Tally {
     let mut look = look.clone();
     mark(settings, &mut look, facts);
@@ -288,8 +343,10 @@ pub fn tally(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Tally {
         if is_held(settings, &look, facts, &item.call) {
             continue;
         }
-        let place = clearable.iter_mut().find(|(one, _)| *one == target);
-        place.into_iter().for_each(|(_, tokens)| *tokens += saved(item));
+        add(&mut clearable, target, saved(item));
+    }
+    for (target, _, saved) in old_inputs(settings, &look, facts) {
+        add(&mut clearable, target, saved);
     }
     let stays = |item: &&Item| item.pinned || is_held(settings, &look, facts, &item.call);
     let stay = look.items.iter().filter(|item| !item.cleared).filter(stays);

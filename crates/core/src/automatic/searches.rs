@@ -29,19 +29,17 @@ fn searches(command: &str) -> bool {
     false
 }
 
-/// How many of the oldest searches go at once when there are more tokens of them than `total`: as many as it takes to
-/// be within it, and within `accumulated` of those that are not recent. `old`: the tokens of those that may go, the
-/// oldest first; `others`: tokens of those that stay, because they are recent or preserved.
-///
-/// Where what stays is too much by itself, it is waited until half of `total` can go: otherwise every request would
-/// cut the cache for one of them.
-pub fn beyond(old: &[u64], others: u64, accumulated: u64, total: u64) -> usize {
+/// How many of the oldest searches go at once when there are more tokens of them than `total`: so many that half of it is
+/// free again, or else each further search would cut the cache for another one. `old`: the tokens of those that may go,
+/// the oldest first; `others`: tokens of those that stay, because they are recent or preserved. Where these are too much
+/// by themselves, it is waited until half of `total` can go.
+pub fn beyond(old: &[u64], others: u64, total: u64) -> usize {
     let mut left: u64 = old.iter().sum();
-    if left + others <= total || left < total / 2 {
+    if left + others <= total || (others > total && left < total / 2) {
         return 0;
     }
     let goes = |tokens: &&u64| {
-        let is_over = left > accumulated || left + others > total;
+        let is_over = left + others > total / 2;
         left -= if is_over { **tokens } else { 0 };
         is_over
     };
@@ -74,10 +72,12 @@ mod tests {
 
     #[test]
     fn the_oldest_go_until_all_of_them_are_within_the_budget() {
-        assert_eq!(beyond(&[1_500; 4], 7_500, 5_000, 15_000), 0, "within it");
-        assert_eq!(beyond(&[1_500; 6], 7_500, 5_000, 15_000), 3, "4,500 of those that are not recent stay");
-        assert_eq!(beyond(&[2_000; 2], 9_500, 5_000, 6_000), 2, "the recent ones are too much by themselves");
-        assert_eq!(beyond(&[1_900], 9_500, 5_000, 6_000), 0, "that would cut the cache for one");
-        assert_eq!(beyond(&[], 9_500, 5_000, 6_000), 0);
+        assert_eq!(beyond(&[1_500; 4], 7_500, 15_000), 0, "within it");
+        assert_eq!(beyond(&[1_500; 6], 7_500, 15_000), 6, "half of it is free again");
+        assert_eq!(beyond(&[1_500; 10], 3_000, 15_000), 7);
+        assert_eq!(beyond(&[1_000], 14_500, 15_000), 1);
+        assert_eq!(beyond(&[2_000; 2], 9_500, 6_000), 2, "the recent ones are too much by themselves");
+        assert_eq!(beyond(&[1_900], 9_500, 6_000), 0, "that would cut the cache for one");
+        assert_eq!(beyond(&[], 9_500, 6_000), 0);
     }
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use ctx_core::edit::refusal::nearest;
 use toml::de::DeTable;
 
 use super::said::{NAME, Remark, Said, Speaker};
@@ -179,7 +180,18 @@ impl Source {
             let why = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
             Remark::new(error.span().map_or(0, line), why)
         })?;
-        let Some(section) = document.get_ref().get(NAME) else { return Ok(Said::default()) };
+        let Some(section) = document.get_ref().get(NAME) else {
+            // Who misspells it wants something all the same.
+            let is_near = |name: &str| !nearest(name, [NAME].into_iter()).is_empty();
+            let meant = document.get_ref().keys().find(|name| is_near(name.get_ref()));
+            return meant.map_or_else(
+                || Ok(Said::default()),
+                |name| {
+                    let why = format!("`{}` is not known (did you mean `{NAME}`?)", name.get_ref());
+                    Err(Remark::new(line(name.span()), why))
+                },
+            );
+        };
         let mut said = layer::read(&without_provider(Node::of_toml(section, &line)), self.speaker);
         match provider::of(&Reader::new(&self.path, text), section) {
             Ok(provider) => said.provider = provider,

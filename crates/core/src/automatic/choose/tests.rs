@@ -151,6 +151,29 @@ fn what_an_ended_phase_leaves_goes_when_that_pays_however_small_the_conversation
 }
 
 #[test]
+fn what_calls_were_asked_with_goes_when_results_do_not_suffice() {
+    let mut look = look(&[("Write", 50); 40]);
+    let mut before = 10_000;
+    for item in &mut look.items {
+        item.input = Some(Input { tokens: 1_400, before, left: 50 });
+        before += 1_450;
+    }
+    (look.tokens, look.window) = (before, 60_000);
+    let shortened = |proposed: &[Proposed]| {
+        let is_input = |proposed: &&Proposed| matches!(proposed.what, Wanted::ShortInput { .. });
+        proposed.iter().filter(is_input).count()
+    };
+    let settings = Settings::default();
+    let forced = shortened(&choose(&settings, &look, &nothing, USUAL));
+    assert!(look.tokens > 60_000 && (24..=30).contains(&forced), "down to the target, and no further: {forced}");
+    assert_eq!(shortened(&choose(&settings, &look, &nothing, Force::All)), 31, "all that are stale");
+    let tally = tally(&settings, &look, &nothing);
+    assert_eq!(tally.clearable[0], (Target::StaleToolResults, 31 * 1_350));
+    look.tokens = 40_000;
+    assert_eq!(shortened(&choose(&settings, &look, &nothing, USUAL)), 0, "below the limit nothing is forced");
+}
+
+#[test]
 fn what_a_result_says_can_keep_it() {
     let text = |call: &str| Some(if call == "c2" { "SECRET PLAN" } else { "words" }.to_owned().into());
     let look = Look { texts: Texts(Some(&text)), ..look(&[("Bash", 2_000); 20]) };
@@ -205,8 +228,14 @@ fn a_conversation_holds_no_more_searches_than_its_budget() {
     assert!(gone_of(30_000).is_empty());
     let proposed = gone_of(15_000);
     assert_eq!(gone(&proposed).first(), Some(&"c0"));
-    assert_eq!(gone(&proposed).len(), 12, "15 are not recent; 3 of them are within 5,000 tokens");
+    assert_eq!(gone(&proposed).len(), 15, "all that are not recent: half of the budget is free again");
     assert!(proposed[0].reason.starts_with("attention_budget"), "{}", proposed[0].reason);
+    let behind = |tokens: u64| {
+        let mut look = self::look(&[("Grep", 1_500); 12]);
+        look.tokens += tokens;
+        choose(&Settings::default(), &look, &nothing, USUAL).len()
+    };
+    assert_eq!((behind(0), behind(60_000)), (7, 0), "not where that costs more than it saves");
 }
 
 #[test]

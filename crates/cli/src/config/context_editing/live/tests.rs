@@ -121,6 +121,7 @@ fn a_file_that_has_become_wrong_leaves_what_it_said_before() {
         "[context_editing]\ncompact_threshold_percent = 140\n",
         "[context_editing\n",
         "garbage = [",
+        "[context_editting]\nmode = \"on\"\n",
         "[context_editing]\nhook = \"x\"\n",
     ] {
         place.write("p/ctx.toml", wrong);
