@@ -34,7 +34,11 @@ impl Composer {
         let newest = ticket.turn && ticket.request == conversation.last_turn;
         let reply = answer.as_ref().and_then(|answer| answer.reply.clone());
         let mut answered = to_record(ticket, ending, answer, timing, newest.then(|| conversation.estimate()));
-        match conversation.sent.remove(&ticket.request) {
+        let sent = conversation.sent.remove(&ticket.request);
+        if newest {
+            conversation.left_out = sent.as_ref().map(|sent| sent.left_out.clone()).unwrap_or_default();
+        }
+        match sent {
             Some(sent) => {
                 answered.prefix = Some(sent.prefix);
                 // What the provider counted is what it was sent.

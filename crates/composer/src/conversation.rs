@@ -15,6 +15,7 @@ use crate::observe::SIDE;
 use crate::provider::Asks;
 use crate::sides::Sides;
 use ctx_core::automatic::Phases;
+use ctx_core::edit::weigh::LeftOut;
 use ctx_core::edit::{Commit, CommitId, History};
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
@@ -138,6 +139,8 @@ pub struct Conversation {
     pub next: Option<SlotId>,
     /// What the provider's cache should hold.
     pub shelf: Shelf,
+    /// The thinking that could not be sent with the newest answered request, see [`Sent::left_out`].
+    pub left_out: LeftOut,
     /// The estimate of the newest composed request, while the operations are those it was composed with.
     pub composed_weight: Option<f64>,
     /// Requests under way that were composed, by number.
@@ -211,6 +214,7 @@ impl Conversation {
             memory: Memory::default(),
             next: None,
             shelf: Shelf::default(),
+            left_out: LeftOut::default(),
             composed_weight: None,
             sent: HashMap::new(),
             asks: HashMap::new(),

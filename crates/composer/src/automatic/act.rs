@@ -142,7 +142,9 @@ impl Composer {
         moment: &Moment<'_>,
     ) -> (Figures, Result<Option<Wanted>, Refusal>) {
         let ground = Ground::of(conversation, false);
-        let view = ground.lay(conversation.effects(conversation.history.head()));
+        // What could not be sent with the request before cannot be sent with this one.
+        let mut view = ground.lay(conversation.effects(conversation.history.head()));
+        view.repair(conversation.left_out.clone());
         let (source, weights) = (ground.source(), Weights::of(conversation));
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
@@ -173,7 +175,8 @@ impl Composer {
             Ok(effects) => effects,
             Err(refusal) => return (figures, Err(refusal)),
         };
-        let after = ground.lay(on_top(conversation, id, &effects));
+        let mut after = ground.lay(on_top(conversation, id, &effects));
+        after.repair(conversation.left_out.clone());
         let saved = seen.tokens.saturating_sub(scale(ground.weigh(&after, &conversation.envelope)));
         let saved = saved.saturating_sub(noted_already(conversation, by.settings.mode, &filled));
         let frames = touched(&desk, &filled);

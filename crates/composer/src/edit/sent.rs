@@ -11,6 +11,7 @@ use crate::view::rebuilt;
 use crate::{Composer, EDITED, Refusal, card, log, now, record};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
+use ctx_core::edit::weigh::LeftOut;
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::{Class, Key, NodeIx, SlotId};
@@ -33,6 +34,8 @@ pub struct Sent {
     /// The estimate of what was sent, and of what the client sent.
     pub weight: f64,
     pub own_weight: f64,
+    /// What nobody took out, and could not be sent all the same: thinking behind a change.
+    pub left_out: LeftOut,
     /// The prefix before the first of its messages, and after each.
     pub around: Key,
     pub after: Vec<Key>,
@@ -241,12 +244,19 @@ impl Conversation {
             outgoing.ask_to_drop(at_hand.body);
         }
         ready(Some(outgoing));
+        let left_out = match composed.thinking_dropped {
+            0 => LeftOut::default(),
+            _ => LeftOut { blocks: composed.kept.left_out(&view, &ground.messages).blocks, ..LeftOut::default() },
+        };
+        let mut view = view;
+        view.repair(left_out.clone());
         let repairs = composed.repairs.into_iter().map(|repair| (repair.rule.to_owned(), repair.what)).collect();
         Some(Some(Sent {
             prefix: composed.prefix,
             marks: composed.marks,
             repairs,
             weight: ground.weigh(&view, at_hand.envelope),
+            left_out,
             kept: composed.kept,
             own_weight: estimate(at_hand.envelope, at_hand.messages.iter().copied()),
             around: composed.around,
