@@ -4,9 +4,6 @@
 use ctx_core::Key;
 use std::collections::HashMap;
 
-/// How many blocks a mark looks back, itself included.
-const LOOK_BACK: usize = 20;
-
 /// One message of a request, as the cache sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part {
@@ -42,6 +39,8 @@ pub struct Terms {
     pub lives: i64,
     /// Shorter prefixes are not written.
     pub least: f64,
+    /// How many blocks a mark looks back, itself included.
+    pub look_back: usize,
 }
 
 #[derive(Debug, Default)]
@@ -64,7 +63,7 @@ impl Cache {
             ends.push((prefix, tokens, blocks));
         }
         let marks: Vec<usize> = (0..parts.len()).filter(|&at| parts[at].marked).collect();
-        let found = marks.iter().rev().find_map(|&mark| self.found_from(&ends, mark));
+        let found = marks.iter().rev().find_map(|&mark| self.found_from(&ends, mark, terms.look_back));
         let (found, read) = found.map_or((None, 0.0), |(at, read)| (Some(at), read));
         let until = now + terms.lives;
         if let Some((prefix, ..)) = found.and_then(|at| ends.get(at)) {
@@ -84,9 +83,9 @@ impl Cache {
     }
 
     /// The longest prefix that is kept, as far as a mark looks back.
-    fn found_from(&self, ends: &[(Key, f64, usize)], mark: usize) -> Option<(usize, f64)> {
+    fn found_from(&self, ends: &[(Key, f64, usize)], mark: usize, look_back: usize) -> Option<(usize, f64)> {
         let (_, _, here) = ends.get(mark)?;
-        let near = (0..=mark).rev().take_while(|&at| ends.get(at).is_some_and(|end| here - end.2 < LOOK_BACK));
+        let near = (0..=mark).rev().take_while(|&at| ends.get(at).is_some_and(|end| here - end.2 < look_back));
         near.filter_map(|at| Some((at, ends.get(at)?)))
             .find_map(|(at, (prefix, tokens, _))| self.kept.contains_key(prefix).then_some((at, *tokens)))
     }
@@ -101,7 +100,7 @@ mod tests {
     }
 
     fn terms(model: &str) -> Terms {
-        Terms { model: Key::of([model.as_bytes()]), lives: 300_000, least: 1024.0 }
+        Terms { model: Key::of([model.as_bytes()]), lives: 300_000, least: 1024.0, look_back: 20 }
     }
 
     fn take_as(cache: &mut Cache, names: &[(&str, bool)], now: i64, terms: &Terms) -> (f64, f64, f64) {

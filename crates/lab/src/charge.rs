@@ -17,6 +17,7 @@ pub struct Charge<'m> {
     is_listed: bool,
     window: Option<u64>,
     cache: Key,
+    look_back: usize,
 }
 
 impl<'m> Charge<'m> {
@@ -29,7 +30,7 @@ impl<'m> Charge<'m> {
         // Some names ask for a larger window: `claude-sonnet-4-5[1m]`.
         let window = priced.filter(|_| is_listed && !name.contains('[')).and_then(|model| model.window);
         let model = priced.or_else(|| models.of(LIKE).model());
-        Charge { model, is_listed, window, cache: Key::of([cache.as_bytes()]) }
+        Charge { model, is_listed, window, cache: Key::of([cache.as_bytes()]), look_back: models.look_back }
     }
 
     /// The model that stands in for one that is not listed.
@@ -45,8 +46,12 @@ impl<'m> Charge<'m> {
 
     /// How its cache keeps what lives so long. Every model has a cache of its own.
     pub fn terms(&self, lives: i64) -> Terms {
-        let least = self.model.and_then(|model| model.minimum).unwrap_or(LEAST) as f64;
-        Terms { model: self.cache, lives, least }
+        let model = self.model;
+        let least = model.and_then(|model| model.minimum).unwrap_or(LEAST) as f64;
+        // What somebody set for the model counts, whatever was recorded.
+        let set = model.and_then(|model| model.cache_seconds).map(|seconds| seconds as i64 * 1000);
+        let look_back = model.and_then(|model| model.look_back).unwrap_or(self.look_back);
+        Terms { model: self.cache, lives: set.unwrap_or(lives), least, look_back }
     }
 
     /// The most that it takes, where that is known.

@@ -6,7 +6,7 @@ use ctx_core::{Key, tokens};
 use ctx_wire::anthropic::dress::undress;
 use ctx_wire::anthropic::{message, request};
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What a recording says of its head when it does not say how large it was.
 const USUAL_HEAD: f64 = 20_000.0;
@@ -59,7 +59,8 @@ impl<'r> Script<'r> {
             .collect();
         let (scale, head_tokens) = fit(&counts);
         let lives = lifetimes(recording);
-        let with_head = |(model, lives)| with_head(recording.head.get(), (model, head_tokens / scale), lives);
+        let tools = tools_of(recording);
+        let with_head = |(model, lives)| with_head(recording.head.get(), (model, head_tokens / scale), lives, &tools);
         let kinds = lives.iter().enumerate().map(|(turn, lives)| (recording.model_of(turn), *lives));
         let kinds: HashSet<(&str, i64)> = kinds.collect();
         let heads = kinds.into_iter().map(|kind| (kind, with_head(kind))).collect();
@@ -116,10 +117,14 @@ impl<'r> Script<'r> {
         self.head_tokens + self.before.get(answer).copied().unwrap_or(0.0) * self.scale
     }
 
-    /// Tokens of an answer.
+    /// Tokens of an answer: what was recorded of them, or what is there to be seen, where that is more. Clients often
+    /// write down the count that stood at the beginning of a stream.
     pub fn output(&self, turn: usize) -> f64 {
-        let answer = self.recording.turns.get(turn).and_then(|turn| self.recording.messages.get(turn.answer));
-        answer.map_or(0.0, |answer| tokens::of_message(&message::read(answer.get().as_bytes()).facts) * self.scale)
+        let Some(turn) = self.recording.turns.get(turn) else { return 0.0 };
+        let answer = self.recording.messages.get(turn.answer);
+        let seen = answer.map_or(0.0, |answer| tokens::of_message(&message::read(answer.get().as_bytes()).facts));
+        let counted = turn.usage.map_or(0.0, |usage| usage.output as f64);
+        (seen * self.scale).max(counted)
     }
 
     /// When a turn was asked; where that is not known, right after the one before.
@@ -185,9 +190,13 @@ fn mark(lives: i64) -> Value {
 }
 
 /// The body up to its first message, with a system prompt of so many tokens, as estimated.
-fn with_head(head: &str, (model, estimated): (&str, f64), lives: i64) -> String {
+fn with_head(head: &str, (model, estimated): (&str, f64), lives: i64, tools: &[String]) -> String {
     let mut head: Value = serde_json::from_str(head).unwrap_or_else(|_| json!({}));
     head["model"] = model.into();
+    if head["tools"].as_array().is_none_or(Vec::is_empty) && !tools.is_empty() {
+        let tool = |name: &String| json!({"name": name, "input_schema": {"type": "object"}});
+        head["tools"] = tools.iter().map(tool).collect();
+    }
     let mut system = match head["system"].take() {
         Value::String(text) => vec![json!({"type": "text", "text": text})],
         Value::Array(blocks) => blocks,
@@ -208,6 +217,14 @@ fn with_head(head: &str, (model, estimated): (&str, f64), lives: i64) -> String 
     text.pop();
     text.push_str(",\"messages\":[");
     text
+}
+
+/// The tools that are called in it: a provider refuses calls of others, and session files do not say which there were.
+fn tools_of(recording: &Recording) -> Vec<String> {
+    let facts = recording.messages.iter().map(|message| message::read(message.get().as_bytes()).facts);
+    let calls = facts.flat_map(|facts| facts.blocks).filter(|block| block.kind == ctx_core::Kind::ToolUse);
+    let names: BTreeSet<String> = calls.filter_map(|block| Some(block.tool?.to_string())).collect();
+    names.into_iter().collect()
 }
 
 /// A message whose content is a list, written in the one way in which it will be written with a mark too.
