@@ -4,11 +4,14 @@
 use crate::conversation::{Conversation, estimate};
 use crate::edit::Ground;
 use crate::log::{Answered, Arrived, Differs};
-use ctx_core::Key;
+use ctx_core::edit::CommitId;
+use ctx_core::edit::effect::{Cover, Effect, MessageRef};
 use ctx_core::edit::fold::Unit;
+use ctx_core::edit::history::Change;
 use ctx_core::edit::layout::layout;
 use ctx_core::message::{Block, Kind, Message};
 use ctx_core::quick::{QuickMap, QuickSet};
+use ctx_core::{Key, SlotId};
 use ctx_wire::anthropic::cache;
 use ctx_wire::anthropic::compose::Kept;
 use ctx_wire::anthropic::envelope::Envelope;
@@ -241,6 +244,33 @@ impl Conversation {
         let ground = Ground::of(self, false);
         let view = ground.lay(self.effects(self.history.head()));
         ground.weigh_up_to(&view, envelope, &kept.places(), all).get(first).copied().unwrap_or_default()
+    }
+
+    /// The first message of the path that commits change, as people name it.
+    pub(crate) fn first_changed(&self, commits: &[CommitId]) -> Option<String> {
+        let effects =
+            commits.iter().filter_map(|commit| self.history.get(*commit)).flat_map(|commit| match &commit.change {
+                Change::Edit { effects, .. } => effects.as_slice(),
+                Change::Revert { .. } | Change::Inherit { .. } => &[],
+            });
+        let mut changed: QuickSet<SlotId> = QuickSet::default();
+        for effect in effects {
+            let mut note = |of: &MessageRef| match of {
+                MessageRef::Slot(slot) => drop(changed.insert(*slot)),
+                MessageRef::Reply { .. } => {}
+            };
+            match effect {
+                Effect::Results { results, .. } => results.iter().for_each(|result| note(&result.of)),
+                Effect::Replace { covers, .. } => covers.iter().for_each(|cover| {
+                    if let Cover::Blocks { of, .. } = cover {
+                        note(of)
+                    }
+                }),
+                _ => {}
+            }
+        }
+        let first = self.tree.path().position(|slot| changed.contains(&slot.id))?;
+        self.named(first, None).map(|named| named.place)
     }
 
     /// The message of the path, or a block of it, as people name it.

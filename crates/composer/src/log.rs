@@ -95,6 +95,9 @@ pub struct Arrived {
     /// Commits that were made on its arrival, and count in it: their records follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made: Vec<CommitId>,
+    /// The first message that they change, as people name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_at: Option<String>,
     /// What it adds to the conversation; side traffic adds nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,

@@ -274,6 +274,7 @@ impl Composer {
             asks: added.names(),
             next: None,
             made: Vec::new(),
+            made_at: None,
             turn: Some(turn),
         };
         let arrival = step.records.len();
@@ -294,6 +295,7 @@ impl Composer {
         }
         let made = conversation.history.line(conversation.history.head()).map(|commit| commit.id);
         arrived.made = made.take_while(|id| Some(*id) != head).collect();
+        arrived.made_at = conversation.first_changed(&arrived.made);
         arrived.next = conversation.next.filter(|_| trusted);
         arrived.composed = match ready {
             Some(ready) if trusted => leave(conversation, &body, &envelope, ready),
@@ -511,6 +513,7 @@ fn side(
         asks: added.names(),
         next: None,
         made: Vec::new(),
+        made_at: None,
         turn: None,
     };
     step.records.push(record(&conversation.id, seen.at, log::ARRIVED, &arrived, Vec::new()));

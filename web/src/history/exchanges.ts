@@ -102,6 +102,7 @@ export function clearedWords(edit: unknown): string {
 const CAUSES: Record<string, string> = {
   "model-changed": "another model was asked",
   "tools-changed": "the tools changed",
+  "out-of-reach": "no mark looks back that far",
   "manner-changed": "how to think or choose tools changed",
   "system-changed": "the system prompt changed",
   edited: "of an edit",

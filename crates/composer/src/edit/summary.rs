@@ -26,7 +26,7 @@ pub(crate) fn summary(operations: &[Operation], frames: &[String], (before, afte
     }
     let what = match done.as_slice() {
         [(operation, ids)] => one(operation, ids, frames),
-        few if few.len() <= FEW => {
+        few if few.len() <= FEW && few.iter().all(|(_, ids)| !ids.is_empty()) => {
             few.iter().map(|(operation, ids)| one(operation, ids, &[])).collect::<Vec<_>>().join("; ")
         }
         _ => {

@@ -54,6 +54,8 @@ pub enum Cause {
     Cleared,
     /// It was used too long ago.
     Expired,
+    /// No mark of the request looks back as far as what was written.
+    OutOfReach,
     /// The prompt is too short to be cached.
     BelowMinimum,
     Unknown,
@@ -103,8 +105,9 @@ pub(super) struct Story {
     rewritten: bool,
     /// Where commits changed something, for those that take them back.
     places: HashMap<CommitId, Option<String>>,
-    /// Commits that were made on the arrival of a request. They are told after it.
-    made: HashMap<CommitId, u32>,
+    /// Commits that were made on the arrival of a request, and the first place that they changed. They are told after
+    /// it.
+    made: HashMap<CommitId, (u32, Option<String>)>,
 }
 
 #[derive(Clone)]
@@ -146,6 +149,8 @@ struct Arrival {
     differs: Option<Differs>,
     #[serde(default)]
     made: Vec<CommitId>,
+    #[serde(default)]
+    made_at: Option<String>,
     #[serde(default)]
     turn: Option<Course>,
 }
@@ -213,21 +218,25 @@ impl Story {
             differs: if is_turn { self.differs.take().or(arrived.differs) } else { None },
         };
         self.asked.insert(arrived.request, asked);
-        self.made.extend(arrived.made.into_iter().map(|commit| (commit, arrived.request)));
+        let (request, place) = (arrived.request, arrived.made_at);
+        self.made.extend(arrived.made.into_iter().map(|commit| (commit, (request, place.clone()))));
         Some(())
     }
 
     pub fn committed(&mut self, commit: &Commit) {
         let place = match &commit.change {
             Change::Edit { effects, .. } if !effects.iter().any(|effect| effect.is_sent()) => return,
+            // Where one of them does not name its place, nobody knows which is the first.
+            Change::Edit { operations, .. } if operations.iter().any(|one| places(one).is_empty()) => None,
             Change::Edit { operations, .. } => first(operations.iter().flat_map(places)),
             Change::Revert { commits, .. } => {
                 first(commits.iter().filter_map(|commit| self.places.get(commit).cloned().flatten()))
             }
             Change::Inherit { .. } => None,
         };
+        let (request, found) = self.made.remove(&commit.id).map_or((None, None), |(at, place)| (Some(at), place));
+        let place = found.or(place);
         self.places.insert(commit.id, place.clone());
-        let request = self.made.remove(&commit.id);
         let (commit, author) = (Some(commit.id), commit.author.clone());
         let new = Edit { place, commit, author };
         let edited = match request.and_then(|request| self.asked.get_mut(&request)) {
@@ -319,7 +328,11 @@ impl Story {
             told.miss = Some(match (other, &asked.edited) {
                 (Some(other), _) => other,
                 (None, Some(edit)) if cuts => causes::edited(edit, missed),
-                (None, _) => causes::of_history(&asked, answered, reason, missed),
+                (None, _) => {
+                    let is_foreseen = asked.expects.is_some() && cuts;
+                    causes::of_history(&asked, answered, reason, missed)
+                        .unwrap_or_else(|| causes::unexplained(is_foreseen, missed))
+                }
             });
         }
         told

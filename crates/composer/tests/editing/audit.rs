@@ -238,8 +238,9 @@ fn what_a_policy_clears_while_a_request_is_held_is_told_of_that_request() {
     talk.composer.automate(Some(Arc::new(Plain(Arc::new(Once { steps: 12, fresh: true })))));
     assert_eq!(told(talk.turn(1)).0, Cause::FirstRequest);
     (0..5).for_each(|_| assert_eq!(talk.turn(1), None));
-    let (cause, by, _) = told(talk.turn(1));
+    let (cause, by, place) = told(talk.turn(1));
     assert_eq!((cause, by), (Cause::Edited, By::Policy));
+    assert!(place.as_ref().is_some_and(|place| place.starts_with("t2#")), "the first that went: {place:?}");
     let view = talk.newest();
     assert_eq!(view.expected, Some(view.read));
     (0..2).for_each(|_| assert_eq!(talk.turn(1), None, "what was never sent cuts nothing"));
@@ -299,6 +300,20 @@ fn how_long_a_cache_lives_is_what_somebody_said_of_the_model_or_of_all() {
         assert_eq!((miss.cause, miss.ttl_seconds), (Cause::Expired, Some(15)));
         assert_eq!(talk.newest().expected, Some(0));
     }
+}
+
+#[test]
+fn what_no_mark_looks_back_to_is_told_as_out_of_reach() {
+    let mut models = Models::listed().clone();
+    let mut talk = Talk::new();
+    let model = serde_json::from_slice::<Value>(&talk.session.body()).expect("JSON")["model"].clone();
+    let setting = Setting { look_back: Some(1), ..Setting::default() };
+    models.set(model.as_str().expect("a model"), &setting).expect("set");
+    talk.composer = Composer::open(talk.store.clone()).expect("a composer").with_models(models);
+    (0..2).for_each(|_| drop(talk.turn(1)));
+    talk.provider = Provider::new();
+    let (cause, by, _) = told(talk.turn(1));
+    assert_eq!((cause, by), (Cause::OutOfReach, By::Client));
 }
 
 #[test]

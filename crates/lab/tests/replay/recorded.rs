@@ -4,8 +4,9 @@ use crate::played;
 use ctx_core::policy::{Auto, None as Nothing, Policy};
 use ctx_core::tokens::{self, Calibration};
 use ctx_lab::recording::{Recording, Usage, read};
+use ctx_lab::replay::{Watch, play, play_watching};
 use ctx_lab::request::Script;
-use ctx_lab::run::{Score, run};
+use ctx_lab::run::{Score, run, with_known};
 use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::models::Models;
 use std::path::Path;
@@ -81,6 +82,22 @@ fn change(none: &[Score], auto: &[Score], is_chosen: impl Fn(&Score) -> bool) ->
     let change = sum(&|(_, auto)| auto.cost()) / sum(&|(none, _)| none.cost()) - 1.0;
     let harm = sum(&|(_, auto)| auto.harmed as f64) / sum(&|(_, auto)| auto.steps as f64);
     (chosen.len(), change, harm)
+}
+
+/// Thinking that is dropped behind a change is not counted as sent.
+#[test]
+fn what_is_told_of_a_request_after_a_change_is_what_the_provider_counts() {
+    let Some(recordings) = recorded() else { return };
+    let recording = recordings.iter().find(|one| &*one.name == "cc-85f99978-s0").expect("a recording");
+    let known = |known: &ctx_lab::replay::Known<'_>| {
+        let auto = || std::sync::Arc::new(Auto::default());
+        let acted = play(known, auto())?.turns.iter().position(|turn| turn.cleared).expect("it acts");
+        play_watching(known, auto(), Watch::Turn(acted + 1)).map(|played| played.turns[acted + 1].clone())
+    };
+    let turn = with_known(recording, Models::listed(), known).expect("played");
+    let told: u64 = turn.frames.iter().filter(|row| row.step_of.is_none()).map(|row| row.sent).sum();
+    let off = told as f64 / turn.reading.prompt() - 1.0;
+    assert!(off.abs() < 0.02, "{told} told, {} counted", turn.reading.prompt());
 }
 
 /// What the documents promise of the automatic editor as it is shipped.

@@ -73,24 +73,33 @@ pub fn edited(edit: &Edit, tokens: u64) -> CacheMiss {
 }
 
 /// What the client or the provider did to the messages.
-pub fn of_history(asked: &Asked, answered: &Answered, reason: &str, tokens: u64) -> CacheMiss {
+pub fn of_history(asked: &Asked, answered: &Answered, reason: &str, tokens: u64) -> Option<CacheMiss> {
     if let Some(Differs { place, what }) = &asked.differs {
         let words = format!("The client sent {place}, {what}, otherwise than before.");
         let miss = CacheMiss::new(Cause::HistoryChanged, By::Client, tokens, words);
-        return CacheMiss { place: Some(place.clone()), ..miss };
+        return Some(CacheMiss { place: Some(place.clone()), ..miss });
     }
     let cleared = answered.cleared();
     if cleared > 0 {
         let words = format!("The provider cleared {cleared} tokens: what stood behind them is read anew.");
-        return CacheMiss::new(Cause::Cleared, By::Provider, tokens, words);
+        return Some(CacheMiss::new(Cause::Cleared, By::Provider, tokens, words));
     }
     if answered.summary.is_some() || answered.summarised {
         let words = "The provider's summary stands for what came before: what stands behind is read anew.".to_owned();
-        return CacheMiss::new(Cause::Cleared, By::Provider, tokens, words);
+        return Some(CacheMiss::new(Cause::Cleared, By::Provider, tokens, words));
     }
     if asked.rewritten || reason == "messages_changed" {
         let words = "The client sent its history otherwise than before.".to_owned();
-        return CacheMiss::new(Cause::HistoryChanged, By::Client, tokens, words);
+        return Some(CacheMiss::new(Cause::HistoryChanged, By::Client, tokens, words));
+    }
+    None
+}
+
+/// Nothing is known to have changed; where that was foreseen, it is for the marks.
+pub fn unexplained(is_foreseen: bool, tokens: u64) -> CacheMiss {
+    if is_foreseen {
+        let words = "No mark of the request reaches what was written before: a mark looks back a few blocks only.";
+        return CacheMiss::new(Cause::OutOfReach, By::Client, tokens, words.to_owned());
     }
     let words = "Nothing is known to have changed: the provider did not have it any more.".to_owned();
     CacheMiss::new(Cause::Unknown, By::Provider, tokens, words)
