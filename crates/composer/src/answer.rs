@@ -36,7 +36,8 @@ impl Composer {
         let mut answered = to_record(ticket, ending, answer, timing, newest.then(|| conversation.estimate()));
         let sent = conversation.sent.remove(&ticket.request);
         if newest {
-            conversation.left_out = sent.as_ref().map(|sent| sent.left_out.clone()).unwrap_or_default();
+            let known = sent.as_ref().map(|sent| (sent.left_out.clone(), sent.dropped));
+            (conversation.left_out, conversation.dropped) = known.unwrap_or_default();
         }
         match sent {
             Some(sent) => {

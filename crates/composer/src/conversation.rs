@@ -141,6 +141,7 @@ pub struct Conversation {
     pub shelf: Shelf,
     /// The thinking that could not be sent with the newest answered request, see [`Sent::left_out`].
     pub left_out: LeftOut,
+    pub dropped: (usize, Option<CommitId>),
     /// The estimate of the newest composed request, while the operations are those it was composed with.
     pub composed_weight: Option<f64>,
     /// Requests under way that were composed, by number.
@@ -215,6 +216,7 @@ impl Conversation {
             next: None,
             shelf: Shelf::default(),
             left_out: LeftOut::default(),
+            dropped: (0, None),
             composed_weight: None,
             sent: HashMap::new(),
             asks: HashMap::new(),

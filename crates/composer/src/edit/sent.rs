@@ -9,6 +9,7 @@ use crate::observe::Ticket;
 use crate::provider::Request;
 use crate::view::rebuilt;
 use crate::{Composer, EDITED, Refusal, card, log, now, record};
+use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
@@ -36,6 +37,8 @@ pub struct Sent {
     pub own_weight: f64,
     /// What nobody took out, and could not be sent all the same: thinking behind a change.
     pub left_out: LeftOut,
+    /// How many blocks of it there are, and the newest commit.
+    pub dropped: (usize, Option<CommitId>),
     /// The prefix before the first of its messages, and after each.
     pub around: Key,
     pub after: Vec<Key>,
@@ -244,12 +247,17 @@ impl Conversation {
             outgoing.ask_to_drop(at_hand.body);
         }
         ready(Some(outgoing));
+        let dropped = (composed.thinking_dropped, self.history.head());
         let left_out = match composed.thinking_dropped {
             0 => LeftOut::default(),
+            // Under the same operations as many are the same.
+            _ if dropped == self.dropped => self.left_out.clone(),
             _ => LeftOut { blocks: composed.kept.left_out(&view, &ground.messages).blocks, ..LeftOut::default() },
         };
         let mut view = view;
-        view.repair(left_out.clone());
+        if composed.thinking_dropped > 0 {
+            view.repair(left_out.clone());
+        }
         let repairs = composed.repairs.into_iter().map(|repair| (repair.rule.to_owned(), repair.what)).collect();
         Some(Some(Sent {
             prefix: composed.prefix,
@@ -257,6 +265,7 @@ impl Conversation {
             repairs,
             weight: ground.weigh(&view, at_hand.envelope),
             left_out,
+            dropped,
             kept: composed.kept,
             own_weight: estimate(at_hand.envelope, at_hand.messages.iter().copied()),
             around: composed.around,
