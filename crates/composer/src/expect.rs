@@ -248,6 +248,10 @@ impl Conversation {
 
     /// The first message of the path that commits change, as people name it.
     pub(crate) fn first_changed(&self, commits: &[CommitId]) -> Option<String> {
+        // Nearly always.
+        if commits.is_empty() {
+            return None;
+        }
         let effects =
             commits.iter().filter_map(|commit| self.history.get(*commit)).flat_map(|commit| match &commit.change {
                 Change::Edit { effects, .. } => effects.as_slice(),
