@@ -34,9 +34,9 @@ impl Composer {
         let newest = ticket.turn && ticket.request == conversation.last_turn;
         let reply = answer.as_ref().and_then(|answer| answer.reply.clone());
         let mut answered = to_record(ticket, ending, answer, timing, newest.then(|| conversation.estimate()));
-        let sent = conversation.sent.remove(&ticket.request);
+        let mut sent = conversation.sent.remove(&ticket.request);
         if newest {
-            let known = sent.as_ref().map(|sent| (sent.left_out.clone(), sent.dropped));
+            let known = sent.as_mut().map(|sent| (std::mem::take(&mut sent.left_out), sent.dropped));
             (conversation.left_out, conversation.dropped) = known.unwrap_or_default();
         }
         match sent {
