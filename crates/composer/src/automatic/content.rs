@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 /// The content of a result that may be cleared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// Nothing but text.
+    /// One text.
     Text(String),
-    /// More than that, such as an image: as the client wrote it, and the words in it.
-    Mixed { json: String, words: String },
+    /// More than that, such as an image: as the client wrote it, and the words in it. `is_text`: these are several texts.
+    Mixed { json: String, words: String, is_text: bool },
 }
 
 /// What may stand beside text in a result that goes. Whatever else there is, later messages may refer to.
@@ -39,9 +39,10 @@ impl Content {
                 }
                 let texts: Vec<String> = blocks.iter().filter_map(text).collect();
                 let words = texts.join("\n");
-                match texts.len() == blocks.len() {
+                let is_text = texts.len() == blocks.len();
+                match is_text && texts.len() < 2 {
                     true => Some(Content::Text(words)),
-                    false => Some(Content::Mixed { json: raw.get().to_owned(), words }),
+                    false => Some(Content::Mixed { json: raw.get().to_owned(), words, is_text }),
                 }
             }
             _ => None,
@@ -52,6 +53,11 @@ impl Content {
         match self {
             Content::Text(words) | Content::Mixed { words, .. } => words,
         }
+    }
+
+    /// Whether there is nothing but text in it.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Content::Text(_) | Content::Mixed { is_text: true, .. })
     }
 
     /// What goes to a file, and how the name of that ends.
@@ -75,12 +81,15 @@ mod tests {
     fn text_is_kept_as_text_and_the_rest_as_the_client_wrote_it() {
         let text = |text: &str| Some(Content::Text(text.to_owned()));
         assert_eq!(of(r#""a\r\nb""#), text("a\r\nb"));
-        assert_eq!(of(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#), text("a\nb"));
+        assert_eq!(of(r#"[{"type":"text","text":"a"}]"#), text("a"));
+        let two = r#"[{"type":"text","text":"a"}, {"type":"text","text":"b"}]"#;
+        let several = of(two).expect("may go");
+        assert_eq!((several.words(), several.file(), several.is_text()), ("a\nb", (two, "json"), true));
         assert_eq!((of("null"), of("[]")), (text(""), text("")));
         assert_eq!(Content::of(b"{\"type\":\"tool_result\"}"), text(""));
         let json = r#"[ {"text":"a \u0062","type":"text"}, {"type":"image","source":{"data":"iVBO","n":1.0e0}} ]"#;
         let mixed = of(json).expect("may go");
-        assert_eq!((mixed.words(), mixed.file()), ("a b", (json, "json")));
+        assert_eq!((mixed.words(), mixed.file(), mixed.is_text()), ("a b", (json, "json"), false));
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Seen {
             return Some(text.to_owned().into());
         }
         let source = self.source(conversation, call)?;
-        Some(Words { text: source.words().to_owned(), is_all: matches!(source, Content::Text(_)) })
+        Some(Words { text: source.words().to_owned(), is_all: source.is_text() })
     }
 
     /// A result as the client sent it.
