@@ -4,7 +4,7 @@ use crate::conversation::Pending;
 use crate::directory::lock;
 use crate::log::{self, Answered, ErrorSaid, Usage, Weighed};
 use crate::observe::Ticket;
-use crate::{Composer, EDITED, Problem, card, record};
+use crate::{Composer, EDITED, Problem, card, mark, record};
 use ctx_core::Key;
 use ctx_store::{Note, Step};
 use ctx_wire::anthropic::message;
@@ -77,8 +77,7 @@ impl Composer {
             let card = card::of(&conversation);
             if answered.summary.is_some() {
                 // It has to be seen to in every request from now on.
-                let id = conversation.id.clone();
-                step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
+                step.notes.push(mark(&conversation.id, EDITED, true));
                 self.held.put(&card, true);
             }
             step.notes.push(card::note(&card));

@@ -83,6 +83,9 @@ pub struct Directory {
     loaded: HashMap<String, Loaded>,
     clock: u64,
     dropped: u64,
+    /// How many times a step of each conversation, and of all, could not be stored.
+    losses: HashMap<String, u64>,
+    lost_all: u64,
 }
 
 /// A conversation in memory.
@@ -152,6 +155,7 @@ impl Directory {
         self.unload(id);
         self.cards.remove(id);
         self.given.remove(id);
+        self.losses.remove(id);
         self.by_session.retain(|_, found| found != id);
         for map in [&mut self.by_start, &mut self.by_opening] {
             map.values_mut().for_each(|ids| ids.retain(|found| found != id));
@@ -168,6 +172,22 @@ impl Directory {
     pub fn unload_all(&mut self) {
         self.loaded.clear();
         self.dropped += 1;
+    }
+
+    /// A step of this conversation could not be stored: what was built on it does not count any more.
+    pub fn lose(&mut self, id: &str) {
+        *self.losses.entry(id.to_owned()).or_default() += 1;
+        self.unload(id);
+    }
+
+    pub fn lose_all(&mut self) {
+        self.lost_all += 1;
+        self.unload_all();
+    }
+
+    /// Grows with every loss, see [`Conversation::losses`].
+    pub fn losses(&self, id: &str) -> u64 {
+        self.lost_all + self.losses.get(id).copied().unwrap_or(0)
     }
 
     /// How many times something was dropped from memory: what was read before that may be old.
@@ -215,10 +235,11 @@ impl Directory {
     }
 
     /// Keeps a conversation in memory. One that somebody else has put there meanwhile wins.
-    pub fn keep(&mut self, conversation: Conversation) -> Shared {
+    pub fn keep(&mut self, mut conversation: Conversation) -> Shared {
         if let Some(found) = self.touch(&conversation.id) {
             return found;
         }
+        conversation.losses = self.losses(&conversation.id);
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         let shared: Shared = Arc::new(Mutex::new(conversation));
         self.loaded.insert(id, Loaded { shared: shared.clone(), used: self.clock, weight });

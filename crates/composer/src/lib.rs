@@ -37,9 +37,9 @@ pub use transfer::Imported;
 pub use view::Refusal;
 
 use conversation::Conversation;
-use ctx_store::{Hash, NewRecord, Step, Store, StoreError};
+use ctx_store::{Hash, NewRecord, Note, Step, Store, StoreError};
 use ctx_wire::anthropic::models::Models;
-use directory::{Directory, Shared, lock};
+use directory::{Card, Directory, Shared, lock};
 use gap::Gaps;
 use held::Held;
 use newest::Newest;
@@ -53,8 +53,12 @@ use writer::Writer;
 /// How long a reader waits for what is still to be written.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The note that a conversation has operations: what it sends must be composed.
+/// The mark that the requests of a conversation are held: for its operations, or because something waits.
 const EDITED: &str = "edited";
+
+/// The bodies of marks. A missing mark means that the log has to tell.
+const YES: &[u8] = b"1";
+const NO: &[u8] = b"0";
 
 /// Why something that passed could not be taken note of. It has been forwarded all the same.
 #[derive(Debug, thiserror::Error)]
@@ -108,10 +112,12 @@ impl Composer {
         let gaps: Arc<Gaps> = Arc::default();
         let writer = Writer::start(store.clone(), directory.clone(), gaps.clone());
         let held = Held::default();
-        let edited: HashSet<String> = store.notes(EDITED)?.into_iter().map(|(id, _)| id).collect();
-        lock(&directory).cards().for_each(|card| held.put(card, edited.contains(&card.id)));
-        let waiting = store.notes(edit::wait::WAITING)?.into_iter().map(|(id, _)| id);
-        let alarm = edit::wait::Alarm::of(waiting);
+        let edited = marked(&*store, EDITED, &log::EDITS)?;
+        for card in lock(&directory).cards() {
+            let edited = edited.contains(&card.id);
+            held.put(&Card { edited, ..card.clone() }, edited);
+        }
+        let alarm = edit::wait::Alarm::of(marked(&*store, edit::wait::WAITING, &[log::WAIT])?.into_iter());
         let titles = helper::titles::read(store.notes(helper::titles::TITLES)?);
         Ok(Composer {
             store,
@@ -182,7 +188,7 @@ impl Composer {
 
     /// Waits until all that was observed so far is stored, but no longer than `most`.
     pub fn settle(&self, most: Duration) {
-        self.writer.settle(most);
+        let _ = self.writer.settle(most);
     }
 
     /// What could not be stored since the start.
@@ -222,13 +228,16 @@ impl Composer {
                 directory.dropped()
             };
             // What still waits to be written is a part of it. Nobody is kept waiting meanwhile.
-            self.writer.settle(PATIENCE);
+            if !self.writer.settle(PATIENCE) {
+                return Err(StoreError::Slow);
+            }
             let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
             conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
             conversation.folder = self.folder_of(&conversation, None);
             conversation.keep_for(self.kept_for(conversation.envelope.model.as_deref()));
             let mut directory = lock(&self.directory);
             if directory.dropped() == dropped || attempt == TRIES {
+                self.held.raise(&conversation);
                 return Ok(Some(directory.keep(conversation)));
             }
         }
@@ -267,6 +276,21 @@ impl Composer {
     fn nonce(&self) -> u64 {
         self.nonce.fetch_add(1, Ordering::Relaxed)
     }
+}
+
+/// A note that says yes or no of a conversation.
+fn mark(conversation: &str, name: &str, is_so: bool) -> Note {
+    let body = if is_so { YES } else { NO };
+    Note { conversation: conversation.to_owned(), name: name.to_owned(), body: Some(body.to_vec()) }
+}
+
+/// The conversations that a mark says yes of. The log decides where a mark is lost: a record of one of these
+/// kinds then counts as a yes.
+fn marked(store: &dyn Store, name: &str, kinds: &[&str]) -> Result<HashSet<String>, StoreError> {
+    let marks: HashMap<String, bool> = store.notes(name)?.into_iter().map(|(id, body)| (id, body != NO)).collect();
+    let logged = store.conversations_with(kinds)?.into_iter().filter(|id| !marks.contains_key(id));
+    let yes = marks.iter().filter(|(_, is_so)| **is_so).map(|(id, _)| id.clone());
+    Ok(yes.chain(logged).collect())
 }
 
 /// Milliseconds since 1970.

@@ -12,14 +12,14 @@ use crate::log::{self, Arrived, Turn, Version};
 use crate::provider::{Added, Request};
 use crate::recorder::give_way;
 use crate::whose::{CANDIDATES, Found, Received};
-use crate::{Composer, EDITED, Problem, card, envelope, record};
+use crate::{Composer, EDITED, Problem, card, envelope, mark, record};
 use ctx_core::edit::Commit;
 use ctx_core::edit::history::Change;
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
 use ctx_core::tree::Slot;
 use ctx_core::{Class, Key, SlotId};
-use ctx_store::{Hash, Note, Step};
+use ctx_store::{Hash, Note, Step, StoreError};
 use ctx_wire::anthropic::dress::undress;
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::identify::Hints;
@@ -57,7 +57,7 @@ impl Composer {
     }
 
     /// Takes note of a request that is held. How it leaves is said before the rest is done; if nothing is said, it
-    /// leaves as it came.
+    /// leaves as it came. On an error nothing is noted, and an edited conversation must not leave.
     pub fn hold(&self, seen: Seen, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
         self.look(seen, Some(ready))
     }
@@ -80,7 +80,17 @@ impl Composer {
             }
         };
         let mut step = Step::default();
-        let ticket = self.book(&mut conversation, &seen, found, &mut step, is_held.then_some(&mut leave), &added);
+        let booked = self.book(&mut conversation, &seen, found, &mut step, is_held.then_some(&mut leave), &added);
+        let ticket = match booked {
+            Ok(ticket) => ticket,
+            Err(problem) => {
+                // It was booked by half. Reading it anew is safe: nothing of this is stored.
+                let id = conversation.id.clone();
+                drop(conversation);
+                lock(&self.directory).unload(&id);
+                return Err(problem);
+            }
+        };
         leave(None);
         if seen.counting {
             return Ok(Some(ticket));
@@ -106,10 +116,10 @@ impl Composer {
         step: &mut Step,
         ready: Option<Ready<'_>>,
         added: &Added,
-    ) -> Ticket {
+    ) -> Result<Ticket, Problem> {
         if seen.counting {
             side(conversation, Class::Auxiliary, seen, found.received, step, ready, added);
-            return Ticket { conversation: conversation.id.clone(), request: conversation.requests, turn: false };
+            return Ok(Ticket { conversation: conversation.id.clone(), request: conversation.requests, turn: false });
         }
         if !conversation.introduced {
             step.records.push(record(&conversation.id, seen.at, log::OPENED, &conversation.opened, Vec::new()));
@@ -119,14 +129,14 @@ impl Composer {
         let mut ticket = Ticket { conversation: conversation.id.clone(), request: conversation.requests, turn: false };
         self.asked(conversation, ticket.request, added);
         if found.class.is_turn() {
-            ticket.turn = self.turn(conversation, seen, found, step, ready, added);
+            ticket.turn = self.turn(conversation, seen, found, step, ready, added)?;
         } else {
             conversation.heard = conversation.heard.max(seen.at);
             side(conversation, found.class, seen, found.received, step, ready, added);
             conversation.sides.came(ticket.request, found.class.name(), seen.at);
             self.note_sides(conversation, step);
         }
-        ticket
+        Ok(ticket)
     }
 
     /// A turn of the conversation: place it, store what is new, make it the path to look at.
@@ -139,7 +149,7 @@ impl Composer {
         step: &mut Step,
         ready: Option<Ready<'_>>,
         added: &Added,
-    ) -> bool {
+    ) -> Result<bool, Problem> {
         let Found { received, class, mut detail, .. } = found;
         let is_held = ready.is_some();
         // Nobody is given way while a client waits.
@@ -168,7 +178,7 @@ impl Composer {
         let mut verdict = placed.verdict.name();
         let mut forked_from = None;
         if placed.verdict == Verdict::New
-            && let Some(fork) = self.fork_of(conversation, &facts)
+            && let Some(fork) = self.fork_of(conversation, &facts)?
         {
             verdict = "fork";
             detail = Some(fork.detail);
@@ -210,11 +220,10 @@ impl Composer {
             bound: Vec::new(),
         };
         if placed.verdict == Verdict::New {
-            turn.bound = self.thoughts(&conversation.id, forked_from.as_deref(), &facts);
+            turn.bound = self.thoughts(&conversation.id, forked_from.as_deref(), &facts)?;
         }
         if !turn.bound.is_empty() {
-            let id = conversation.id.clone();
-            step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
+            step.notes.push(mark(&conversation.id, EDITED, true));
         }
         let new = slots.iter().copied().filter(|slot| !conversation.versions.contains_key(slot)).collect();
         let mut fresh = Vec::new();
@@ -285,7 +294,7 @@ impl Composer {
             conversation.grow(turn, fresh, packed);
         }
         if let Some(from) = forked_from.filter(|_| trusted) {
-            self.inherit(conversation, &from, seen.at, step);
+            self.inherit(conversation, &from, seen.at, step)?;
         }
         // It counts for the very request whose arrival is the moment.
         let editor = self.automatic.get().filter(|_| is_held && trusted);
@@ -340,7 +349,7 @@ impl Composer {
         if let Some(editor) = self.automatic.get().filter(|_| trusted && !is_held) {
             self.heed_editor(conversation, &*editor, seen.at);
         }
-        trusted
+        Ok(trusted)
     }
 
     /// Lets what waits, then the automatic editor, look at the conversation as this request leaves it. Gives its body
@@ -371,20 +380,26 @@ impl Composer {
     /// What the thinking is bound to that a new conversation brings along, where that is not simply what its client
     /// sends. The one it comes from tells, or one that begins alike; where one of them is edited and none tells, an
     /// answer went by unseen, and nobody knows.
-    fn thoughts(&self, id: &str, from: Option<&str>, facts: &[Message]) -> Vec<(Key, Option<Key>)> {
+    fn thoughts(
+        &self,
+        id: &str,
+        from: Option<&str>,
+        facts: &[Message],
+    ) -> Result<Vec<(Key, Option<Key>)>, StoreError> {
         let signatures: Vec<Key> =
             facts.iter().flat_map(|message| &message.blocks).filter_map(|block| block.signature).collect();
         if signatures.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let beginning = Beginning::of(facts.iter());
         let mut kin: Vec<String> = from.map(str::to_owned).into_iter().collect();
         for named in [true, false] {
             kin.extend(lock(&self.directory).beginning_with(&beginning, named, CANDIDATES));
         }
-        let kin: Vec<_> = kin.iter().filter(|kin| *kin != id).filter_map(|kin| self.get(kin).ok().flatten()).collect();
+        let others = kin.iter().filter(|kin| *kin != id);
+        let kin: Vec<_> = others.filter_map(|kin| self.kin(kin).transpose()).collect::<Result<_, _>>()?;
         if !kin.iter().any(|kin| lock(kin).is_edited()) {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let told = |signature: &Key| {
             kin.iter().find_map(|kin| {
@@ -393,19 +408,25 @@ impl Composer {
                 bound.or_else(|| kin.own.contains(signature).then_some(None))
             })
         };
-        signatures.iter().filter_map(|signature| told(signature).unwrap_or(Some((*signature, None)))).collect()
+        Ok(signatures.iter().filter_map(|signature| told(signature).unwrap_or(Some((*signature, None)))).collect())
     }
 
     /// A fork goes on with the operations on what it shares with the conversation it comes from.
-    fn inherit(&self, conversation: &mut Conversation, from: &str, at: u64, step: &mut Step) {
-        let Ok(Some(shared)) = self.get(from) else { return };
+    fn inherit(
+        &self,
+        conversation: &mut Conversation,
+        from: &str,
+        at: u64,
+        step: &mut Step,
+    ) -> Result<(), StoreError> {
+        let Some(shared) = self.kin(from)? else { return Ok(()) };
         let parent = lock(&shared);
         let ground = Ground::of(conversation, false);
         let view = ground.lay(parent.effects(parent.history.head()));
         let awake = view.effects().filter(|(id, _)| view.status(*id).awake);
         let effects: Vec<_> = awake.map(|(id, effect)| (id, effect.clone())).collect();
         if effects.is_empty() {
-            return;
+            return Ok(());
         }
         let commit = Commit {
             id: self.commit_id(conversation, at),
@@ -420,9 +441,10 @@ impl Composer {
             tokens_after: 0,
         };
         step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
-        step.notes.push(Note { conversation: conversation.id.clone(), name: EDITED.into(), body: Some(b"1".to_vec()) });
+        step.notes.push(mark(&conversation.id, EDITED, true));
         conversation.history.push(commit);
         self.held.put(&card::of(conversation), true);
+        Ok(())
     }
 }
 

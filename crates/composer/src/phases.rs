@@ -68,10 +68,10 @@ impl Composer {
             PhaseAction::Begin => Automatic::PhaseBegan { name: phase, moment, author: wish.author.clone() },
             PhaseAction::End => Automatic::PhaseEnded { name: phase, moment, author: wish.author.clone() },
         };
-        let id = conversation.id.clone();
+        let (id, losses) = (conversation.id.clone(), conversation.losses);
         drop(conversation);
         let records = vec![record(&id, moment.at, log::AUTOMATIC, &said, Vec::new())];
-        let _untold = self.writer.write_now(Step { records, ..Step::default() }).map_err(|error| {
+        let _untold = self.writer.write_now(Step { records, ..Step::default() }, losses).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The phase could not be stored: {error}."),

@@ -6,6 +6,7 @@
 //! long left.
 
 mod copies;
+mod waiting;
 mod work;
 
 pub use copies::{RequestCopy, ResponseCopy};
@@ -88,8 +89,19 @@ pub struct Composition {
     pub source: Pieces,
 }
 
-/// Takes a composition; nothing when composing failed, and then the request must not leave.
-pub type Reply = Box<dyn FnOnce(Option<Composition>) + Send>;
+/// Why a held request must not leave: its conversation is edited, or may be, and the edits cannot be applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Withheld {
+    /// The store failed.
+    Store,
+    /// The body cannot be decoded, or is no request.
+    Unreadable,
+    /// Our own code failed.
+    Defect,
+}
+
+/// Takes a composition, or the reason why the request must not leave.
+pub type Reply = Box<dyn FnOnce(Result<Composition, Withheld>) + Send>;
 
 #[derive(Debug, Default)]
 struct Gauges {

@@ -11,7 +11,7 @@ use crate::conversation::Conversation;
 use crate::directory::{Card, lock};
 use crate::edit::{Ground, lacks_its_file};
 use crate::log::{self, Opened};
-use crate::{Composer, EDITED, Refusal, card};
+use crate::{Composer, EDITED, Refusal, card, mark};
 use ctx_store::{Blob, Hash, MemoryStore, NewRecord, Note, Step, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -179,11 +179,12 @@ impl Composer {
         if dry_run {
             return Ok(imported);
         }
+        let losses = lock(&self.directory).losses(&id);
         step.notes.push(card::note(&card));
         if conversation.is_held() {
-            step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
+            step.notes.push(mark(&id, EDITED, true));
         }
-        let _untold = self.writer.write_now(step).map_err(|error| {
+        let _untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The conversation could not be stored: {error}."),

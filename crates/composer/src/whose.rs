@@ -11,7 +11,7 @@ use crate::{Composer, Problem};
 use ctx_core::Class;
 use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
-use ctx_store::Hash;
+use ctx_store::{Hash, StoreError};
 use ctx_wire::anthropic::envelope::{self, Envelope};
 use ctx_wire::anthropic::identify::{self, Hints, Tail};
 use ctx_wire::anthropic::message;
@@ -102,7 +102,12 @@ impl Composer {
             parent,
             forked_from: None,
         };
-        let shared = match self.get(&id)? {
+        let found = match self.get(&id) {
+            // All that is stored has a card. So this one is new, and needs no store.
+            Err(_) if lock(&self.directory).card(&id).is_none() => None,
+            found => found?,
+        };
+        let shared = match found {
             Some(found) => found,
             None => lock(&self.directory).keep(self.newborn(id, opened.clone())),
         };
@@ -188,9 +193,33 @@ impl Composer {
         Ok((directory.keep(self.newborn(id, opened)), None))
     }
 
+    /// Whether the body of a client that names no session in its headers may belong to an edited conversation: by
+    /// the session that it names itself, else by how it begins. Asks memory only.
+    pub(crate) fn may_continue_edited(&self, body: &Body, agent: Option<&str>) -> bool {
+        if let Some(session) = envelope::read(body.bytes(), body.request()).session {
+            return self.held.may_be_edited(Some(&session), agent);
+        }
+        let beginning = Beginning::of(facts(body, 0).iter());
+        let directory = lock(&self.directory);
+        let alike = [false, true].map(|named| directory.beginning_with(&beginning, named, usize::MAX));
+        drop(directory);
+        alike.iter().flatten().any(|id| self.held.is_edited(id))
+    }
+
+    /// A conversation that another one may have come from. One that cannot be read is an error only if it is
+    /// edited: nothing of the others has to be taken along.
+    pub(crate) fn kin(&self, id: &str) -> Result<Option<Shared>, StoreError> {
+        match self.get(id) {
+            Err(_) if !self.held.is_edited(id) => Ok(None),
+            found => found,
+        }
+    }
+
     /// A conversation whose history this new one begins with.
-    pub(crate) fn fork_of(&self, conversation: &Conversation, facts: &[Message]) -> Option<Fork> {
-        facts.iter().find(|message| message.role == Role::Assistant)?;
+    pub(crate) fn fork_of(&self, conversation: &Conversation, facts: &[Message]) -> Result<Option<Fork>, StoreError> {
+        if !facts.iter().any(|message| message.role == Role::Assistant) {
+            return Ok(None);
+        }
         // The same words may begin two conversations, but no two summaries are alike.
         let mut beginning = Beginning::of(facts.iter());
         beginning.start = beginning.start.filter(|_| begins_with_summary(facts));
@@ -200,7 +229,7 @@ impl Composer {
         let mut best: Option<Fork> = None;
         let mut ties = 0;
         for id in candidates.into_iter().filter(|id| *id != conversation.id) {
-            let Ok(Some(shared)) = self.get(&id) else { continue };
+            let Some(shared) = self.kin(&id)? else { continue };
             let other = lock(&shared);
             let placed = reconcile(&other.tree, &Sighting { same: 0, rest: facts, compacted: false });
             let deepest = best.as_ref().map_or(0, |best| best.known);
@@ -220,10 +249,10 @@ impl Composer {
                 ties += usize::from((kinship, known) == (nearest, deepest) && deepest > 0);
             }
         }
-        let mut fork = best?;
+        let Some(mut fork) = best else { return Ok(None) };
         let tie = if ties > 0 { format!(", as {ties} other(s) do") } else { String::new() };
         fork.detail = format!("shares {} messages with {}{tie}", fork.known, fork.from);
-        Some(fork)
+        Ok(Some(fork))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::gap::Gaps;
 use ctx_store::{NewRecord, Record, Step, Store, StoreError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -29,8 +29,9 @@ enum Job {
     /// A step of this conversation had no room.
     Lost(String),
     Settle(SyncSender<()>),
-    /// A step that somebody waits for: stored alone, after all that came before it. It is told when the last is dropped.
-    Now(Step, SyncSender<Result<(), StoreError>>, Receiver<()>),
+    /// A step that somebody waits for: stored alone, after all that came before it, if none of that was lost. It is
+    /// told when the last is dropped.
+    Now(Step, u64, SyncSender<Result<(), Unwritten>>, Receiver<()>),
 }
 
 /// Something is stored and nobody was told of it: whoever is told asks at once, and shall find it. To be kept until it
@@ -43,6 +44,8 @@ pub struct Untold(#[allow(dead_code, reason = "what matters is when it is droppe
 pub enum Unwritten {
     #[error("the writer does not run")]
     Stopped,
+    #[error("a request before it could not be stored")]
+    BuiltOnLost,
     #[error(transparent)]
     Refused(#[from] StoreError),
 }
@@ -95,24 +98,25 @@ impl Writer {
         }
     }
 
-    /// Stores a step and waits until it is safe on the disk.
-    pub fn write_now(&self, step: Step) -> Result<Untold, Unwritten> {
+    /// Stores a step and waits until it is safe on the disk. `losses`: of the conversation that it builds on.
+    pub fn write_now(&self, step: Step, losses: u64) -> Result<Untold, Unwritten> {
         let (done, wait) = sync_channel(1);
         let (untold, counts) = sync_channel(1);
         let _hurry = self.gaps.hurry();
         self.jobs
-            .send((Instant::now(), Job::Now(Step { durable: true, ..step }, done, counts)))
+            .send((Instant::now(), Job::Now(Step { durable: true, ..step }, losses, done, counts)))
             .map_err(|_| Unwritten::Stopped)?;
         wait.recv().map_err(|_| Unwritten::Stopped)??;
         Ok(Untold(untold))
     }
 
-    pub fn settle(&self, most: Duration) {
+    /// Waits until all that came before is stored or lost; false when that takes longer than `most`.
+    pub fn settle(&self, most: Duration) -> bool {
         let (done, wait) = sync_channel(1);
         let _hurry = self.gaps.hurry();
-        if self.jobs.send((Instant::now(), Job::Settle(done))).is_ok() {
-            let _ = wait.recv_timeout(most);
-        }
+        // A writer that does not run has nothing under way.
+        self.jobs.send((Instant::now(), Job::Settle(done))).is_err()
+            || wait.recv_timeout(most) != Err(RecvTimeoutError::Timeout)
     }
 
     pub fn listen(&self, listener: Listener) {
@@ -152,10 +156,10 @@ impl Work {
             while let Some(next) = job.take() {
                 match next {
                     Job::Step(step) => steps.push(step),
-                    Job::Lost(conversation) => lock(&self.directory).unload(&conversation),
+                    Job::Lost(conversation) => lock(&self.directory).lose(&conversation),
                     Job::Settle(done) => waiting.push(done),
-                    Job::Now(step, done, counts) => {
-                        now = Some((step, done, counts));
+                    Job::Now(step, losses, done, counts) => {
+                        now = Some((step, losses, done, counts));
                         break;
                     }
                 }
@@ -168,15 +172,15 @@ impl Work {
             if catch_unwind(AssertUnwindSafe(|| self.store(steps))).is_err() {
                 tracing::error!("storing what was observed failed; it will be learned again from the next requests");
                 self.unsaved.fetch_add(1, Ordering::Relaxed);
-                lock(&self.directory).unload_all();
+                lock(&self.directory).lose_all();
             }
             self.waiting.fetch_sub(bytes, Ordering::Relaxed);
             for done in waiting {
                 let _ = done.try_send(());
             }
-            if let Some((step, done, counts)) = now {
+            if let Some((step, losses, done, counts)) = now {
                 let records = step.records.clone();
-                match self.store.append(vec![step]) {
+                match self.store_now(step, losses) {
                     Ok(last) => {
                         let _ = done.try_send(Ok(()));
                         let _ = counts.recv_timeout(COUNTS);
@@ -186,6 +190,14 @@ impl Work {
                 }
             }
         }
+    }
+
+    fn store_now(&self, step: Step, losses: u64) -> Result<Vec<u64>, Unwritten> {
+        let conversation = step.records.first().map(|record| record.conversation.as_str()).unwrap_or_default();
+        if lock(&self.directory).losses(conversation) != losses {
+            return Err(Unwritten::BuiltOnLost);
+        }
+        Ok(self.store.append(vec![step])?)
     }
 
     /// All in one transaction; if that fails, one by one, so that a bad step takes no other along.
@@ -208,7 +220,7 @@ impl Work {
                 tracing::warn!(%error, "could not store what was observed; it will be learned again from the next request");
                 self.unsaved.fetch_add(1, Ordering::Relaxed);
                 let mut directory = lock(&self.directory);
-                records.iter().for_each(|record| directory.unload(&record.conversation));
+                records.iter().for_each(|record| directory.lose(&record.conversation));
             }
         }
     }
@@ -226,5 +238,30 @@ impl Work {
                 listeners.retain(|listener| listener(&stored));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::stores::Moody;
+
+    #[test]
+    fn a_step_is_refused_when_something_it_builds_on_was_lost() {
+        let store = Arc::new(Moody::new());
+        let directory: Arc<Mutex<Directory>> = Arc::default();
+        let writer = Writer::start(store.clone(), directory.clone(), Arc::default());
+        let step = |conversation: &str| Step {
+            records: vec![NewRecord { conversation: conversation.into(), kind: "any".into(), ..NewRecord::default() }],
+            ..Step::default()
+        };
+        store.refuse_writes(true);
+        writer.write(step("one"));
+        assert!(writer.settle(Duration::from_secs(60)));
+        store.refuse_writes(false);
+        assert!(matches!(writer.write_now(step("one"), 0), Err(Unwritten::BuiltOnLost)));
+        assert!(writer.write_now(step("two"), 0).is_ok(), "it lost nothing");
+        let losses = lock(&directory).losses("one");
+        assert!(writer.write_now(step("one"), losses).is_ok(), "it was read anew");
     }
 }

@@ -16,7 +16,7 @@ use super::apply::Applied;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::{self, Wait, Wished};
-use crate::{Composer, EDITED, Refusal, card, now, record};
+use crate::{Composer, EDITED, Refusal, card, mark, now, record};
 use ctx_core::SlotId;
 use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
 use ctx_core::edit::history::Change;
@@ -356,8 +356,9 @@ impl Composer {
         step.notes = notes(&conversation);
         conversation.waiting = before;
         let _under_way = self.under_way(&id);
+        let losses = conversation.losses;
         drop(conversation);
-        let _untold = self.writer.write_now(step).map_err(|error| {
+        let _untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The wish could not be stored: {error}."),
@@ -411,12 +412,8 @@ impl Composer {
 
 /// What is noted of a conversation: that its requests are held, and that wishes wait.
 pub(crate) fn notes(conversation: &Conversation) -> Vec<Note> {
-    let note = |name: &str, holds: bool| Note {
-        conversation: conversation.id.clone(),
-        name: name.into(),
-        body: holds.then(|| b"1".to_vec()),
-    };
-    vec![note(EDITED, conversation.is_held()), note(WAITING, conversation.waits())]
+    let id = &conversation.id;
+    vec![mark(id, EDITED, conversation.is_held()), mark(id, WAITING, conversation.waits())]
 }
 
 /// The client's messages that an effect names.

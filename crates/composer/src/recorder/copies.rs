@@ -1,6 +1,6 @@
 //! The halves of an exchange, as the proxy holds them: copies of what passes.
 
-use super::{Event, Recorder, Reply};
+use super::{Event, Recorder, Reply, Withheld};
 use crate::gap::Hurry;
 use crate::now;
 use crate::provider::Refused;
@@ -70,7 +70,7 @@ impl RequestCopy {
     pub fn compose(&mut self, reply: Reply) -> Pieces {
         let body = std::mem::take(&mut self.arriving).finish();
         let Some(hints) = self.hints.take() else {
-            reply(None);
+            reply(Err(Withheld::Defect));
             return body;
         };
         let (exchange, room, at, counting) = (self.exchange, self.room, self.at, self.counting);

@@ -1,6 +1,7 @@
 //! The thread that looks at the copies.
 
-use super::{Composition, Event, Gauges};
+use super::waiting::Waiting;
+use super::{Event, Gauges};
 use crate::observe::{Seen, Ticket};
 use crate::streams::Telling;
 use crate::{Composer, Timing, now};
@@ -62,7 +63,7 @@ impl Work {
             let bytes = event.bytes();
             // A mistake of ours costs one observation, never the recorder.
             if catch_unwind(AssertUnwindSafe(|| self.take(event))).is_err() {
-                tracing::error!("looking at a request or an answer failed; it was forwarded all the same");
+                tracing::error!("a defect: looking at a request or an answer panicked");
                 self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
                 self.composer.start_over();
             }
@@ -90,20 +91,13 @@ impl Work {
         match event {
             Event::Request { exchange, hints, encoding, body, at, counting, reply, .. } => {
                 self.open.entry(exchange).or_default().asked = Asked::Nothing;
-                let is_held = reply.is_some();
-                let mut reply = reply;
-                let mut answer = |outgoing, source: &Pieces| {
-                    if let Some(reply) = reply.take() {
-                        reply(Some(Composition { outgoing, source: source.clone() }));
-                    }
-                };
-                let looked = decoded(encoding.as_deref(), body.clone()).and_then(|body| {
+                let mut waiting = reply.map(|reply| Waiting::new(reply, self.composer.clone(), &hints, &body));
+                let looked = decoded(encoding.as_deref(), body).and_then(|body| {
                     let seen = Seen { hints: *hints, pieces: body.clone(), at, counting };
-                    if !is_held {
-                        return self.composer.observe(seen);
-                    }
-                    let ticket = self.composer.hold(seen, &mut |outgoing| answer(outgoing, &body))?;
-                    answer(None, &body);
+                    let Some(waiting) = &mut waiting else { return self.composer.observe(seen) };
+                    waiting.decoded = Some(body);
+                    let ticket = self.composer.hold(seen, &mut |outgoing| waiting.leaves(outgoing))?;
+                    waiting.leaves(None);
                     Ok(ticket)
                 });
                 match looked {
@@ -113,8 +107,10 @@ impl Work {
                     Ok(_) => {}
                     Err(problem) => {
                         self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
-                        tracing::debug!(%problem, "a request was forwarded but not understood");
-                        answer(None, &body);
+                        tracing::debug!(%problem, "a request was not understood");
+                        if let Some(waiting) = waiting {
+                            waiting.failed(&problem);
+                        }
                     }
                 }
                 self.close(exchange);
