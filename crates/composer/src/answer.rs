@@ -27,7 +27,6 @@ impl Composer {
         answer: Option<Answer>,
         timing: Timing,
     ) -> Result<(), Problem> {
-        let _one_at_a_time = lock(&self.observing);
         let Some(shared) = self.get(&ticket.conversation)? else { return Ok(()) };
         let mut conversation = lock(&shared);
         let mut step = Step::default();

@@ -58,7 +58,8 @@ impl Composer {
 
     /// Begins or ends a phase; it is stored so that a power cut does not lose it.
     pub fn phase(&self, name: &str, wish: &PhaseWish) -> Result<PhasesView, Refusal> {
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let phase = named(&conversation, wish)?;

@@ -7,10 +7,11 @@
 use crate::directory::{Directory, lock};
 use crate::gap::Gaps;
 use ctx_store::{NewRecord, Record, Step, Store, StoreError};
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 pub type Listener = Box<dyn Fn(&Record) -> bool + Send>;
@@ -54,8 +55,54 @@ pub struct Writer {
     jobs: Sender<(Instant, Job)>,
     gaps: Arc<Gaps>,
     waiting: Arc<AtomicU64>,
+    backlog: Arc<Backlog>,
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
+}
+
+/// How many steps of each conversation wait to be stored.
+#[derive(Debug, Default)]
+struct Backlog {
+    steps: Mutex<HashMap<String, usize>>,
+    stored: Condvar,
+}
+
+impl Backlog {
+    fn add(&self, step: &Step) {
+        if let Some(id) = conversation_of(step) {
+            *lock(&self.steps).entry(id.to_owned()).or_default() += 1;
+        }
+    }
+
+    fn remove(&self, ids: &[String]) {
+        let mut steps = lock(&self.steps);
+        for id in ids {
+            if let Some(count) = steps.get_mut(id) {
+                *count -= 1;
+                if *count == 0 {
+                    steps.remove(id);
+                }
+            }
+        }
+        drop(steps);
+        self.stored.notify_all();
+    }
+
+    fn is_empty(&self, id: &str) -> bool {
+        !lock(&self.steps).contains_key(id)
+    }
+
+    /// False when it takes longer than `most`.
+    fn wait(&self, id: &str, most: Duration) -> bool {
+        let waited = self.stored.wait_timeout_while(lock(&self.steps), most, |steps| steps.contains_key(id));
+        waited.is_ok_and(|(_, waited)| !waited.timed_out())
+    }
+}
+
+/// The conversation that a step is of: each is of one.
+fn conversation_of(step: &Step) -> Option<&str> {
+    let record = step.records.first().map(|record| record.conversation.as_str());
+    record.or_else(|| step.notes.first().map(|note| note.conversation.as_str()))
 }
 
 impl Writer {
@@ -64,6 +111,7 @@ impl Writer {
         let listeners: Arc<Mutex<Vec<Listener>>> = Arc::default();
         let unsaved: Arc<AtomicU64> = Arc::default();
         let waiting: Arc<AtomicU64> = Arc::default();
+        let backlog: Arc<Backlog> = Arc::default();
         let work = Work {
             store,
             directory,
@@ -71,6 +119,7 @@ impl Writer {
             listeners: listeners.clone(),
             unsaved: unsaved.clone(),
             waiting: waiting.clone(),
+            backlog: backlog.clone(),
         };
         let started = std::thread::Builder::new().name("ctx-writer".into()).spawn(move || {
             crate::recorder::step_back();
@@ -79,7 +128,7 @@ impl Writer {
         if let Err(error) = started {
             tracing::error!(%error, "cannot start the writer; nothing will be stored");
         }
-        Writer { jobs, gaps, waiting, listeners, unsaved }
+        Writer { jobs, gaps, waiting, backlog, listeners, unsaved }
     }
 
     pub fn write(&self, step: Step) {
@@ -92,6 +141,9 @@ impl Writer {
             self.unsaved.fetch_add(1, Ordering::Relaxed);
             let Some(conversation) = step.records.first().map(|record| record.conversation.clone()) else { return };
             job = Job::Lost(conversation);
+        }
+        if let Job::Step(step) = &job {
+            self.backlog.add(step);
         }
         if self.jobs.send((Instant::now(), job)).is_err() {
             self.unsaved.fetch_add(1, Ordering::Relaxed);
@@ -108,6 +160,16 @@ impl Writer {
             .map_err(|_| Unwritten::Stopped)?;
         wait.recv().map_err(|_| Unwritten::Stopped)??;
         Ok(Untold(untold))
+    }
+
+    /// Waits until all of one conversation is stored or lost; false when that takes longer than `most`. Where nothing of
+    /// it waits, neither does the caller, however busy the disk is with others.
+    pub fn settle_conversation(&self, id: &str, most: Duration) -> bool {
+        if self.backlog.is_empty(id) {
+            return true;
+        }
+        let _hurry = self.gaps.hurry();
+        self.backlog.wait(id, most)
     }
 
     /// Waits until all that came before is stored or lost; false when that takes longer than `most`.
@@ -135,6 +197,7 @@ struct Work {
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
     waiting: Arc<AtomicU64>,
+    backlog: Arc<Backlog>,
 }
 
 /// About the bytes that a step holds in memory.
@@ -156,7 +219,7 @@ impl Work {
             while let Some(next) = job.take() {
                 match next {
                     Job::Step(step) => steps.push(step),
-                    Job::Lost(conversation) => lock(&self.directory).lose(&conversation),
+                    Job::Lost(conversation) => self.unload(|directory| directory.lose(&conversation)),
                     Job::Settle(done) => waiting.push(done),
                     Job::Now(step, losses, done, counts) => {
                         now = Some((step, losses, done, counts));
@@ -168,13 +231,15 @@ impl Work {
                 }
             }
             let bytes = steps.iter().map(size).sum();
+            let ids: Vec<String> = steps.iter().filter_map(conversation_of).map(str::to_owned).collect();
             // A mistake of ours, or of a listener, costs these steps, never the writer.
             if catch_unwind(AssertUnwindSafe(|| self.store(steps))).is_err() {
                 tracing::error!("storing what was observed failed; it will be learned again from the next requests");
                 self.unsaved.fetch_add(1, Ordering::Relaxed);
-                lock(&self.directory).lose_all();
+                self.unload(Directory::lose_all);
             }
             self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+            self.backlog.remove(&ids);
             for done in waiting {
                 let _ = done.try_send(());
             }
@@ -219,10 +284,18 @@ impl Work {
             Err(error) => {
                 tracing::warn!(%error, "could not store what was observed; it will be learned again from the next request");
                 self.unsaved.fetch_add(1, Ordering::Relaxed);
-                let mut directory = lock(&self.directory);
-                records.iter().for_each(|record| directory.lose(&record.conversation));
+                self.unload(|directory| records.iter().for_each(|record| directory.lose(&record.conversation)));
             }
         }
+    }
+
+    /// What is unloaded is freed when others can have the directory again.
+    fn unload(&self, unload: impl FnOnce(&mut Directory)) {
+        let mut directory = lock(&self.directory);
+        unload(&mut directory);
+        let attic = directory.empty_attic();
+        drop(directory);
+        drop(attic);
     }
 
     fn tell(&self, steps: Vec<Vec<NewRecord>>, last: Vec<u64>) {

@@ -7,11 +7,11 @@ use super::summary::summary;
 use super::wait::When;
 use super::{Ground, Weights};
 use crate::conversation::Conversation;
+use crate::directory::Card;
 use crate::directory::lock;
 use crate::helper::{Filled, Written};
 use crate::view::CacheView;
 use crate::writer::Untold;
-use crate::directory::Card;
 use crate::{Composer, EDITED, Refusal, card, log, mark, now, record};
 use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
 use ctx_core::edit::fold::Unit;
@@ -133,10 +133,9 @@ impl Composer {
     /// The same with why each of them is made.
     pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
         let Filled { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
-        let _one_at_a_time = lock(&self.editing);
-        // Only an import looks at two conversations at once.
-        let imports = wish.operations.iter().any(|operation| matches!(operation, Operation::Import { .. }));
-        let alone = imports.then(|| lock(&self.observing));
+        let name = &self.meant(name)?;
+        let mut files = Files::importing(self.gather(&wish.operations));
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         expected(&conversation, wish.expect.as_deref())?;
@@ -147,19 +146,16 @@ impl Composer {
         let waits = !wish.dry_run && !self.has_come(&conversation, wish.when, at);
         let when = wish.when;
         let dry_run = wish.dry_run || waits;
-        let mut files = Files::default();
         let (commit, mut applied) =
             self.prepared(&conversation, Wish { dry_run, ..wish }, reasons, (at, Some(when)), &mut files)?;
         applied.written = written;
         if waits {
-            drop(alone);
             return self.put_off(conversation, commit, when, applied);
         }
         if dry_run {
             return Ok(applied);
         }
         applied.commit = Some(commit.id.to_string());
-        drop(alone);
         self.commit(conversation, commit)?;
         files.keep();
         Ok(applied)

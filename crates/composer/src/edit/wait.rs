@@ -15,6 +15,7 @@ pub(crate) use moment::Situation;
 use super::apply::Applied;
 use crate::conversation::Conversation;
 use crate::directory::lock;
+use crate::keyed_lock::KeyGuard;
 use crate::log::{self, Wait, Wished};
 use crate::{Composer, EDITED, Refusal, card, mark, now, record};
 use ctx_core::SlotId;
@@ -24,7 +25,7 @@ use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_store::{Note, Step};
 use serde::{Deserialize, Serialize};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::MutexGuard;
 
 /// The note that a conversation has wishes that wait.
 pub(crate) const WAITING: &str = "waiting";
@@ -215,25 +216,16 @@ impl Conversation {
     }
 }
 
-/// A conversation of which something of the history is being stored: no other commit is made meanwhile.
-pub(crate) struct UnderWay<'a>(&'a Mutex<Option<String>>);
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        *lock(self.0) = None;
-    }
-}
-
 impl Composer {
     /// Whether the moment is here already.
     pub(super) fn has_come(&self, conversation: &Conversation, when: When, now: u64) -> bool {
         when == When::Now || self.situation(conversation, now).has(when)
     }
 
-    /// To be taken while the conversation is locked.
-    pub(super) fn under_way(&self, id: &str) -> UnderWay<'_> {
-        *lock(&self.storing) = Some(id.to_owned());
-        UnderWay(&self.storing)
+    /// Something of the history is being stored. To be taken while the conversation is locked, and `editing` before:
+    /// so it never waits.
+    pub(super) fn under_way(&self, id: &str) -> KeyGuard<'_> {
+        self.storing.lock(id)
     }
 
     /// Stores a wish, checked already, so that a power cut does not lose it.
@@ -281,7 +273,8 @@ impl Composer {
 
     /// Takes back a wish that waits, or puts away one that failed.
     pub fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let waiting = conversation.wish(id)?;
@@ -314,7 +307,8 @@ impl Composer {
 
     /// Makes a wish that waits, whatever it waits for.
     pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();
