@@ -163,6 +163,9 @@ pub struct Conversation {
     /// The folder that its client works in, where it says so.
     pub folder: Option<String>,
     pub sides: Sides,
+    /// What [`crate::directory::Directory::losses`] said when it came into memory. If it says more now, something
+    /// that this one holds is not in the log.
+    pub losses: u64,
     /// The log says who this is.
     pub introduced: bool,
     /// Records that could not be read.
@@ -228,6 +231,7 @@ impl Conversation {
             titles: Titles::new(),
             folder: None,
             sides: Sides::default(),
+            losses: 0,
             introduced: false,
             skipped: 0,
             broken: false,

@@ -4,6 +4,7 @@
 //! has to be replayed at start. The conversations themselves are loaded when somebody asks.
 
 use crate::conversation::Conversation;
+use crate::log::Opened;
 use crate::sides::Side;
 use ctx_core::message::{Message, Role};
 use ctx_core::{Class, Key};
@@ -83,6 +84,10 @@ pub struct Directory {
     loaded: HashMap<String, Loaded>,
     clock: u64,
     dropped: u64,
+    /// How many times a step of each conversation, and of all, could not be stored.
+    losses: HashMap<String, u64>,
+    lost_all: u64,
+    attic: Vec<Shared>,
 }
 
 /// A conversation in memory.
@@ -152,6 +157,7 @@ impl Directory {
         self.unload(id);
         self.cards.remove(id);
         self.given.remove(id);
+        self.losses.remove(id);
         self.by_session.retain(|_, found| found != id);
         for map in [&mut self.by_start, &mut self.by_opening] {
             map.values_mut().for_each(|ids| ids.retain(|found| found != id));
@@ -159,20 +165,80 @@ impl Directory {
         }
     }
 
-    /// Drops a conversation from memory only; it is replayed when it is needed again.
+    /// Drops a conversation from memory only; it is replayed when it is needed again. It goes into the attic: to free
+    /// a long one takes longer than others should wait for the directory.
     pub fn unload(&mut self, id: &str) {
-        self.loaded.remove(id);
+        self.attic.extend(self.loaded.remove(id).map(|loaded| loaded.shared));
         self.dropped += 1;
     }
 
     pub fn unload_all(&mut self) {
-        self.loaded.clear();
+        self.attic.extend(self.loaded.drain().map(|(_, loaded)| loaded.shared));
         self.dropped += 1;
+    }
+
+    /// A step of this conversation could not be stored: what was built on it does not count any more.
+    pub fn lose(&mut self, id: &str) {
+        *self.losses.entry(id.to_owned()).or_default() += 1;
+        self.unload(id);
+    }
+
+    pub fn lose_all(&mut self) {
+        self.lost_all += 1;
+        self.unload_all();
+    }
+
+    /// Grows with every loss, see [`Conversation::losses`].
+    pub fn losses(&self, id: &str) -> u64 {
+        self.lost_all + self.losses.get(id).copied().unwrap_or(0)
+    }
+
+    /// What was unloaded, to be freed after the directory is let go.
+    #[must_use]
+    pub fn empty_attic(&mut self) -> Vec<Shared> {
+        std::mem::take(&mut self.attic)
+    }
+
+    /// Whether this is still the conversation in memory: it was neither forgotten nor replaced.
+    pub fn is_current(&self, id: &str, shared: &Shared) -> bool {
+        self.loaded.get(id).is_some_and(|loaded| Arc::ptr_eq(&loaded.shared, shared))
     }
 
     /// How many times something was dropped from memory: what was read before that may be old.
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    pub fn is_loaded(&self, id: &str) -> bool {
+        self.loaded.contains_key(id)
+    }
+
+    /// Whether a session, or an agent of it, speaks right now.
+    pub fn is_live(&self, session: &str, agent: Option<&str>) -> bool {
+        let id = self.by_session.get(&(session.to_owned(), agent.map(str::to_owned)));
+        id.is_some_and(|id| self.loaded.contains_key(id))
+    }
+
+    /// The place of a conversation in memory; an empty one where it is not loaded.
+    pub fn place(&mut self, id: &str) -> Shared {
+        self.touch(id).unwrap_or_else(|| self.keep(Conversation::new(id.to_owned(), Opened::unknown())))
+    }
+
+    /// Keeps a place for a conversation that is not there yet, until [`Directory::release`].
+    pub fn reserve(&mut self, id: &str, whose: Option<(String, Option<String>)>, place: Shared) {
+        if let Some(whose) = whose {
+            self.by_session.insert(whose, id.to_owned());
+        }
+        self.given.insert(id.to_owned());
+        self.loaded.insert(id.to_owned(), Loaded { shared: place, used: self.clock, weight: 0 });
+    }
+
+    pub fn release(&mut self, id: &str) {
+        self.unload(id);
+        if !self.cards.contains_key(id) {
+            self.given.remove(id);
+            self.by_session.retain(|_, found| found != id);
+        }
     }
 
     /// The id of a session's conversation, or of one of its agents'.
@@ -215,10 +281,11 @@ impl Directory {
     }
 
     /// Keeps a conversation in memory. One that somebody else has put there meanwhile wins.
-    pub fn keep(&mut self, conversation: Conversation) -> Shared {
+    pub fn keep(&mut self, mut conversation: Conversation) -> Shared {
         if let Some(found) = self.touch(&conversation.id) {
             return found;
         }
+        conversation.losses = self.losses(&conversation.id);
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         let shared: Shared = Arc::new(Mutex::new(conversation));
         self.loaded.insert(id, Loaded { shared: shared.clone(), used: self.clock, weight });
@@ -250,7 +317,9 @@ impl Directory {
     fn make_room(&mut self, most: usize, but: Option<&str>) {
         let mut total = self.weight();
         while total > most || self.loaded.len() > MANY {
-            let others = self.loaded.iter().filter(|(id, _)| Some(id.as_str()) != but);
+            // One that a thread works on stays: its newest step may not be with the writer yet.
+            let is_free = |loaded: &Loaded| Arc::strong_count(&loaded.shared) == 1;
+            let others = self.loaded.iter().filter(|(id, loaded)| Some(id.as_str()) != but && is_free(loaded));
             let oldest = others.min_by_key(|(_, loaded)| loaded.used);
             let Some((oldest, weight)) = oldest.map(|(id, loaded)| (id.clone(), loaded.weight)) else { return };
             self.unload(&oldest);

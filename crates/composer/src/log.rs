@@ -29,6 +29,9 @@ pub const WAIT: &str = "wait";
 pub const AUTOMATIC: &str = "automatic";
 /// The provider did not take what was asked of it beside the client: [`RefusedEdits`].
 pub const REFUSED: &str = "refused";
+/// The kinds of which one means that a conversation is edited, or will be.
+pub const EDITS: [&str; 3] = [COMMIT, RECOVERY, WAIT];
+
 pub const KINDS: [&str; 9] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY, WAIT, AUTOMATIC, REFUSED];
 /// The version that this program writes.
 pub const VERSION: u16 = 1;

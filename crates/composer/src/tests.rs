@@ -2,7 +2,7 @@
 
 #[allow(dead_code)]
 #[path = "../tests/support/stores.rs"]
-mod stores;
+pub(crate) mod stores;
 
 use super::*;
 use ctx_wire::anthropic::identify::Hints;

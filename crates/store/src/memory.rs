@@ -1,7 +1,7 @@
 //! The store in memory: the plainest possible reading of the contract, for tests and for running
 //! without a disk. Nothing here is durable, and nothing can be damaged.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::model::{Blob, ConversationRow, Purged, Record, Records, Size, Step};
@@ -176,6 +176,13 @@ impl Reader for MemoryStore {
 
     fn conversations(&self) -> Result<Vec<ConversationRow>, StoreError> {
         Ok(self.read().conversations())
+    }
+
+    fn conversations_with(&self, kinds: &[&str]) -> Result<Vec<String>, StoreError> {
+        let state = self.read();
+        let ours = state.records.values().filter(|record| kinds.contains(&record.kind.as_str()));
+        let names: BTreeSet<&str> = ours.map(|record| record.conversation.as_str()).collect();
+        Ok(names.into_iter().map(str::to_owned).collect())
     }
 
     fn size(&self) -> Result<Size, StoreError> {

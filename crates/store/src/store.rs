@@ -35,6 +35,10 @@ pub trait Reader: Send + Sync {
     /// The conversations that have records, ordered by id.
     fn conversations(&self) -> Result<Vec<ConversationRow>, StoreError>;
 
+    /// The conversations that have a record of one of these kinds, ordered by id. Damaged records count
+    /// too: whoever asks wants to miss none.
+    fn conversations_with(&self, kinds: &[&str]) -> Result<Vec<String>, StoreError>;
+
     fn size(&self) -> Result<Size, StoreError>;
 
     /// Reads and verifies everything. Takes time in proportion to the store.

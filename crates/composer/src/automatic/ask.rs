@@ -123,7 +123,8 @@ impl Composer {
                 "Run the daemon with `ctx up`.",
             ));
         };
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();

@@ -7,18 +7,19 @@ use super::summary::summary;
 use super::wait::When;
 use super::{Ground, Weights};
 use crate::conversation::Conversation;
+use crate::directory::Card;
 use crate::directory::lock;
 use crate::helper::{Filled, Written};
 use crate::view::CacheView;
 use crate::writer::Untold;
-use crate::{Composer, EDITED, Refusal, card, log, now, record};
+use crate::{Composer, EDITED, Refusal, card, log, mark, now, record};
 use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
 use ctx_core::message::Kind;
-use ctx_store::{NewRecord, Note, Step};
+use ctx_store::{NewRecord, Step};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -132,10 +133,9 @@ impl Composer {
     /// The same with why each of them is made.
     pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
         let Filled { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
-        let _one_at_a_time = lock(&self.editing);
-        // Only an import looks at two conversations at once.
-        let imports = wish.operations.iter().any(|operation| matches!(operation, Operation::Import { .. }));
-        let alone = imports.then(|| lock(&self.observing));
+        let name = &self.meant(name)?;
+        let mut files = Files::importing(self.gather(&wish.operations));
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         expected(&conversation, wish.expect.as_deref())?;
@@ -146,19 +146,16 @@ impl Composer {
         let waits = !wish.dry_run && !self.has_come(&conversation, wish.when, at);
         let when = wish.when;
         let dry_run = wish.dry_run || waits;
-        let mut files = Files::default();
         let (commit, mut applied) =
             self.prepared(&conversation, Wish { dry_run, ..wish }, reasons, (at, Some(when)), &mut files)?;
         applied.written = written;
         if waits {
-            drop(alone);
             return self.put_off(conversation, commit, when, applied);
         }
         if dry_run {
             return Ok(applied);
         }
         applied.commit = Some(commit.id.to_string());
-        drop(alone);
         self.commit(conversation, commit)?;
         files.keep();
         Ok(applied)
@@ -351,18 +348,27 @@ impl Composer {
         let stays = conversation.drops_thinking || conversation.strayed || !conversation.summaries.is_empty();
         let edited = stays || conversation.waits() || conversation.automated || is_sent(&next);
         let _under_way = self.under_way(&id);
+        let (card, losses) = (card::of(&conversation), conversation.losses);
         drop(conversation);
-        let mark = Note { conversation: id.clone(), name: EDITED.into(), body: edited.then(|| b"1".to_vec()) };
-        let step = Step { records, notes: vec![mark], ..Step::default() };
-        let untold = self.writer.write_now(step).map_err(|error| {
+        let step = Step { records, notes: vec![mark(&id, EDITED, edited)], ..Step::default() };
+        let untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The commit could not be stored: {error}."),
                 "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
             )
         })?;
+        // It is stored: from now on no request may leave without it, whether or not the store can be read.
+        if edited {
+            self.held.put(&Card { edited, ..card }, edited);
+        }
         // It may have been dropped from memory meanwhile, and then was replayed with the new records or will be.
-        if let Some(shared) = self.get(&id)? {
+        let loaded = self.get(&id).unwrap_or_else(|error| {
+            tracing::warn!(%error, conversation = %id, "a commit is stored, but its conversation cannot be read");
+            lock(&self.directory).unload(&id);
+            None
+        });
+        if let Some(shared) = loaded {
             let mut conversation = lock(&shared);
             conversation.history = next;
             conversation.composed_weight = None;

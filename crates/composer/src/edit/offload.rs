@@ -1,5 +1,6 @@
 //! Content that goes to a file, and the stub that tells the agent where it is.
 
+use super::import::Imports;
 use crate::conversation::Conversation;
 use crate::view::{show, titles};
 use crate::{Composer, Refusal};
@@ -89,10 +90,19 @@ impl Folder {
 pub struct Files {
     pub paths: Vec<PathBuf>,
     pub remarks: Vec<String>,
+    /// What was copied from other conversations for it.
+    pub(super) imports: Imports,
     new: Vec<PathBuf>,
 }
 
 impl Files {
+    /// With what was copied from other conversations.
+    pub(super) fn importing(imports: Imports) -> Files {
+        let mut files = Files::default();
+        files.imports = imports;
+        files
+    }
+
     fn add(&mut self, path: PathBuf, is_new: bool) {
         self.new.extend(is_new.then(|| path.clone()));
         self.paths.push(path);

@@ -98,7 +98,8 @@ pub struct CommitView {
 impl Composer {
     /// Goes a way through the history.
     pub fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         expected(&conversation, way.expect.as_deref())?;

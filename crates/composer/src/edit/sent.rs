@@ -8,7 +8,7 @@ use crate::directory::lock;
 use crate::observe::Ticket;
 use crate::provider::Request;
 use crate::view::rebuilt;
-use crate::{Composer, EDITED, Refusal, card, log, now, record};
+use crate::{Composer, EDITED, Refusal, card, log, mark, now, record};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
@@ -16,7 +16,7 @@ use ctx_core::edit::weigh::LeftOut;
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::{Class, Key, NodeIx, SlotId};
-use ctx_store::{Note, Step};
+use ctx_store::Step;
 use ctx_wire::anthropic::compose::{self, Composed, Input, Kept, Memo, Places, Segment};
 use ctx_wire::anthropic::context_management::{Kind, Splice};
 use ctx_wire::anthropic::envelope::{self, Envelope};
@@ -353,7 +353,7 @@ impl Composer {
         let id = conversation.id.clone();
         let records =
             vec![record(&id, now(), log::RECOVERY, &serde_json::json!({ "request": ticket.request }), Vec::new())];
-        let notes = vec![Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) }];
+        let notes = vec![mark(&id, EDITED, true)];
         self.write(Step { records, notes, ..Step::default() });
         self.held.put(&card::of(&conversation), true);
     }

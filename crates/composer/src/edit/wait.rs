@@ -15,8 +15,9 @@ pub(crate) use moment::Situation;
 use super::apply::Applied;
 use crate::conversation::Conversation;
 use crate::directory::lock;
+use crate::keyed_lock::KeyGuard;
 use crate::log::{self, Wait, Wished};
-use crate::{Composer, EDITED, Refusal, card, now, record};
+use crate::{Composer, EDITED, Refusal, card, mark, now, record};
 use ctx_core::SlotId;
 use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
 use ctx_core::edit::history::Change;
@@ -24,7 +25,7 @@ use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_store::{Note, Step};
 use serde::{Deserialize, Serialize};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::MutexGuard;
 
 /// The note that a conversation has wishes that wait.
 pub(crate) const WAITING: &str = "waiting";
@@ -215,25 +216,16 @@ impl Conversation {
     }
 }
 
-/// A conversation of which something of the history is being stored: no other commit is made meanwhile.
-pub(crate) struct UnderWay<'a>(&'a Mutex<Option<String>>);
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        *lock(self.0) = None;
-    }
-}
-
 impl Composer {
     /// Whether the moment is here already.
     pub(super) fn has_come(&self, conversation: &Conversation, when: When, now: u64) -> bool {
         when == When::Now || self.situation(conversation, now).has(when)
     }
 
-    /// To be taken while the conversation is locked.
-    pub(super) fn under_way(&self, id: &str) -> UnderWay<'_> {
-        *lock(&self.storing) = Some(id.to_owned());
-        UnderWay(&self.storing)
+    /// Something of the history is being stored. To be taken while the conversation is locked, and `editing` before:
+    /// so it never waits.
+    pub(super) fn under_way(&self, id: &str) -> KeyGuard<'_> {
+        self.storing.lock(id)
     }
 
     /// Stores a wish, checked already, so that a power cut does not lose it.
@@ -281,7 +273,8 @@ impl Composer {
 
     /// Takes back a wish that waits, or puts away one that failed.
     pub fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let waiting = conversation.wish(id)?;
@@ -314,7 +307,8 @@ impl Composer {
 
     /// Makes a wish that waits, whatever it waits for.
     pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();
@@ -356,8 +350,9 @@ impl Composer {
         step.notes = notes(&conversation);
         conversation.waiting = before;
         let _under_way = self.under_way(&id);
+        let losses = conversation.losses;
         drop(conversation);
-        let _untold = self.writer.write_now(step).map_err(|error| {
+        let _untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The wish could not be stored: {error}."),
@@ -411,12 +406,8 @@ impl Composer {
 
 /// What is noted of a conversation: that its requests are held, and that wishes wait.
 pub(crate) fn notes(conversation: &Conversation) -> Vec<Note> {
-    let note = |name: &str, holds: bool| Note {
-        conversation: conversation.id.clone(),
-        name: name.into(),
-        body: holds.then(|| b"1".to_vec()),
-    };
-    vec![note(EDITED, conversation.is_held()), note(WAITING, conversation.waits())]
+    let id = &conversation.id;
+    vec![mark(id, EDITED, conversation.is_held()), mark(id, WAITING, conversation.waits())]
 }
 
 /// The client's messages that an effect names.

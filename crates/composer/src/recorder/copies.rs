@@ -1,6 +1,7 @@
 //! The halves of an exchange, as the proxy holds them: copies of what passes.
 
-use super::{Event, Recorder, Reply};
+use super::opening::opening;
+use super::{Event, LaneKey, Recorder, Reply, Urgency, Withheld};
 use crate::gap::Hurry;
 use crate::now;
 use crate::provider::Refused;
@@ -9,6 +10,7 @@ use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::{Arriving, Pieces};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 impl Recorder {
@@ -18,11 +20,16 @@ impl Recorder {
         let started = Instant::now();
         // An encoded body has nothing in common with the one before.
         let before = if encoding.is_none() { self.composer.newest().get(&hints) } else { None };
+        let lane = Lane::of(&hints);
         // The client will wait: what came before is looked at while the request arrives.
-        let held = self.composer.holds(&hints).then(|| self.composer.gaps.hurry());
+        let held = self.composer.holds(&hints).then(|| Waiting {
+            _hurry: self.composer.gaps.hurry(),
+            urgency: lane.get().map(|lane| self.composer.lanes.urge(lane)),
+        });
         let request = RequestCopy {
             recorder: self.clone(),
             exchange,
+            lane: lane.clone(),
             held,
             counting,
             hints: Some(Box::new(hints)),
@@ -34,6 +41,7 @@ impl Recorder {
         let response = ResponseCopy {
             recorder: self.clone(),
             exchange,
+            lane,
             started,
             head: None,
             handed: started,
@@ -45,12 +53,43 @@ impl Recorder {
     }
 }
 
+/// The lane of an exchange. Without a session the words tell that a request begins with, once it has come.
+#[derive(Clone)]
+struct Lane(Arc<OnceLock<Arc<LaneKey>>>);
+
+impl Lane {
+    fn of(hints: &Hints) -> Lane {
+        Lane(Arc::new(LaneKey::of(hints).map_or_else(OnceLock::new, |key| Arc::new(key).into())))
+    }
+
+    fn get(&self) -> Option<&Arc<LaneKey>> {
+        self.0.get()
+    }
+
+    /// Of an exchange whose request begins with these bytes.
+    fn for_body(&self, body: &Pieces) -> &Arc<LaneKey> {
+        self.0.get_or_init(|| Arc::new(opening(body).map_or(LaneKey::Others, LaneKey::Opening)))
+    }
+
+    /// Of an exchange whose request may never be looked at.
+    fn for_answer(&self) -> &Arc<LaneKey> {
+        self.0.get_or_init(|| Arc::new(LaneKey::Others))
+    }
+}
+
+/// A client waits for its request to be composed.
+struct Waiting {
+    _hurry: Hurry,
+    urgency: Option<Urgency>,
+}
+
 /// Collects a request while it passes: what the session has not sent before.
 pub struct RequestCopy {
     recorder: Recorder,
     exchange: u64,
+    lane: Lane,
     /// Nothing is put off while a request is held.
-    held: Option<Hurry>,
+    held: Option<Waiting>,
     counting: bool,
     hints: Option<Box<Hints>>,
     encoding: Option<Box<str>>,
@@ -70,7 +109,7 @@ impl RequestCopy {
     pub fn compose(&mut self, reply: Reply) -> Pieces {
         let body = std::mem::take(&mut self.arriving).finish();
         let Some(hints) = self.hints.take() else {
-            reply(None);
+            reply(Err(Withheld::Defect));
             return body;
         };
         let (exchange, room, at, counting) = (self.exchange, self.room, self.at, self.counting);
@@ -79,13 +118,17 @@ impl RequestCopy {
             self.recorder.composer.newest().passed(&hints, &body);
         }
         let came = body.clone();
-        let hurry = self.held.take();
+        let lane = if encoding.is_none() { self.lane.for_body(&body) } else { self.lane.for_answer() };
+        let mut waiting = self.held.take();
+        if let Some(waiting) = waiting.as_mut().filter(|waiting| waiting.urgency.is_none()) {
+            waiting.urgency = Some(self.recorder.composer.lanes.urge(lane));
+        }
         let reply: Reply = Box::new(move |composition| {
-            drop(hurry);
+            drop(waiting);
             reply(composition);
         });
         let reply = Some(reply);
-        self.recorder.send(Event::Request { exchange, hints, encoding, body, room, at, counting, reply });
+        self.recorder.send(lane, Event::Request { exchange, hints, encoding, body, room, at, counting, reply });
         came
     }
 
@@ -116,10 +159,12 @@ impl RequestCopy {
             if encoding.is_none() {
                 self.recorder.composer.newest().passed(&hints, &body);
             }
-            self.recorder.send(Event::Request { exchange, hints, encoding, body, room, at, counting, reply: None });
+            let lane = if encoding.is_none() { self.lane.for_body(&body) } else { self.lane.for_answer() };
+            let event = Event::Request { exchange, hints, encoding, body, room, at, counting, reply: None };
+            self.recorder.send(lane, event);
         } else {
             self.recorder.gauges.give_back(room);
-            self.recorder.send(Event::NoRequest { exchange });
+            self.recorder.send(self.lane.for_answer(), Event::NoRequest { exchange });
         }
     }
 }
@@ -135,6 +180,7 @@ impl Drop for RequestCopy {
 pub struct ResponseCopy {
     recorder: Recorder,
     exchange: u64,
+    lane: Lane,
     started: Instant,
     head: Option<Event>,
     /// When something was handed over last.
@@ -150,12 +196,13 @@ const PART: usize = 32 * 1024;
 impl ResponseCopy {
     /// The provider refused thinking in the request that it answers: from now on it is asked to drop such blocks.
     pub fn unbound(&self) {
-        self.recorder.send(Event::Unbound { exchange: self.exchange });
+        self.recorder.send(self.lane.for_answer(), Event::Unbound { exchange: self.exchange });
     }
 
     /// The provider did not take what was asked beside the client; without it the request went through.
     pub fn refused(&self, refused: Refused) {
-        self.recorder.send(Event::Refused { exchange: self.exchange, refused: Box::new(refused) });
+        let event = Event::Refused { exchange: self.exchange, refused: Box::new(refused) };
+        self.recorder.send(self.lane.for_answer(), event);
     }
 
     pub fn head(&mut self, status: u16, content_type: Option<&str>, encoding: Option<&str>) {
@@ -185,11 +232,11 @@ impl ResponseCopy {
 
     fn hand_over(&mut self) {
         if let Some(head) = self.head.take() {
-            self.recorder.send(head);
+            self.recorder.send(self.lane.for_answer(), head);
         }
         if !self.kept.is_empty() {
             let bytes = std::mem::take(&mut self.kept);
-            self.recorder.send(Event::Part { exchange: self.exchange, bytes });
+            self.recorder.send(self.lane.for_answer(), Event::Part { exchange: self.exchange, bytes });
         }
     }
 
@@ -198,7 +245,8 @@ impl ResponseCopy {
         if !std::mem::replace(&mut self.ended, true) {
             self.hand_over();
             let after = self.started.elapsed();
-            self.recorder.send(Event::End { exchange: self.exchange, ending, after, lost: self.lost });
+            let event = Event::End { exchange: self.exchange, ending, after, lost: self.lost };
+            self.recorder.send(self.lane.for_answer(), event);
         }
     }
 }

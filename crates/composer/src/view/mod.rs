@@ -151,8 +151,9 @@ impl Composer {
 
     /// A conversation whose bytes are wanted: what still waits to be written is waited for.
     pub(crate) fn stored(&self, name: &str) -> Result<Shared, Refusal> {
-        let shared = self.conversation(name)?;
-        self.settle(crate::PATIENCE);
+        let id = self.meant(name)?;
+        let shared = self.conversation(&id)?;
+        self.writer.settle_conversation(&id, crate::PATIENCE);
         Ok(shared)
     }
 }

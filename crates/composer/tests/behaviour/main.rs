@@ -16,3 +16,4 @@ mod sides;
 mod speaking;
 mod untouched;
 mod waiting;
+mod withheld;

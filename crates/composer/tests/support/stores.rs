@@ -117,6 +117,11 @@ impl Reader for Moody {
         self.inner.conversations()
     }
 
+    fn conversations_with(&self, kinds: &[&str]) -> Result<Vec<String>, StoreError> {
+        self.readable()?;
+        self.inner.conversations_with(kinds)
+    }
+
     fn size(&self) -> Result<Size, StoreError> {
         self.inner.size()
     }

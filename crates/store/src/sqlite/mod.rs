@@ -180,6 +180,10 @@ impl Reader for SqliteReader {
         self.with(read::conversations)
     }
 
+    fn conversations_with(&self, kinds: &[&str]) -> Result<Vec<String>, StoreError> {
+        self.with(|connection| read::conversations_with(connection, kinds))
+    }
+
     fn size(&self) -> Result<Size, StoreError> {
         self.with(|connection| size(connection, &self.database))
     }
@@ -218,6 +222,10 @@ impl Reader for SqliteStore {
 
     fn conversations(&self) -> Result<Vec<ConversationRow>, StoreError> {
         self.reader.conversations()
+    }
+
+    fn conversations_with(&self, kinds: &[&str]) -> Result<Vec<String>, StoreError> {
+        self.reader.conversations_with(kinds)
     }
 
     fn size(&self) -> Result<Size, StoreError> {

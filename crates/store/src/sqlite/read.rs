@@ -142,6 +142,21 @@ pub fn conversations(connection: &Connection) -> Result<Vec<ConversationRow>, St
     Ok(conversations)
 }
 
+/// `kind` stands before the body of a row, so no body is read for this.
+pub fn conversations_with(connection: &Connection, kinds: &[&str]) -> Result<Vec<String>, StoreError> {
+    let places = vec!["?"; kinds.len()].join(", ");
+    let mut statement = connection.prepare(&format!(
+        "SELECT name FROM conversations WHERE id IN (SELECT conversation FROM records WHERE kind IN ({places})) \
+         ORDER BY name"
+    ))?;
+    let mut rows = statement.query(rusqlite::params_from_iter(kinds))?;
+    let mut names = Vec::new();
+    while let Some(row) = rows.next()? {
+        names.extend(row.get::<_, String>(0));
+    }
+    Ok(names)
+}
+
 pub fn count(connection: &Connection, table: &str) -> Result<u64, StoreError> {
     let mut statement = connection.prepare_cached(&format!("SELECT count(*) FROM {table}"))?;
     let count: i64 = statement.query_row([], |row| row.get(0))?;

@@ -10,7 +10,7 @@ use crate::edit::apply::Wish;
 use crate::edit::offload::Files;
 use crate::log::{self, Wait, Wished};
 use crate::{Composer, Refusal, now, record};
-use ctx_core::edit::{Commit, Operation};
+use ctx_core::edit::Commit;
 use ctx_store::{NewRecord, Step};
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use std::collections::HashSet;
 const AGAIN: u64 = 5_000;
 
 /// Refusals that say nothing of the wish.
-const PASSING: [&str; 2] = ["store", "incomplete"];
+const PASSING: [&str; 3] = ["store", "incomplete", "busy"];
 
 impl Composer {
     /// A held request has come, and the conversation is as it leaves it: what was waiting for that is made now.
@@ -33,15 +33,10 @@ impl Composer {
 
     /// The alarm has gone off for a conversation.
     pub(crate) fn wake(&self, id: &str) {
-        let _one_at_a_time = lock(&self.editing);
-        let Ok(shared) = self.stored(id) else { return };
-        let imports = {
-            let conversation = lock(&shared);
-            let operations = conversation.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
-            operations.flat_map(|waiting| &waiting.wished.operations).any(|one| matches!(one, Operation::Import { .. }))
-        };
-        // Only an import looks at two conversations at once.
-        let _alone = imports.then(|| lock(&self.observing));
+        let _one_at_a_time = self.editing.lock(id);
+        if self.stored(id).is_err() {
+            return;
+        }
         // It may have been dropped from memory while its records were waited for.
         let Ok(Some(shared)) = self.get(id) else { return };
         let mut conversation = lock(&shared);
@@ -60,7 +55,7 @@ impl Composer {
     /// Makes all wishes whose moment is here: together they cost one re-reading.
     fn make_due(&self, conversation: &mut Conversation, situation: &Situation, request: Option<u32>, step: &mut Step) {
         // Somebody's commit is just being stored, and will count in a moment.
-        if lock(&self.storing).as_deref() == Some(conversation.id.as_str()) {
+        if self.storing.is_locked(&conversation.id) {
             return;
         }
         let due: Vec<(Wished, u64)> = conversation
