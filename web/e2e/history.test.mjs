@@ -98,7 +98,7 @@ test('going back to a commit switches off what came after', async () => {
 
 test('a commit gets a name', async () => {
   const row = page.locator('li').filter({ has: commit('delete t2') })
-  await row.getByRole('button', { name: 'Name it' }).click()
+  await row.getByRole('button', { name: 'Tag' }).click()
   await page.getByRole('textbox', { name: 'Name of this commit' }).fill('good')
   await page.keyboard.press('Enter')
   await commit('delete t2').getByText('good').waitFor()

@@ -84,9 +84,9 @@ export function App() {
         {conversations.data !== undefined && all.length === 0 && <FirstSteps />}
         {all.length > 0 && chosen === undefined && (
           <Problem
-            error={new Error(`There is no conversation ${route.conversation} any more.`)}
+            error={new Error(`Conversation ${route.conversation} no longer exists.`)}
             action={{
-              label: "Show the active one",
+              label: "Show the active conversation",
               run: () => go({ conversation: FOLLOW_ACTIVE, open: null, at: null }),
             }}
           />

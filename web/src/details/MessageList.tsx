@@ -144,7 +144,7 @@ function Pencil({ id, onClick }: { id: string; onClick: () => void }) {
       variant="subtle"
       color="gray"
       aria-label={`Edit ${id}`}
-      title="Write it anew"
+      title="Edit"
       onClick={onClick}
     >
       <Pencil1Icon />

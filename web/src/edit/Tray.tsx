@@ -108,7 +108,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
           onClick={() => void make()}
           rightSection={draft === null && <Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
         >
-          {operations.length === 1 ? "Make it" : "Make all"}
+          {operations.length === 1 ? "Apply" : "Apply all"}
           {when === "now" ? "" : " later"}
         </Button>
       </div>
