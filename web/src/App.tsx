@@ -15,6 +15,7 @@ import { useLive } from "./live";
 import { FirstSteps } from "./notices/FirstSteps";
 import { Locked } from "./notices/Locked";
 import { Problem } from "./notices/Problem";
+import { Toasts } from "./notices/Toasts";
 import { Palette } from "./palette/Palette";
 import { useConversations } from "./queries";
 import { FOLLOW_ACTIVE, stayWith, useRoute } from "./route";
@@ -117,6 +118,7 @@ export function App() {
       )}
 
       <Palette conversation={chosen} conversations={all} />
+      <Toasts />
       <StatusBar connection={connection} />
     </div>
   );
