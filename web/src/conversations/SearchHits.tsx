@@ -45,7 +45,7 @@ export function SearchHits({ words, onOpen }: Props) {
                 <button type="button" className={styles.hit} onClick={() => onOpen(conversation.id, hit.id)}>
                   <span className={styles.where}>
                     <span className={styles.id}>{hit.frame}</span> {about(hit)}
-                    {!hit.sent && <span className={styles.gone}>not sent any more</span>}
+                    {!hit.sent && <span className={styles.gone}>no longer sent</span>}
                   </span>
                   <bdi className={styles.snippet}>
                     {marked(hit.snippet, words).map(({ text, hit: here }, index) =>

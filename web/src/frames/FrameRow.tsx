@@ -69,7 +69,7 @@ export const FrameRow = memo(function FrameRow(props: Props) {
       <input
         type="checkbox"
         className={styles.check}
-        aria-label={`Choose ${row.id}`}
+        aria-label={`Select ${row.id}`}
         checked={chosen}
         tabIndex={-1}
         onChange={() => undefined}

@@ -44,7 +44,7 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
               size={18}
               variant="subtle"
               color="gray"
-              aria-label="Choose nothing"
+              aria-label="Deselect all"
               onClick={() => select(conversation, [])}
             >
               <Cross2Icon width={12} height={12} />
@@ -52,7 +52,7 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
           </span>
         ) : (
           <span className={styles.tip}>
-            Click to look, Shift or Ctrl to choose several, right-click for everything else
+            Click to open, Ctrl- or Shift-click to select, right-click for all operations
           </span>
         )}
         <span className={styles.gap} />

@@ -6,12 +6,12 @@ import { BlockView } from "./BlockView";
 import { Fold } from "./Fold";
 import styles from "./MessageView.module.css";
 import type { Gone } from "./sent";
-import { firstLine } from "./summaries";
+import { firstLine, type ToolCalls } from "./summaries";
 
 interface Props {
   gone: Gone;
   name: string;
-  tools: ReadonlyMap<string, string>;
+  tools: ToolCalls;
   calibrated: boolean;
   commits: ReadonlyMap<string, Commit>;
 }

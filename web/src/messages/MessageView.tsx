@@ -7,10 +7,11 @@ import type { Message } from "../api";
 import { tokens } from "../format/numbers";
 import { BlockView } from "./BlockView";
 import styles from "./MessageView.module.css";
+import type { ToolCalls } from "./summaries";
 
 interface Props {
   message: Message;
-  tools: ReadonlyMap<string, string>;
+  tools: ToolCalls;
   calibrated: boolean;
   /** Tells it from the same message elsewhere in the list. */
   scope?: string;

@@ -7,7 +7,6 @@ import { useEffect, useState } from "react";
 import { bytes, count, plural } from "../format/numbers";
 import { moment } from "../format/time";
 import type { Connection } from "../live";
-import { Toasts } from "../notices/Toasts";
 import { Caps } from "../palette/Caps";
 import { openPalette } from "../palette/open";
 import { useStatus } from "../queries";
@@ -64,7 +63,6 @@ export function StatusBar({ connection }: { connection: Connection }) {
       <UnstyledButton className={styles.find} onClick={() => openPalette()}>
         Find and do anything <Caps keys="mod+k" />
       </UnstyledButton>
-      <Toasts />
     </footer>
   );
 }

@@ -41,7 +41,7 @@ export function useAccept(conversation: string): (wish: string) => Promise<void>
         const { summary, commit } = await acceptWish(conversation, wish);
         if (!isHeard(commit)) void refreshed(queries, [conversation]);
         const undo = () => go(conversation, { action: "undo", expect: commit }).then(({ summary: undone }) => tell(`Undone: ${undone}`), complain);
-        tell(`Accepted: ${summary}`, { label: "Undo", run: () => void undo() });
+        tell(`Accepted: ${summary}`, { label: "Undo", run: () => void undo() }, { conversation, commit });
       } catch (error) {
         complain(error);
       }

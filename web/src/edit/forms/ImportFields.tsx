@@ -21,7 +21,7 @@ export function ImportFields({ conversation, draft: { values }, set }: FieldsPro
           value={values.from ?? ""}
           onChange={({ currentTarget }) => set({ from: currentTarget.value, frames: [] })}
           data={[
-            { value: "", label: "Choose a conversation", disabled: true },
+            { value: "", label: "Select a conversation", disabled: true },
             ...others.map(({ id, title }) => ({ value: id, label: `${title.slice(0, 60) || "Untitled"} (${id})` })),
           ]}
           data-autofocus
