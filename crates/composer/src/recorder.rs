@@ -12,7 +12,7 @@ pub use copies::{RequestCopy, ResponseCopy};
 use work::Work;
 pub(crate) use work::{give_way, step_back};
 
-use crate::Composer;
+use crate::{Composer, Credentials};
 use crate::edit::Outgoing;
 use crate::provider::Refused;
 use ctx_wire::anthropic::identify::Hints;
@@ -75,6 +75,8 @@ enum Event {
         after: Duration,
         /// A piece of the answer was dropped.
         lost: bool,
+        /// Hidden from what is recorded of the answer.
+        credentials: Credentials,
     },
     Settle(SyncSender<()>),
 }
