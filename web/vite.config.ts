@@ -1,8 +1,8 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-// `npm run dev` talks to a running daemon; open the link that `ctx ui` prints first, so that the browser has its
-// cookie. `npm run dev:stage` starts a daemon of its own and gives its token along.
+// `npm run dev` talks to a running daemon; give it the text in the file `token` of the daemon's home as CTX_TOKEN.
+// `npm run dev:stage` starts a daemon of its own and gives its token along.
 const daemon = `http://${process.env.CTX_LISTEN ?? "127.0.0.1:8788"}`;
 const token = process.env.CTX_TOKEN;
 
@@ -56,7 +56,7 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            { name: "first", test: /src\/(first|address|views|messages\/chunks)\.ts$|preload-helper/, priority: 2 },
+            { name: "first", test: /src\/(first|address|views|api\/key|messages\/chunks)\.ts$|preload-helper/, priority: 2 },
             // What the first view needs is one file, not ten that the browser asks for six at a time.
             { name: "page", tags: ["$initial"], priority: 1 },
           ],

@@ -3,6 +3,7 @@
 // anything large: vite.config.ts says what is in it.
 
 import { FOLLOW_ACTIVE, parseRoute, type View } from "./address";
+import { KEY_HEADERS } from "./api/key";
 import type { Frame } from "./api/types";
 import { newestChunks } from "./messages/chunks";
 import { loadView } from "./views";
@@ -16,7 +17,7 @@ const KEPT_FOR = 10_000;
 const answers = new Map<string, Promise<Response>>();
 
 function ask(path: string): Promise<Response> {
-  const answer = fetch(path);
+  const answer = fetch(path, { headers: KEY_HEADERS });
   answers.set(path, answer);
   setTimeout(() => answers.delete(path), KEPT_FOR);
   // What goes wrong is told to whoever comes for it.

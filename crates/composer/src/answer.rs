@@ -4,7 +4,7 @@ use crate::conversation::Pending;
 use crate::directory::lock;
 use crate::log::{self, Answered, ErrorSaid, Usage, Weighed};
 use crate::observe::Ticket;
-use crate::{Composer, EDITED, Problem, card, mark, record};
+use crate::{Composer, Credentials, EDITED, Problem, card, mark, record};
 use ctx_core::Key;
 use ctx_store::{Note, Step};
 use ctx_wire::anthropic::message;
@@ -162,16 +162,12 @@ fn to_record(
     record
 }
 
-/// A provider's words, cut to what a person reads. Some gateways repeat the key that they refuse.
+/// A provider's words, cut to what a person reads. Some gateways repeat a key, and not only the client's own, which the
+/// recorder has hidden already.
 pub(crate) fn told(message: &str) -> String {
     const MOST: usize = 2000;
-    let is_secret = |word: &str| {
-        let bare = word.trim_start_matches(|c: char| !c.is_alphanumeric());
-        bare.starts_with("sk-") && bare.len() > 12
-    };
     let cut: String = message.chars().take(MOST).collect();
-    let words = cut.split_inclusive(char::is_whitespace);
-    words.map(|word| if is_secret(word) { "[credential] " } else { word }).collect()
+    Credentials::default().hide(&cut)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub mod answer;
 pub mod automatic;
 mod card;
 mod conversation;
+mod credentials;
 mod directory;
 pub mod edit;
 mod envelope;
@@ -43,6 +44,7 @@ mod whose;
 mod writer;
 
 pub use answer::Timing;
+pub use credentials::Credentials;
 pub use observe::{Seen, Ticket};
 pub use phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
 pub use recorder::Recorder;

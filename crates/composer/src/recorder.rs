@@ -17,9 +17,9 @@ pub(crate) use lanes::{Lanes, Order};
 use work::Worker;
 pub(crate) use work::{give_way, step_back};
 
-use crate::Composer;
 use crate::edit::Outgoing;
 use crate::provider::Refused;
+use crate::{Composer, Credentials};
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::Pieces;
@@ -79,6 +79,8 @@ enum Event {
         after: Duration,
         /// A piece of the answer was dropped.
         lost: bool,
+        /// Hidden from what is recorded of the answer.
+        credentials: Credentials,
     },
 }
 

@@ -6,6 +6,7 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 
 use crate::proxy::Proxy;
+use crate::proxy::errors::Failure;
 use crate::reply::Reply;
 use crate::rooms::Rooms;
 
@@ -20,8 +21,10 @@ impl House {
         Self { proxy, rooms }
     }
 
-    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<Reply> {
+    /// `on_spare`: the connection got one of the last file handles, and those are for the control API.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, on_spare: bool) -> Response<Reply> {
         match Way::of(request.uri().path()) {
+            Way::Upstream if on_spare => Failure::Crowded.into_response().map(Reply::whole),
             Way::Upstream => match self.proxy.forward(request).await {
                 Ok(response) => response.map(Reply::answer),
                 Err(failure) => failure.into_response().map(Reply::whole),

@@ -14,6 +14,7 @@ mod config;
 mod connection;
 pub mod daemon;
 mod doors;
+mod files;
 pub mod helper;
 mod house;
 mod listen;

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use axum::Router;
@@ -18,8 +18,9 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::config::{Limits, ServerConfig, UpstreamUrl};
-use crate::connection;
+use crate::connection::{self, Accepted, Register};
 use crate::doors::{Doors, OwnAddresses};
+use crate::files::{self, Spare};
 use crate::house::House;
 use crate::port_holder;
 use crate::proxy::{Proxy, SetupError, Target};
@@ -86,6 +87,7 @@ impl Server {
             return Err(BindError::Loop { listen: address, upstream: upstream.url.to_string() });
         }
         Ok(Bound {
+            most_connections: files::most_connections(files::raise_limit()),
             listener,
             address,
             doors: Arc::new(Doors::new(token, OwnAddresses::new(address))),
@@ -138,6 +140,7 @@ fn open(listen: SocketAddr) -> io::Result<TcpListener> {
 
 /// An open port that nobody answers yet.
 pub struct Bound {
+    most_connections: usize,
     listener: TcpListener,
     address: SocketAddr,
     doors: Arc<Doors>,
@@ -163,8 +166,8 @@ impl Bound {
             .map(|number| self.start_worker(number, rooms.clone(), stage.clone()))
             .collect::<io::Result<_>>()?;
 
-        let Self { listener, limits, .. } = self;
-        accept(listener, &workers, shutdown).await;
+        let Self { listener, limits, most_connections, .. } = self;
+        Acceptor::new(listener, &workers, most_connections).run(shutdown).await;
 
         let _ = progress.send(At::Closing);
         let ended: Vec<oneshot::Receiver<Infallible>> = workers.into_iter().map(|worker| worker.ended).collect();
@@ -184,7 +187,7 @@ impl Bound {
 
     fn start_worker(&self, number: usize, rooms: Arc<Rooms>, stage: Stage) -> io::Result<Worker> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let (sockets, accepted) = mpsc::unbounded_channel();
+        let (sender, accepted) = mpsc::unbounded_channel();
         let (alive, ended) = oneshot::channel();
         let proxy =
             Proxy::new(self.doors.clone(), self.observer.clone(), self.target.clone(), self.limits.body_idle_timeout);
@@ -196,33 +199,78 @@ impl Bound {
             // A name lookup may still hang in the background; nobody waits for it.
             runtime.shutdown_background();
         })?;
-        Ok(Worker { sockets, ended })
+        Ok(Worker { accepted: sender, ended })
     }
 }
 
-async fn accept(listener: TcpListener, workers: &[Worker], shutdown: impl Future<Output = ()>) {
-    let mut shutdown = pin!(shutdown);
-    let mut turn = workers.iter().cycle();
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            () = &mut shutdown => return,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((socket, _)) => {
-                if let (Ok(socket), Some(worker)) = (socket.into_std(), turn.next()) {
-                    let _ = worker.sockets.send(socket);
+/// After the handles were used up, it is logged again only when all was well for so long.
+const QUIET: Duration = Duration::from_secs(60);
+
+/// Takes connections and hands them to the workers in turn. When there are too many, those that rest make room.
+struct Acceptor<'a> {
+    listener: TcpListener,
+    workers: std::iter::Cycle<std::slice::Iter<'a, Worker>>,
+    register: Arc<Register>,
+    most: usize,
+    spare: Spare,
+    /// When the handles were used up last.
+    used_up: Option<Instant>,
+}
+
+impl<'a> Acceptor<'a> {
+    fn new(listener: TcpListener, workers: &'a [Worker], most: usize) -> Self {
+        let (register, spare) = (Arc::default(), Spare::default());
+        Self { listener, workers: workers.iter().cycle(), register, most, spare, used_up: None }
+    }
+
+    async fn run(mut self, shutdown: impl Future<Output = ()>) {
+        let mut shutdown = pin!(shutdown);
+        loop {
+            self.spare.fill();
+            let accepted = tokio::select! {
+                biased;
+                () = &mut shutdown => return,
+                accepted = self.listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((socket, _)) => self.hand_over(socket, false),
+                // The client gave up before we came to it: its own affair.
+                Err(error) if is_the_clients(&error) => {}
+                Err(error) if files::are_used_up(&error) => self.make_room(&error).await,
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection; trying again shortly");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             }
-            // The client gave up before we came to it: its own affair.
-            Err(error) if is_the_clients(&error) => {}
-            Err(error) => {
-                // Out of files, most likely. Accepting again at once would only burn the processor.
-                tracing::warn!(%error, "cannot accept a connection; trying again shortly");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
         }
+    }
+
+    fn hand_over(&mut self, socket: TcpStream, on_spare: bool) {
+        let place = self.register.enter();
+        let (Ok(socket), Some(worker)) = (socket.into_std(), self.workers.next()) else { return };
+        let _ = worker.accepted.send(Accepted { socket, place, on_spare });
+        let above = self.register.count().saturating_sub(self.most);
+        if above > 0 {
+            // Some more than needed, so that not every new connection looks for the next one.
+            self.register.shed(above + self.most / 16);
+        }
+    }
+
+    /// Accepting failed for want of a handle. If no connection rests, one of the handles that were kept back lets the
+    /// control API answer.
+    async fn make_room(&mut self, error: &io::Error) {
+        const AT_ONCE: usize = 32;
+        if self.used_up.is_none_or(|last| last.elapsed() > QUIET) {
+            tracing::warn!(%error, "all file handles are taken; resting connections are closed. Raise the limit (`ulimit -n`) if this happens often");
+        }
+        self.used_up = Some(Instant::now());
+        if self.register.shed(AT_ONCE) == 0
+            && self.spare.release()
+            && let Ok(Ok((socket, _))) = tokio::time::timeout(Duration::from_millis(10), self.listener.accept()).await
+        {
+            return self.hand_over(socket, true);
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
@@ -231,13 +279,13 @@ fn is_the_clients(error: &io::Error) -> bool {
 }
 
 struct Worker {
-    sockets: mpsc::UnboundedSender<std::net::TcpStream>,
+    accepted: mpsc::UnboundedSender<Accepted<std::net::TcpStream>>,
     ended: oneshot::Receiver<Infallible>,
 }
 
 fn work(
     runtime: &Runtime,
-    mut accepted: mpsc::UnboundedReceiver<std::net::TcpStream>,
+    mut accepted: mpsc::UnboundedReceiver<Accepted<std::net::TcpStream>>,
     house: &Arc<House>,
     limits: &Arc<Limits>,
     mut stage: Stage,
@@ -245,12 +293,13 @@ fn work(
     runtime.block_on(async {
         // Every connection holds a clone of `busy`; when the last one is gone, `idle` hears it.
         let (busy, mut idle) = mpsc::channel::<Infallible>(1);
-        while let Some(socket) = accepted.recv().await {
+        while let Some(Accepted { socket, place, on_spare }) = accepted.recv().await {
             let Ok(socket) = TcpStream::from_std(socket) else { continue };
             let _ = socket.set_nodelay(true);
             let (busy, mut stage) = (busy.clone(), stage.clone());
             let closing = Box::pin(async move { stage.closing().await });
-            let served = connection::serve(socket, house.clone(), limits.clone(), closing);
+            let served =
+                connection::serve(Accepted { socket, place, on_spare }, house.clone(), limits.clone(), closing);
             tokio::spawn(async move {
                 let _busy = busy;
                 served.await;

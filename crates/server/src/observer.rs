@@ -87,7 +87,8 @@ impl Observer for ComposerObserver {
         }
         self.traffic.in_flight.fetch_add(1, Ordering::Relaxed);
         let counting = call == Call::Count;
-        let (request, response) = self.recorder.exchange(hints, headers.text("content-encoding"), counting);
+        let (request, mut response) = self.recorder.exchange(hints, headers.text("content-encoding"), counting);
+        response.hide(head.credentials());
         let response = Response { copy: response, traffic: self.traffic.clone() };
         Some(Watch { request: Box::new(Request(request)), response: Box::new(response) })
     }

@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use ctx_composer::Credentials;
+use http::Uri;
 use http::header::{self, HeaderMap, HeaderName};
 
 /// Text that may be used but never shown: its `Debug` says only that there is something.
@@ -78,6 +80,31 @@ pub(crate) fn seal(headers: &mut HeaderMap) {
     }
 }
 
+/// The values of all credentials in a request, so that its answer can be cleaned of them. This runs on every model
+/// call and only copies; their other spellings are looked for where an answer needs cleaning.
+pub(crate) fn credentials(uri: &Uri, headers: &HeaderMap) -> Credentials {
+    /// Cookies hold preferences too; one shorter than this is not a session.
+    const SHORTEST_COOKIE: usize = 6;
+    let mut found = Credentials::default();
+    for (name, value) in headers.iter().filter(|(name, _)| is_secret_header(name)) {
+        let value = value.as_bytes().trim_ascii();
+        if *name == header::COOKIE {
+            let values =
+                value.split(|byte| *byte == b';').filter_map(|pair| pair.splitn(2, |byte| *byte == b'=').nth(1));
+            values.filter(|value| value.len() >= SHORTEST_COOKIE).for_each(|value| found.push(value.trim_ascii()));
+            continue;
+        }
+        // Without its scheme, as in `Bearer …`, `Basic …`.
+        let parts = value.splitn(2, u8::is_ascii_whitespace).nth(1);
+        found.push(parts.unwrap_or(value).trim_ascii());
+    }
+    let pairs = uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+    pairs.filter(|(name, _)| is_secret_name(name)).for_each(|(_, value)| found.push(value.as_bytes()));
+    let user = uri.authority().and_then(|authority| authority.as_str().rsplit_once('@'));
+    user.into_iter().flat_map(|(user, _)| user.split(':')).for_each(|part| found.push(part.as_bytes()));
+    found
+}
+
 /// A query string without the values of its secret parameters.
 pub(crate) fn visible_query(query: &str) -> Cow<'_, str> {
     let is_secret_pair = |pair: &str| pair.split_once('=').is_some_and(|(name, _)| is_secret_name(name));
@@ -142,6 +169,27 @@ mod tests {
     fn a_query_loses_only_the_values_of_its_secret_parameters() {
         assert_eq!(visible_query("beta=true&x"), "beta=true&x");
         assert_eq!(visible_query("beta=true&key=hush&b=2"), "beta=true&key=…&b=2");
+    }
+
+    #[test]
+    fn every_credential_of_a_request_is_known() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("authorization", "Bearer first-secret"),
+            ("x-api-key", "second-secret"),
+            ("cookie", "theme=dark; sid=third-secret"),
+            ("proxy-authorization", "Basic Zm91cnRoOnNlY3JldC00"),
+            ("x-auth-token", "fifth-secret"),
+            ("user-agent", "not-a-secret"),
+        ] {
+            headers.append(name, value.parse().expect("a value"));
+        }
+        let uri = "http://me:sixth-secret@host/v1/messages?beta=true&key=seventh-secret".parse().expect("a uri");
+        let hidden = credentials(&uri, &headers).hide(
+            "first-secret second-secret third-secret fourth secret-4 fifth-secret sixth-secret seventh-secret \
+             dark not-a-key Bearer",
+        );
+        assert_eq!(hidden, format!("{}dark not-a-key Bearer", "[credential] ".repeat(8)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
+use ctx_composer::Credentials;
 use ctx_composer::provider::Refused;
 use ctx_composer::recorder::{Reply, Withheld};
 use ctx_wire::pieces::Pieces;
@@ -106,6 +107,11 @@ impl<'a> RequestHead<'a> {
 
     pub fn headers(&self) -> VisibleHeaders<'a> {
         self.headers
+    }
+
+    /// All of its credentials, in a form that can only hide them.
+    pub fn credentials(&self) -> Credentials {
+        secret::credentials(self.uri, self.headers.0)
     }
 }
 

@@ -107,6 +107,22 @@ async fn a_web_page_of_another_site_is_refused_in_the_providers_shape() {
 }
 
 #[tokio::test]
+async fn a_rebound_name_and_a_browsers_navigation_never_reach_the_provider() {
+    for (lines, code) in [
+        ("Host: evil.example:8788\r\n", "foreign-host"),
+        ("Host: x\r\nSec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate\r\n", "navigation"),
+        ("Host: x\r\nUpgrade-Insecure-Requests: 1\r\n", "navigation"),
+    ] {
+        let upstream = RawServer::open().await;
+        let daemon = Daemon::before(upstream.address).await;
+        let answer = daemon.ask(&format!("GET /v1/models HTTP/1.1\r\n{lines}Connection: close\r\n\r\n")).await;
+        provider_error(&answer, 403, "permission_error", code);
+        assert!(upstream.stays_alone(MOMENT).await);
+        assert!(daemon.recorder.seen().is_empty(), "and nobody looked at it");
+    }
+}
+
+#[tokio::test]
 async fn garbage_after_a_request_does_not_spoil_its_answer() {
     // One byte more than announced: it belongs to the next request, which is none.
     let upstream = RawServer::open().await;

@@ -276,6 +276,25 @@ async fn an_upstream_that_cannot_be_reached_is_told_for_a_held_request_too() {
 }
 
 #[tokio::test]
+async fn a_slow_refusal_of_a_held_request_passes_as_it_comes() {
+    for status in ["400 Bad Request", "422 Unprocessable Content"] {
+        let (server, house) = edited().await;
+        let mut client = house.connect().await;
+        client.send(request("one", &conversation("one", 4))).await;
+        let mut arrived = Arrived::at(&server).await;
+        let words = r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#;
+        let whole = answer(status, words);
+        let (first, last) = whole.split_at(whole.len() - 20);
+        arrived.peer.send(first).await;
+        let head = soon("the head, while the upstream keeps the rest", client.head()).await;
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{head}");
+        assert_eq!(client.text_of(words.len() - 20).await, words[..words.len() - 20]);
+        arrived.peer.send(last).await;
+        assert_eq!(client.rest().await, words[words.len() - 20..].as_bytes());
+    }
+}
+
+#[tokio::test]
 async fn an_upstream_that_hangs_up_on_a_held_request_is_told_and_it_is_not_repeated() {
     let (server, house) = edited().await;
     let mut client = house.connect().await;

@@ -52,8 +52,21 @@ fn bearer(daemon: &Daemon) -> String {
     format!("Authorization: Bearer {}\r\n", daemon.token)
 }
 
-fn cookie(daemon: &Daemon) -> String {
-    format!("Cookie: ctx_token={}\r\n", daemon.token)
+/// Opens the link, and returns what the browser sends from then on: its cookie, and the key that the page adds.
+async fn log_in(daemon: &Daemon) -> (String, String) {
+    let answer = daemon.get(&format!("/ui/?token={}", daemon.token), "").await;
+    let cookie = header_of(&answer, "set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    let key = header_of(&answer, "location").and_then(|to| to.strip_prefix("/ui/?key=")).expect("a key");
+    (format!("Cookie: {cookie}\r\n"), format!("X-Ctx-Page-Key: {key}\r\n"))
+}
+
+async fn cookie(daemon: &Daemon) -> String {
+    log_in(daemon).await.0
+}
+
+async fn session(daemon: &Daemon) -> String {
+    let (cookie, key) = log_in(daemon).await;
+    cookie + &key
 }
 
 /// Checks that an answer is an error in the control API's shape.
@@ -67,9 +80,9 @@ fn control_error(answer: &str, status: u16, code: &str) {
 }
 
 #[tokio::test]
-async fn the_token_opens_the_control_api_as_bearer_and_as_cookie() {
+async fn the_control_api_opens_for_the_token_and_for_a_session_of_the_page() {
     let (upstream, daemon) = house().await;
-    for way in [bearer(&daemon), cookie(&daemon)] {
+    for way in [bearer(&daemon), session(&daemon).await] {
         let answer = daemon.get("/control/v1/status", &way).await;
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && body_of(&answer) == "all is well", "{answer}");
         assert_eq!(header_of(&answer, "cache-control"), Some("no-store"));
@@ -84,7 +97,9 @@ async fn without_the_token_every_control_path_is_shut_also_those_that_do_not_exi
     for path in ["/control", "/control/", "/control/v1/status", "/control/v1/nothing", "/control/v2/status"] {
         control_error(&daemon.get(path, "").await, 401, "token-needed");
         control_error(&daemon.get(path, "Authorization: Bearer nope\r\n").await, 401, "token-wrong");
-        control_error(&daemon.get(path, "Cookie: ctx_token=nope\r\n").await, 401, "token-wrong");
+        control_error(&daemon.get(path, &cookie(&daemon).await).await, 401, "token-needed");
+        let changed = session(&daemon).await.replace("Page-Key: ", "Page-Key: 0");
+        control_error(&daemon.get(path, &changed).await, 401, "token-wrong");
         control_error(&daemon.get(&format!("{path}?token={}", daemon.token), "").await, 401, "token-needed");
     }
     assert!(upstream.stays_alone(Duration::from_millis(50)).await);
@@ -93,7 +108,7 @@ async fn without_the_token_every_control_path_is_shut_also_those_that_do_not_exi
 #[tokio::test]
 async fn a_foreign_name_or_page_is_shut_out_with_the_token_too() {
     let (_upstream, daemon) = house().await;
-    for way in [bearer(&daemon), cookie(&daemon)] {
+    for way in [bearer(&daemon), session(&daemon).await] {
         for lines in ["Origin: https://evil.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n"] {
             let answer = daemon.get("/control/v1/status", &format!("{way}{lines}")).await;
             control_error(&answer, 403, "cross-site");
@@ -115,11 +130,11 @@ async fn a_change_is_accepted_from_our_own_page_and_from_programs_only() {
             "POST /control/v1/purge HTTP/1.1\r\nHost: {host}\r\n{lines}Connection: close\r\nContent-Length: 3\r\n\r\nall"
         )
     };
-    let (bearer, cookie) = (bearer(&daemon), cookie(&daemon));
-    for lines in [bearer.clone(), format!("{cookie}Origin: http://{host}\r\nSec-Fetch-Site: same-origin\r\n")] {
+    let (bearer, session) = (bearer(&daemon), session(&daemon).await);
+    for lines in [bearer.clone(), format!("{session}Origin: http://{host}\r\nSec-Fetch-Site: same-origin\r\n")] {
         assert_eq!(body_of(&daemon.ask(&purge(lines)).await), "purged all");
     }
-    let foreign = format!("{cookie}Origin: http://localhost:3000\r\nSec-Fetch-Site: same-site\r\n");
+    let foreign = format!("{session}Origin: http://localhost:3000\r\nSec-Fetch-Site: same-site\r\n");
     control_error(&daemon.ask(&purge(foreign)).await, 403, "cross-site");
     control_error(&daemon.ask(&purge(String::new())).await, 401, "token-needed");
 }
@@ -157,20 +172,22 @@ async fn live_events_stream_and_end_with_the_daemon() {
 }
 
 #[tokio::test]
-async fn the_link_is_exchanged_for_a_cookie_and_the_token_leaves_the_address() {
+async fn the_link_is_exchanged_for_a_session_and_the_token_leaves_the_address() {
     let (_upstream, daemon) = house().await;
     let answer = daemon.get(&format!("/ui/?token={}", daemon.token), "Sec-Fetch-Site: cross-site\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 303 "), "{answer}");
-    assert_eq!(header_of(&answer, "location"), Some("/ui/"));
+    assert!(!answer.contains(&daemon.token), "neither cookie nor address is the token: {answer}");
+    let name = format!("ctx_session_{}=", daemon.address.port());
     let cookies: Vec<&str> = answer.lines().filter(|line| line.starts_with("set-cookie:")).collect();
-    assert_eq!(cookies.len(), 2);
+    assert_eq!(cookies.iter().filter(|cookie| cookie.contains(&name)).count(), 2, "{answer}");
     for cookie in cookies {
-        assert!(cookie.contains(&format!("ctx_token={};", daemon.token)), "{cookie}");
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
     }
-    // The cookie opens the page and the control API.
-    assert!(daemon.get("/ui/", &cookie(&daemon)).await.starts_with("HTTP/1.1 200 "));
-    assert!(daemon.get("/control/v1/status", &cookie(&daemon)).await.starts_with("HTTP/1.1 200 "));
+    // The cookie shows the page; the control API wants the page's key besides.
+    let (cookie, key) = log_in(&daemon).await;
+    assert!(daemon.get("/ui/", &cookie).await.starts_with("HTTP/1.1 200 "));
+    control_error(&daemon.get("/control/v1/status", &cookie).await, 401, "token-needed");
+    assert!(daemon.get("/control/v1/status", &(cookie + &key)).await.starts_with("HTTP/1.1 200 "));
 }
 
 #[tokio::test]
@@ -192,8 +209,8 @@ async fn without_the_link_nothing_of_the_page_is_shown() {
 async fn every_answer_of_the_page_carries_its_security_headers() {
     let (_upstream, daemon) = house().await;
     for (path, lines) in [
-        ("/ui/".to_owned(), cookie(&daemon)),
-        ("/ui/gone.js".to_owned(), cookie(&daemon)),
+        ("/ui/".to_owned(), cookie(&daemon).await),
+        ("/ui/gone.js".to_owned(), cookie(&daemon).await),
         ("/ui/".to_owned(), String::new()),
         (format!("/ui/?token={}", daemon.token), String::new()),
     ] {
@@ -209,20 +226,20 @@ async fn every_answer_of_the_page_carries_its_security_headers() {
 #[tokio::test]
 async fn the_page_is_shown_or_its_absence_explained() {
     let (_upstream, daemon) = house().await;
-    let answer = daemon.get("/ui/", &cookie(&daemon)).await;
+    let answer = daemon.get("/ui/", &cookie(&daemon).await).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert_eq!(header_of(&answer, "content-type"), Some("text/html; charset=utf-8"));
     assert_eq!(body_of(&answer).contains("cargo xtask run"), !ctx_server::page_is_embedded(), "{answer}");
-    let moved = daemon.get("/ui", &cookie(&daemon)).await;
+    let moved = daemon.get("/ui", &cookie(&daemon).await).await;
     assert!(moved.starts_with("HTTP/1.1 303 ") && header_of(&moved, "location") == Some("/ui/"), "{moved}");
-    assert!(daemon.get("/ui/gone.js", &cookie(&daemon)).await.starts_with("HTTP/1.1 404 "));
+    assert!(daemon.get("/ui/gone.js", &cookie(&daemon).await).await.starts_with("HTTP/1.1 404 "));
 }
 
 #[tokio::test]
 async fn the_page_can_only_be_read() {
     let (_upstream, daemon) = house().await;
     let host = daemon.address;
-    let cookie = cookie(&daemon);
+    let cookie = cookie(&daemon).await;
     let head = daemon.ask(&format!("HEAD /ui/ HTTP/1.1\r\nHost: {host}\r\n{cookie}Connection: close\r\n\r\n")).await;
     assert!(head.starts_with("HTTP/1.1 200 ") && body_of(&head).is_empty(), "{head}");
     let post = format!("POST /ui/ HTTP/1.1\r\nHost: {host}\r\n{cookie}Connection: close\r\nContent-Length: 0\r\n\r\n");

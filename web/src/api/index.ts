@@ -5,6 +5,7 @@ import createClient from "openapi-fetch";
 
 import { asked } from "../first";
 import { taken } from "./errors";
+import { KEY_HEADERS, KEY_PARAMETER } from "./key";
 import type { paths } from "./schema";
 import type { Applied, FrameContent, Frames, Operation, PlanView, TimelineEvent, Way, When } from "./types";
 
@@ -14,10 +15,14 @@ export type * from "./types";
 const ROOT = "/control/v1";
 
 /** Replies are told as they grow only to those who ask for it. */
-export const EVENTS_URL = `${ROOT}/events?streaming=true&brief=true`;
+export const EVENTS_URL = `${ROOT}/events?streaming=true&brief=true&${KEY_PARAMETER}`;
 
 /** For what has no function below. */
-export const client = createClient<paths>({ baseUrl: ROOT, fetch: (request) => asked(request) ?? fetch(request) });
+export const client = createClient<paths>({
+  baseUrl: ROOT,
+  headers: KEY_HEADERS,
+  fetch: (request) => asked(request) ?? fetch(request),
+});
 
 /** Who this page is, in the history. */
 const AUTHOR = "ui";

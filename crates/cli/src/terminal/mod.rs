@@ -58,9 +58,14 @@ impl Output {
         Self { width: Some(width), ..Self::plain() }
     }
 
-    /// Prints text that was made for people: it holds nothing of others that could drive the terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Prints text for people. Verbs make the texts of others safe where they place them; whatever slips through is
+    /// caught here, so that only our own colours reach the terminal.
     pub fn print(&self, text: &str) -> io::Result<()> {
-        self.bytes(text.as_bytes())
+        self.bytes(text::printable(text).as_bytes())
     }
 
     /// Prints JSON as it came, and ends the line. A terminal is spared the few characters that JSON may hold

@@ -11,13 +11,13 @@ const TAB: &str = "    ";
 /// Several lines, as they are, without anything that a terminal obeys.
 pub fn block(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
+    let mut letters = letters(text).peekable();
+    while let Some((letter, active)) = letters.next() {
         match letter {
             '\n' => safe.push('\n'),
-            '\r' if letters.peek() == Some(&'\n') => {}
+            '\r' if letters.peek().is_some_and(|(next, _)| *next == '\n') => {}
             '\t' => safe.push_str(TAB),
-            other => push_visible(&mut safe, other),
+            other => push_visible(&mut safe, other, active),
         }
     }
     safe
@@ -33,32 +33,60 @@ pub fn line(text: &str) -> String {
         if !safe.is_empty() {
             safe.push(' ');
         }
-        word.chars().for_each(|letter| push_visible(&mut safe, letter));
+        letters(word).for_each(|(letter, active)| push_visible(&mut safe, letter, active));
     }
     safe
+}
+
+/// A finished page of output: lines, tabs and colours stay, everything else that a terminal obeys is spelt out.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if letters(text).all(|(letter, active)| !active || matches!(letter, '\n' | '\t')) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len());
+    let mut colour_ends = 0;
+    let mut at = 0;
+    for (letter, active) in letters(text) {
+        if letter == '\x1b' {
+            colour_ends = at + colour(text.get(at..).unwrap_or_default());
+        }
+        let stays = at < colour_ends || matches!(letter, '\n' | '\t');
+        push_visible(&mut safe, letter, active && !stays);
+        at += letter.len_utf8();
+    }
+    Cow::Owned(safe)
+}
+
+/// The length of a sequence that only changes colour or weight: `ESC [ 1;31 m`. 0: it is none.
+fn colour(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix("\x1b[") else { return 0 };
+    let digits = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+    if rest.as_bytes().get(digits) == Some(&b'm') { digits + 3 } else { 0 }
 }
 
 /// JSON that means the same and drives no terminal. Inside of strings is the only place where valid JSON can
 /// hold such characters, and there an escape may stand for them.
 pub fn json(text: &str) -> Cow<'_, str> {
-    let harmless = |letter: char| !is_active(letter) || matches!(letter, '\n' | '\t');
-    if text.chars().all(harmless) {
+    let harmless = |(letter, active): (char, bool)| !active || matches!(letter, '\n' | '\t');
+    if letters(text).all(harmless) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if harmless(letter) {
+    for (letter, active) in letters(text) {
+        if harmless((letter, active)) {
             safe.push(letter);
         } else if letter != '\r' {
             // A carriage return can only stand between values, where it is as good as nothing.
-            let _ = write!(safe, "\\u{:04x}", u32::from(letter));
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                let _ = write!(safe, "\\u{unit:04x}");
+            }
         }
     }
     Cow::Owned(safe)
 }
 
-fn push_visible(safe: &mut String, letter: char) {
-    if !is_active(letter) {
+fn push_visible(safe: &mut String, letter: char, active: bool) {
+    if !active {
         safe.push(letter);
     } else if u32::from(letter) <= 0xff {
         let _ = write!(safe, "\\x{:02x}", u32::from(letter));
@@ -67,10 +95,35 @@ fn push_visible(safe: &mut String, letter: char) {
     }
 }
 
-/// Characters that act instead of being read: controls, and marks that reorder what follows.
+/// Each character, and whether it acts instead of being read.
+fn letters(text: &str) -> impl Iterator<Item = (char, bool)> {
+    let mut before = None;
+    let mut letters = text.chars().peekable();
+    std::iter::from_fn(move || {
+        let letter = letters.next()?;
+        let joins =
+            is_joiner(letter) && before.is_some_and(is_joined) && letters.peek().copied().is_some_and(is_joined);
+        before = Some(letter);
+        Some((letter, is_active(letter) && !joins))
+    })
+}
+
+/// Persian, Hindi and others write with joiners, and so do emoji. Between other letters a joiner only hides.
+fn is_joiner(letter: char) -> bool {
+    matches!(letter, '\u{200c}' | '\u{200d}')
+}
+
+fn is_joined(letter: char) -> bool {
+    !letter.is_ascii() && !is_active(letter)
+}
+
+/// Controls, marks that reorder what follows, and characters that take no room and so hide in a word.
 fn is_active(letter: char) -> bool {
     letter.is_control()
-        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(letter,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Columns on a terminal: wide characters take two.
@@ -127,6 +180,31 @@ mod tests {
         }
         assert_eq!(block("\u{1b}[31mred"), "\\x1b[31mred");
         assert_eq!(line("a\u{202e}b"), "a\\u{202e}b");
+    }
+
+    #[test]
+    fn characters_without_width_do_not_hide_in_a_word() {
+        let hidden = ['\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}', '\u{e0041}', '\u{3164}'];
+        for letter in hidden {
+            let word = format!("pass{letter}word");
+            let spelt = format!("pass\\{}word", letter.escape_unicode().to_string().trim_start_matches('\\'));
+            let spelt = spelt.replace("u{ad}", "xad");
+            assert_eq!((line(&word), block(&word), printable(&word).as_ref()), (spelt.clone(), spelt.clone(), &*spelt));
+            let json = json(&format!("\"{word}\"")).into_owned();
+            assert!(json.is_ascii(), "{json}");
+            assert_eq!(serde_json::from_str::<String>(&json).expect("a text"), word);
+        }
+        for written in ["👨\u{200d}👩\u{200d}👧", "می\u{200c}خواهم", "❤\u{fe0f}"] {
+            assert_eq!((line(written), block(written)), (written.to_owned(), written.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_finished_page_keeps_its_colours_and_nothing_else_that_a_terminal_obeys() {
+        let page = "\x1b[1;31mbad\x1b[0m\tnext\n";
+        assert_eq!(printable(page), page);
+        assert_eq!(printable("\x1b[2mfaint \x1b]0;PWN\x07\x1b[0m"), "\x1b[2mfaint \\x1b]0;PWN\\x07\x1b[0m");
+        assert_eq!(printable("\x1b[2Jé\r\u{9b}m"), "\\x1b[2Jé\\x0d\\x9bm");
     }
 
     #[test]

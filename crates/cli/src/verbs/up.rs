@@ -84,12 +84,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
             let _ = std::env::set_current_dir(home.path());
             tracing::info!(%listen, %upstream, home = %home.path().display(), "the daemon is up");
         } else {
-            let words = greeting(
-                &callable(listen).to_string(),
-                &upstream,
-                &page_link(listen, &token, None),
-                &context.output.paint,
-            );
+            // The link holds the token, and a file or a pipe may have other readers.
+            let link = match context.output.is_terminal() {
+                true => page_link(listen, &token, None),
+                false => "ctx ui".to_owned(),
+            };
+            let words = greeting(&callable(listen).to_string(), &upstream, &link, &context.output.paint);
             context.output.print(&words)?;
             tracing::debug!(%listen, %upstream, home = %home.path().display(), "the daemon is up");
         }

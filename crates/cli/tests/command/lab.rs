@@ -33,6 +33,18 @@ fn recorded() -> Place {
 }
 
 #[test]
+fn nothing_in_a_recording_drives_the_terminal() {
+    let place = recorded();
+    let hostile = body(3).to_string().replace("claude-opus-4-5-20251101", "\\u001b]0;PWN\\u0007\\u001b[2Jmodel");
+    place.write("recorded/hostile.json", &hostile);
+    for more in [&[][..], &["--csv"]] {
+        let ran = place.run(&[&["lab", "run", "--on", "../recorded"], more].concat()).ok();
+        assert!(!ran.out.contains(['\x1b', '\x07']) && !ran.err.contains(['\x1b', '\x07']), "{ran:?}");
+        assert!(format!("{}{}", ran.out, ran.err).contains("\\x1b]0;PWN\\x07"), "{ran:?}");
+    }
+}
+
+#[test]
 fn policies_are_compared_in_a_table_a_spreadsheet_and_a_page() {
     let place = recorded();
     let policies = place.run(&["lab", "policies"]).ok().out;

@@ -123,7 +123,8 @@ fn it_says_where_it_listens_and_what_to_do_next() {
     assert!(greeting.contains(&format!("ANTHROPIC_BASE_URL=http://{} claude\n", up.listen)), "{greeting}");
     let token = std::fs::read_to_string(place.home().join("token")).expect("a token");
     let link = format!("http://{}/ui/?token={}", up.listen, token.trim());
-    assert!(greeting.contains(&link), "{greeting}");
+    assert!(greeting.contains("look    ctx ui\n"), "{greeting}");
+    assert!(!greeting.contains(token.trim()), "a file or a pipe may have other readers: {greeting}");
     assert_eq!(place.run(&["ui"]).ok().out.trim(), link);
     let ran = place.run(&["ui", "--conv", "zzz"]).refused();
     assert!(ran.err.contains("`zzz`"), "an id is looked up as everywhere: {ran:?}");

@@ -4,7 +4,7 @@ use crate::answer::told;
 use crate::directory::lock;
 use crate::log::{self, RefusedEdits};
 use crate::observe::Ticket;
-use crate::{Composer, now, record};
+use crate::{Composer, Credentials, now, record};
 use ctx_store::{Note, Reader, Step};
 use ctx_wire::anthropic::context_management::{Capability, Kind, capabilities};
 use serde::{Deserialize, Serialize};
@@ -142,13 +142,22 @@ impl Composer {
     }
 }
 
-/// The sentence of a refusal.
+impl Refused {
+    /// Keeps the sentence of the refusal, without these credentials.
+    pub(crate) fn hide(&mut self, credentials: &Credentials) {
+        self.answer = credentials.hide(&sentence(&self.answer)).into_bytes();
+    }
+}
+
 fn words(answer: &[u8]) -> String {
     const MOST: usize = 300;
+    told(&sentence(answer)).chars().take(MOST).collect()
+}
+
+fn sentence(answer: &[u8]) -> String {
     let read: Option<serde_json::Value> = serde_json::from_slice(answer).ok();
     let sentence = read.as_ref().and_then(|read| read["error"]["message"].as_str().or(read["message"].as_str()));
-    let text = sentence.map_or_else(|| String::from_utf8_lossy(answer).into_owned(), str::to_owned);
-    told(&text).chars().take(MOST).collect()
+    sentence.map_or_else(|| String::from_utf8_lossy(answer).into_owned(), str::to_owned)
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use super::opening::opening;
 use super::{Event, LaneKey, Recorder, Reply, Urgency, Withheld};
 use crate::gap::Hurry;
-use crate::now;
 use crate::provider::Refused;
 use crate::streams::PAUSE;
+use crate::{Credentials, now};
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::{Arriving, Pieces};
@@ -48,6 +48,7 @@ impl Recorder {
             kept: Vec::new(),
             lost: false,
             ended: false,
+            credentials: Credentials::default(),
         };
         (request, response)
     }
@@ -188,19 +189,26 @@ pub struct ResponseCopy {
     kept: Vec<u8>,
     lost: bool,
     ended: bool,
+    credentials: Credentials,
 }
 
 /// As much of a response is kept before it is handed over.
 const PART: usize = 32 * 1024;
 
 impl ResponseCopy {
+    /// Hides the request's own credentials from all that is recorded of its answer.
+    pub fn hide(&mut self, credentials: Credentials) {
+        self.credentials = credentials;
+    }
+
     /// The provider refused thinking in the request that it answers: from now on it is asked to drop such blocks.
     pub fn unbound(&self) {
         self.recorder.send(self.lane.for_answer(), Event::Unbound { exchange: self.exchange });
     }
 
     /// The provider did not take what was asked beside the client; without it the request went through.
-    pub fn refused(&self, refused: Refused) {
+    pub fn refused(&self, mut refused: Refused) {
+        refused.hide(&self.credentials);
         let event = Event::Refused { exchange: self.exchange, refused: Box::new(refused) };
         self.recorder.send(self.lane.for_answer(), event);
     }
@@ -245,7 +253,8 @@ impl ResponseCopy {
         if !std::mem::replace(&mut self.ended, true) {
             self.hand_over();
             let after = self.started.elapsed();
-            let event = Event::End { exchange: self.exchange, ending, after, lost: self.lost };
+            let credentials = std::mem::take(&mut self.credentials);
+            let event = Event::End { exchange: self.exchange, ending, after, lost: self.lost, credentials };
             self.recorder.send(self.lane.for_answer(), event);
         }
     }

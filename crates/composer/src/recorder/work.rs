@@ -5,7 +5,7 @@ use super::waiting::Waiting;
 use super::{Event, Gauges, Lanes, Order};
 use crate::observe::{Seen, Ticket};
 use crate::streams::Telling;
-use crate::{Composer, Timing, now};
+use crate::{Composer, Credentials, Timing, now};
 use ctx_wire::anthropic::tap::{Ending, Tap};
 use ctx_wire::encoding::{self, Encoding};
 use ctx_wire::pieces::{Pieces, concat};
@@ -32,6 +32,7 @@ pub(super) struct Open {
     ended: Option<(Option<Ending>, Duration)>,
     /// A piece of the answer is missing.
     lost: bool,
+    credentials: Credentials,
 }
 
 #[derive(Default)]
@@ -162,10 +163,11 @@ impl Work<'_> {
                     telling.tell(&self.composer.streams, ticket, tap);
                 }
             }
-            Event::End { exchange, ending, after, lost } => {
+            Event::End { exchange, ending, after, lost, credentials } => {
                 let open = self.open.entry(exchange).or_default();
                 open.ended = Some((ending, after));
                 open.lost = lost;
+                open.credentials = credentials;
                 self.close(exchange);
             }
         }
@@ -177,12 +179,14 @@ impl Work<'_> {
         if !self.open.get(&exchange).is_some_and(is_over) {
             return;
         }
-        let Some(Open { asked: Asked::Turn(ticket), tap, first_byte, ended: Some((ending, after)), lost, .. }) =
-            self.open.remove(&exchange)
-        else {
+        let Some(open) = self.open.remove(&exchange) else { return };
+        let Open { asked: Asked::Turn(ticket), tap, first_byte, ended: Some((ending, after)), lost, .. } = open else {
             return;
         };
         let mut answer = ending.and_then(|ending| tap.map(|tap| tap.finish(ending)));
+        if let Some(answer) = &mut answer {
+            open.credentials.clean(answer);
+        }
         if let Some(answer) = answer.as_mut().filter(|_| lost) {
             answer.reply = None;
             answer.undecodable = Some("a piece of its copy was dropped for want of room".into());

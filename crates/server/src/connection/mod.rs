@@ -4,10 +4,11 @@
 mod client_wire;
 mod patience;
 mod phase;
+mod register;
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -18,34 +19,45 @@ use tokio::net::TcpStream;
 
 use self::client_wire::ClientWire;
 use self::patience::Patience;
+use self::phase::Phase;
 pub(crate) use self::phase::Turn;
-use self::phase::{Phase, PhaseCell};
+pub(crate) use self::register::{Place, Register};
 use crate::config::Limits;
 use crate::house::House;
 use crate::reply::{Closing, Reply};
 
-/// Serves a client until it leaves, wears out our patience, or `closing` asks for an end.
-pub(crate) async fn serve(socket: TcpStream, house: Arc<House>, limits: Arc<Limits>, mut closing: Closing) {
-    let phase = Arc::new(PhaseCell::default());
+/// A connection that was accepted.
+pub(crate) struct Accepted<Socket> {
+    pub(crate) socket: Socket,
+    pub(crate) place: Place,
+    /// It got the last file handles: only the control API answers, and it does not rest.
+    pub(crate) on_spare: bool,
+}
+
+/// Serves a client until it leaves, wears out our patience, makes room for others, or `closing` asks for an end.
+pub(crate) async fn serve(accepted: Accepted<TcpStream>, house: Arc<House>, limits: Arc<Limits>, mut closing: Closing) {
+    let Accepted { socket, mut place, on_spare } = accepted;
+    let phase = place.phase.clone();
     let wire = ClientWire::new(socket, phase.clone(), limits.linger);
     let service_phase = phase.clone();
     let service = service_fn(move |request| {
         service_phase.enter(Phase::Serving);
         let turn = Turn::new(service_phase.clone());
         let house = house.clone();
-        async move { Ok::<_, Infallible>(Reply::in_turn(house.answer(request).await, turn)) }
+        async move { Ok::<_, Infallible>(Reply::in_turn(house.answer(request, on_spare).await, turn)) }
     });
     let mut connection = pin!(
         http1::Builder::new()
             .preserve_header_case(true)
             .auto_date_header(false)
+            .keep_alive(!on_spare)
             .max_headers(limits.max_headers)
             .max_header_size(limits.max_head_bytes)
             // hyper's own timeout would also close connections that merely rest; `Patience` knows the difference.
             .header_read_timeout(None)
             .serve_connection(TokioIo::new(wire), service)
     );
-    let mut patience = Patience::new(&limits);
+    let mut patience = Patience::new(&limits, &phase);
     let mut is_closing = false;
     poll_fn(|context| {
         if let Poll::Ready(ended) = connection.as_mut().poll(context) {
@@ -57,6 +69,14 @@ pub(crate) async fn serve(socket: TcpStream, house: Arc<House>, limits: Arc<Limi
         if !is_closing && closing.as_mut().poll(context).is_ready() {
             is_closing = true;
             connection.as_mut().graceful_shutdown();
+            context.waker().wake_by_ref();
+        }
+        if Pin::new(&mut place.leave).poll(context).is_ready() {
+            if phase.is_idle() {
+                tracing::debug!("a resting client connection was closed to make room");
+                return Poll::Ready(());
+            }
+            place.stay();
             context.waker().wake_by_ref();
         }
         if patience.is_over(&phase, context) {

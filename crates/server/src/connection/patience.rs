@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::OnceLock;
 use std::task::Context;
 use std::time::Duration;
 
@@ -19,14 +20,10 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) fn new(limits: &Limits) -> Self {
-        Self {
-            head: limits.head_timeout,
-            rest: limits.client_idle_timeout,
-            seen: 0,
-            since: Instant::now(),
-            alarm: None,
-        }
+    pub(super) fn new(limits: &Limits, phase: &PhaseCell) -> Self {
+        let since = Instant::now();
+        phase.idle(clock(since));
+        Self { head: limits.head_timeout, rest: limits.client_idle_timeout, seen: 0, since, alarm: None }
     }
 
     pub(super) fn is_over(&mut self, phase: &PhaseCell, context: &mut Context<'_>) -> bool {
@@ -39,6 +36,7 @@ impl Patience {
         if self.seen != phase.changes() {
             self.seen = phase.changes();
             self.since = Instant::now();
+            phase.idle(clock(self.since));
         }
         let deadline = self.since + limit;
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
@@ -54,4 +52,10 @@ impl Patience {
         }
         false
     }
+}
+
+/// Milliseconds since the first connection of this process.
+fn clock(at: Instant) -> u64 {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    at.saturating_duration_since(*FIRST.get_or_init(|| at)).as_millis() as u64
 }

@@ -2,7 +2,7 @@
 //! wrapper, the service and the reply's body. All run in one task; the atomics only make it shareable.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -24,11 +24,18 @@ pub(super) struct PhaseCell {
     phase: AtomicU8,
     changes: AtomicU32,
     flushes: AtomicU32,
+    /// In milliseconds of the connections' clock.
+    idle_since: AtomicU64,
 }
 
 impl Default for PhaseCell {
     fn default() -> Self {
-        Self { phase: AtomicU8::new(Phase::New as u8), changes: AtomicU32::new(0), flushes: AtomicU32::new(0) }
+        Self {
+            phase: AtomicU8::new(Phase::New as u8),
+            changes: AtomicU32::new(0),
+            flushes: AtomicU32::new(0),
+            idle_since: AtomicU64::new(0),
+        }
     }
 }
 
@@ -57,6 +64,19 @@ impl PhaseCell {
     /// Everything that was produced so far has been written to the socket.
     pub(super) fn flushed(&self) {
         self.flushes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Nothing would be lost if the connection were closed now.
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.get(), Phase::New | Phase::Resting)
+    }
+
+    pub(super) fn idle_since(&self) -> u64 {
+        self.idle_since.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn idle(&self, since: u64) {
+        self.idle_since.store(since, Ordering::Relaxed);
     }
 
     pub(super) fn step(&self, from: Phase, to: Phase) {

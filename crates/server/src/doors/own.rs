@@ -15,6 +15,10 @@ impl OwnAddresses {
         Self { address: listening.ip(), port: listening.port() }
     }
 
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Is `host[:port]` one of ours? Only `localhost` counts as a name: every other name is resolved by a
     /// name server that may belong to an attacker. When listening on all addresses any *number* will do,
     /// because nobody can rebind a number.
@@ -42,6 +46,23 @@ impl OwnAddresses {
             }
             Err(_) => false,
         }
+    }
+}
+
+/// Could a name server of an attacker have led a browser here under this `host[:port]`? Not under a number, and not
+/// under names that no public name server answers for: those without a dot, `*.localhost`, and `*.internal`, under
+/// which containers reach their host.
+pub(super) fn may_be_rebound(host_and_port: &str) -> bool {
+    let Ok(authority) = host_and_port.parse::<Authority>() else { return true };
+    let host = authority.host();
+    let number = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    if number.parse::<IpAddr>().is_ok() {
+        return false;
+    }
+    let name = host.strip_suffix('.').unwrap_or(host);
+    match name.rsplit_once('.') {
+        Some((_, last)) => !last.eq_ignore_ascii_case("localhost") && !last.eq_ignore_ascii_case("internal"),
+        None => name.is_empty(),
     }
 }
 
@@ -74,6 +95,19 @@ mod tests {
             "[::1",
         ] {
             assert!(!own.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_names_of_public_name_servers_can_be_rebound() {
+        for host in
+            ["evil.example:8788", "evil.example", "127.0.0.1.nip.example", "localhost.evil.example:1", "a b", ""]
+        {
+            assert!(may_be_rebound(host), "{host}");
+        }
+        let ours = ["localhost:9000", "ctx.localhost", "127.0.0.1:1", "[::1]:8788", "192.168.1.5", "localhost.", "x"];
+        for host in ours.into_iter().chain(["host.docker.internal:8788", "my-computer:8788"]) {
+            assert!(!may_be_rebound(host), "{host}");
         }
     }
 

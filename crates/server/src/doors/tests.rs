@@ -16,37 +16,69 @@ fn parts(uri: &str, headers: &[(&str, &str)]) -> Parts {
 
 const HOST: (&str, &str) = ("host", "127.0.0.1:8788");
 
+/// The header lines of a browser that has logged in: its cookie among others, and the page's key.
+fn session(doors: &Doors) -> (String, String) {
+    let login = doors.log_in().expect("a session");
+    (format!("other=1; ctx_session_8788={}; more=2", login.cookie), login.page_key)
+}
+
 #[test]
-fn the_control_door_opens_for_the_token_as_bearer_or_cookie() {
+fn the_control_door_opens_for_the_token_and_for_both_halves_of_a_session() {
     let doors = doors();
     let bearer = format!("Bearer {}", doors.token.expose());
-    let cookie = format!("other=1; ctx_token={}; more=2", doors.token.expose());
-    for header in [("authorization", bearer.as_str()), ("cookie", cookie.as_str())] {
-        assert_eq!(doors.admit_control(&parts("/control/v1/status", &[HOST, header])), Ok(()));
+    let (cookie, key) = session(&doors);
+    for headers in [vec![("authorization", bearer.as_str())], vec![("cookie", &cookie), ("x-ctx-page-key", &key)]] {
+        let headers = [vec![HOST], headers].concat();
+        assert_eq!(doors.admit_control(&parts("/control/v1/status", &headers)), Ok(()));
     }
+    let events = format!("/control/v1/events?streaming=true&key={key}");
+    assert_eq!(doors.admit_control(&parts(&events, &[HOST, ("cookie", &cookie)])), Ok(()));
+}
+
+#[test]
+fn half_a_session_opens_nothing() {
+    let doors = doors();
+    let (cookie, key) = session(&doors);
+    let (_, other_key) = session(&doors);
+    let (cookie, token) = (("cookie", cookie.as_str()), doors.token.expose());
+    for (path, headers, refusal) in [
+        ("/control/v1/status", vec![cookie], Refusal::TokenMissing),
+        ("/control/v1/events", vec![cookie], Refusal::TokenMissing),
+        ("/control/v1/status", vec![("x-ctx-page-key", key.as_str())], Refusal::TokenMissing),
+        ("/control/v1/status", vec![cookie, ("x-ctx-page-key", &other_key)], Refusal::TokenWrong),
+        ("/control/v1/status", vec![cookie, ("x-ctx-page-key", token)], Refusal::TokenWrong),
+    ] {
+        let headers = [vec![HOST], headers].concat();
+        assert_eq!(doors.admit_control(&parts(path, &headers)), Err(refusal), "{path} {headers:?}");
+    }
+    let elsewhere = format!("/control/v1/status?key={key}");
+    assert_eq!(doors.admit_control(&parts(&elsewhere, &[HOST, cookie])), Err(Refusal::TokenMissing));
 }
 
 #[test]
 fn the_control_door_stays_shut_without_the_token() {
     let doors = doors();
+    let old = format!("ctx_token={}", doors.token.expose());
+    let key = ("x-ctx-page-key", "nope");
     for (headers, refusal) in [
         (vec![HOST], Refusal::TokenMissing),
         (vec![HOST, ("authorization", "Bearer nope")], Refusal::TokenWrong),
         (vec![HOST, ("authorization", "Basic bm9wZQ==")], Refusal::TokenMissing),
         (vec![HOST, ("authorization", "x")], Refusal::TokenMissing),
-        (vec![HOST, ("cookie", "ctx_token=nope")], Refusal::TokenWrong),
-        (vec![HOST, ("cookie", "ctx_token")], Refusal::TokenMissing),
+        (vec![HOST, ("cookie", "ctx_session_8788=nope"), key], Refusal::TokenWrong),
+        (vec![HOST, ("cookie", "ctx_session_8788"), key], Refusal::TokenMissing),
+        (vec![HOST, ("cookie", &old), key], Refusal::TokenMissing),
     ] {
         assert_eq!(doors.admit_control(&parts("/control/v1/status", &headers)), Err(refusal), "{headers:?}");
     }
 }
 
 #[test]
-fn a_wrong_bearer_is_not_saved_by_a_right_cookie() {
+fn a_wrong_bearer_is_not_saved_by_a_right_session() {
     let doors = doors();
-    let cookie = format!("ctx_token={}", doors.token.expose());
-    let head = parts("/control/v1/status", &[HOST, ("authorization", "Bearer nope"), ("cookie", &cookie)]);
-    assert_eq!(doors.admit_control(&head), Err(Refusal::TokenWrong));
+    let (cookie, key) = session(&doors);
+    let headers = [HOST, ("authorization", "Bearer nope"), ("cookie", &cookie), ("x-ctx-page-key", &key)];
+    assert_eq!(doors.admit_control(&parts("/control/v1/status", &headers)), Err(Refusal::TokenWrong));
 }
 
 #[test]
@@ -77,7 +109,7 @@ fn the_right_token_does_not_help_under_a_foreign_name_or_from_a_foreign_page() {
 fn the_page_door_opens_for_the_link_from_anywhere_and_for_the_cookie_at_home() {
     let doors = doors();
     let link = format!("/ui/?token={}", doors.token.expose());
-    let cookie = format!("ctx_token={}", doors.token.expose());
+    let (cookie, _) = session(&doors);
     let cookie = ("cookie", cookie.as_str());
     let elsewhere = ("sec-fetch-site", "cross-site");
     assert_eq!(doors.admit_page(&parts(&link, &[HOST, elsewhere])), Ok(PagePass::Link));
@@ -111,26 +143,55 @@ fn a_browser_that_was_led_here_under_another_name_is_refused() {
         assert_eq!(admit(&[sign]), Err(Refusal::ForeignHost), "{sign:?}");
         assert_eq!(admit(&[HOST, sign]), Ok(()), "{sign:?}");
     }
+    // Browsers do not describe requests to an origin that is not secure.
+    assert_eq!(admit(&[rebound]), Err(Refusal::ForeignHost));
+    assert_eq!(admit(&[HOST, rebound]), Err(Refusal::ForeignHost));
+    let absolute = parts("http://evil.example:8788/v1/models", &[HOST]);
+    assert_eq!(doors.admit_proxied(&absolute), Err(Refusal::ForeignHost));
 }
 
 #[test]
-fn the_browser_keeps_the_token_away_from_scripts_other_sites_and_the_provider() {
+fn what_the_provider_answers_is_never_shown_as_a_page_of_ours() {
     let doors = doors();
-    let cookies: Vec<HeaderValue> = doors.cookies().collect();
-    assert_eq!(cookies.len(), 2);
+    let admit = |headers: &[(&str, &str)]| doors.admit_proxied(&parts("/docs/help", headers));
+    for sign in [
+        ("sec-fetch-dest", "document"),
+        ("sec-fetch-dest", "iframe"),
+        ("sec-fetch-dest", "script"),
+        ("sec-fetch-mode", "navigate"),
+        ("sec-fetch-user", "?1"),
+        ("upgrade-insecure-requests", "1"),
+    ] {
+        assert_eq!(admit(&[HOST, sign]), Err(Refusal::Navigation), "{sign:?}");
+    }
+    let (page, browser) = (("accept", "text/html,*/*"), ("user-agent", "Mozilla/5.0 (Macintosh)"));
+    assert_eq!(admit(&[HOST, page, browser]), Err(Refusal::Navigation));
+    assert_eq!(admit(&[HOST, page]), Ok(()));
+    assert_eq!(admit(&[HOST, browser, ("accept", "application/json")]), Ok(()));
+}
+
+#[test]
+fn the_browser_keeps_its_session_away_from_scripts_other_sites_and_the_provider() {
+    let doors = doors();
+    let login = doors.log_in().expect("a session");
+    let cookies: Vec<HeaderValue> = doors.set_cookies(&login).collect();
+    assert_eq!(cookies.len(), 4);
     for cookie in &cookies {
         let text = cookie.to_str().expect("text");
         assert!(text.contains("HttpOnly") && text.contains("SameSite=Strict"), "{text}");
         assert!(text.contains("Path=/ui;") || text.contains("Path=/control;"), "{text}");
+        assert!(!text.contains(doors.token.expose()) && !text.contains(&login.page_key), "{text}");
+        assert!(text.starts_with("ctx_session_8788=") || text.starts_with("ctx_token=; "), "{text}");
         assert_eq!(format!("{cookie:?}"), "Sensitive");
     }
 }
 
 #[test]
-fn our_cookie_is_taken_out_of_what_goes_upstream() {
-    let value = HeaderValue::from_static("a=1; ctx_token=hush; b=2");
-    let rest = without_own_cookie(&value).expect("something to remove").expect("something left");
-    assert_eq!(rest, "a=1; b=2");
-    assert_eq!(without_own_cookie(&HeaderValue::from_static("ctx_token=hush")), Some(None));
-    assert_eq!(without_own_cookie(&HeaderValue::from_static("a=1;b=2")), None);
+fn our_cookies_are_taken_out_of_what_goes_upstream() {
+    let doors = doors();
+    let value = HeaderValue::from_static("a=1; ctx_session_8788=hush; b=2; ctx_token=hush; ctx_session_8789=c");
+    let rest = doors.without_own_cookie(&value).expect("something to remove").expect("something left");
+    assert_eq!(rest, "a=1; b=2; ctx_session_8789=c");
+    assert_eq!(doors.without_own_cookie(&HeaderValue::from_static("ctx_token=hush")), Some(None));
+    assert_eq!(doors.without_own_cookie(&HeaderValue::from_static("a=1;b=2")), None);
 }

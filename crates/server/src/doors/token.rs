@@ -29,9 +29,7 @@ pub enum TokenError {
 
 impl Token {
     pub fn generate() -> Result<Self, TokenError> {
-        let mut bytes = [0u8; TOKEN_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| TokenError::Random(error.to_string()))?;
-        Ok(Self(Secret::new(hex(&bytes))))
+        Ok(Self(Secret::new(hex(&random::<TOKEN_BYTES>()?))))
     }
 
     /// The file of the token inside the daemon's home.
@@ -66,7 +64,7 @@ impl Token {
         create_private_folder(home).map_err(fail)?;
         let token = Self::generate()?;
         // The draft's name cannot be guessed and holds nothing of the token itself.
-        let draft = home.join(format!("token.{}.{}", std::process::id(), hex(&random_suffix()?)));
+        let draft = home.join(format!("token.{}.{}", std::process::id(), hex(&random::<8>()?)));
         let linked = write_private(&draft, token.expose())
             .and_then(|()| fs::hard_link(&draft, &path).or_else(|error| without_links(error, &draft, &path)));
         let _ = fs::remove_file(&draft);
@@ -101,13 +99,13 @@ fn without_links(error: io::Error, draft: &Path, path: &Path) -> io::Result<()> 
     }
 }
 
-fn random_suffix() -> Result<[u8; 8], TokenError> {
-    let mut bytes = [0u8; 8];
+pub(super) fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], TokenError> {
+    let mut bytes = [0u8; LENGTH];
     getrandom::fill(&mut bytes).map_err(|error| TokenError::Random(error.to_string()))?;
     Ok(bytes)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

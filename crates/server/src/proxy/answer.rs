@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
+use tokio::time::{Instant, timeout_at};
 
 use super::body::{Cut, RequestBody};
 use super::pool::{Line, Pool, Seat};
@@ -62,27 +63,30 @@ impl Answer {
         hint
     }
 
-    /// The whole body, if it is no longer than `most`. Whoever reads the answer afterwards misses nothing.
-    pub(super) async fn peek(&mut self, most: usize) -> Option<Vec<u8>> {
+    /// The whole body, if it is no longer than `most` and there by the deadline. Whoever reads the answer afterwards
+    /// misses nothing.
+    pub(super) async fn peek(&mut self, most: usize, deadline: Instant) -> Option<Vec<u8>> {
+        if self.size_hint().lower() > most as u64 {
+            return None;
+        }
         let mut body = Vec::new();
-        while body.len() <= most {
-            match poll_fn(|context| self.poll_incoming(context)).await {
-                None => {
-                    self.is_read = true;
-                    return Some(body);
-                }
-                Some(frame) => {
-                    let chunk = frame.as_ref().ok().and_then(Frame::data_ref);
-                    body.extend_from_slice(chunk.map_or(&[], |chunk| chunk));
-                    let is_cut = frame.is_err();
-                    self.ahead.push_back(frame);
-                    if is_cut {
-                        return None;
-                    }
-                }
+        for frame in &self.ahead {
+            body.extend_from_slice(frame.as_ref().ok()?.data_ref().map_or(&[], |chunk| chunk));
+        }
+        while !self.is_read && body.len() <= most {
+            let next = poll_fn(|context| self.poll_incoming(context));
+            let Some(frame) = timeout_at(deadline, next).await.ok()? else {
+                self.is_read = true;
+                break;
+            };
+            let is_cut = frame.is_err();
+            body.extend_from_slice(frame.as_ref().ok().and_then(Frame::data_ref).map_or(&[], |chunk| chunk));
+            self.ahead.push_back(frame);
+            if is_cut {
+                return None;
             }
         }
-        None
+        (body.len() <= most).then_some(body)
     }
 
     pub(super) fn poll_frame(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {

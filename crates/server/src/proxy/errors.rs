@@ -7,9 +7,10 @@ use http::{Response, StatusCode};
 use serde_json::json;
 
 use super::connect_error::ConnectError;
-use ctx_composer::recorder::Withheld;
 use crate::config::UpstreamUrl;
+use crate::doors::Refusal;
 use crate::watch::Ending;
+use ctx_composer::recorder::Withheld;
 
 /// Marks an answer as ours and tells which error it is.
 pub(crate) const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-error");
@@ -37,8 +38,10 @@ pub(crate) enum Failure {
     Withheld(Withheld),
     /// `CONNECT` asks for a tunnel, and we are not that kind of proxy.
     Tunnel,
-    /// A web page of another site is speaking.
-    CrossSite,
+    /// All file handles are taken, and no connection rests.
+    Crowded,
+    /// It does not come from a program that means us.
+    Refused(Refusal),
 }
 
 impl Failure {
@@ -97,7 +100,28 @@ impl Failure {
                 "Context Composer does not open tunnels (CONNECT). Use its address as the base URL of the \
                  client (ANTHROPIC_BASE_URL), not as its HTTPS_PROXY.",
             ),
-            Self::CrossSite => Told::refusal(
+            Self::Crowded => Told {
+                status: StatusCode::SERVICE_UNAVAILABLE,
+                kind: "api_error",
+                code: "too-many-connections",
+                message: "Context Composer has no file handle left for another connection. Try again when others are \
+                          done, or start it with a higher limit (`ulimit -n`)."
+                    .to_owned(),
+                permanent: false,
+            },
+            Self::Refused(Refusal::ForeignHost) => Told::refusal(
+                StatusCode::FORBIDDEN,
+                "foreign-host",
+                "The request is addressed to a host name that is not this machine's own, as in a DNS rebinding attack. \
+                 Use 127.0.0.1, localhost or another address of this machine in the base URL (ANTHROPIC_BASE_URL).",
+            ),
+            Self::Refused(Refusal::Navigation) => Told::refusal(
+                StatusCode::FORBIDDEN,
+                "navigation",
+                "This address is for programs: what the provider answers is not shown in a browser. \
+                 To look at your conversations, open the link that `ctx ui` prints.",
+            ),
+            Self::Refused(_) => Told::refusal(
                 StatusCode::FORBIDDEN,
                 "cross-site",
                 "Context Composer refuses requests from web pages of other sites. \

@@ -3,6 +3,7 @@
 //! (rulebook A63, A68, A71). Each is tried once more, at most.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ctx_composer::edit::{Otherwise, Outgoing};
 use ctx_composer::provider::Refused;
@@ -14,6 +15,7 @@ use ctx_wire::pieces::{Pieces, concat};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
+use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::body::{AnswerBody, RequestBody};
@@ -24,6 +26,8 @@ use crate::watch::{RequestEye, ResponseEye};
 
 /// No refusal of the provider is longer.
 const LONGEST_REFUSAL: usize = 256 * 1024;
+/// A refusal comes as a whole, right behind its head. One that does not is passed on as it comes.
+const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
 const LONGEST_DECODED: usize = 4 * 1024 * 1024;
 
 impl Proxy {
@@ -56,8 +60,9 @@ impl Proxy {
         let is_composed = otherwise.as_ref().is_none_or(|otherwise| otherwise.outgoing.is_some());
         let mut outgoing = Arc::new(outgoing);
         let mut response = self.try_send(held.composed(head.clone(), &outgoing)).await?;
+        let mut deadline = Instant::now() + REFUSAL_PATIENCE;
         if let Some(Otherwise { kinds, model, outgoing: plain }) = otherwise.map(|otherwise| *otherwise)
-            && let Some((kinds, answer)) = refused_edits(&mut response, &kinds).await
+            && let Some((kinds, answer)) = refused_edits(&mut response, &kinds, deadline).await
         {
             let again = match plain {
                 None => held.untouched(head.clone()),
@@ -67,13 +72,14 @@ impl Proxy {
                 }
             };
             response = self.try_send(again).await?;
+            deadline = Instant::now() + REFUSAL_PATIENCE;
             // If it is refused without ours too, ours was not the reason.
             if !is_refusal(response.status()) {
                 response_eye.refused(Refused { model, kinds, answer });
             }
         }
         let is_unbound = is_composed && response.status() == StatusCode::BAD_REQUEST;
-        if !is_unbound || !refuses_thinking(&mut response).await {
+        if !is_unbound || !refuses_thinking(&mut response, deadline).await {
             return Ok(response);
         }
         let outgoing = Arc::unwrap_or_clone(outgoing);
@@ -96,19 +102,23 @@ fn is_refusal(status: StatusCode) -> bool {
 }
 
 /// Which of our edits an answer refuses, and its words.
-async fn refused_edits(response: &mut Response<Answer>, ours: &[Kind]) -> Option<(Vec<Kind>, Vec<u8>)> {
+async fn refused_edits(
+    response: &mut Response<Answer>,
+    ours: &[Kind],
+    deadline: Instant,
+) -> Option<(Vec<Kind>, Vec<u8>)> {
     if !is_refusal(response.status()) {
         return None;
     }
-    let body = response.body_mut().peek(LONGEST_REFUSAL).await?;
+    let body = response.body_mut().peek(LONGEST_REFUSAL, deadline).await?;
     let answer = decoded(response.headers(), body);
     let kinds = refused(response.status().as_u16(), &answer, ours);
     (!kinds.is_empty()).then_some((kinds, answer))
 }
 
 /// Reads a refusal without taking it away.
-async fn refuses_thinking(response: &mut Response<Answer>) -> bool {
-    let Some(body) = response.body_mut().peek(LONGEST_REFUSAL).await else { return false };
+async fn refuses_thinking(response: &mut Response<Answer>, deadline: Instant) -> bool {
+    let Some(body) = response.body_mut().peek(LONGEST_REFUSAL, deadline).await else { return false };
     is_unbound(response.status().as_u16(), &decoded(response.headers(), body))
 }
 

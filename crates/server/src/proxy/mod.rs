@@ -63,7 +63,7 @@ impl Proxy {
         if head.method == Method::CONNECT {
             return Err(Failure::Tunnel);
         }
-        self.doors.admit_proxied(&head).map_err(|_| Failure::CrossSite)?;
+        self.doors.admit_proxied(&head).map_err(Failure::Refused)?;
 
         // Let the observer decide whether it watches. From here on its two halves travel with the bodies,
         // and are told how it ended even if this function is dropped because the client left.
@@ -74,7 +74,7 @@ impl Proxy {
         let target = self.upstream.target();
         let is_head = head.method == Method::HEAD;
         head.uri = readdress(&head.uri, target.url.base_path());
-        head.headers = headers::outgoing(head.headers, &target.host);
+        head.headers = headers::outgoing(head.headers, &target.host, &self.doors);
 
         // What has to be composed cannot leave before it is here. Boxed, so that nobody else pays for it.
         if request_eye.is_held() {

@@ -45,19 +45,20 @@ pub(super) fn refused(refusal: Refusal) -> Response<Body> {
         Refusal::TokenMissing => ControlError::new(
             "token-needed",
             "The control API needs the daemon's token.",
-            "Send it as `Authorization: Bearer …`; it is in the file `token` of the daemon's home. The ctx commands do.",
+            "Send it as `Authorization: Bearer …`; it is in the file `token` of the daemon's home. The ctx commands do. \
+             In a browser, open the link that `ctx ui` prints.",
         ),
         Refusal::TokenWrong => ControlError::new(
             "token-wrong",
-            "This is not the token of this daemon.",
-            "Read it from the file `token` of the daemon's home; `--home` or CTX_HOME may point to another one.",
+            "This is not the token, or not a session, of this daemon.",
+            "In a browser, open the link that `ctx ui` prints. Otherwise read the token from the file `token` of the daemon's home; `--home` or CTX_HOME may point to another one.",
         ),
         Refusal::ForeignHost => ControlError::new(
             "foreign-host",
             "The request was addressed to another host name.",
             "Use the address that the daemon listens on, or localhost.",
         ),
-        Refusal::ForeignOrigin => ControlError::new(
+        Refusal::ForeignOrigin | Refusal::Navigation => ControlError::new(
             "cross-site",
             "Web pages of other sites may not use the control API.",
             "Open the page with `ctx ui`.",

@@ -11,7 +11,7 @@ use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 use tokio::runtime::Handle;
 use tower_service::Service;
@@ -67,25 +67,29 @@ impl Rooms {
         let (head, _) = request.into_parts();
         let mut response = match self.doors.admit_page(&head) {
             _ if head.method != Method::GET && head.method != Method::HEAD => page::wrong_method(),
-            Ok(PagePass::Link) => {
-                let mut response = page::moved(&page::without_token(&head.uri));
-                for cookie in self.doors.cookies() {
-                    response.headers_mut().append(header::SET_COOKIE, cookie);
-                }
-                response
-            }
+            Ok(PagePass::Link) => self.log_in(&head.uri),
             Ok(PagePass::Known) => match head.uri.path().strip_prefix("/ui/") {
                 Some(name) => page::serve(embedded::ASSETS, name, &head.headers),
                 None => page::moved("/ui/"),
             },
             Err(Refusal::TokenMissing | Refusal::TokenWrong) => page::needs_link(),
-            Err(Refusal::ForeignHost | Refusal::ForeignOrigin) => page::foreign(),
+            Err(Refusal::ForeignHost | Refusal::ForeignOrigin | Refusal::Navigation) => page::foreign(),
         };
         page::secure(response.headers_mut());
         if head.method == Method::HEAD {
             *response.body_mut() = Bytes::new();
         }
         response.map(Reply::whole)
+    }
+
+    /// The link is exchanged for a session: the browser gets the cookie, the page its key.
+    fn log_in(&self, link: &Uri) -> Response<Bytes> {
+        let Some(login) = self.doors.log_in() else { return page::no_session() };
+        let mut response = page::moved(&page::with_key(link, &login.page_key));
+        for cookie in self.doors.set_cookies(&login) {
+            response.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+        response
     }
 
     fn room(&self, response: Response<Body>) -> Response<Reply> {

@@ -85,16 +85,23 @@ pub(super) fn moved(to: &str) -> Response<Bytes> {
     response
 }
 
-/// The same address without the token, so that it stays neither in the history nor on the screen.
-pub(super) fn without_token(uri: &Uri) -> String {
+/// The same address with the page's key in place of the token. The page keeps the key and takes it out of its address;
+/// in a browser's history it is worth nothing without the cookie.
+pub(super) fn with_key(uri: &Uri, page_key: &str) -> String {
     let path = if uri.path() == "/ui" { "/ui/" } else { uri.path() };
-    let rest: Vec<&str> = uri
-        .query()
-        .unwrap_or_default()
-        .split('&')
-        .filter(|pair| !pair.is_empty() && !pair.starts_with("token="))
-        .collect();
-    if rest.is_empty() { path.to_owned() } else { format!("{path}?{}", rest.join("&")) }
+    let pairs = uri.query().unwrap_or_default().split('&');
+    let rest = pairs.filter(|pair| !pair.is_empty() && !pair.starts_with("token=") && !pair.starts_with("key="));
+    let mut address = format!("{path}?key={page_key}");
+    rest.for_each(|pair| address.extend(["&", pair]));
+    address
+}
+
+pub(super) fn no_session() -> Response<Bytes> {
+    small_page(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "No session could be made",
+        "The system gives the daemon no random bytes. Try again; <code>ctx doctor</code> may say more.",
+    )
 }
 
 fn small_page(status: StatusCode, title: &str, text: &str) -> Response<Bytes> {
@@ -183,9 +190,9 @@ mod tests {
 
     #[test]
     fn the_token_leaves_the_address_and_the_rest_stays() {
-        let without = |uri: &str| without_token(&uri.parse().expect("a uri"));
-        assert_eq!(without("/ui/?token=hush"), "/ui/");
-        assert_eq!(without("/ui?token=hush"), "/ui/");
-        assert_eq!(without("/ui/c/1?a=2&token=hush&b"), "/ui/c/1?a=2&b");
+        let with = |uri: &str| with_key(&uri.parse().expect("a uri"), "k");
+        assert_eq!(with("/ui/?token=hush"), "/ui/?key=k");
+        assert_eq!(with("/ui?token=hush&key=old"), "/ui/?key=k");
+        assert_eq!(with("/ui/c/1?a=2&token=hush&b"), "/ui/c/1?key=k&a=2&b");
     }
 }

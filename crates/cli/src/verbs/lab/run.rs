@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::paint::{FAINT, ID, PLAIN, WARNING};
 use crate::terminal::table::{Cell, Column, Table};
-use crate::terminal::{Output, words};
+use crate::terminal::{Output, text, words};
 
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -109,7 +109,7 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
 }
 
 fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
-    let mut text = String::new();
+    let mut page = String::new();
     for group in groups {
         let first = group.policies.first();
         let count = words::plural(first.map_or(0, |policy| policy.conversations) as u64, "conversation");
@@ -118,7 +118,7 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
             "long" => format!("long, {} tokens and more", words::count(report::LONG)),
             other => other.to_owned(),
         };
-        text.push_str(&format!(
+        page.push_str(&format!(
             "{} {}\n",
             output.paint.strong(&name),
             output.paint.faint(&format!("· {count} · {steps} steps"))
@@ -138,13 +138,13 @@ fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
         ];
         let mut table = Table::new(&columns).dispensing(&["FINAL", "EVENTS", "PEAK", "FROM CACHE", "LIKELY"]);
         group.policies.iter().for_each(|policy| table.row(row(policy)));
-        text.push_str(&table.render(output));
-        text.push('\n');
+        page.push_str(&table.render(output));
+        page.push('\n');
     }
     for remark in remarks {
-        text.push_str(&format!("{}\n", output.paint.faint(remark)));
+        page.push_str(&format!("{}\n", output.paint.faint(&text::line(remark))));
     }
-    text
+    page
 }
 
 /// Between what the change is for most drawings of as many conversations.

@@ -1,0 +1,111 @@
+//! All client connections that are open, so that those that rest can make room for others.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::phase::PhaseCell;
+
+#[derive(Default)]
+pub(crate) struct Register(Mutex<Open>);
+
+#[derive(Default)]
+struct Open {
+    next: u64,
+    connections: HashMap<u64, Entry>,
+}
+
+struct Entry {
+    phase: Arc<PhaseCell>,
+    leave: oneshot::Sender<()>,
+}
+
+/// A connection's place in the register. It is given back when it is dropped.
+pub(crate) struct Place {
+    register: Arc<Register>,
+    number: u64,
+    pub(super) phase: Arc<PhaseCell>,
+    /// Ready when the connection should make room.
+    pub(super) leave: oneshot::Receiver<()>,
+}
+
+impl Register {
+    pub(crate) fn enter(self: &Arc<Self>) -> Place {
+        self.enter_as(Arc::default())
+    }
+
+    fn enter_as(self: &Arc<Self>, phase: Arc<PhaseCell>) -> Place {
+        let (leave, asked) = oneshot::channel();
+        let mut open = self.lock();
+        let number = open.next;
+        open.next += 1;
+        open.connections.insert(number, Entry { phase: phase.clone(), leave });
+        Place { register: self.clone(), number, phase, leave: asked }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.lock().connections.len()
+    }
+
+    /// Asks those that have rested longest to leave, at most `most` of them, and returns how many were asked.
+    pub(crate) fn shed(&self, most: usize) -> usize {
+        let mut open = self.lock();
+        let mut resting: Vec<(u64, u64)> = open
+            .connections
+            .iter()
+            .filter(|(_, entry)| entry.phase.is_idle())
+            .map(|(number, entry)| (entry.phase.idle_since(), *number))
+            .collect();
+        resting.sort_unstable();
+        resting.truncate(most);
+        for (_, number) in &resting {
+            if let Some(entry) = open.connections.remove(number) {
+                let _ = entry.leave.send(());
+            }
+        }
+        resting.len()
+    }
+
+    /// Nothing that holds this lock can panic half-way.
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    /// A request came just before the connection was asked to leave: it stays, and can be asked again.
+    pub(super) fn stay(&mut self) {
+        *self = self.register.enter_as(self.phase.clone());
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.register.lock().connections.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::phase::Phase;
+    use super::*;
+
+    #[test]
+    fn those_that_rested_longest_leave_first_and_busy_ones_stay() {
+        let register = Arc::new(Register::default());
+        let mut places: Vec<Place> = (0..4).map(|_| register.enter()).collect();
+        for (place, since) in places.iter().zip([30, 10, 20, 0]) {
+            place.phase.idle(since);
+        }
+        places[3].phase.enter(Phase::Serving);
+        assert_eq!(register.shed(2), 2);
+        let left: Vec<bool> = places.iter_mut().map(|place| place.leave.try_recv().is_ok()).collect();
+        assert_eq!(left, [false, true, true, false]);
+        places[1].stay();
+        drop(places.remove(2));
+        assert_eq!((register.count(), register.shed(9), register.count()), (3, 2, 1));
+        drop(places);
+        assert_eq!(register.count(), 0);
+    }
+}

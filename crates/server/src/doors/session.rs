@@ -1,0 +1,111 @@
+//! The session of a browser. Cookies know no ports: a browser sends ours to every other server on this host. So the
+//! cookie is not the token, and it is only one half. The other half, the page key, is handed to the page once and kept
+//! in the storage of its origin, which does include the port; the page sends it with every question. Neither half
+//! opens the control API alone, and neither reveals the other or the token.
+//!
+//! Both are derived from the token, the port and the login, so they survive a restart of the daemon without being
+//! stored, and a new token ends them all.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use subtle::ConstantTimeEq;
+
+use super::token::{Token, hex, random};
+
+/// A browser has to log in again after this.
+pub(super) const LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+pub(super) struct Sessions {
+    key: [u8; 32],
+    cookie_name: String,
+}
+
+/// The two halves of a new session.
+pub(crate) struct Login {
+    pub(super) cookie: String,
+    pub(crate) page_key: String,
+}
+
+impl Sessions {
+    pub(super) fn new(token: &Token, port: u16) -> Self {
+        let key =
+            blake3::derive_key("context-composer browser session v1", format!("{port} {}", token.expose()).as_bytes());
+        Self { key, cookie_name: format!("ctx_session_{port}") }
+    }
+
+    /// Two daemons on one host keep their cookies apart by the port.
+    pub(super) fn cookie_name(&self) -> &str {
+        &self.cookie_name
+    }
+
+    pub(super) fn begin(&self) -> Option<Login> {
+        let login = format!("{:x}-{}", seconds(), hex(&random::<16>().ok()?));
+        Some(Login {
+            cookie: format!("{login}.{}", self.derive("cookie", &login)),
+            page_key: self.derive("page", &login),
+        })
+    }
+
+    /// Whether a cookie is ours. That shows the page's files, which are no secret.
+    pub(super) fn knows(&self, cookie: &str) -> bool {
+        self.login(cookie).is_some()
+    }
+
+    /// Whether the two halves belong together.
+    pub(super) fn opens(&self, cookie: &str, page_key: &[u8]) -> bool {
+        let expected = self.login(cookie).map(|login| self.derive("page", login));
+        expected.is_some_and(|expected| expected.as_bytes().ct_eq(page_key).into())
+    }
+
+    fn login<'a>(&self, cookie: &'a str) -> Option<&'a str> {
+        let (login, proof) = cookie.split_once('.')?;
+        let is_ours: bool = self.derive("cookie", login).as_bytes().ct_eq(proof.as_bytes()).into();
+        let issued = u64::from_str_radix(login.split('-').next()?, 16).ok()?;
+        let is_current = seconds() <= issued.saturating_add(LIFETIME.as_secs());
+        (is_ours && is_current).then_some(login)
+    }
+
+    fn derive(&self, half: &str, login: &str) -> String {
+        blake3::keyed_hash(&self.key, format!("{half} {login}").as_bytes()).to_hex().to_string()
+    }
+}
+
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_halves_of_one_login_belong_together_and_no_others() {
+        let token = Token::generate().expect("a token");
+        let sessions = Sessions::new(&token, 8788);
+        let (one, other) = (sessions.begin().expect("a login"), sessions.begin().expect("a login"));
+        assert!(sessions.opens(&one.cookie, one.page_key.as_bytes()));
+        assert!(!sessions.opens(&one.cookie, other.page_key.as_bytes()));
+        assert!(!sessions.opens(&one.cookie, b"") && !sessions.opens("", one.page_key.as_bytes()));
+        let changed = format!("0{}", one.cookie);
+        assert!(!sessions.knows(&changed) && !sessions.knows(token.expose()) && !sessions.knows("1-2.3"));
+        assert!(!one.cookie.contains(token.expose()) && !one.cookie.contains(&one.page_key));
+    }
+
+    #[test]
+    fn a_session_survives_a_restart_but_not_another_port_or_a_new_token() {
+        let token = Token::generate().expect("a token");
+        let login = Sessions::new(&token, 8788).begin().expect("a login");
+        let opens = |sessions: Sessions| sessions.opens(&login.cookie, login.page_key.as_bytes());
+        assert!(opens(Sessions::new(&token, 8788)));
+        assert!(!opens(Sessions::new(&token, 8789)));
+        assert!(!opens(Sessions::new(&Token::generate().expect("a token"), 8788)));
+    }
+
+    #[test]
+    fn an_old_session_is_over() {
+        let sessions = Sessions::new(&Token::generate().expect("a token"), 8788);
+        let login = format!("{:x}-00", seconds() - LIFETIME.as_secs() - 1);
+        let cookie = format!("{login}.{}", sessions.derive("cookie", &login));
+        assert!(!sessions.knows(&cookie));
+    }
+}

@@ -1,0 +1,23 @@
+// The page's half of its session. The daemon hands it over in the address, once; from then on it lies in the storage of
+// this origin, port included. The cookie, the other half, reaches every server on this host and opens nothing alone.
+
+const STORED = "ctx-page-key";
+
+function read(): string {
+  if (typeof window === "undefined") return "";
+  const address = new URL(window.location.href);
+  const given = address.searchParams.get("key");
+  if (given === null) return localStorage.getItem(STORED) ?? "";
+  localStorage.setItem(STORED, given);
+  address.searchParams.delete("key");
+  history.replaceState(history.state, "", address);
+  return given;
+}
+
+const KEY = read();
+
+/** Sent with every question. */
+export const KEY_HEADERS = { "x-ctx-page-key": KEY };
+
+/** Browsers open an event stream without headers: its address has the key. */
+export const KEY_PARAMETER = `key=${encodeURIComponent(KEY)}`;
