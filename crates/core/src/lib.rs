@@ -6,6 +6,7 @@
 
 pub mod automatic;
 pub mod class;
+pub mod clean;
 pub mod edit;
 pub mod figures;
 pub mod frames;

@@ -10,6 +10,7 @@
 //!
 //! Two backends pass the same contract: [`SqliteStore`] and [`MemoryStore`].
 
+pub mod confined;
 mod error;
 mod hash;
 mod health;

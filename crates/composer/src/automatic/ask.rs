@@ -95,6 +95,7 @@ impl Composer {
         let Some(editor) = editor else { return Ok(Vec::new()) };
         let about = about(conversation, now());
         let settings = editor.settings(&about, &conversation.memory.skills());
+        let mut before = None;
         for (operation, reason) in wished.operations.iter().zip(&wished.reasons) {
             let Operation::SummarizeResults { select, text: Some(text), .. } = operation else { continue };
             // What was only trimmed lost nothing.
@@ -104,7 +105,9 @@ impl Composer {
             let mut blocks = conversation.tree.path().flat_map(|slot| &slot.message.blocks);
             let called = blocks.find(|block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(call));
             let tool = called.and_then(|block| block.tool.as_deref()).unwrap_or("a result");
-            let line = keep::line(&about, (tool, asked), reason.as_deref().unwrap_or("accepted"), file);
+            let reason = Some(reason.as_deref().unwrap_or("accepted"));
+            let line = keep::line(&about, (tool, asked), reason.filter(|_| reason != before), file);
+            before = reason;
             editor.note(&about, &settings, &line).map_err(|why| {
                 Refusal::new("not-written", format!("Nothing was changed: {why}."), "Then accept it again.")
             })?;
