@@ -15,6 +15,7 @@ mod expect;
 mod gap;
 mod held;
 pub mod helper;
+mod left;
 pub mod log;
 mod newest;
 pub mod observe;
@@ -30,6 +31,7 @@ mod whose;
 mod writer;
 
 pub use answer::Timing;
+pub use left::Left;
 pub use observe::{Seen, Ticket};
 pub use phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
 pub use recorder::Recorder;

@@ -101,6 +101,7 @@ impl Composer {
             client: hints.client.as_deref().map(str::to_owned),
             parent,
             forked_from: None,
+            title: None,
         };
         let shared = match self.get(&id)? {
             Some(found) => found,

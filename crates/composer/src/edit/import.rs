@@ -2,17 +2,21 @@
 
 use super::offload::Files;
 use super::{Ground, Weights};
+use crate::conversation::Conversation;
 use crate::directory::lock;
+use crate::left;
 use crate::view::{show, titles};
 use crate::{Composer, Refusal};
 use ctx_core::Key;
 use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
 use ctx_core::edit::fold::Unit;
+use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::message::{Kind, Role};
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// A frame, or what was named of it, on its way.
 struct Copied {
@@ -47,7 +51,7 @@ impl Composer {
     /// Copies frames, each as a frame of its own. `(commit, index)`: the name of the first effect.
     pub(super) fn import(
         &self,
-        into: &str,
+        into: &Conversation,
         desk: &Desk<'_>,
         (from, ids): (&str, &[String]),
         to: &Where,
@@ -55,19 +59,66 @@ impl Composer {
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
         let other = self.meant(from)?;
-        if other == into {
-            return Err(Refusal::new(
-                "same-conversation",
-                "These frames are in this conversation already.",
-                "`ctx move` moves them, `ctx add` writes a new one.",
-            ));
+        let (copies, left_behind) = if other == into.id {
+            self.copies_of_left(into, ids)?
+        } else {
+            let shared = self.stored(&other)?;
+            let conversation = lock(&shared);
+            match self.copies(&conversation, &Ground::of(&conversation, true), ids, None) {
+                Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => {
+                    let ground = Ground::with_left(&conversation, &conversation.left_frames());
+                    self.copies(&conversation, &ground, ids, None).map_err(|_| refusal)?
+                }
+                copies => copies?,
+            }
+        };
+        if copies.is_empty() {
+            return Err(Refusal::new("gone", "There is nothing to import.", "`ctx list --conv` shows what there is."));
         }
-        let shared = self.stored(&other)?;
-        let conversation = lock(&shared);
-        let ground = Ground::of(&conversation, true);
+        let source = if other == into.id { "earlier in this conversation" } else { other.as_str() };
+        let salt = format!("{other}{}", desk.next_added);
+        let mut effects: Vec<Effect> = Vec::new();
+        for (number, mut copy) in (desk.next_added..).zip(copies) {
+            for made in &mut copy.messages {
+                made.blocks.iter_mut().for_each(|block| *block = renamed(block, &salt));
+            }
+            let title = Some(format!("{} (from {source})", copy.titles.join(", ")));
+            match effects.len() {
+                0 => effects = desk.insert(copy.messages, to, title)?,
+                before => {
+                    let effect = EffectId { commit, index: (index + before - 1) as u32 };
+                    let key = FrameKey::Made { effect, part: 0 };
+                    let to = Place::After(FrameRef { key, until: None });
+                    effects.push(Effect::Insert { number, messages: copy.messages, to, title });
+                }
+            }
+        }
+        files.remarks.extend(left_behind.in_words());
+        Ok(effects)
+    }
+
+    /// Of one's own conversation only frames that the client has left behind: the others are sent already.
+    fn copies_of_left(
+        &self,
+        conversation: &Conversation,
+        ids: &[String],
+    ) -> Result<(Vec<Copied>, LeftBehind), Refusal> {
+        let current = Ground::of(conversation, true).lay(conversation.effects(conversation.history.head()));
+        let ground = Ground::with_left(conversation, &conversation.left_frames());
+        self.copies(conversation, &ground, ids, Some(&left::names(&current)))
+    }
+
+    /// Copies what `ids` name on `ground`; nothing from a frame that is `taken`.
+    fn copies(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        ids: &[String],
+        taken: Option<&HashSet<&FrameId>>,
+    ) -> Result<(Vec<Copied>, LeftBehind), Refusal> {
         let source = ground.source();
         let view = ground.lay(conversation.effects(conversation.history.head()));
-        let weights = Weights::of(&conversation);
+        let weights = Weights::of(conversation);
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let theirs = conversation.desk(&view, &source, &weights, &scale, 0);
         let mut copied: Vec<Copied> = Vec::new();
@@ -80,13 +131,22 @@ impl Composer {
                     "Frames, steps and messages can be imported.",
                 ));
             }
+            let frame = target.frame.and_then(|at| view.frames.get(at));
+            if frame.zip(taken).is_some_and(|(frame, taken)| taken.contains(&frame.id)) {
+                return Err(Refusal::new(
+                    "same-conversation",
+                    format!("`{}` is in this conversation already.", target.name),
+                    "`ctx move` moves it, `ctx add` writes a new one. Only frames from before a compaction, or \
+                     rewound, can be imported from here: `ctx list --all` shows them.",
+                ));
+            }
             // Several parts of one frame stay together.
             if copied.last().is_none_or(|last| last.frame != target.frame) {
                 copied.push(Copied { frame: target.frame, titles: Vec::new(), messages: Vec::new() });
             }
             let Some(copy) = copied.last_mut() else { continue };
             copy.titles.push(titles::target_title(&theirs, &target));
-            let texts = self.texts(&conversation, show::messages_of(&target.units))?;
+            let texts = self.texts(conversation, source.slots, show::messages_of(&target.units))?;
             let mut last = None;
             for laid in target.units.iter().filter(|laid| laid.covered.is_none()) {
                 let (owner, role, blocks) = match laid.unit {
@@ -126,28 +186,7 @@ impl Composer {
             }
         }
         copied.retain(|copy| !copy.messages.is_empty());
-        if copied.is_empty() {
-            return Err(Refusal::new("gone", "There is nothing to import.", "`ctx list --conv` shows what there is."));
-        }
-        let salt = format!("{other}{}", desk.next_added);
-        let mut effects: Vec<Effect> = Vec::new();
-        for (number, mut copy) in (desk.next_added..).zip(copied) {
-            for made in &mut copy.messages {
-                made.blocks.iter_mut().for_each(|block| *block = renamed(block, &salt));
-            }
-            let title = Some(format!("{} (from {other})", copy.titles.join(", ")));
-            match effects.len() {
-                0 => effects = desk.insert(copy.messages, to, title)?,
-                before => {
-                    let effect = EffectId { commit, index: (index + before - 1) as u32 };
-                    let key = FrameKey::Made { effect, part: 0 };
-                    let to = Place::After(FrameRef { key, until: None });
-                    effects.push(Effect::Insert { number, messages: copy.messages, to, title });
-                }
-            }
-        }
-        files.remarks.extend(left.in_words());
-        Ok(effects)
+        Ok((copied, left))
     }
 }
 
