@@ -9,6 +9,7 @@ use crate::edit::{Chain, Sent};
 use crate::envelope::{self, Whole};
 use crate::expect::Shelf;
 use crate::helper::titles::Titles;
+use crate::left::LeftPath;
 use crate::log;
 use crate::log::{Answered, Arrived, Line, Opened, Summary, Turn, Usage, Version};
 use crate::observe::SIDE;
@@ -20,8 +21,8 @@ use ctx_core::edit::{Commit, CommitId, History};
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::tokens::{self, Calibration};
-use ctx_core::{Key, NodeIx, SlotId, Tree};
-use ctx_store::{Blob, Hash, Reader, Record, StoreError};
+use ctx_core::{Key, NodeIx, Numbers, SlotId, Tree, Verdict};
+use ctx_store::{Blob, Hash, Reader, Record, Records, StoreError};
 use ctx_wire::anthropic::compose::Memo;
 use ctx_wire::anthropic::dress::{Dress, dress};
 use ctx_wire::anthropic::envelope::Envelope;
@@ -74,6 +75,10 @@ pub struct Conversation {
     pub id: String,
     pub opened: Opened,
     pub tree: Tree,
+    /// Which frame is called what.
+    pub numbers: Numbers,
+    /// Paths that the client has left, oldest first, see [`crate::left`].
+    pub left: Vec<LeftPath>,
     pub versions: QuickMap<SlotId, Worn>,
     /// The envelope of the current path's newest request.
     pub envelope: Arc<Envelope>,
@@ -181,6 +186,8 @@ impl Conversation {
             id,
             opened,
             tree: Tree::new(seed),
+            numbers: Numbers::default(),
+            left: Vec::new(),
             versions: QuickMap::default(),
             envelope: Arc::default(),
             packed: None,
@@ -244,6 +251,16 @@ impl Conversation {
         if found.records.is_empty() && found.skipped.is_empty() {
             return Ok(None);
         }
+        let mut conversation = Conversation::replayed(id, &found, store)?;
+        if let Some(bytes) = store.note(id, "pending")? {
+            conversation.pending = Some(Pending::new(bytes));
+        }
+        conversation.restore_body(store)?;
+        Ok(Some(conversation))
+    }
+
+    /// What these records, the first ones of its log, tell of a conversation.
+    pub fn replayed(id: &str, found: &Records, store: &dyn Reader) -> Result<Conversation, StoreError> {
         let blobs = messages_of(&found.records, store)?;
         let mut conversation = Conversation::new(id.to_owned(), Opened::unknown());
         let mut damaged = found.skipped.iter().map(|skipped| skipped.seq).peekable();
@@ -256,11 +273,7 @@ impl Conversation {
             }
         }
         damaged.for_each(|_| conversation.skip());
-        if let Some(bytes) = store.note(id, "pending")? {
-            conversation.pending = Some(Pending::new(bytes));
-        }
-        conversation.restore_body(store)?;
-        Ok(Some(conversation))
+        Ok(conversation)
     }
 
     fn skip(&mut self) {
@@ -288,7 +301,8 @@ impl Conversation {
                 }
                 if let Some(turn) = &arrived.turn {
                     let versions = versions_of(turn, &record.uses, blobs)?;
-                    self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?)?;
+                    let compacted = arrived.verdict == Verdict::Compaction.name();
+                    self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?, compacted)?;
                     self.strayed |= arrived.composed;
                     if arrived.composed && turn.current {
                         self.rewritten();
@@ -321,13 +335,20 @@ impl Conversation {
 
     /// Applies a turn: new versions, then the path. Used live and in replay alike.
     /// `None`, and no change, when it builds on a record that was lost.
-    pub fn grow(&mut self, turn: &Turn, versions: Vec<(SlotId, Worn, Message)>, packed: Hash) -> Option<()> {
+    pub fn grow(
+        &mut self,
+        turn: &Turn,
+        versions: Vec<(SlotId, Worn, Message)>,
+        packed: Hash,
+        compacted: bool,
+    ) -> Option<()> {
         turn.slots.iter().for_each(|&slot| self.tree.reserve(SlotId(slot)));
         if turn.restart {
             let mut tree = Tree::new(seed(&self.id));
             // No slot id is given twice, also when nobody can tell any more what it named.
             tree.reserve(self.tree.next_slot(0));
             self.tree = tree;
+            self.left.clear();
             self.ends.clear();
             self.rewritten.clear();
             self.versions.clear();
@@ -342,16 +363,25 @@ impl Conversation {
                 None => drop(self.lost.insert(*signature)),
             }
         }
+        let seen: Vec<SlotId> = versions.iter().map(|(slot, ..)| *slot).collect();
         for (slot, worn, facts) in versions {
             self.meet(&facts);
             self.tree.put(slot, facts);
             self.versions.insert(slot, worn);
         }
+        if let Some(reply) = turn.reply {
+            let tip = self.tree.extend(self.tree.current().last().copied(), &[SlotId(reply)])?;
+            self.tree.set_current(tip);
+        }
         self.strayed |= !turn.bound.is_empty();
         let slots: Vec<SlotId> = turn.slots.iter().map(|&slot| SlotId(slot)).collect();
         let tip = self.tree.extend(turn.base, &slots)?;
         if turn.current {
-            self.tree.set_current(tip);
+            let moved = self.tree.set_current(tip);
+            self.leave_path(&moved, compacted);
+            let changed = seen.iter().filter_map(|slot| self.tree.depth_of(*slot)).min();
+            let from = changed.map_or(moved.kept, |changed| changed.min(moved.kept));
+            self.numbers.give(self.tree.path().map(|slot| (slot.id, &slot.message)), from);
             self.packed = Some(packed);
             self.between = turn.between.clone();
             self.turns += 1;

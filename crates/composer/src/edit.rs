@@ -22,8 +22,8 @@ pub(crate) mod wait;
 
 pub use apply::{Applied, Preview, RepairView, Wish};
 pub(crate) use apply::{expected, on_top};
-pub(crate) use compare::around_alike;
 pub use compare::{Diff, FrameDiff};
+pub(crate) use compare::{around_alike, at_point};
 pub use cost::{Cache, Cost, Money};
 pub use ground::Chain;
 pub(crate) use ground::{Ground, Weights};

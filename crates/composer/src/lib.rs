@@ -29,6 +29,7 @@ mod gap;
 mod held;
 pub mod helper;
 mod keyed_lock;
+mod left;
 pub mod log;
 mod newest;
 pub mod observe;
@@ -45,6 +46,7 @@ mod writer;
 
 pub use answer::Timing;
 pub use credentials::Credentials;
+pub use left::Left;
 pub use observe::{Seen, Ticket};
 pub use phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
 pub use recorder::Recorder;

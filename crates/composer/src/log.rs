@@ -50,12 +50,23 @@ pub struct Opened {
     pub parent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<String>,
+    /// What the conversation it was forked from is called, where it begins with a summary of that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 impl Opened {
     /// Of a conversation whose own word is lost.
     pub fn unknown() -> Opened {
-        Opened { class: "main".into(), session: None, agent: None, client: None, parent: None, forked_from: None }
+        Opened {
+            class: "main".into(),
+            session: None,
+            agent: None,
+            client: None,
+            parent: None,
+            forked_from: None,
+            title: None,
+        }
     }
 }
 
@@ -101,9 +112,32 @@ pub struct Arrived {
     /// The first message that they change, as people name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_at: Option<String>,
+    /// How it left, where that is not how it came. Older records do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<SentBody>,
     /// What it adds to the conversation; side traffic adds nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
+}
+
+/// The body that left: ranges of the one that came, and what was put between them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentBody {
+    /// Of all its bytes.
+    pub hash: String,
+    pub parts: Vec<SentPart>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SentPart {
+    /// From one byte of the client's body to before another.
+    Source(u64, u64),
+    Text(String),
+    /// A longer text: its place in the record's uses.
+    Blob {
+        blob: u32,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +165,9 @@ pub struct Turn {
     pub between: Option<Vec<String>>,
     /// Whether this path is the one to look at.
     pub current: bool,
+    /// The slot of a reply that the client has summarised without ever sending it back: the end of the path it left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<u64>,
     /// It says all by itself, and what was known before is forgotten: the way out when an earlier
     /// record could not be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -425,6 +462,9 @@ pub struct Wished {
     /// The messages that it named: if one of them leaves the path, its ids mean something else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slots: Vec<u64>,
+    /// Its ids are numbers that no other frame gets. Older records counted the frames of the path.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub numbered: bool,
     /// What it would have done when it was wished.
     pub summary: String,
     pub tokens_before: u64,

@@ -8,13 +8,14 @@ use crate::conversation::{Conversation, Worn};
 use crate::directory::{Shared, lock};
 use crate::edit::{AtHand, Ground, Outgoing, Ready, Sent, digest};
 use crate::expect::{Foreseen, first_difference};
-use crate::log::{self, Arrived, Turn, Version};
+use crate::left::is_summary;
+use crate::log::{self, Arrived, SentBody, Turn, Version};
 use crate::provider::{Added, Request};
 use crate::recorder::{Order, give_way};
-use crate::whose::{self, Attributed, Newborn, Origin, Received};
+use crate::whose::{self, Attributed, Inherited, Newborn, Origin, Received};
 use crate::{Composer, EDITED, Problem, card, envelope, mark, record};
 use ctx_core::edit::Commit;
-use ctx_core::edit::effect::{Effect, EffectId};
+use ctx_core::edit::fold::View;
 use ctx_core::edit::history::Change;
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
@@ -24,8 +25,8 @@ use ctx_store::{Hash, Note, Step};
 use ctx_wire::anthropic::dress::undress;
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::identify::Hints;
+use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
-use ctx_wire::anthropic::{message, words};
 use ctx_wire::pieces::Pieces;
 use std::cell::Cell;
 use std::sync::{Arc, MutexGuard};
@@ -241,7 +242,11 @@ impl Composer {
         if let Some(fork) = origin.fork {
             verdict = "fork";
             detail = Some(fork.detail);
-            inherited = Some((fork.from.clone(), fork.effects));
+            inherited = Some(fork.inherited);
+            // A fork of a summary does not know how the conversation began.
+            let begun = begins_with_summary(&facts);
+            let title = |from: &str| lock(&self.directory).card(from).map(|card| card.title.clone());
+            conversation.opened.title = title(&fork.from).filter(|_| begun);
             conversation.opened.forked_from = Some(fork.from);
             placed.places = fork.places;
             step.records.retain(|record| record.kind != log::OPENED);
@@ -275,6 +280,7 @@ impl Composer {
             envelope: 0,
             between: between(&body),
             current: trusted,
+            reply: None,
             restart,
             bound: origin.bound,
         };
@@ -283,6 +289,16 @@ impl Composer {
         }
         let new = slots.iter().copied().filter(|slot| !conversation.versions.contains_key(slot)).collect();
         let mut fresh = Vec::new();
+        let unsent = conversation.pending.as_ref().filter(|_| placed.verdict == Verdict::Compaction && trusted);
+        if let Some(reply) = unsent.filter(|reply| !restart && facts.iter().all(|one| one.key != reply.facts.key)) {
+            let slot = conversation.tree.next_slot(placed.new_messages());
+            let (bare, worn) = bare(&reply.bytes, &message::read(&reply.bytes).cuts);
+            turn.reply = Some(slot.0);
+            turn.versions.push(version(slot, &worn, uses.len()));
+            uses.push(worn.blob);
+            step.blobs.push((worn.blob, bare));
+            fresh.push((slot, worn, reply.facts.clone()));
+        }
         let mut changed = 0;
         let before: Vec<SlotId> = conversation.tree.path().skip(same).map(|slot| slot.id).collect();
         let mut differs = None;
@@ -310,9 +326,7 @@ impl Composer {
                 Some(known) => changed += u32::from(known.blob != worn.blob),
                 None => {}
             }
-            let dress =
-                worn.dress.0.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
-            turn.versions.push(Version { slot: slot.0, blob: uses.len() as u32, dress });
+            turn.versions.push(version(slot, &worn, uses.len()));
             uses.push(worn.blob);
             step.blobs.push((worn.blob, bare));
             fresh.push((slot, worn, facts));
@@ -340,6 +354,7 @@ impl Composer {
             next: None,
             made: Vec::new(),
             made_at: None,
+            sent: None,
             turn: Some(turn),
         };
         let arrival = step.records.len();
@@ -347,10 +362,10 @@ impl Composer {
         // The reply has come back, in the client's own words.
         let had_pending = trusted && conversation.pending.take().is_some();
         if let Some(turn) = &arrived.turn {
-            conversation.grow(turn, fresh, packed);
+            conversation.grow(turn, fresh, packed, placed.verdict == Verdict::Compaction);
         }
-        if let Some((from, effects)) = inherited.filter(|_| trusted) {
-            self.inherit(conversation, &from, &effects, seen.at, step);
+        if let Some(inherited) = inherited.filter(|_| trusted) {
+            self.inherit(conversation, &inherited, &envelope, seen.at, step);
         }
         // It counts for the very request whose arrival is the moment.
         let editor = self.automatic.get().filter(|_| is_held && trusted);
@@ -378,6 +393,8 @@ impl Composer {
             arrived.differs = differs.and_then(|(message, block)| conversation.named(message, block));
             conversation.shelf.asked(&arrived, seen.at);
         }
+        let parts = added.left_with();
+        arrived.sent = parts.and_then(|parts| SentBody::of(&parts, body.bytes(), &mut uses, &mut step.blobs));
         step.records.insert(arrival, record(&conversation.id, seen.at, log::ARRIVED, &arrived, uses));
         match spare {
             Some(kept) if !trusted => conversation.body = Some(kept),
@@ -437,18 +454,22 @@ impl Composer {
     fn inherit(
         &self,
         conversation: &mut Conversation,
-        from: &str,
-        effects: &[(EffectId, Effect)],
+        inherited: &Inherited,
+        envelope: &Envelope,
         at: u64,
         step: &mut Step,
     ) {
-        let ground = Ground::of(conversation, false);
+        let Inherited { from, effects, calibration } = inherited;
+        let (slots, messages) = conversation.tree.path().map(|slot| (slot.id, &slot.message)).unzip();
+        let ground = Ground::new(slots, messages, envelope);
         let view = ground.lay(effects.iter().map(|(id, effect)| (*id, effect)).collect());
         let awake = view.effects().filter(|(id, _)| view.status(*id).awake);
         let effects: Vec<_> = awake.map(|(id, effect)| (id, effect.clone())).collect();
         if effects.is_empty() {
             return;
         }
+        let scale = |view: &View<'_>| calibration.tokens(ground.weigh(view, envelope));
+        let (tokens_before, tokens_after) = (scale(&ground.lay(Vec::new())), scale(&view));
         let commit = Commit {
             id: self.commit_id(conversation, at),
             parent: None,
@@ -457,9 +478,9 @@ impl Composer {
             note: None,
             reasons: Vec::new(),
             summary: format!("inherited from {from}"),
-            change: Change::Inherit { from: from.to_owned(), effects },
-            tokens_before: 0,
-            tokens_after: 0,
+            change: Change::Inherit { from: from.clone(), effects },
+            tokens_before,
+            tokens_after,
         };
         step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
         step.notes.push(mark(&conversation.id, EDITED, true));
@@ -556,6 +577,7 @@ fn side(
         next: None,
         made: Vec::new(),
         made_at: None,
+        sent: None,
         turn: None,
     };
     step.records.push(record(&conversation.id, seen.at, log::ARRIVED, &arrived, Vec::new()));
@@ -583,6 +605,12 @@ fn is_trusted(conversation: &Conversation, seen: &Seen, placed: &Reconciled, has
     };
     let gains_tools = conversation.envelope.tools.is_none() && has_tools;
     seen.hints.claude_code || !tentative || gains_tools
+}
+
+/// A version of a slot as it is recorded; `blob`: its place in the record's uses.
+fn version(slot: SlotId, worn: &Worn, blob: usize) -> Version {
+    let dress = worn.dress.0.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
+    Version { slot: slot.0, blob: blob as u32, dress }
 }
 
 /// A message without its dress. What cannot be written down as text stays on.
@@ -617,7 +645,7 @@ fn slots(conversation: &Conversation, placed: &Reconciled, same: usize) -> Vec<S
 }
 
 pub(crate) fn begins_with_summary(facts: &[Message]) -> bool {
-    facts.first().is_some_and(|first| first.title.as_deref() == Some(words::SUMMARY_TITLE))
+    facts.first().is_some_and(is_summary)
 }
 
 /// What stands between the messages, when it is not a comma.

@@ -12,6 +12,7 @@ use crate::{Composer, Problem};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
+use ctx_core::tokens::Calibration;
 use ctx_core::{Class, Key};
 use ctx_store::{Hash, StoreError};
 use ctx_wire::anthropic::envelope::{self, Envelope};
@@ -125,6 +126,7 @@ impl Composer {
             client: hints.client.as_deref().map(str::to_owned),
             parent,
             forked_from: None,
+            title: None,
         };
         let found = match self.get(&id) {
             // All that is stored has a card. So this one is new, and needs no store.
@@ -259,7 +261,8 @@ impl Composer {
                 let places = above.map(Place::Known).chain(placed.places.iter().copied()).collect();
                 let effects = other.effects(other.history.head());
                 let effects = effects.into_iter().map(|(id, effect)| (id, effect.clone())).collect();
-                best = Some(Fork { known, kinship, from: id, places, effects, detail: String::new() });
+                let inherited = Inherited { from: id.clone(), effects, calibration: other.calibration };
+                best = Some(Fork { known, kinship, from: id, places, inherited, detail: String::new() });
             } else {
                 ties += usize::from((kinship, known) == (nearest, deepest) && deepest > 0);
             }
@@ -327,12 +330,20 @@ pub struct Origin {
 pub struct Fork {
     pub from: String,
     pub places: Vec<Place>,
-    /// The active operations of the conversation it comes from.
-    pub effects: Vec<(EffectId, Effect)>,
+    pub inherited: Inherited,
     pub detail: String,
     known: usize,
     /// How near it stands: of the same session, the very parent.
     kinship: u8,
+}
+
+/// Copied from the conversation that a fork comes from.
+pub struct Inherited {
+    pub from: String,
+    /// Its active operations.
+    pub effects: Vec<(EffectId, Effect)>,
+    /// How the provider counts: the fork has no answer yet.
+    pub calibration: Calibration,
 }
 
 /// Whether the request goes on where this conversation ends, so that no other needs to be looked at.

@@ -73,6 +73,7 @@ impl Composer {
             author: AUTHOR.to_owned(),
             note: commit.note,
             slots: Vec::new(),
+            numbered: true,
             summary: commit.summary,
             tokens_before: commit.tokens_before,
             tokens_after: commit.tokens_after,

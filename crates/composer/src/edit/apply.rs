@@ -209,6 +209,7 @@ impl Composer {
         let mut nothing = None;
         for (number, operation) in (1..).zip(&wish.operations) {
             let resolved = self.resolved(conversation, &ground, (id, &effects), operation, wish.dry_run, files);
+            let resolved = resolved.map_err(|refusal| is_left(conversation, operation, refusal));
             match resolved.map_err(|refusal| within(refusal, number, wish.operations.len(), operation)) {
                 // Beside others that do something it may stand.
                 Err(refusal) if refusal.code == NOTHING => drop(nothing.get_or_insert(refusal)),
@@ -256,7 +257,7 @@ impl Composer {
                 self.offload(conversation, &desk, (ids, select), summary.as_deref(), dry_run, files)
             }
             Operation::Import { from, ids, to } => {
-                self.import(&conversation.id, &desk, (from, ids), to, (id, before.len()), files)
+                self.import(conversation, &desk, (from, ids), to, (id, before.len()), files)
             }
             Operation::Edit { id, force, .. } => {
                 let effects = desk.effects(operation)?;
@@ -527,6 +528,14 @@ pub(crate) fn expected(conversation: &Conversation, expect: Option<&str>) -> Res
         format!("The conversation has moved on: its head is {head}, not {expect}."),
         "Look at `ctx history`, then say it again with the new head.",
     ))
+}
+
+/// Says so where an operation names a frame that the client has left behind.
+fn is_left(conversation: &Conversation, operation: &Operation, refusal: Refusal) -> Refusal {
+    if refusal.code != "unknown-id" || matches!(operation, Operation::Import { .. }) {
+        return refusal;
+    }
+    conversation.left_frames().refusal(&conversation.id, operation.ids()).unwrap_or(refusal)
 }
 
 pub(super) fn within(refusal: Refusal, number: usize, all: usize, operation: &Operation) -> Refusal {

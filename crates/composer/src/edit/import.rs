@@ -7,16 +7,19 @@ use super::offload::Files;
 use super::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::directory::lock;
+use crate::left;
 use crate::view::{show, titles};
 use crate::{Composer, Refusal};
 use ctx_core::Key;
 use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
 use ctx_core::edit::fold::Unit;
+use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{CommitId, Operation};
 use ctx_core::message::{Kind, Role};
 use serde_json::Value;
+use std::collections::HashSet;
 use std::sync::TryLockError;
 use std::time::{Duration, Instant};
 
@@ -80,11 +83,8 @@ impl Composer {
     }
 
     /// The same while another conversation is locked: one that is busy is not waited for.
-    fn gather_soon(&self, (from, ids): (&str, &[String]), into: &str) -> Result<Gathered, Refusal> {
+    fn gather_soon(&self, (from, ids): (&str, &[String])) -> Result<Gathered, Refusal> {
         let from = self.meant(from)?;
-        if from == into {
-            return Err(same_conversation());
-        }
         let shared = self.conversation(&from)?;
         let deadline = Instant::now() + SOON;
         loop {
@@ -103,7 +103,7 @@ impl Composer {
     /// Imports frames, each as a frame of its own. `(commit, index)`: the name of the first effect.
     pub(super) fn import(
         &self,
-        into: &str,
+        into: &Conversation,
         desk: &Desk<'_>,
         (from, ids): (&str, &[String]),
         to: &Where,
@@ -111,20 +111,22 @@ impl Composer {
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
         let is_it = |(asked, _): &&(Asked, _)| asked.0 == from && asked.1 == ids;
-        let gathered = match files.imports.0.iter().find(is_it) {
-            Some((_, gathered)) => gathered.clone()?,
-            None => self.gather_soon((from, ids), into)?,
+        let gathered = if self.meant(from)? == into.id {
+            self.copies_of_left(into, ids)?
+        } else {
+            match files.imports.0.iter().find(is_it) {
+                Some((_, gathered)) => gathered.clone()?,
+                None => self.gather_soon((from, ids))?,
+            }
         };
-        if gathered.from == into {
-            return Err(same_conversation());
-        }
+        let source = if gathered.from == into.id { "earlier in this conversation" } else { &gathered.from };
         let salt = format!("{}{}", gathered.from, desk.next_added);
         let mut effects: Vec<Effect> = Vec::new();
         for (number, mut copy) in (desk.next_added..).zip(gathered.frames) {
             for made in &mut copy.messages {
                 made.blocks.iter_mut().for_each(|block| *block = renamed(block, &salt));
             }
-            let title = Some(format!("{} (from {})", copy.titles.join(", "), gathered.from));
+            let title = Some(format!("{} (from {source})", copy.titles.join(", ")));
             match effects.len() {
                 0 => effects = desk.insert(copy.messages, to, title)?,
                 before => {
@@ -139,8 +141,32 @@ impl Composer {
         Ok(effects)
     }
 
+    /// Of another conversation: frames on its path, else frames that its client has left behind.
     fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
-        let ground = Ground::of(conversation, true);
+        match self.copies(conversation, &Ground::of(conversation, true), ids, None) {
+            Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => {
+                let ground = Ground::with_left(conversation, &conversation.left_frames());
+                self.copies(conversation, &ground, ids, None).map_err(|_| refusal)
+            }
+            copies => copies,
+        }
+    }
+
+    /// Of one's own conversation only frames that the client has left behind: the others are sent already.
+    fn copies_of_left(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
+        let current = Ground::of(conversation, true).lay(conversation.effects(conversation.history.head()));
+        let ground = Ground::with_left(conversation, &conversation.left_frames());
+        self.copies(conversation, &ground, ids, Some(&left::names(&current)))
+    }
+
+    /// Copies what `ids` name on `ground`; nothing from a frame that is `taken`.
+    fn copies(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        ids: &[String],
+        taken: Option<&HashSet<&FrameId>>,
+    ) -> Result<Gathered, Refusal> {
         let source = ground.source();
         let view = ground.lay(conversation.effects(conversation.history.head()));
         let weights = Weights::of(conversation);
@@ -156,13 +182,22 @@ impl Composer {
                     "Frames, steps and messages can be imported.",
                 ));
             }
+            let frame = target.frame.and_then(|at| view.frames.get(at));
+            if frame.zip(taken).is_some_and(|(frame, taken)| taken.contains(&frame.id)) {
+                return Err(Refusal::new(
+                    "same-conversation",
+                    format!("`{}` is in this conversation already.", target.name),
+                    "`ctx move` moves it, `ctx add` writes a new one. Only frames from before a compaction, or \
+                     rewound, can be imported from here: `ctx list --all` shows them.",
+                ));
+            }
             // Several parts of one frame stay together.
             if copied.last().is_none_or(|last| last.frame != target.frame) {
                 copied.push(Copied { frame: target.frame, titles: Vec::new(), messages: Vec::new() });
             }
             let Some(copy) = copied.last_mut() else { continue };
             copy.titles.push(titles::target_title(&theirs, &target));
-            let texts = self.texts(conversation, show::messages_of(&target.units))?;
+            let texts = self.texts(conversation, source.slots, show::messages_of(&target.units))?;
             let mut last = None;
             for laid in target.units.iter().filter(|laid| laid.covered.is_none()) {
                 let (owner, role, blocks) = match laid.unit {
@@ -207,14 +242,6 @@ impl Composer {
         }
         Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
     }
-}
-
-fn same_conversation() -> Refusal {
-    Refusal::new(
-        "same-conversation",
-        "These frames are in this conversation already.",
-        "`ctx move` moves them, `ctx add` writes a new one.",
-    )
 }
 
 /// A block under new tool ids and without a cache mark: ids are unique in a request (A32).

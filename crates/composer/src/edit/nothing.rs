@@ -39,8 +39,8 @@ impl Composer {
         let [effect] = effects else { return Ok(false) };
         let targets = desk.named(&[id.to_owned()])?;
         let [target] = targets.as_slice() else { return Ok(false) };
-        let texts = self.texts(conversation, show::messages_of(&target.units))?;
-        let shown = show::message_views(conversation, desk.view, desk.source.messages, target, &texts);
+        let texts = self.texts(conversation, desk.source.slots, show::messages_of(&target.units))?;
+        let shown = show::message_views(conversation, desk.view, desk.source, target, &texts);
         let blocks = || shown.iter().flat_map(|message| &message.blocks).filter(|block| block.covered.is_none());
         match effect {
             Effect::Results { results, .. } => {

@@ -206,9 +206,9 @@ impl Composer {
         target: &Target,
         title: &str,
     ) -> Result<String, Refusal> {
-        let texts = self.texts(conversation, show::messages_of(&target.units))?;
+        let texts = self.texts(conversation, desk.source.slots, show::messages_of(&target.units))?;
         let mut out = format!("# {title}\n\nOffloaded from conversation {} ({}).\n", conversation.id, target.name);
-        for message in show::message_views(conversation, desk.view, desk.source.messages, target, &texts) {
+        for message in show::message_views(conversation, desk.view, desk.source, target, &texts) {
             out.push_str(&format!("\n## {}\n", message.role));
             for block in message.blocks.iter().filter(|block| block.covered.is_none()) {
                 out.push_str(&show::markdown(block));

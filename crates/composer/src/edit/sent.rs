@@ -284,7 +284,7 @@ impl From<Segment> for Part {
 }
 
 impl Outgoing {
-    fn of(parts: Vec<Part>) -> Outgoing {
+    pub(crate) fn of(parts: Vec<Part>) -> Outgoing {
         Outgoing { parts, betas: Vec::new(), otherwise: None }
     }
 

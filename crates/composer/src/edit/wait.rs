@@ -248,6 +248,7 @@ impl Composer {
             author: commit.author,
             note: commit.note,
             slots,
+            numbered: true,
             summary: commit.summary,
             tokens_before: commit.tokens_before,
             tokens_after: commit.tokens_after,

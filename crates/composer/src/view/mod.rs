@@ -10,6 +10,7 @@ mod map;
 mod misses;
 mod models;
 mod search;
+mod sent;
 pub(crate) mod show;
 mod timeline;
 pub(crate) mod titles;
@@ -26,6 +27,7 @@ pub use map::{ContextMap, KindView, ShareView, TurnView};
 pub use misses::{By, CacheMiss, Cause};
 pub use models::{ModelView, ModelsView};
 pub use search::{Found, FoundIn, Hit, terms};
+pub use sent::{SentAnswer, SentView};
 pub use show::{BlockView, MessageView, Shown};
 pub use timeline::{Event, MissView, Misses, Timeline, What};
 

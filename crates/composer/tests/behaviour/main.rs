@@ -4,6 +4,7 @@
 mod support;
 
 mod automatic;
+mod compaction;
 mod damage;
 mod day;
 mod editor;
@@ -12,6 +13,7 @@ mod frames;
 mod keeping;
 mod nameless;
 mod recorder;
+mod sent;
 mod sides;
 mod speaking;
 mod untouched;

@@ -188,11 +188,18 @@ impl<'a> Reader<'a> {
         match (self.role, words::judge(words)) {
             (Role::User, Speech::Injected) => kind = Kind::Reminder,
             (Role::User, Speech::Human(title)) => {
-                self.speech.get_or_insert((index, title.clone()));
+                match &mut self.speech {
+                    // The client's summary gives way to what the human says behind it.
+                    Some((_, said)) if said == words::SUMMARY_TITLE => said.clone_from(&title),
+                    Some(_) => {}
+                    None => self.speech = Some((index, title.clone())),
+                }
                 label = Some(title);
             }
             (Role::User, Speech::Command(title)) => {
-                self.command.get_or_insert((index, title.clone()));
+                // The client has answered the earlier ones by itself; the last is the one that the model is asked.
+                let first = self.command.as_ref().map_or(index, |(first, _)| *first);
+                self.command = Some((first, title.clone()));
                 label = Some(title);
             }
             _ => label = Some(words::line(words)),

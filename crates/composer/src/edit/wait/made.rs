@@ -128,6 +128,13 @@ fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> 
         let message = format!("It was made for the branch `{branch}`, which is not there any more.");
         return Err(Refusal::new("unknown-branch", message, "Nothing was changed. Say it again if you still want it."));
     }
+    if !wished.numbered && has_ids(wished) && !counts_frames(conversation) {
+        return Err(Refusal::new(
+            "gone",
+            "An older version of ctx stored this change, and its frame ids may name other frames by now.",
+            "Nothing was changed. Look at `ctx list`, and make it again if you still want it.",
+        ));
+    }
     let path: HashSet<u64> = conversation.tree.path().map(|slot| slot.id.0).collect();
     if wished.slots.iter().all(|slot| path.contains(slot)) {
         return Ok(());
@@ -137,6 +144,16 @@ fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> 
         "The conversation has gone another way: what was named is not in it any more.",
         "Nothing was changed. Look at `ctx list`, and say it again if you still want it.",
     ))
+}
+
+fn has_ids(wished: &Wished) -> bool {
+    wished.operations.iter().any(|operation| !operation.ids().is_empty())
+}
+
+/// Whether the numbers of the frames on the path are 1, 2, 3, …
+fn counts_frames(conversation: &Conversation) -> bool {
+    let numbers = conversation.tree.path().filter_map(|slot| conversation.numbers.of(slot.id));
+    (1..).zip(numbers).all(|(at, number)| at == number)
 }
 
 /// `40 s`, `12 min`, `3 h`.

@@ -118,7 +118,15 @@ impl Case {
         let system: Vec<Key> =
             envelope.system.iter().map(|block| Key::of([&self.body.bytes()[block.at.clone()]])).collect();
         let tools: Vec<&str> = envelope.tools.iter().flatten().map(|tool| &*tool.name).collect();
-        let source = Source { slots: &slots, messages: &messages, system: &system, tools: &tools };
+        let numbers = ctx_core::Numbers::default();
+        let source = Source {
+            slots: &slots,
+            messages: &messages,
+            system: &system,
+            tools: &tools,
+            numbers: &numbers,
+            seams: &[],
+        };
         let id = |index: usize| EffectId { commit: CommitId(1), index: index as u32 };
         let effects = self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect();
         let view = fold(&source, effects);
