@@ -1,6 +1,7 @@
 //! What happened in a conversation, as the control API tells it, and the words that the timeline and the live
 //! view share. Unknown kinds and fields are left alone.
 
+use ctx_wire::anthropic::rules;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -167,6 +168,7 @@ impl Event {
         let mut rules: Vec<&str> = self.repairs.iter().flatten().filter_map(|repair| repair["rule"].as_str()).collect();
         rules.dedup();
         if !rules.is_empty() {
+            let rules: Vec<String> = rules.into_iter().map(rules::named).collect();
             remarks.push(format!("repaired by rule {}", rules.join(", ")));
         }
         remarks.extend(self.cache_miss_reason.as_ref().map(|reason| format!("cache missed: {reason}")));
@@ -255,7 +257,10 @@ mod tests {
         assert_eq!(aside(failed), "w1 failed t1 is gone.");
         assert_eq!(aside(r#"{"kind":"waiting","id":"w1","state":"cancelled","author":"cli"}"#), "w1 cancelled");
         let repaired = event(r#"{"kind":"answer","repairs":[{"rule":"A30"},{"rule":"A30"},{"rule":"A41"}]}"#);
-        assert_eq!(repaired.remarks(), ["repaired by rule A30, A41"]);
+        assert_eq!(
+            repaired.remarks(),
+            ["repaired by rule A30 (every tool call has its result), A41 (a running server tool stays defined)"]
+        );
     }
 
     #[test]

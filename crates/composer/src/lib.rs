@@ -45,6 +45,7 @@ mod writer;
 
 pub use answer::Timing;
 pub use credentials::Credentials;
+pub use ctx_core::edit::refusal::nearest;
 pub use observe::{Seen, Ticket};
 pub use phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
 pub use recorder::Recorder;

@@ -35,6 +35,7 @@ use crate::directory::{Shared, lock};
 use crate::envelope::Whole;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_store::StoreError;
+use ctx_wire::anthropic::rules;
 
 /// Something that could not be done or answered: what, why, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,7 +54,7 @@ impl Refusal {
 
 impl From<ctx_core::edit::Refusal> for Refusal {
     fn from(refusal: ctx_core::edit::Refusal) -> Refusal {
-        Refusal { code: refusal.code, message: refusal.message, hint: refusal.hint }
+        Refusal { code: refusal.code, message: rules::spelled_out(&refusal.message), hint: refusal.hint }
     }
 }
 

@@ -289,7 +289,7 @@ impl BlockView {
             (None, _) => false,
         };
         self.repaired = Some(match repairs.iter().find(names) {
-            Some(repair) => format!("{} ({})", repair.what, repair.rule),
+            Some(repair) => repair.sentence(),
             None => "the provider would refuse it here".to_owned(),
         });
     }

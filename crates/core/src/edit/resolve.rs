@@ -263,7 +263,7 @@ fn not_empty(text: &str) -> Result<&str, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::new(
             "empty",
-            "The new text is empty, and the provider refuses empty texts (A27).",
+            "The new text is empty, and the provider refuses empty texts: rule A27.",
             "Give some text, or use `ctx delete`.",
         ));
     }

@@ -171,7 +171,7 @@ mod tests {
               passed over: `t1` is pinned already.
           risk of the whole: high
           1 thinking block not sent any more
-          repaired by rule A30: the call of \x1b[2J went too
+          repaired by rule A30 (every tool call has its result): the call of \x1b[2J went too
           the first change is in t1/2; the 3,000 tokens before it stay as they are
           nothing of it is in the provider's cache
           the next request costs 12,000 instead of 18,234, each after it 12,000 instead of 18,234: it pays off at once (in input tokens: 1.25 for one written to the cache, 0.1 for one read from it)

@@ -10,6 +10,7 @@ use ctx_core::edit::effect::Effect;
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::layout::layout;
 use ctx_core::message::{Block, Kind, Role};
+use ctx_wire::anthropic::rules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -151,7 +152,10 @@ impl<'a> Look<'a> {
         }
         // Thinking that is left out is told already.
         for repair in repairs.iter().filter(|repair| repair.rule != "A65") {
-            risks.push(Risk::new(Level::Low, format!("rule {} changes more: {}", repair.rule, repair.what)));
+            risks.push(Risk::new(
+                Level::Low,
+                format!("rule {} changes more: {}", rules::named(&repair.rule), repair.what),
+            ));
         }
         risks.sort_by_key(|risk| std::cmp::Reverse(risk.level));
         risks

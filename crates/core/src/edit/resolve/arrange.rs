@@ -193,7 +193,10 @@ impl Desk<'_> {
                 {
                     return Err(Refusal::new(
                         "cuts-a-pair",
-                        format!("A cut before `{}#{number}` would part a tool call from its result (A38).", frame.id),
+                        format!(
+                            "A cut before `{}#{number}` would part a tool call from its result: rule A38.",
+                            frame.id
+                        ),
                         possible(),
                     ));
                 }
@@ -332,7 +335,7 @@ impl Desk<'_> {
 fn not_first(what: &str) -> Refusal {
     Refusal::new(
         "not-first",
-        format!("{what} does not begin with a user message, and a conversation must (A3)."),
+        format!("{what} does not begin with a user message, and a conversation must: rule A3."),
         "Put it behind a frame with `--after`.",
     )
 }
