@@ -50,6 +50,7 @@ pub enum Verb {
     Models(verbs::models::Arguments),
     Status(verbs::status::Arguments),
     Doctor(verbs::doctor::Arguments),
+    Explain(verbs::explain::Arguments),
     Config(verbs::config::Arguments),
     Helper(verbs::helper::Arguments),
     Lab(verbs::lab::Arguments),

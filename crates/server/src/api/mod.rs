@@ -2,6 +2,7 @@
 
 mod automatic;
 mod edit;
+mod explain;
 mod helper;
 mod live;
 mod openapi;
@@ -38,6 +39,7 @@ use self::search::SearchQuery;
 use self::stats::{MissesQuery, StatsQuery};
 use self::transfer::ImportQuery;
 use self::waiting::Cancel;
+use crate::explain::{Term, Terms};
 use crate::helper::{Helper, JobView, Jobs};
 use crate::observer::Traffic;
 use crate::rooms::ControlError;
@@ -307,6 +309,16 @@ fn routes() -> Routes {
             stats::models,
             told("models", "What is known of models: prices, windows, and what their caches ask for")
                 .answers::<ModelsView>(),
+        )
+        .get(
+            "/explain",
+            explain::all,
+            told("terms", "All rules of the provider and all error codes, explained").answers::<Terms>(),
+        )
+        .get(
+            "/explain/{name}",
+            explain::one,
+            told("term", "What a rule or an error code means, and what to do about it").answers::<Term>(),
         )
         .get(
             "/search",

@@ -22,6 +22,7 @@ pub const PREVIEW: &str = "ctx_preview";
 pub const APPLY: &str = "ctx_apply";
 pub const UNDO: &str = "ctx_undo";
 pub const PHASE: &str = "ctx_phase";
+pub const EXPLAIN: &str = "ctx_explain";
 
 /// The tools that are offered with these settings.
 pub fn all(settings: &Settings) -> Vec<Tool> {
@@ -63,6 +64,11 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
             "What operations would do, without doing it: tokens before and after, what the provider must read again, \
              what it costs and when it pays off, thinking that is lost, repairs, and what each puts at risk.",
             json!({"operations": operations(&OPERATIONS), "expect": expect(), "when": when()}),
+        ),
+        tool(
+            EXPLAIN,
+            "What a rule (A30) or an error code means, and what to do about it.",
+            json!({"name": {"type": "string"}}),
         ),
     ];
     let looking =
@@ -120,6 +126,7 @@ fn tool(name: &'static str, what: &'static str, properties: Value) -> Tool {
         APPLY => vec!["operations", "expect"],
         UNDO => vec!["expect"],
         PHASE => vec!["action"],
+        EXPLAIN => vec!["name"],
         _ => Vec::new(),
     };
     properties.insert("conv".into(), json!({"type": "string", "description": "another conversation than your own"}));

@@ -169,11 +169,11 @@ fn plans_that_are_none_are_refused_with_their_place() {
     let scene = Scene::new();
     for (text, told) in [
         ("", "holds no operation"),
-        ("{\"operations\": [", "EOF"),
-        ("{\"operations\": {}}", "invalid type: map"),
-        ("[{\"op\": \"delete\", \"ids\": [\"t1\"], \"reason\": {}}]", "operation 1: invalid type"),
+        ("{\"operations\": [", "the JSON ends too early"),
+        ("{\"operations\": {}}", "expected a list, not an object"),
+        ("[{\"op\": \"delete\", \"ids\": [\"t1\"], \"reason\": {}}]", "operation 1: expected a text"),
         ("{\"note\": \"x\"}", "missing field `op`"),
-        ("[1]", "operation 1: invalid type"),
+        ("[1]", "operation 1: expected a text"),
         ("\u{0}", "line 1, column 1"),
     ] {
         let file = scene.file("bad.json", text).display().to_string();
