@@ -117,6 +117,7 @@ const CODES: &[(&str, &str, &str)] = &[
         "other users can read the home",
         "Choose an empty folder, or make this one private (chmod 700).",
     ),
+    ("store-slow", "the disk does not keep up with writing", "Try again in a moment; check what else uses the disk."),
     ("token", "the daemon's token cannot be read or written", "Check the file `token` in the home."),
     ("too-slow", "the daemon does not answer in time", "Try again; `ctx doctor` shows what it is doing."),
     ("unchanged", "the edited text is the same as before", "Nothing was changed."),

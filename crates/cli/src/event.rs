@@ -122,7 +122,7 @@ impl Event {
                 let edits = self.edits.as_deref().unwrap_or_default().join(", ");
                 let words = self.words.as_deref().unwrap_or_default();
                 let model = self.model.as_deref().unwrap_or_default();
-                Some(format!("{model} is not asked for {edits} any more, the provider refused it: {words}"))
+                Some(format!("{model} is no longer asked for {edits}: the provider refused it: {words}"))
             }
             "recovery" => Some("the provider refused thinking; it is asked to drop what does not fit".to_owned()),
             _ => None,
@@ -165,7 +165,7 @@ impl Event {
         if transformations > 0 {
             remarks.push(format!("the provider made {}", words::plural(transformations, "transformation")));
         }
-        let mut rules: Vec<&str> = self.repairs.iter().flatten().filter_map(|repair| repair["rule"].as_str()).collect();
+        let mut rules: Vec<&str> = self.repairs.iter().flatten().filter_map(|repair| repair[0].as_str()).collect();
         rules.dedup();
         if !rules.is_empty() {
             let rules: Vec<String> = rules.into_iter().map(rules::named).collect();
@@ -256,7 +256,7 @@ mod tests {
         let failed = r#"{"kind":"waiting","id":"w1","state":"failed","failure":{"message":"t1 is gone."}}"#;
         assert_eq!(aside(failed), "w1 failed t1 is gone.");
         assert_eq!(aside(r#"{"kind":"waiting","id":"w1","state":"cancelled","author":"cli"}"#), "w1 cancelled");
-        let repaired = event(r#"{"kind":"answer","repairs":[{"rule":"A30"},{"rule":"A30"},{"rule":"A41"}]}"#);
+        let repaired = event(r#"{"kind":"answer","repairs":[["A30","x"],["A30","y"],["A41","z"]]}"#);
         assert_eq!(
             repaired.remarks(),
             ["repaired by rule A30 (every tool call has its result), A41 (a running server tool stays defined)"]

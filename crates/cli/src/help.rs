@@ -203,6 +203,8 @@ mod tests {
                 assert!(help.contains("--json") && !help.contains(name), "{verb}: {help}");
             }
         }
+        let waiting = command.find_subcommand_mut("waiting").expect("a verb").render_long_help().to_string();
+        assert!(waiting.contains("ctx waiting accept ID") && waiting.contains("ctx waiting cancel ID"), "{waiting}");
         let check = command.find_subcommand_mut("config").and_then(|verb| verb.find_subcommand_mut("check"));
         assert!(!check.expect("a verb").render_long_help().to_string().contains("--home"));
         let line = ["ctx", "list", "--home", "x", "--listen", "127.0.0.1:9"];

@@ -156,6 +156,7 @@ pub const API: &[Code] = &[
         "the path does not take this method",
         "Client and daemon may have different versions; compare them.",
     ),
+    code(CONFLICT, "busy", "the other conversation is in use right now", "Try again in a moment."),
     code(
         CONFLICT,
         "credential",
@@ -414,6 +415,16 @@ pub const PROXY: &[Other] = &[
     ),
     other("request-broken", "the request body ended early or is not well framed", "Send it again."),
     other("request-stalled", "the request body stopped before its end", "Send it again."),
+    other(
+        "store-unavailable",
+        "the store cannot be read, so the edits of the conversation cannot be applied",
+        "Try again; the doctor shows what is wrong with the store.",
+    ),
+    other(
+        "unreadable-request",
+        "the request of an edited conversation cannot be read, so its edits cannot be applied",
+        "Check that the body is a JSON request in the encoding that its header names.",
+    ),
     other(
         "upstream-closed",
         "the provider closed the connection without an answer",

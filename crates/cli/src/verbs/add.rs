@@ -24,7 +24,7 @@ pub struct Arguments {
     /// Its text, from this file
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     file: Option<PathBuf>,
-    /// Who says it
+    /// Its role
     #[arg(long, value_name = "ROLE", default_value = "user", value_parser = role())]
     role: Role,
     /// Its title in the list

@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Print the exact bytes of the body and nothing else, not even a newline
     #[arg(long, conflicts_with = "json")]
     dump: bool,
-    /// Tell what differs from what the agent sends, and why
+    /// Show what differs from the agent's own request, and why
     #[arg(long, conflicts_with = "dump")]
     explain: bool,
     #[command(flatten)]

@@ -359,7 +359,7 @@ impl Composer {
             Refusal::new(
                 "not-stored",
                 format!("The commit could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
+                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )
         })?;
         // It is stored: from now on no request may leave without it, whether or not the store can be read.
@@ -564,7 +564,7 @@ mod tests {
     #[test]
     fn hints_for_a_batch_speak_of_what_stands_in_it() {
         assert_eq!(
-            in_json("Say one of `--after ID`, `--start` and `--end`."),
+            in_json("Give one of `--after ID`, `--start` and `--end`."),
             "Say one of `after`, `start` and `end`."
         );
         let hint = "Name a frame (`t3`), or choose with `--tool`, `--larger-than`.";

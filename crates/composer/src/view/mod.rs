@@ -73,7 +73,7 @@ impl Composer {
             return directory.active().map(|card| card.id.clone()).ok_or_else(|| {
                 Refusal::new(
                     "no-conversation",
-                    "No conversation has passed yet.",
+                    "No conversation has been recorded yet.",
                     "Start one with `ctx run -- claude`.",
                 )
             });
@@ -164,7 +164,7 @@ pub(crate) fn rebuilt(composer: &Composer, conversation: &Conversation) -> Resul
         Refusal::new(
             "incomplete",
             format!("Conversation `{}` is not completely stored.", conversation.id),
-            "Its next request completes it; `ctx doctor` tells whether the store is damaged.",
+            "Its next request completes it; `ctx doctor` shows whether the store is damaged.",
         )
     })
 }

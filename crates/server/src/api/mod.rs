@@ -110,7 +110,7 @@ impl Api {
             Ok(answer) => answer.map_err(refused),
             Err(_) => Err(ControlError::new(
                 "internal",
-                "The daemon could not finish this; it is a defect.",
+                "The daemon could not finish this; this is a defect.",
                 "Forwarding goes on. Please report it with the daemon's log.",
             )),
         }
@@ -163,7 +163,7 @@ fn routes() -> Routes {
         .get(
             "/conversations/{conversation}/history",
             read::history,
-            told("history", "The commits of the branch that is looked at, or of all, the newest first")
+            told("history", "The commits of the checked-out branch, or of all, newest first")
                 .query::<HistoryQuery>()
                 .answers::<HistoryView>(),
         )
@@ -206,14 +206,14 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/waiting/{wish}/cancel",
             waiting::cancel,
-            told("cancel", "Takes back a wish that waits, or puts away one that failed")
+            told("cancel", "Cancels a deferred edit, or dismisses one that failed")
                 .body::<Cancel>()
                 .answers::<WaitView>(),
         )
         .post(
             "/conversations/{conversation}/waiting/{wish}/accept",
             waiting::accept,
-            told("accept", "Makes a wish that waits, whatever it waits for").body::<Cancel>().answers::<WaitView>(),
+            told("accept", "Makes a deferred edit now, whatever it waits for").body::<Cancel>().answers::<WaitView>(),
         )
         .get(
             "/conversations/{conversation}/context",
@@ -267,7 +267,7 @@ fn routes() -> Routes {
         .post(
             "/helper/jobs/{job}/retry",
             helper::retry,
-            told("helper_retry", "Begins a job anew, with the same wish").answers::<JobView>(),
+            told("helper_retry", "Starts a job again, with the same operations").answers::<JobView>(),
         )
         .post(
             "/conversations/{conversation}/heal",

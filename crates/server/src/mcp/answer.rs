@@ -137,7 +137,7 @@ mod tests {
             "Say one of `after` ID and `larger_than`."
         );
         assert_eq!(for_tools("Use `ctx delete`, or name `t3`."), "Use the operation `delete`, or name `t3`.");
-        assert_eq!(for_tools("`ctx doctor` looks at the store."), "`ctx doctor` looks at the store.");
+        assert_eq!(for_tools("`ctx doctor` checks the store."), "`ctx doctor` checks the store.");
         assert_eq!(for_tools("an odd ` quote"), "an odd ` quote");
     }
 

@@ -98,7 +98,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
             "name": {"type": "string", "description": "of the branch or tag"},
             "cascade": {"type": "boolean", "description": "revert also what stands on it"},
             "dry_run": {"type": "boolean", "description": "only tell what it would do"},
-            "cancel": {"type": "string", "description": "a waiting wish (w1) to take back instead"},
+            "cancel": {"type": "string", "description": "a deferred edit (w1) to cancel instead"},
             "expect": expect(),
             "note": note(),
         }),

@@ -83,7 +83,7 @@ pub(super) fn refused(refusal: Refusal) -> Response<Body> {
 pub(super) fn failed() -> Response<Body> {
     ControlError::new(
         "internal",
-        "The daemon could not finish this; it is a defect.",
+        "The daemon could not finish this; this is a defect.",
         "Forwarding goes on. Please report it with the daemon's log.",
     )
     .into_response()

@@ -26,7 +26,7 @@ pub fn whole(plan: &PlanView, output: &Output) -> String {
     let preview = &applied.preview;
     let mut sum = vec![format!("risk of the whole: {}", level(plan.risk.unwrap_or_default(), output))];
     if plan.thinking_lost > 0 {
-        sum.push(format!("{} not sent any more", words::plural(plan.thinking_lost as u64, "thinking block")));
+        sum.push(format!("{} no longer sent", words::plural(plan.thinking_lost as u64, "thinking block")));
     }
     sum.extend(applied.remarks.iter().map(|remark| text::line(remark)));
     sum.extend(preview.repairs.iter().map(repaired));

@@ -120,7 +120,7 @@ fn an_open_loop_results_that_are_worked_on_and_thinking_are_told() {
     let thinking = plan(json!([{"op": "delete", "ids": ["t1"]}]));
     assert!(thinking["thinking_lost"].as_u64() > Some(1), "{thinking}");
     assert!(
-        thinking["operations"][0]["risks"].to_string().contains("thinking blocks are not sent any more"),
+        thinking["operations"][0]["risks"].to_string().contains("thinking blocks are no longer sent"),
         "{thinking}"
     );
 }

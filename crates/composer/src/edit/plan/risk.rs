@@ -231,7 +231,7 @@ impl<'a> Look<'a> {
         let in_newest = self.newest_frame(was).is_some_and(|newest| frames.contains(&newest));
         let level = if in_newest { Level::Medium } else { Level::Low };
         let blocks = if count == 1 { "1 thinking block is".to_owned() } else { format!("{count} thinking blocks are") };
-        risks.push(Risk::new(level, format!("{blocks} not sent any more, in {}", listed(&frames))));
+        risks.push(Risk::new(level, format!("{blocks} no longer sent, in {}", listed(&frames))));
     }
 
     /// Results whose matter later steps take up again, and that nobody has fetched anew.

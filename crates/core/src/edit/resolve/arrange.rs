@@ -70,8 +70,8 @@ impl Desk<'_> {
             }
             _ => Err(Refusal::new(
                 "no-place",
-                "It is not said where to.",
-                "Say one of `--after ID`, `--start` and `--end`.",
+                "No position was given.",
+                "Give one of `--after ID`, `--start` and `--end`.",
             )),
         }
     }
@@ -233,7 +233,7 @@ impl Desk<'_> {
             }
         }
         if before.is_empty() {
-            return Err(Refusal::new("no-cut", format!("It is not said where to cut `{}`.", frame.id), possible()));
+            return Err(Refusal::new("no-cut", format!("No position to cut `{}` at was given.", frame.id), possible()));
         }
         Ok(vec![Effect::Split { frame: frame.key, before }])
     }
@@ -299,7 +299,7 @@ impl Desk<'_> {
         if title.as_deref().unwrap_or_default().trim().is_empty() && summary.is_none() {
             return Err(Refusal::new(
                 "no-content",
-                "It is not said what to call it.",
+                "No title and no summary was given.",
                 "Give `--title` or `--summary`.",
             ));
         }

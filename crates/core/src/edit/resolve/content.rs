@@ -35,7 +35,7 @@ impl Desk<'_> {
             _ => {
                 return Err(Refusal::new(
                     "no-content",
-                    "It is not said what to write.",
+                    "No new content was given.",
                     "Give either `--text` or `--raw`.",
                 ));
             }
