@@ -15,7 +15,7 @@ use crate::verbs;
 /// Shows and composes what a coding agent sends to its model.
 #[derive(Parser, Debug)]
 #[command(name = "ctx", version, propagate_version = true, disable_help_subcommand = true)]
-#[command(after_help = "`ctx VERB --help` tells all about a verb, with examples.")]
+#[command(after_help = "`ctx VERB --help` explains a verb, with examples.")]
 pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
@@ -50,6 +50,7 @@ pub enum Verb {
     Models(verbs::models::Arguments),
     Status(verbs::status::Arguments),
     Doctor(verbs::doctor::Arguments),
+    Explain(verbs::explain::Arguments),
     Config(verbs::config::Arguments),
     Helper(verbs::helper::Arguments),
     Lab(verbs::lab::Arguments),
@@ -84,7 +85,7 @@ pub struct JsonArguments {
 /// For verbs that look at one conversation.
 #[derive(Args, Debug, Clone)]
 pub struct ConversationArguments {
-    /// The conversation: an id, the beginning of one, words of its title, or `active` [env: CTX_CONV] [default: the agent's own, if an
+    /// The conversation: an id, the start of one, words of its title, or `active` [env: CTX_CONV] [default: the agent's own, if an
     /// agent runs this, else `active`]
     #[arg(long = "conv", value_name = "ID", default_value_t = conversation_meant(&Environment::Process))]
     #[arg(hide_default_value = true, value_parser = non_empty)]
@@ -117,7 +118,7 @@ pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
 /// For verbs that can look back.
 #[derive(Args, Debug, Clone, Default)]
 pub struct AtArguments {
-    /// As it was after this commit: an id, the beginning of one, a tag or a branch
+    /// The state after this commit: an id, the start of one, a tag or a branch
     #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
     at: Option<String>,
 }

@@ -5,6 +5,7 @@ mod arguments;
 mod background;
 mod claude_code;
 mod client;
+mod codes;
 mod commit;
 mod config;
 mod context;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         Verb::Models(arguments) => verbs::models::run(arguments, &context),
         Verb::Status(arguments) => verbs::status::run(arguments, &context),
         Verb::Doctor(arguments) => verbs::doctor::run(arguments, &context),
+        Verb::Explain(arguments) => verbs::explain::run(arguments, &context),
         Verb::Config(arguments) => verbs::config::run(arguments, &context),
         Verb::Helper(arguments) => verbs::helper::run(arguments, &context),
         Verb::Lab(arguments) => verbs::lab::run(arguments, &context),

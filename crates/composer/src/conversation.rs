@@ -18,12 +18,12 @@ use crate::sides::Sides;
 use ctx_core::automatic::Phases;
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::edit::{Commit, CommitId, History};
-use ctx_core::message::Message;
+use ctx_core::message::{Message, Role};
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::tokens::{self, Calibration};
 use ctx_core::{Key, NodeIx, Numbers, SlotId, Tree, Verdict};
 use ctx_store::{Blob, Hash, Reader, Record, Records, StoreError};
-use ctx_wire::anthropic::compose::Memo;
+use ctx_wire::anthropic::compose::{Memo, is_paused};
 use ctx_wire::anthropic::dress::{Dress, dress};
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::message;
@@ -102,6 +102,8 @@ pub struct Conversation {
     pub cached: Option<Cached>,
     /// The newest commit when the newest turn came.
     pub asked: Option<CommitId>,
+    /// The same of the turn whose answer the provider paused, while that answer is being continued.
+    pub paused: Option<Option<CommitId>>,
     pub last_activity: u64,
     /// When the newest request came, whatever it was.
     pub heard: u64,
@@ -203,6 +205,7 @@ impl Conversation {
             calibration: Calibration::default(),
             cached: None,
             asked: None,
+            paused: None,
             last_activity: 0,
             heard: 0,
             kept_for: None,
@@ -386,11 +389,19 @@ impl Conversation {
             self.between = turn.between.clone();
             self.turns += 1;
             self.answered = false;
+            self.paused = self.paused_head(self.tree.path().map(|slot| &slot.message));
             self.asked = self.history.head();
             self.ends.extend(tip);
             self.ends.drain(..self.ends.len().saturating_sub(ENDS));
         }
         Some(())
+    }
+
+    /// The head under which the answer was given that a request with these messages sends back to be continued. Its
+    /// tools stay those of then.
+    pub fn paused_head<'m>(&self, messages: impl Iterator<Item = &'m Message>) -> Option<Option<CommitId>> {
+        let last = messages.filter(|message| message.role != Role::System).last()?;
+        (is_paused(last) && self.turns > 0).then(|| self.paused.unwrap_or(self.asked))
     }
 
     /// Meets thinking that no answer has told of.

@@ -25,6 +25,7 @@ pub(crate) use apply::{expected, on_top};
 pub use compare::{Diff, FrameDiff};
 pub(crate) use compare::{around_alike, at_point};
 pub use cost::{Cache, Cost, Money};
+pub use ctx_core::edit::misread;
 pub use ground::Chain;
 pub(crate) use ground::{Ground, Weights};
 pub use lines::{BranchView, Branches, TagView, Tags};

@@ -46,6 +46,7 @@ mod writer;
 
 pub use answer::Timing;
 pub use credentials::Credentials;
+pub use ctx_core::edit::refusal::nearest;
 pub use left::Left;
 pub use observe::{Seen, Ticket};
 pub use phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};

@@ -76,7 +76,7 @@ impl Composer {
             Refusal::new(
                 "not-stored",
                 format!("The phase could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
+                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )
         })?;
         // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.

@@ -192,7 +192,7 @@ impl Composer {
             Refusal::new(
                 "not-stored",
                 format!("The conversation could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
+                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )
         })?;
         self.held.put(&card, conversation.is_held());

@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Print the exact bytes of the body and nothing else, not even a newline
     #[arg(long, conflicts_with = "json")]
     dump: bool,
-    /// Tell what differs from what the agent sends, and why
+    /// Show what differs from the agent's own request, and why
     #[arg(long, conflicts_with = "dump")]
     explain: bool,
     #[command(flatten)]
@@ -147,7 +147,7 @@ mod tests {
           by 2 commits:
             00000000a1  deleted t3 (4,120 tokens)
             00000000b2
-          repaired by rule A30: a result without its call went
+          repaired by rule A30 (every tool call has its result): a result without its call went
           4 cache marks
         ");
         let untouched = Explained { untouched: true, tokens: 7, ..Explained::default() };

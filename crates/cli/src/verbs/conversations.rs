@@ -36,7 +36,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn render(conversations: &[ConversationView], now: u64, output: &Output) -> String {
     if conversations.is_empty() {
-        return "No conversation has passed yet. Start one with `ctx run -- claude`.\n".to_owned();
+        return "No conversation has been recorded yet. Start one with `ctx run -- claude`.\n".to_owned();
     }
     let mut table = Table::new(&[
         Column::Left(" "),

@@ -16,6 +16,7 @@ pub mod diff;
 pub mod doctor;
 pub mod drop_results;
 pub mod edit;
+pub mod explain;
 pub mod export;
 pub mod heal;
 pub mod helper;

@@ -22,7 +22,7 @@ use crate::terminal::{text, words};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Forget conversations for good
+/// Delete conversations permanently
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx purge --conv c3f9a1 c77b02
@@ -34,7 +34,7 @@ pub struct Arguments {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// Only tell what would go
+    /// Only show what would be deleted
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -44,10 +44,10 @@ pub struct Arguments {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// These conversations: ids, or beginnings of ids
+    /// These conversations: ids, or starts of ids
     #[arg(long = "conv", value_name = "ID", num_args = 1.., value_parser = non_empty)]
     conversations: Vec<String>,
-    /// Those without any activity for so many days
+    /// Conversations without activity for this many days
     #[arg(long, value_name = "DAYS")]
     older_than: Option<u64>,
     /// All of them, and the files of a damaged store that were moved aside
@@ -242,7 +242,7 @@ impl From<ConversationView> for Kept {
 fn confirmed(chosen: &[Kept], all: bool) -> Result<bool, Failure> {
     const SHOWN: usize = 10;
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(Failure::new("not-confirmed", "purging cannot be undone, and there is nobody to ask")
+        return Err(Failure::new("not-confirmed", "purging cannot be undone, and there is no terminal to ask in")
             .hint("add --yes if you mean it"));
     }
     for conversation in chosen.iter().take(SHOWN) {

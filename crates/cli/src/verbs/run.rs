@@ -16,9 +16,9 @@ use crate::context::Context;
 use crate::env::{self, Environment, Variable};
 use crate::failure::Failure;
 
-/// Run an agent through the daemon, which is started if none is up
+/// Run an agent through the daemon; starts one if none is running
 #[derive(Args, Debug)]
-#[command(after_help = "The daemon stays up afterwards; `ctx stop` ends it.
+#[command(after_help = "The daemon keeps running afterwards; `ctx stop` stops it.
 
 Examples:
   ctx run -- claude

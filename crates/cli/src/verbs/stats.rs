@@ -17,13 +17,13 @@ use crate::terminal::{Output, date, text, words};
 /// Rows that are shown unless more are asked for.
 const USUAL: usize = 30;
 
-/// Show what requests took and cost, and what operations saved
+/// Show what requests used and cost, and what edits saved
 #[derive(Args, Debug)]
 #[command(
-    after_help = "INPUT is read afresh, READ from the provider's cache, WRITTEN into it. COST is at list prices (`ctx models`). SAVED is
-what the same requests would have cost unedited, under the same cache, less what they did cost: the request after an
-edit costs more, for its cache is cut, and those that follow cost less. CLEARED are tokens that the provider itself
-left out. Days are those of UTC. With --json and --csv all groups are told, else the newest or dearest 30.
+    after_help = "INPUT is uncached, READ comes from the provider's cache, WRITTEN goes into it. COST uses list prices (`ctx models`). SAVED
+is what the same requests would have cost unedited, with the same cache, minus what they did cost: the request after an
+edit costs more, because its cache is cut, and later ones cost less. CLEARED are tokens that the provider itself
+cleared. Days are in UTC. --json and --csv list all groups, otherwise the newest or most expensive 30 are shown.
 
 Examples:
   ctx stats
@@ -33,13 +33,13 @@ Examples:
   ctx stats --json | jq .total.cost"
 )]
 pub struct Arguments {
-    /// What to sum up by
+    /// What to group by
     #[arg(long, value_enum, default_value_t = By::Conversation)]
     by: By,
-    /// Only from then on: a day (2026-11-01), or how long ago (7d, 24h)
+    /// Only since then: a day (2026-11-01), or how long ago (7d, 24h)
     #[arg(long, value_name = "WHEN", value_parser = date::since)]
     since: Option<date::Since>,
-    /// Only this conversation: an id, the beginning of one, words of its title, or `active`
+    /// Only this conversation: an id, the start of one, words of its title, or `active`
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
     /// Print comma-separated values, for spreadsheets

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// Show how the daemon is, and how full the context is: used, preserved, clearable, saved
+/// Show the daemon's state and how full the context is: used, preserved, clearable, saved
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx status

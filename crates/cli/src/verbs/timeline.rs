@@ -14,7 +14,7 @@ use crate::terminal::paint::{BAD, FAINT, GOOD, PLAIN};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::terminal::{Output, words};
 
-/// Show what happened: requests, their answers, and commits among them
+/// Show what happened: requests, answers and commits
 #[derive(Args, Debug)]
 #[command(after_help = "Columns: KNOWN, NEW and CHANGED count messages of the request; READ and WRITTEN are the
 provider's cache; a row without STATUS has no answer yet.

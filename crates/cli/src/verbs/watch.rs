@@ -20,13 +20,13 @@ use crate::terminal::{Output, text, words};
   ctx watch --conv active
   ctx watch --json | jq 'select(.kind == \"answer\") | .usage'")]
 pub struct Arguments {
-    /// Only this conversation: an id, the beginning of one, or `active`
+    /// Only this conversation: an id, the start of one, or `active`
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
-    /// Begin with what happened after this event
+    /// Start after this event
     #[arg(long, value_name = "SEQ")]
     after: Option<u64>,
-    /// Stop after so many events
+    /// Stop after this many events
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     #[command(flatten)]

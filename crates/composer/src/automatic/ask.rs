@@ -60,7 +60,7 @@ impl Composer {
         conversation.automatic(&noted);
     }
 
-    /// Proposes it: a wish that waits for somebody's word.
+    /// Proposes it: a wish that waits for your approval.
     pub(super) fn ask_for(&self, conversation: &mut Conversation, commit: Commit, step: &mut Step) {
         let at = commit.at;
         let Change::Edit { operations, .. } = commit.change else { return };
@@ -145,7 +145,7 @@ impl Composer {
             return Err(Refusal::new(
                 "nothing-to-clear",
                 "There is nothing that may go: all results are recent, pinned, preserved or short.",
-                "`ctx status` tells what is preserved; `ctx config check` tells by which rules.",
+                "`ctx status` shows what is preserved; `ctx config check` shows the rules.",
             ));
         };
         let reasons = commit.note.take().unwrap_or_default();

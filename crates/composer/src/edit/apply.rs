@@ -20,6 +20,7 @@ use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
 use ctx_core::message::Kind;
 use ctx_store::{NewRecord, Step};
+use ctx_wire::anthropic::rules;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -98,6 +99,9 @@ pub struct Preview {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RepairView {
     pub rule: String,
+    /// The rule in a few words.
+    #[serde(default)]
+    pub name: String,
     pub what: String,
 }
 
@@ -356,7 +360,7 @@ impl Composer {
             Refusal::new(
                 "not-stored",
                 format!("The commit could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
+                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )
         })?;
         // It is stored: from now on no request may leave without it, whether or not the store can be read.
@@ -429,7 +433,7 @@ fn is_sent_at_all(
     if !(0..).zip(effects).any(is_lost) {
         return Ok(());
     }
-    let rules: Vec<String> = repairs.iter().map(|repair| format!("{} ({})", repair.what, repair.rule)).collect();
+    let rules: Vec<String> = repairs.iter().map(RepairView::sentence).collect();
     let name = operation.ids().join(", ");
     Err(Refusal::new(
         "bad-content",
@@ -450,7 +454,8 @@ fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
         Some((own, new)) if own <= LARGEST && new > LARGEST => Err(Refusal::new(
             "too-large",
             format!(
-                "The request would be {new} bytes long, and the provider takes {LARGEST} at most (A81); the agent's own is {own}."
+                "The request would be {new} bytes long, and the provider takes at most {LARGEST}: rule {}. The agent's own request has {own}.",
+                rules::named("A81")
             ),
             "Write less, or delete or offload something large in the same batch.",
         )),
@@ -489,7 +494,8 @@ pub(super) fn few_images(conversation: &Conversation, id: CommitId, effects: &[E
     Err(Refusal::new(
         "many-images",
         format!(
-            "The request would hold {count} images and documents; beyond {MANY} the provider refuses large ones (A82)."
+            "The request would hold {count} images and documents; beyond {MANY} the provider refuses large ones: rule {}.",
+            rules::named("A82")
         ),
         "Delete some first, or bring in the words only.",
     ))
@@ -525,8 +531,8 @@ pub(crate) fn expected(conversation: &Conversation, expect: Option<&str>) -> Res
     let head = head.map_or_else(|| "none".to_owned(), |head| head.to_string());
     Err(Refusal::new(
         "stale",
-        format!("The conversation has moved on: its head is {head}, not {expect}."),
-        "Look at `ctx history`, then say it again with the new head.",
+        format!("Someone committed in the meantime: the head is {head}, not {expect}."),
+        format!("Check `ctx history`, then retry with `--expect {head}`."),
     ))
 }
 
@@ -567,7 +573,7 @@ mod tests {
     #[test]
     fn hints_for_a_batch_speak_of_what_stands_in_it() {
         assert_eq!(
-            in_json("Say one of `--after ID`, `--start` and `--end`."),
+            in_json("Give one of `--after ID`, `--start` and `--end`."),
             "Say one of `after`, `start` and `end`."
         );
         let hint = "Name a frame (`t3`), or choose with `--tool`, `--larger-than`.";

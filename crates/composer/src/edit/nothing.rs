@@ -13,7 +13,7 @@ use serde_json::Value;
 /// What was asked for is so already, or a rule of the provider's keeps it so.
 pub fn nothing(operations: &[Operation], repairs: &[RepairView]) -> Refused {
     Refused::nothing(match (operations, repairs) {
-        ([one], [first, ..]) => format!("`{}` changes nothing: {} ({}).", one.name(), first.what, first.rule),
+        ([one], [first, ..]) => format!("`{}` changes nothing: {}.", one.name(), first.sentence()),
         ([one], []) => {
             let ids: Vec<String> = one.ids().iter().map(|id| format!("`{id}`")).collect();
             let names = if ids.is_empty() { "everything".to_owned() } else { ids.join(", ") };

@@ -135,12 +135,15 @@ impl Conversation {
         at_hand: &AtHand<'a>,
         effects: Vec<(EffectId, &'a Effect)>,
     ) -> Option<Written<'a>> {
-        if !self.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
+        let paused = self.paused_head(at_hand.messages.iter().copied());
+        if !self.strayed && paused.is_none() && !effects.iter().any(|(_, effect)| effect.is_sent()) {
             return None;
         }
         let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
         let view = ground.lay(effects);
-        let untouched = view.is_untouched();
+        let then = paused.map(|head| ground.lay(self.effects(head)));
+        let other_tools = then.as_ref().is_some_and(|then| then.tools != view.tools);
+        let untouched = view.is_untouched() && !other_tools;
         if untouched && !self.strayed {
             return None;
         }
@@ -155,6 +158,7 @@ impl Conversation {
             digests: &at_hand.digests,
             around: at_hand.envelope.digest,
             view: &view,
+            paused: then.as_ref(),
             bound: &|signature| {
                 let own = || own.get_or_init(|| self.bound_to_own(at_hand, &prefixes));
                 self.bound.get(signature).or_else(|| own().get(signature)).copied()
@@ -425,11 +429,7 @@ impl Composer {
         Ok(Some(match composed {
             None => Explained { untouched: true, ..Explained::default() },
             Some(composed) => Explained {
-                repairs: composed
-                    .repairs
-                    .iter()
-                    .map(|repair| RepairView { rule: repair.rule.to_owned(), what: repair.what.clone() })
-                    .collect(),
+                repairs: composed.repairs.iter().map(RepairView::from).collect(),
                 thinking_dropped: composed.thinking_dropped,
                 marks: composed.marks.len(),
                 ..Explained::default()

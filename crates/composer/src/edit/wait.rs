@@ -60,7 +60,7 @@ impl When {
             When::Now => "nothing",
             When::Cold => "a cold cache",
             When::NearLimit => "the limit to come near",
-            When::Accepted => "somebody's word",
+            When::Accepted => "your approval",
         }
     }
 }
@@ -185,7 +185,7 @@ impl Conversation {
     fn wish(&self, id: &str) -> Result<&Waiting, Refusal> {
         self.waiting.iter().find(|waiting| waiting.wished.id == id).ok_or_else(|| {
             let near = nearest(id, self.waiting.iter().map(|waiting| waiting.wished.id.as_str()));
-            let message = format!("No wish `{id}` waits in this conversation.");
+            let message = format!("There is no pending change `{id}`.");
             Refusal::new("unknown-wish", message, suggest(&near, "`ctx waiting` lists them."))
         })
     }
@@ -272,7 +272,7 @@ impl Composer {
         })
     }
 
-    /// Takes back a wish that waits, or puts away one that failed.
+    /// Cancels a deferred edit, or dismisses one that failed.
     pub fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
@@ -284,8 +284,8 @@ impl Composer {
             State::Made(commit) => {
                 return Err(Refusal::new(
                     "not-waiting",
-                    format!("`{id}` does not wait any more: it was made as {commit}."),
-                    format!("`ctx revert {commit}` takes it back."),
+                    format!("`{id}` is no longer pending: it was made as {commit}."),
+                    format!("`ctx revert {commit}` reverts it."),
                 ));
             }
             State::Cancelled => {
@@ -302,11 +302,11 @@ impl Composer {
         let conversation = lock(&shared);
         let view = conversation.waiting.iter().find(|waiting| waiting.wished.id == id).map(Waiting::view);
         view.ok_or_else(|| {
-            Refusal::new("unknown-wish", format!("No wish `{id}` waits any more."), "`ctx waiting` lists them.")
+            Refusal::new("unknown-wish", format!("There is no pending change `{id}`."), "`ctx waiting` lists them.")
         })
     }
 
-    /// Makes a wish that waits, whatever it waits for.
+    /// Makes a deferred edit now, whatever it waits for.
     pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let name = &self.meant(name)?;
         let _one_at_a_time = self.editing.lock(name);
@@ -315,8 +315,8 @@ impl Composer {
         conversation.remember();
         let waiting = conversation.wish(id)?.clone();
         if waiting.state != State::Waiting {
-            let message = format!("`{id}` does not wait any more: it is {}.", waiting.state.name());
-            return Err(Refusal::new("not-waiting", message, "`ctx waiting --all` tells what became of it."));
+            let message = format!("`{id}` is no longer pending: it is {}.", waiting.state.name());
+            return Err(Refusal::new("not-waiting", message, "`ctx waiting --all` shows what became of it."));
         }
         let at = now();
         let mut commit = self.make(&conversation, &waiting.wished, waiting.at, at)?;
@@ -338,7 +338,7 @@ impl Composer {
         conversation.wait(&made, at);
         self.heed(&conversation);
         let view = conversation.waiting.iter().find(|one| one.wished.id == waiting.wished.id).map(Waiting::view);
-        view.ok_or_else(|| Refusal::new("unknown-wish", "The wish is not known any more.", "`ctx waiting` lists them."))
+        view.ok_or_else(|| Refusal::new("unknown-wish", "This change is no longer known.", "`ctx waiting` lists them."))
     }
 
     /// Stores what happens to a wish, then makes it count. While the disk works nobody else waits.
@@ -356,8 +356,8 @@ impl Composer {
         let _untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
                 "not-stored",
-                format!("The wish could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
+                format!("The change could not be stored: {error}."),
+                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )
         })?;
         // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.

@@ -208,7 +208,7 @@ impl Composer {
                 if let Some(frame) = frame.filter(|frame| is_named_by_hand(conversation, frame.key)) {
                     return Err(Refusal::new(
                         "titled",
-                        format!("`{}` has a title that somebody gave it, and that one stays.", frame.id),
+                        format!("`{}` has a title set by a person, which stays.", frame.id),
                         "Give another with `--title`, or take that one back with `ctx revert`.",
                     ));
                 }

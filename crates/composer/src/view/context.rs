@@ -37,7 +37,7 @@ pub struct ContextView {
     pub left_out: u64,
     /// What it would have taken out, had somebody let it.
     pub noted: u64,
-    /// Proposals of it that wait for somebody's word.
+    /// Proposals of it that wait for your approval.
     pub proposals: u64,
     /// What keeps it from doing what is wanted: a setting that is wrong, a file that cannot be written.
     pub hindrances: Vec<String>,

@@ -37,6 +37,7 @@ use crate::directory::{Shared, lock};
 use crate::envelope::Whole;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_store::StoreError;
+use ctx_wire::anthropic::rules;
 
 /// Something that could not be done or answered: what, why, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +56,7 @@ impl Refusal {
 
 impl From<ctx_core::edit::Refusal> for Refusal {
     fn from(refusal: ctx_core::edit::Refusal) -> Refusal {
-        Refusal { code: refusal.code, message: refusal.message, hint: refusal.hint }
+        Refusal { code: refusal.code, message: rules::spelled_out(&refusal.message), hint: refusal.hint }
     }
 }
 
@@ -74,7 +75,7 @@ impl Composer {
             return directory.active().map(|card| card.id.clone()).ok_or_else(|| {
                 Refusal::new(
                     "no-conversation",
-                    "No conversation has passed yet.",
+                    "No conversation has been recorded yet.",
                     "Start one with `ctx run -- claude`.",
                 )
             });
@@ -165,7 +166,7 @@ pub(crate) fn rebuilt(composer: &Composer, conversation: &Conversation) -> Resul
         Refusal::new(
             "incomplete",
             format!("Conversation `{}` is not completely stored.", conversation.id),
-            "Its next request completes it; `ctx doctor` tells whether the store is damaged.",
+            "Its next request completes it; `ctx doctor` shows whether the store is damaged.",
         )
     })
 }

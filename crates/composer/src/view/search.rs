@@ -73,7 +73,7 @@ impl Composer {
     pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
         let terms = terms(query);
         if terms.is_empty() {
-            return Err(Refusal::new("bad-query", "It is not said what to search for.", "Give a word or a few."));
+            return Err(Refusal::new("bad-query", "There is nothing to search for.", "Give a word or a few."));
         }
         self.settle(crate::PATIENCE);
         let wanted = name.map(|name| self.meant(name)).transpose()?;

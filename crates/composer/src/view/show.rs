@@ -124,7 +124,7 @@ impl Composer {
         let desk = conversation.desk(view, &source, &weights, &scale, 0);
         let targets = desk.named(&[id.to_owned()])?;
         let [first, ..] = targets.as_slice() else {
-            return Err(Refusal::new("nothing-named", "It is not said what to show.", "Name a frame, such as `t3`."));
+            return Err(Refusal::new("nothing-named", "Nothing to show was given.", "Name a frame, such as `t3`."));
         };
         if matches!(first.scope, Scope::System | Scope::Tool) {
             let address: Address = id.trim().parse().map_err(|_| {
@@ -320,7 +320,7 @@ impl BlockView {
             (None, _) => false,
         };
         self.repaired = Some(match repairs.iter().find(names) {
-            Some(repair) => format!("{} ({})", repair.what, repair.rule),
+            Some(repair) => repair.sentence(),
             None => "the provider would refuse it here".to_owned(),
         });
     }

@@ -11,6 +11,7 @@ pub mod fold;
 pub mod frame_id;
 pub mod history;
 pub mod layout;
+pub mod misread;
 pub mod operation;
 pub mod refusal;
 pub mod resolve;

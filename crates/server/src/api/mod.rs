@@ -2,6 +2,7 @@
 
 mod automatic;
 mod edit;
+mod explain;
 mod helper;
 mod live;
 mod openapi;
@@ -38,6 +39,7 @@ use self::search::SearchQuery;
 use self::stats::{MissesQuery, StatsQuery};
 use self::transfer::ImportQuery;
 use self::waiting::Cancel;
+use crate::explain::{Term, Terms};
 use crate::helper::{Helper, JobView, Jobs};
 use crate::observer::Traffic;
 use crate::rooms::ControlError;
@@ -108,7 +110,7 @@ impl Api {
             Ok(answer) => answer.map_err(refused),
             Err(_) => Err(ControlError::new(
                 "internal",
-                "The daemon could not finish this; it is a defect.",
+                "The daemon could not finish this; this is a defect.",
                 "Forwarding goes on. Please report it with the daemon's log.",
             )),
         }
@@ -161,7 +163,7 @@ fn routes() -> Routes {
         .get(
             "/conversations/{conversation}/history",
             read::history,
-            told("history", "The commits of the branch that is looked at, or of all, the newest first")
+            told("history", "The commits of the checked-out branch, or of all, newest first")
                 .query::<HistoryQuery>()
                 .answers::<HistoryView>(),
         )
@@ -204,14 +206,14 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/waiting/{wish}/cancel",
             waiting::cancel,
-            told("cancel", "Takes back a wish that waits, or puts away one that failed")
+            told("cancel", "Cancels a deferred edit, or dismisses one that failed")
                 .body::<Cancel>()
                 .answers::<WaitView>(),
         )
         .post(
             "/conversations/{conversation}/waiting/{wish}/accept",
             waiting::accept,
-            told("accept", "Makes a wish that waits, whatever it waits for").body::<Cancel>().answers::<WaitView>(),
+            told("accept", "Makes a deferred edit now, whatever it waits for").body::<Cancel>().answers::<WaitView>(),
         )
         .get(
             "/conversations/{conversation}/context",
@@ -265,7 +267,7 @@ fn routes() -> Routes {
         .post(
             "/helper/jobs/{job}/retry",
             helper::retry,
-            told("helper_retry", "Begins a job anew, with the same wish").answers::<JobView>(),
+            told("helper_retry", "Starts a job again, with the same operations").answers::<JobView>(),
         )
         .post(
             "/conversations/{conversation}/heal",
@@ -307,6 +309,16 @@ fn routes() -> Routes {
             stats::models,
             told("models", "What is known of models: prices, windows, and what their caches ask for")
                 .answers::<ModelsView>(),
+        )
+        .get(
+            "/explain",
+            explain::all,
+            told("terms", "All rules of the provider and all error codes, explained").answers::<Terms>(),
+        )
+        .get(
+            "/explain/{name}",
+            explain::one,
+            told("term", "What a rule or an error code means, and what to do about it").answers::<Term>(),
         )
         .get(
             "/search",

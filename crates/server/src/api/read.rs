@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
-use ctx_composer::edit::{Branches, Diff, Explained, HistoryView, Tags};
+use ctx_composer::edit::{Branches, Diff, Explained, HistoryView, Tags, misread};
 use ctx_composer::provider::ProviderView;
 use ctx_composer::recorder::Load;
 use ctx_composer::view::{ContextMap, Conversations, Event, Frames, Shown, Timeline};
@@ -316,8 +316,23 @@ pub fn understood<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ControlE
             "The request is larger than anything the provider would take.",
             "Make it in several steps, or shorten it.",
         ),
-        _ => bad_request(why.body_text()),
+        _ => bad_request(in_words(&why.body_text())),
     })
+}
+
+/// What is wrong with a body: where, and in plain words.
+fn in_words(said: &str) -> String {
+    let said = said.strip_prefix("Failed to deserialize the JSON body into the target type: ").unwrap_or(said);
+    if let Some(said) = said.strip_prefix("Failed to parse the request body as JSON: ") {
+        let place = said.find(" at line ").map_or("", |at| &said[at..]);
+        return format!("{}{place}", misread::in_words(said));
+    }
+    // The place comes first, where there is one.
+    match said.split_once(": ").filter(|(place, _)| !place.contains(' ')) {
+        Some((place, what)) if place.contains("operations[") => format!("{place}: {}", misread::of_operation(what)),
+        Some((place, what)) => format!("{place}: {}", misread::in_words(what)),
+        None => misread::in_words(said),
+    }
 }
 
 pub fn bad_request(why: String) -> ControlError {

@@ -11,6 +11,7 @@
 mod answer;
 mod ask;
 mod edit;
+mod explain;
 mod http;
 mod list;
 mod own;
@@ -101,6 +102,7 @@ impl<A: Ask> Server<A> {
                 let given: edit::UndoArguments = understood(given)?;
                 edit::undo(ask, &self.own(caller, &given.conv).await?, settings, &given).await
             }
+            tools::EXPLAIN => explain::explain(ask, &understood(given)?).await,
             tools::PHASE => {
                 let given: phase::Arguments = understood(given)?;
                 phase::phase(ask, &self.own(caller, &given.conv).await?, settings, &given).await

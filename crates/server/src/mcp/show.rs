@@ -104,7 +104,7 @@ pub struct SearchArguments {
 pub async fn search(ask: &impl Ask, own: &Own, arguments: &SearchArguments) -> Result<Answer, Refusal> {
     let wanted = arguments.text.trim();
     if wanted.is_empty() {
-        return Err(Refusal::new("nothing-named", "It is not said what to search for.", "Give a `text`."));
+        return Err(Refusal::new("nothing-named", "There is nothing to search for.", "Give a `text`."));
     }
     let limit = arguments.limit.unwrap_or(HITS).clamp(1, MOST_HITS);
     let query = format!("/search?q={}&conv={}&limit={limit}", encoded(wanted), encoded(&own.id));

@@ -22,6 +22,7 @@ pub const PREVIEW: &str = "ctx_preview";
 pub const APPLY: &str = "ctx_apply";
 pub const UNDO: &str = "ctx_undo";
 pub const PHASE: &str = "ctx_phase";
+pub const EXPLAIN: &str = "ctx_explain";
 
 /// The tools that are offered with these settings.
 pub fn all(settings: &Settings) -> Vec<Tool> {
@@ -64,6 +65,11 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
              what it costs and when it pays off, thinking that is lost, repairs, and what each puts at risk.",
             json!({"operations": operations(&OPERATIONS), "expect": expect(), "when": when()}),
         ),
+        tool(
+            EXPLAIN,
+            "What a rule (A30) or an error code means, and what to do about it.",
+            json!({"name": {"type": "string"}}),
+        ),
     ];
     let looking =
         looking.into_iter().map(|tool| tool.annotate(ToolAnnotations::new().read_only(true).open_world(false)));
@@ -92,7 +98,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
             "name": {"type": "string", "description": "of the branch or tag"},
             "cascade": {"type": "boolean", "description": "revert also what stands on it"},
             "dry_run": {"type": "boolean", "description": "only tell what it would do"},
-            "cancel": {"type": "string", "description": "a waiting wish (w1) to take back instead"},
+            "cancel": {"type": "string", "description": "a deferred edit (w1) to cancel instead"},
             "expect": expect(),
             "note": note(),
         }),
@@ -120,6 +126,7 @@ fn tool(name: &'static str, what: &'static str, properties: Value) -> Tool {
         APPLY => vec!["operations", "expect"],
         UNDO => vec!["expect"],
         PHASE => vec!["action"],
+        EXPLAIN => vec!["name"],
         _ => Vec::new(),
     };
     properties.insert("conv".into(), json!({"type": "string", "description": "another conversation than your own"}));

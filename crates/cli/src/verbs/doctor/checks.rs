@@ -125,7 +125,7 @@ fn about(status: &Status) -> Vec<Finding> {
     trouble(
         status.recorder.dropped,
         Level::Note,
-        "copies were not looked at because the recorder could not keep up",
+        "copies were skipped because the recorder could not keep up",
         "nothing to do: the requests themselves went through, and the next one completes the picture",
     );
     trouble(

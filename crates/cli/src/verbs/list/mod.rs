@@ -26,7 +26,7 @@ const BAR: usize = 10;
   ctx list
   ctx list --steps --conv c3f9
   ctx list --json | jq '.frames | max_by(.tokens).id'
-  ctx list --json --compact               in few words, for an agent")]
+  ctx list --json --compact               short, for an agent")]
 pub struct Arguments {
     /// Also list the steps of each frame
     #[arg(long)]

@@ -81,7 +81,7 @@ impl Composer {
                 }
                 Err(refusal) if PASSING.contains(&refusal.code) => continue,
                 Err(Refusal { code, message, hint }) => {
-                    tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a wish that waited does not fit any more");
+                    tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a deferred edit no longer fits");
                     Wait::Failed { id: wished.id, why: Unmade { code: code.to_owned(), message, hint } }
                 }
             };
@@ -125,7 +125,7 @@ impl Composer {
 fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> {
     let branch = &wished.branch;
     if branch != conversation.history.current() {
-        let message = format!("It was made for the branch `{branch}`, which is not there any more.");
+        let message = format!("It was made for the branch `{branch}`, which no longer exists.");
         return Err(Refusal::new("unknown-branch", message, "Nothing was changed. Say it again if you still want it."));
     }
     if !wished.numbered && has_ids(wished) && !counts_frames(conversation) {
@@ -141,8 +141,8 @@ fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> 
     }
     Err(Refusal::new(
         "gone",
-        "The conversation has gone another way: what was named is not in it any more.",
-        "Nothing was changed. Look at `ctx list`, and say it again if you still want it.",
+        "The conversation took another path: the target is no longer in it.",
+        "Nothing was changed. Check `ctx list`, and repeat the change if you still want it.",
     ))
 }
 

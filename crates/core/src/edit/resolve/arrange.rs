@@ -70,8 +70,8 @@ impl Desk<'_> {
             }
             _ => Err(Refusal::new(
                 "no-place",
-                "It is not said where to.",
-                "Say one of `--after ID`, `--start` and `--end`.",
+                "No position was given.",
+                "Give one of `--after ID`, `--start` and `--end`.",
             )),
         }
     }
@@ -196,7 +196,10 @@ impl Desk<'_> {
                 {
                     return Err(Refusal::new(
                         "cuts-a-pair",
-                        format!("A cut before `{}#{number}` would part a tool call from its result (A38).", frame.id),
+                        format!(
+                            "A cut before `{}#{number}` would part a tool call from its result: rule A38.",
+                            frame.id
+                        ),
                         possible(),
                     ));
                 }
@@ -242,7 +245,7 @@ impl Desk<'_> {
         if before.is_empty() {
             let message = match each_step {
                 true => format!("`{}` has no second step to cut before.", frame.id),
-                false => format!("Nothing says where to cut `{}`.", frame.id),
+                false => format!("No position to cut `{}` at was given.", frame.id),
             };
             return Err(Refusal::new("no-cut", message, possible()));
         }
@@ -322,7 +325,7 @@ impl Desk<'_> {
         if title.as_deref().unwrap_or_default().trim().is_empty() && summary.is_none() {
             return Err(Refusal::new(
                 "no-content",
-                "It is not said what to call it.",
+                "No title and no summary was given.",
                 "Give `--title` or `--summary`.",
             ));
         }
@@ -358,7 +361,7 @@ impl Desk<'_> {
 fn not_first(what: &str) -> Refusal {
     Refusal::new(
         "not-first",
-        format!("{what} does not begin with a user message, and a conversation must (A3)."),
+        format!("{what} does not begin with a user message, and a conversation must: rule A3."),
         "Put it behind a frame with `--after`.",
     )
 }
