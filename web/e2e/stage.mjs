@@ -233,10 +233,11 @@ export class Client {
   }
 
   /** The conversation as it stands, with the cache mark where agents put it. */
-  async send({ stream = false } = {}) {
+  async send({ stream = false, signal } = {}) {
     const messages = this.messages.map((message, index) => (index === this.messages.length - 1 ? marked(message) : message))
     const response = await fetch(`${this.origin}/v1/messages`, {
       method: 'POST',
+      signal,
       headers: {
         'content-type': 'application/json',
         'anthropic-version': '2023-06-01',
