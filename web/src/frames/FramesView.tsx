@@ -8,6 +8,7 @@ import { OperationItems } from "../edit/OperationMenu";
 import { OPERATIONS } from "../edit/operations";
 import { select, useSelection } from "../edit/selection";
 import { useOperate } from "../edit/useOperate";
+import { plural } from "../format/numbers";
 import { PartProblem } from "../notices/Problem";
 import { type KeyMap, useKeys } from "../palette/useKeys";
 import { useFrames } from "../queries";
@@ -18,6 +19,7 @@ import { FrameRows, type RowsHandle } from "./FrameRows";
 import styles from "./frames.module.css";
 import { neighbour } from "./order";
 import { foldable, rowsOf } from "./rows";
+import { TOLD_ABOVE, withoutThinking } from "./told";
 import { Toolbar } from "./Toolbar";
 import { useUnfolded } from "./useUnfolded";
 
@@ -44,6 +46,8 @@ export function FramesView({ conversation }: { conversation: Conversation }) {
   );
 }
 
+const NONE: readonly string[] = [];
+
 interface MenuPlace {
   x: number;
   y: number;
@@ -68,6 +72,7 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
 
   const rows = useMemo(() => rowsOf(frames, unfolded), [frames, unfolded]);
   const order = useMemo(() => rows.map(({ id }) => id), [rows]);
+  const thoughtless = useMemo(() => withoutThinking(frames.frames), [frames]);
   const targets = useMemo(
     () => withoutCovered(chosen.length > 0 ? chosen : cursor !== null && order.includes(cursor) ? [cursor] : []),
     [chosen, cursor, order],
@@ -155,7 +160,16 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
         onUnfoldAll={(all) => setUnfolded(all ? frames.frames.filter(foldable).map(({ id }) => id) : [])}
         onChoose={chooseRule}
         past={past}
-      />
+      >
+        {thoughtless.length > 0 && (
+          <p className={styles.note} role="note">
+            Thinking is left out of {plural(thoughtless.length, "frame")}: an edit changed what came before it.{" "}
+            <Button size="compact-xs" variant="subtle" onClick={() => chooseRule(thoughtless)}>
+              Select them
+            </Button>
+          </p>
+        )}
+      </Toolbar>
       <DragOrder
         frames={frames}
         chosen={chosen}
@@ -172,6 +186,7 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
           cursor={cursor}
           open={open}
           unfolded={unfolded}
+          told={thoughtless.length > 0 ? TOLD_ABOVE : NONE}
           onPick={pick}
           onOpen={show}
           onFold={fold}

@@ -27,7 +27,7 @@ export function GoneView({ gone, name, tools, calibrated, commits }: Props) {
       kind="gone"
       label={goneWord(commit, gone.rule !== null)}
       summary={gone.rule ?? `${howMuch}: ${firstLine(first?.text ?? "")}`}
-      sizes={[gone.by ?? "", `−${tokens(gone.tokens, calibrated)}`].filter((size) => size !== "")}
+      sizes={[gone.by ?? "", `−${tokens(gone.tokens, calibrated)} tokens`].filter((size) => size !== "")}
     >
       {() =>
         gone.messages.map((message, index) => (
