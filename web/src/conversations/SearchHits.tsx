@@ -4,7 +4,9 @@ import { Button, Loader } from "@mantine/core";
 import { useState } from "react";
 
 import type { FoundIn, Hit } from "../api";
+import type { Left } from "../api/more";
 import { count, plural } from "../format/numbers";
+import { LEFT_WORDS } from "../frames/useLeftFrames";
 import { inWords } from "../notices/words";
 import styles from "./SearchHits.module.css";
 import { marked, useAllHits, useSearch } from "./useSearch";
@@ -59,7 +61,7 @@ function InConversation({ found, words, onOpen }: Props & { found: FoundIn }) {
             <button type="button" className={styles.hit} onClick={() => onOpen(found.id, hit.id)}>
               <span className={styles.where}>
                 <span className={styles.id}>{hit.frame}</span> {about(hit)}
-                {!hit.sent && <span className={styles.gone}>no longer sent</span>}
+                {!hit.sent && <span className={styles.gone}>{goneWords(hit)}</span>}
               </span>
               <bdi className={styles.snippet}>
                 {marked(hit.snippet, words).map(({ text, hit: here }, index) =>
@@ -77,6 +79,11 @@ function InConversation({ found, words, onOpen }: Props & { found: FoundIn }) {
       )}
     </div>
   );
+}
+
+/** Why a hit is not sent: an edit took it out, or the agent left it behind. */
+function goneWords(hit: Hit & { left?: Left | null }): string {
+  return hit.left == null ? "no longer sent" : LEFT_WORDS[hit.left];
 }
 
 function about({ role, kind, tool }: Hit): string {

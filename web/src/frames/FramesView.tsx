@@ -17,11 +17,13 @@ import { choose, type Click, withoutCovered } from "./choose";
 import { DragOrder } from "./DragOrder";
 import { FrameRows, type RowsHandle } from "./FrameRows";
 import styles from "./frames.module.css";
+import { LeftFrames } from "./LeftFrames";
 import { neighbour } from "./order";
 import { foldable, rowsOf } from "./rows";
 import { TOLD_ABOVE, withoutThinking } from "./told";
 import { Toolbar } from "./Toolbar";
 import { useUnfolded } from "./useUnfolded";
+import { WorthLine } from "./WorthLine";
 
 export function FramesView({ conversation }: { conversation: Conversation }) {
   const [{ at }, go] = useRoute();
@@ -51,6 +53,16 @@ const NONE: readonly string[] = [];
 interface MenuPlace {
   x: number;
   y: number;
+}
+
+/** What a list of frames may lack. */
+interface Gaps {
+  /** Requests that have passed and are still being read. */
+  unread: number;
+  /** The newest requests could not be stored. */
+  incomplete: boolean;
+  /** Frames that the agent has left behind. */
+  left_frames: number;
 }
 
 interface WorkbenchProps {
@@ -149,8 +161,19 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
     moveDown: () => shiftBy(1),
   });
 
+  const { unread = 0, incomplete = false, left_frames = 0 } = frames as Frames & Partial<Gaps>;
+
   return (
     <>
+      {!past && <WorthLine conversation={conversation} />}
+      {!past && <LeftFrames conversation={conversation} count={left_frames} />}
+      {(unread > 0 || incomplete) && (
+        <p className={styles.note} role="status">
+          {incomplete
+            ? "This list may be incomplete: the newest requests could not be stored. The next request completes it."
+            : `${plural(unread, "request")} still being read: this list will grow.`}
+        </p>
+      )}
       <Toolbar
         conversation={conversation}
         frames={frames}
