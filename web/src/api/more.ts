@@ -2,6 +2,7 @@
 // daemon knows none of these paths: it answers 404, which counts as "nothing known".
 
 import { ApiError } from "./errors";
+import { KEY_HEADERS } from "./key";
 import type { Frame, Operation } from "./types";
 
 const ROOT = "/control/v1";
@@ -59,7 +60,7 @@ export interface SentRequest {
 }
 
 async function asked(path: string, init?: RequestInit): Promise<Response | null> {
-  const response = await fetch(`${ROOT}${path}`, init);
+  const response = await fetch(`${ROOT}${path}`, { ...init, headers: { ...KEY_HEADERS, ...init?.headers } });
   if (response.status === 404) return null;
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as { error?: Partial<ApiError> };
