@@ -92,3 +92,24 @@ test('a notice covers neither the conversations nor the frames', async () => {
   }
   await page.context().close()
 })
+
+test('a cancelled request is not a failure, and the footer says which requests ended how', async () => {
+  const client = stage.another()
+  await client.say('to be cancelled\nSAY:fine')
+  client.messages.push({ role: 'user', content: 'DELAY:15 ;; SAY:never' })
+  const leave = new AbortController()
+  const request = client.send({ signal: leave.signal }).catch(() => undefined)
+  await until(async () => (await stage.api('status')).requests.in_flight > 0, 'the request is under way')
+  leave.abort()
+  await request
+  await until(async () => (await stage.api('status')).requests.cancelled === 1, 'it is counted as cancelled')
+  const page = await stage.open()
+  const footer = page.getByRole('contentinfo')
+  await footer.getByText('1 cancelled').click()
+  assert.equal(await footer.getByText(/failed/).count(), 0)
+  const listed = page.getByRole('dialog', { name: 'Requests without a whole answer' })
+  await listed.getByText('r2').waitFor()
+  await listed.getByText('cancelled by the client').click()
+  await until(() => page.url().includes('/history'), 'the history is shown')
+  await page.context().close()
+})

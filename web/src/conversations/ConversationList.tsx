@@ -173,7 +173,7 @@ function EntryButton({ conversation, depth, now, current, onChoose }: EntryProps
         {!["main", "subagent"].includes(conversation.class) && <span>{conversation.class}</span>}
         {forked_from !== null && <span>fork of {forked_from}</span>}
         <span className={styles.tokens} title={`${plural(frames, "frame")}, ${id}`}>
-          {tokens(conversation.tokens, calibrated)}
+          {tokens(conversation.tokens, calibrated)} tokens
         </span>
       </span>
     </button>

@@ -20,6 +20,16 @@ const CHIPS: Record<string, Chip> = {
     color: "gray",
     tip: "An edit before it changed what this thinking followed, so the provider would refuse it.",
   },
+  "before-compaction": {
+    label: "before compaction",
+    color: "gray",
+    tip: "The agent summarised the conversation after it and no longer sends it. Import brings it back.",
+  },
+  rewound: {
+    label: "rewound",
+    color: "gray",
+    tip: "The agent went back to before it and no longer sends it. Import brings it back.",
+  },
   "source-changed": {
     label: "changed since",
     color: "yellow",

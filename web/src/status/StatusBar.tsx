@@ -10,6 +10,7 @@ import type { Connection } from "../live";
 import { Caps } from "../palette/Caps";
 import { openPalette } from "../palette/open";
 import { useStatus } from "../queries";
+import { IncompleteRequests } from "./IncompleteRequests";
 import styles from "./StatusBar.module.css";
 
 const CONNECTIONS: Record<Connection, { label: string; meaning: string }> = {
@@ -35,7 +36,7 @@ export function StatusBar({ connection }: { connection: Connection }) {
             {plural(status.requests.total, "request")}
             {status.requests.in_flight > 0 && `, ${count(status.requests.in_flight)} in flight`}
           </span>
-          {status.requests.failed > 0 && <span className={styles.bad}>{count(status.requests.failed)} failed</span>}
+          <IncompleteRequests requests={status.requests} />
           {status.recorder.queued > 0 && (
             <span title="Seen but not yet written down">{count(status.recorder.queued)} waiting to be recorded</span>
           )}
@@ -61,7 +62,10 @@ export function StatusBar({ connection }: { connection: Connection }) {
       )}
       <Busy />
       <UnstyledButton className={styles.find} onClick={() => openPalette()}>
-        Find and do anything <Caps keys="mod+k" />
+        Find and do anything{" "}
+        <span className={styles.keys}>
+          <Caps keys="mod+k" />
+        </span>
       </UnstyledButton>
     </footer>
   );

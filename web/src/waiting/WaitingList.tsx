@@ -10,6 +10,7 @@ import { short } from "../format/numbers";
 import { moment } from "../format/time";
 import { useNow } from "../format/useNow";
 import { targetsOf, withWhat } from "../history/operations";
+import { AllAnswers } from "./Answers";
 import { Proposal } from "./Proposal";
 import { useCancel, useWaiting } from "./useWaiting";
 import styles from "./waiting.module.css";
@@ -20,9 +21,13 @@ export function WaitingList({ conversation }: { conversation: string }) {
   const cancel = useCancel(conversation);
   const wishes = data === undefined ? [] : shown(data.wishes);
   if (data === undefined || wishes.length === 0) return null;
+  const proposals = wishes.filter((wish) => isProposal(wish) && wish.state === "waiting").map(({ id }) => id);
   return (
     <section className={styles.list} aria-label="Waiting changes">
-      <h3 className={styles.heading}>{heading(wishes)}</h3>
+      <h3 className={styles.heading}>
+        {heading(wishes)}
+        {proposals.length > 1 && <AllAnswers conversation={conversation} ids={proposals} />}
+      </h3>
       <ul>
         {wishes.map((wish) =>
           isProposal(wish) && wish.state === "waiting" ? (

@@ -221,6 +221,7 @@ pub struct Requests {
     pub total: u64,
     pub in_flight: u64,
     pub failed: u64,
+    pub cancelled: u64,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -124,10 +124,14 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     line(
         "requests",
         format!(
-            "{}, {} under way, {} without a whole answer",
+            "{}, {} under way, {} without a whole answer{}",
             words::count(requests.total),
             words::count(requests.in_flight),
-            words::count(requests.failed)
+            words::count(requests.failed),
+            match requests.cancelled {
+                0 => String::new(),
+                cancelled => format!(", {} cancelled by the client", words::count(cancelled)),
+            }
         ),
     );
     line("conversations", words::count(status.conversations));

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Api;
+use crate::observer::Counts;
 use crate::rooms::{ControlError, page_is_embedded};
 
 pub type Answer<T> = Result<Json<T>, ControlError>;
@@ -51,7 +52,10 @@ pub struct Status {
 pub struct Requests {
     total: u64,
     in_flight: u64,
+    /// Without a whole answer, though the client waited for it.
     failed: u64,
+    /// The client left before the answer was whole.
+    cancelled: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -66,7 +70,7 @@ pub struct Stored {
 
 pub async fn status(State(api): State<Api>) -> Answer<Status> {
     let inside = api.0.clone();
-    let (total, in_flight, failed) = inside.traffic.counts();
+    let Counts { total, in_flight, failed, cancelled } = inside.traffic.counts();
     let recorder = inside.recorder.load();
     let (size, conversations, edited, unsaved) = api
         .ask(|composer| {
@@ -84,7 +88,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         started_at: inside.started_at,
         conversations,
         edited,
-        requests: Requests { total, in_flight, failed },
+        requests: Requests { total, in_flight, failed, cancelled },
         recorder,
         store: Stored {
             path: inside.store_path.clone(),
