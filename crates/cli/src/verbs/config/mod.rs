@@ -13,8 +13,8 @@ use crate::failure::Failure;
 /// Explain the settings: what is in force, where it was said, what is wrong with it
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Settings stand in ctx.toml, in the project and in the home. What is done without asking ([context_editing]) is
-also read from the project's .loa.config.yaml and from the front matter of skills, again whenever a file changes.
+    after_help = "Settings stand in the ctx.toml of the home. A project's ctx.toml, its .loa.config.yaml and the front matter of its skills
+can set what is done without asking there ([context_editing]), as far as you trust them (`ctx trust`). Files are read again when they change.
 
 Examples:
   ctx config check
