@@ -52,6 +52,7 @@ pub enum Verb {
     Doctor(verbs::doctor::Arguments),
     Explain(verbs::explain::Arguments),
     Config(verbs::config::Arguments),
+    Trust(verbs::trust::Arguments),
     Helper(verbs::helper::Arguments),
     Lab(verbs::lab::Arguments),
     Install(verbs::install::Arguments),
@@ -139,7 +140,7 @@ pub struct DaemonArguments {
     // Not parsed here: a refusal of the parser would repeat it, and it may hold a password.
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
-    /// The configuration file [env: CTX_CONFIG] [default: ctx.toml in the project, then in the home]
+    /// The configuration file [env: CTX_CONFIG] [default: ctx.toml in the home]
     #[arg(long, value_name = "FILE", value_parser = non_empty_path)]
     pub config: Option<PathBuf>,
     /// Listen on an address that other machines can reach

@@ -89,6 +89,7 @@ const GROUPS: [Group; 8] = [
             ("stop", ""),
             ("doctor", ""),
             ("config", "check"),
+            ("trust", ""),
             ("helper", "test"),
             ("export", ""),
             ("purge", "--older-than 30"),

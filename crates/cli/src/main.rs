@@ -66,6 +66,7 @@ fn main() -> ExitCode {
         Verb::Doctor(arguments) => verbs::doctor::run(arguments, &context),
         Verb::Explain(arguments) => verbs::explain::run(arguments, &context),
         Verb::Config(arguments) => verbs::config::run(arguments, &context),
+        Verb::Trust(arguments) => verbs::trust::run(arguments, &context),
         Verb::Helper(arguments) => verbs::helper::run(arguments, &context),
         Verb::Lab(arguments) => verbs::lab::run(arguments, &context),
         Verb::Mcp(arguments) => verbs::mcp::run(arguments, &context),

@@ -51,6 +51,7 @@ pub mod stop;
 pub mod summarize_results;
 pub mod tag;
 pub mod timeline;
+pub mod trust;
 pub mod ui;
 pub mod undo;
 pub mod uninstall;

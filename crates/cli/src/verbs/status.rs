@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use ctx_composer::automatic::{ProjectSetting, ProjectSettings};
 use ctx_composer::view::ContextView;
 use serde_json::Value;
 
@@ -100,10 +101,32 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
         let state = if cache.warm { "warm" } else { "cold" };
         line("cache", format!("{} tokens, {state}", count(cache.tokens)));
     }
+    if let Some(project) = &view.project_settings {
+        lines.push_str(&project_in_words(project, output));
+    }
     for hindrance in &view.hindrances {
         lines.push_str(&format!("{}\n", paint.warning(&format!("note: {}", text::line(hindrance)))));
     }
     lines
+}
+
+/// Settings of the project that are not in force, and what to do.
+fn project_in_words(project: &ProjectSettings, output: &Output) -> String {
+    let place = |setting: &ProjectSetting| match setting.line {
+        Some(line) => format!("{}, line {line}", setting.file),
+        None => setting.file.clone(),
+    };
+    let waiting = project.waiting.iter().map(|setting| {
+        let value = setting.value.as_deref().unwrap_or_default();
+        format!("`{}` = {value} waits for your trust ({})", setting.key, place(setting))
+    });
+    let ignored = project.ignored.iter().map(|setting| format!("{}: {}", place(setting), setting.why));
+    let mut told: Vec<String> = waiting.chain(ignored).collect();
+    if !project.waiting.is_empty() {
+        told.push(format!("to let this project's settings take effect: `ctx trust {}`", project.folder));
+    }
+    let line = |told: String| format!("{}\n", output.paint.warning(&format!("note: {}", text::line(&told))));
+    told.into_iter().map(line).collect()
 }
 
 fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {

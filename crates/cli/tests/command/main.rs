@@ -18,5 +18,6 @@ mod run;
 mod searching;
 mod starting;
 mod transfer;
+mod trusting;
 mod walkthrough;
 mod without_daemon;

@@ -13,8 +13,8 @@ use crate::failure::Failure;
 /// Explain the settings: values in force, their sources, and errors
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Settings are in ctx.toml, in the project and in the home. Automatic editing ([context_editing]) is also read from the
-project's .loa.config.yaml and from the front matter of skills, again whenever a file changes.
+    after_help = "Settings are in the ctx.toml of the home. A project's ctx.toml, its .loa.config.yaml and the front matter of its skills
+can set automatic editing for that project ([context_editing]), as far as you trust them (`ctx trust`). Changed files are read again.
 
 Examples:
   ctx config check

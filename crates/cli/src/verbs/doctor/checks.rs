@@ -27,6 +27,9 @@ pub(super) fn home(home: &Home) -> Vec<Finding> {
             Finding::new("home", Level::Wrong, format!("{shown} is not a folder")).hint("choose another with --home"),
         ];
     }
+    if let Err(failure) = home.check_writable() {
+        return vec![Finding::wrong("home", failure)];
+    }
     if is_open_to_others(path) {
         return vec![
             Finding::new("home", Level::Wrong, format!("others can look into {shown}"))
