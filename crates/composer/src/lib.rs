@@ -4,6 +4,7 @@
 //! records; [`writer`] stores them; [`view`] shows them. The network, the terminal and the page
 //! live elsewhere. The proxy never waits for anything in this crate.
 
+mod activity;
 pub mod answer;
 pub mod automatic;
 mod card;
@@ -49,6 +50,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use writer::Writer;
+
+/// So many conversations are purged before others have their turn.
+const PURGED_TOGETHER: usize = 16;
 
 /// How long a reader waits for what is still to be written.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -191,6 +195,11 @@ impl Composer {
         let _ = self.writer.settle(most);
     }
 
+    /// How many conversations are edited, or may be.
+    pub fn edited_count(&self) -> usize {
+        self.held.edited_count()
+    }
+
     /// What could not be stored since the start.
     pub fn unsaved(&self) -> u64 {
         self.writer.unsaved()
@@ -198,22 +207,32 @@ impl Composer {
 
     /// Forgets conversations for good.
     pub fn purge(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {
-        let _alone = lock(&self.observing);
-        // What still waits to be written would come back otherwise.
-        self.writer.settle(PATIENCE);
-        let purged = self.store.purge(ids)?;
+        let mut purged = ctx_store::Purged::default();
+        // A few at a time: requests and commits go on between them.
+        for some in ids.chunks(PURGED_TOGETHER) {
+            let _alone = lock(&self.observing);
+            // What still waits to be written would come back otherwise.
+            self.settle(PATIENCE);
+            purged += self.store.remove(some)?;
+            self.forget(some);
+        }
+        purged += self.store.sweep()?;
+        Ok(purged)
+    }
+
+    /// Forgets what is known of conversations that are gone.
+    fn forget(&self, ids: &[String]) {
         let mut ledger = lock(&self.ledger);
         let mut directory = lock(&self.directory);
-        ids.iter().for_each(|id| {
+        for id in ids {
             ledger.forget(id);
-            directory.forget(id);
             lock(&self.titles).remove(id);
             lock(&self.weighed).remove(id);
-            self.held.forget(id);
+            self.held.forget(id, directory.card(id));
             self.alarm.set(id, None);
             self.offload_folder.iter().for_each(|folder| folder.forget(id));
-        });
-        Ok(purged)
+        }
+        directory.forget(&ids.iter().map(String::as_str).collect());
     }
 
     /// The conversation, from memory or replayed from the store.

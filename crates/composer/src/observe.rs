@@ -380,12 +380,7 @@ impl Composer {
     /// What the thinking is bound to that a new conversation brings along, where that is not simply what its client
     /// sends. The one it comes from tells, or one that begins alike; where one of them is edited and none tells, an
     /// answer went by unseen, and nobody knows.
-    fn thoughts(
-        &self,
-        id: &str,
-        from: Option<&str>,
-        facts: &[Message],
-    ) -> Result<Vec<(Key, Option<Key>)>, StoreError> {
+    fn thoughts(&self, id: &str, from: Option<&str>, facts: &[Message]) -> Result<Vec<(Key, Option<Key>)>, StoreError> {
         let signatures: Vec<Key> =
             facts.iter().flat_map(|message| &message.blocks).filter_map(|block| block.signature).collect();
         if signatures.is_empty() {
@@ -412,13 +407,7 @@ impl Composer {
     }
 
     /// A fork goes on with the operations on what it shares with the conversation it comes from.
-    fn inherit(
-        &self,
-        conversation: &mut Conversation,
-        from: &str,
-        at: u64,
-        step: &mut Step,
-    ) -> Result<(), StoreError> {
+    fn inherit(&self, conversation: &mut Conversation, from: &str, at: u64, step: &mut Step) -> Result<(), StoreError> {
         let Some(shared) = self.kin(from)? else { return Ok(()) };
         let parent = lock(&shared);
         let ground = Ground::of(conversation, false);

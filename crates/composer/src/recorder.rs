@@ -109,6 +109,8 @@ struct Gauges {
     queued_bytes: AtomicU64,
     dropped: AtomicU64,
     unreadable: AtomicU64,
+    /// Requests among what is queued.
+    requests: AtomicU64,
     exchanges: AtomicU64,
 }
 
@@ -119,8 +121,10 @@ pub struct Load {
     pub queued_bytes: u64,
     /// Copies that were not looked at for want of room.
     pub dropped: u64,
-    /// Requests that could not be read; they were forwarded.
+    /// Requests that could not be read.
     pub unreadable: u64,
+    /// Requests that have passed and are still being read.
+    pub requests: u64,
 }
 
 #[derive(Clone)]
@@ -167,16 +171,18 @@ impl Recorder {
             queued_bytes: get(&self.gauges.queued_bytes),
             dropped: get(&self.gauges.dropped),
             unreadable: get(&self.gauges.unreadable),
+            requests: get(&self.gauges.requests),
         }
     }
 
     /// Sends an event whose bytes have their room already.
     fn send(&self, event: Event) -> bool {
-        let bytes = event.bytes();
+        let (bytes, requests) = (event.bytes(), event.requests());
         self.gauges.queued.fetch_add(1, Ordering::Relaxed);
+        self.gauges.requests.fetch_add(requests, Ordering::Relaxed);
         let sent = self.events.send((Instant::now(), event)).is_ok();
         if !sent {
-            self.gauges.leave(bytes);
+            self.gauges.leave(bytes, requests);
         }
         sent
     }
@@ -197,13 +203,18 @@ impl Gauges {
         self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    fn leave(&self, bytes: u64) {
+    fn leave(&self, bytes: u64, requests: u64) {
         self.queued.fetch_sub(1, Ordering::Relaxed);
+        self.requests.fetch_sub(requests, Ordering::Relaxed);
         self.give_back(bytes);
     }
 }
 
 impl Event {
+    fn requests(&self) -> u64 {
+        u64::from(matches!(self, Event::Request { .. }))
+    }
+
     /// The room that its copies take.
     fn bytes(&self) -> u64 {
         match self {

@@ -60,14 +60,14 @@ impl Work {
                 let _ = done.try_send(());
                 continue;
             }
-            let bytes = event.bytes();
+            let (bytes, requests) = (event.bytes(), event.requests());
             // A mistake of ours costs one observation, never the recorder.
             if catch_unwind(AssertUnwindSafe(|| self.take(event))).is_err() {
                 tracing::error!("a defect: looking at a request or an answer panicked");
                 self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
                 self.composer.start_over();
             }
-            self.gauges.leave(bytes);
+            self.gauges.leave(bytes, requests);
             give_way();
         }
     }

@@ -7,9 +7,9 @@ use http::{Response, StatusCode};
 use serde_json::json;
 
 use super::connect_error::ConnectError;
-use ctx_composer::recorder::Withheld;
 use crate::config::UpstreamUrl;
 use crate::watch::Ending;
+use ctx_composer::recorder::Withheld;
 
 /// Marks an answer as ours and tells which error it is.
 pub(crate) const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-error");
