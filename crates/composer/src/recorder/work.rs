@@ -71,7 +71,7 @@ impl Worker {
         if !place.is_urgent {
             self.composer.gaps.wait(since, || self.gauges.queued_bytes.load(Ordering::Relaxed) > CROWDED);
         }
-        let bytes = event.bytes();
+        let (bytes, requests) = (event.bytes(), event.requests());
         let mut work = Work { composer: &self.composer, gauges: &self.gauges, open, order: Some(place.order) };
         // A mistake of ours costs one observation, never the recorder.
         if catch_unwind(AssertUnwindSafe(|| work.take(event))).is_err() {
@@ -79,7 +79,7 @@ impl Worker {
             self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
             self.composer.start_over();
         }
-        self.gauges.leave(bytes);
+        self.gauges.leave(bytes, requests);
         lanes.finish(&place, work.open);
         if !place.is_urgent {
             give_way();
