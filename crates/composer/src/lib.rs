@@ -227,36 +227,40 @@ impl Composer {
     /// meanwhile waits, and then begins anew. Other conversations go on.
     pub fn purge(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {
         let mut purged = ctx_store::Purged::default();
-        // A few at a time: requests and commits of others go on between them.
+        // A few at a time, so that none of them waits for all the others.
         for some in ids.chunks(PURGED_TOGETHER) {
-            // In one order, so that two that purge do not wait for each other.
-            let sorted: BTreeSet<&String> = some.iter().collect();
-            let _commits: Vec<_> = sorted.iter().map(|id| self.editing.lock(id)).collect();
-            let places: Vec<Shared> = sorted.iter().map(|id| lock(&self.directory).place(id)).collect();
-            let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
-            // What still waits to be written would come back otherwise.
-            self.settle(PATIENCE);
-            purged += self.store.remove(some)?;
-            self.forget(some);
+            purged += self.purge_some(some)?;
         }
         purged += self.store.sweep()?;
         Ok(purged)
     }
 
-    /// Forgets what is known of conversations that are gone.
-    fn forget(&self, ids: &[String]) {
+    fn purge_some(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {
+        // In one order, so that two that purge do not wait for each other.
+        let sorted: BTreeSet<&String> = ids.iter().collect();
+        let _commits: Vec<_> = sorted.iter().map(|id| self.editing.lock(id)).collect();
+        let places: Vec<Shared> = sorted.iter().map(|id| lock(&self.directory).place(id)).collect();
+        let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
+        // What still waits to be written would come back otherwise.
+        self.settle(PATIENCE);
+        let removed = self.store.remove(ids);
+        if removed.is_err() {
+            // They are still stored: an empty place must not be taken for one of them.
+            self.with_directory(|directory| ids.iter().for_each(|id| directory.unload(id)));
+            return removed;
+        }
         let mut ledger = lock(&self.ledger);
         for id in ids {
             ledger.forget(id);
-            let card = lock(&self.directory).card(id).cloned();
-            self.held.forget(id, card.as_ref());
             lock(&self.titles).remove(id);
             lock(&self.weighed).remove(id);
+            let card = lock(&self.directory).card(id).cloned();
+            self.held.forget(id, card.as_ref());
             self.alarm.set(id, None);
             self.offload_folder.iter().for_each(|folder| folder.forget(id));
         }
-        let gone = ids.iter().map(String::as_str).collect();
-        self.with_directory(|directory| directory.forget(&gone));
+        self.with_directory(|directory| directory.forget(&ids.iter().map(String::as_str).collect()));
+        removed
     }
 
     /// The conversation, from memory or replayed from the store.
