@@ -13,6 +13,7 @@ use ctx_store::{Reader, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 pub type Shared = Arc<Mutex<Conversation>>;
 
@@ -27,6 +28,10 @@ const MEMORY: usize = 384 * 1024 * 1024;
 /// How many may be in memory, however small: beside its bytes each one costs what is known of its messages, and a
 /// small one is quickly read again.
 const MANY: usize = 256;
+
+/// One that takes more than this alone goes after a while without a request, also while others are at work.
+const GIANT: usize = 64 * 1024 * 1024;
+const A_WHILE: Duration = Duration::from_secs(60);
 
 /// What they may take when nothing has happened for a while.
 const RESTING: usize = 16 * 1024 * 1024;
@@ -98,6 +103,7 @@ struct Loaded {
     shared: Shared,
     /// When it was asked for last, in counts of the directory's clock.
     used: u64,
+    last: Instant,
     weight: usize,
 }
 
@@ -250,7 +256,7 @@ impl Directory {
             self.by_session.insert(whose, id.to_owned());
         }
         self.given.insert(id.to_owned());
-        self.loaded.insert(id.to_owned(), Loaded { shared: place, used: self.clock, weight: 0 });
+        self.loaded.insert(id.to_owned(), Loaded { shared: place, used: self.clock, last: Instant::now(), weight: 0 });
     }
 
     pub fn release(&mut self, id: &str) {
@@ -290,6 +296,7 @@ impl Directory {
         let clock = self.clock;
         self.loaded.get_mut(id).map(|loaded| {
             loaded.used = clock;
+            loaded.last = Instant::now();
             loaded.shared.clone()
         })
     }
@@ -308,7 +315,7 @@ impl Directory {
         conversation.losses = self.losses(&conversation.id);
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         let shared: Shared = Arc::new(Mutex::new(conversation));
-        self.loaded.insert(id, Loaded { shared: shared.clone(), used: self.clock, weight });
+        self.loaded.insert(id, Loaded { shared: shared.clone(), used: self.clock, last: Instant::now(), weight });
         shared
     }
 
@@ -318,6 +325,15 @@ impl Directory {
             loaded.weight = weight;
         }
         self.make_room(MEMORY, Some(id));
+        self.drop_giants(A_WHILE);
+    }
+
+    /// Gives back the memory of giants that nobody has asked for in a while.
+    fn drop_giants(&mut self, after: Duration) {
+        let is_idle = |loaded: &Loaded| loaded.last.elapsed() > after && Arc::strong_count(&loaded.shared) == 1;
+        let giants = self.loaded.iter().filter(|(_, loaded)| loaded.weight > GIANT && is_idle(loaded));
+        let giants: Vec<String> = giants.map(|(id, _)| id.clone()).collect();
+        giants.iter().for_each(|id| self.unload(id));
     }
 
     /// Nothing has happened for a while: most of the memory is given back.
@@ -407,4 +423,28 @@ impl Beginning {
 /// dropped with its conversation.
 pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_giant_goes_after_a_while_unless_a_thread_works_on_it() {
+        let mut directory = Directory::default();
+        let keep = |directory: &mut Directory, id: &str, weight| {
+            let shared = directory.keep(Conversation::new(id.to_owned(), Opened::unknown()));
+            directory.weigh(id, weight);
+            shared
+        };
+        drop(keep(&mut directory, "small", GIANT / 2));
+        drop(keep(&mut directory, "giant", GIANT + 1));
+        let busy = keep(&mut directory, "busy", GIANT + 1);
+        directory.drop_giants(A_WHILE);
+        assert!(directory.is_loaded("giant"), "it was asked for just now");
+        directory.drop_giants(Duration::ZERO);
+        assert!(!directory.is_loaded("giant") && directory.is_loaded("small"));
+        assert!(directory.is_current("busy", &busy));
+        assert_eq!(directory.empty_attic().len(), 1, "it is freed by whoever let it go");
+    }
 }

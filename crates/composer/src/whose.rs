@@ -441,11 +441,10 @@ fn tail(body: &Body) -> Tail {
     let mut tail = Tail::default();
     let mut last = None;
     for at in (count.saturating_sub(LOOK_BACK)..count).rev() {
-        let read = message::read(body.message(at));
-        let marked = read.marked;
+        let (role, marked) = message::glance(body.message(at));
         match last {
             None if marked => return tail,
-            None if read.facts.role != Role::System => last = Some(at),
+            None if role != Role::System => last = Some(at),
             None => {}
             Some(_) if marked => {
                 tail.mark_before_last = true;

@@ -8,7 +8,7 @@ use crate::directory::{Directory, lock};
 use crate::gap::Gaps;
 use crate::log;
 use ctx_store::{NewRecord, Record, Step, Store, StoreError};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -19,6 +19,8 @@ pub type Listener = Box<dyn Fn(&Record) -> bool + Send>;
 
 /// The most steps that share a transaction.
 const TOGETHER: usize = 64;
+/// With so many bytes a transaction takes no more steps.
+const LONG: u64 = 4 * 1024 * 1024;
 /// The most bytes that wait for a slow disk.
 const WAITING: u64 = 256 * 1024 * 1024;
 /// The longest that is waited until something that is stored counts: whoever makes it count may wait for the writer.
@@ -201,6 +203,24 @@ struct Work {
     backlog: Arc<Backlog>,
 }
 
+/// Puts the first step that somebody waits for before what other conversations have to store. What its own conversation
+/// has stays before it.
+fn put_first(backlog: &mut VecDeque<Job>) {
+    let Some(at) = backlog.iter().position(|job| matches!(job, Job::Now(..))) else { return };
+    let Some(Job::Now(step, ..)) = backlog.get(at) else { return };
+    let Some(id) = conversation_of(step).map(str::to_owned) else { return };
+    let is_its = |job: &Job| match job {
+        Job::Step(step) | Job::Now(step, ..) => conversation_of(step) == Some(&id),
+        Job::Lost(conversation) => *conversation == id,
+        Job::Settle(_) => false,
+    };
+    let rest = backlog.split_off(at + 1);
+    let (mut first, others): (VecDeque<Job>, VecDeque<Job>) = backlog.drain(..).partition(is_its);
+    first.extend(others);
+    first.extend(rest);
+    *backlog = first;
+}
+
 /// About the bytes that a step holds in memory.
 fn size(step: &Step) -> u64 {
     let blobs: usize = step.blobs.iter().map(|(_, bytes)| bytes.len()).sum();
@@ -211,12 +231,19 @@ fn size(step: &Step) -> u64 {
 
 impl Work {
     fn run(&self, queue: &Receiver<(Instant, Job)>) {
-        while let Ok((since, first)) = queue.recv() {
-            self.gaps.wait(since, || self.waiting.load(Ordering::Relaxed) > CROWDED);
+        let mut backlog = VecDeque::new();
+        loop {
+            if backlog.is_empty() {
+                let Ok(job) = queue.recv() else { return };
+                self.gaps.wait(job.0, || self.waiting.load(Ordering::Relaxed) > CROWDED);
+                backlog.push_back(job.1);
+            }
+            backlog.extend(queue.try_iter().map(|(_, job)| job));
+            put_first(&mut backlog);
             let mut steps = Vec::new();
             let mut waiting = Vec::new();
             let mut now = None;
-            let mut job = Some(first);
+            let mut job = backlog.pop_front();
             while let Some(next) = job.take() {
                 match next {
                     Job::Step(step) => steps.push(step),
@@ -227,8 +254,9 @@ impl Work {
                         break;
                     }
                 }
-                if steps.len() < TOGETHER {
-                    job = queue.try_recv().ok().map(|(_, job)| job);
+                // A long step is stored alone, so that what somebody waits for need not wait for many of them.
+                if steps.len() < TOGETHER && steps.iter().map(size).sum::<u64>() < LONG {
+                    job = backlog.pop_front();
                 }
             }
             let bytes = steps.iter().map(size).sum();
@@ -323,6 +351,33 @@ impl Work {
 mod tests {
     use super::*;
     use crate::tests::stores::FailingStore;
+
+    #[test]
+    fn what_somebody_waits_for_goes_before_other_conversations_and_behind_its_own() {
+        let step = |conversation: &str, kind: &str| Step {
+            records: vec![NewRecord { conversation: conversation.into(), kind: kind.into(), ..NewRecord::default() }],
+            ..Step::default()
+        };
+        let now = |step| Job::Now(step, 0, sync_channel(1).0, sync_channel(1).1);
+        let mut backlog = VecDeque::from([
+            Job::Step(step("a", "1")),
+            Job::Step(step("b", "2")),
+            Job::Settle(sync_channel(1).0),
+            Job::Step(step("b", "3")),
+            now(step("b", "4")),
+            Job::Step(step("b", "5")),
+        ]);
+        put_first(&mut backlog);
+        let kinds: Vec<&str> = backlog
+            .iter()
+            .map(|job| match job {
+                Job::Step(step) | Job::Now(step, ..) => step.records[0].kind.as_str(),
+                Job::Settle(_) => "settle",
+                Job::Lost(_) => "lost",
+            })
+            .collect();
+        assert_eq!(kinds, ["2", "3", "4", "1", "settle", "5"]);
+    }
 
     #[test]
     fn a_step_is_refused_when_something_it_builds_on_was_lost() {

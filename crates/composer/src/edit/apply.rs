@@ -351,7 +351,7 @@ impl Composer {
     ) -> Result<Untold, Refusal> {
         let id = conversation.id.clone();
         let stays = conversation.drops_thinking || conversation.strayed || !conversation.summaries.is_empty();
-        let edited = stays || conversation.waits() || conversation.automated || is_sent(&next);
+        let edited = stays || conversation.waits() || conversation.automated || next.is_sent();
         let _under_way = self.under_way(&id);
         let (card, losses) = (card::of(&conversation), conversation.losses);
         drop(conversation);
@@ -499,11 +499,6 @@ pub(super) fn few_images(conversation: &Conversation, id: CommitId, effects: &[E
         ),
         "Delete some first, or bring in the words only.",
     ))
-}
-
-/// Whether anything that is active changes what is sent.
-pub(super) fn is_sent(history: &History) -> bool {
-    history.effects(history.head()).iter().any(|(_, effect)| effect.is_sent())
 }
 
 /// The active effects with those of a commit to be on top.

@@ -166,9 +166,7 @@ impl Conversation {
 
     /// Whether operations are active: they may sleep, but what is sent has to be looked at.
     pub fn is_edited(&self) -> bool {
-        self.drops_thinking
-            || self.strayed
-            || self.effects(self.history.head()).iter().any(|(_, effect)| effect.is_sent())
+        self.drops_thinking || self.strayed || self.history.is_sent()
     }
 
     pub(crate) fn desk<'a>(

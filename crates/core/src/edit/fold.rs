@@ -14,7 +14,7 @@ use crate::frames;
 use crate::key::Key;
 use crate::message::Message;
 use crate::numbers::Numbers;
-use crate::quick::QuickMap;
+use crate::quick::{QuickMap, QuickSet};
 use crate::tree::SlotId;
 use std::ops::Range;
 
@@ -280,13 +280,9 @@ impl<'a> View<'a> {
     pub fn commits(&self, effects: impl Iterator<Item = EffectId>) -> Vec<CommitId> {
         let mut places: Vec<usize> = effects.filter_map(|id| self.by_id.get(&id).copied()).collect();
         places.sort_unstable_by(|one, other| other.cmp(one));
-        let mut commits: Vec<CommitId> = Vec::new();
-        for commit in places.into_iter().map(|at| self.effects[at].0.commit) {
-            if !commits.contains(&commit) {
-                commits.push(commit);
-            }
-        }
-        commits
+        let mut known: QuickSet<CommitId> = QuickSet::default();
+        let commits = places.into_iter().map(|at| self.effects[at].0.commit);
+        commits.filter(|commit| known.insert(*commit)).collect()
     }
 
     /// Which message and block a number stands for.
@@ -408,7 +404,7 @@ impl Folding<'_, '_, '_> {
 
     fn run(&mut self) {
         let effects = self.view.effects.clone();
-        let restored = self.view.restored();
+        let restored: QuickSet<EffectId> = self.view.restored().into_iter().collect();
         for (at, (id, effect)) in effects.into_iter().enumerate() {
             if restored.contains(&id) {
                 continue;
