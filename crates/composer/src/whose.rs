@@ -445,6 +445,8 @@ fn tail(body: &Body) -> Tail {
         let marked = read.marked;
         match last {
             None if marked => return tail,
+            // The answer goes back to be continued: whoever asks aside asks as the user.
+            None if read.facts.role == Role::Assistant => return tail,
             None if read.facts.role != Role::System => last = Some(at),
             None => {}
             Some(_) if marked => {
