@@ -416,6 +416,11 @@ pub const PROXY: &[Other] = &[
         "Check the client, and that it speaks http, not https.",
     ),
     other(
+        "navigation",
+        "a browser opened an address that is for programs",
+        "Open the link of the page to see your conversations.",
+    ),
+    other(
         "no-tunnels",
         "the client uses the daemon as an HTTPS proxy",
         "Use the daemon's address as the base URL, not as HTTPS_PROXY.",
@@ -431,6 +436,11 @@ pub const PROXY: &[Other] = &[
         "store-unavailable",
         "the store cannot be read, so the edits of the conversation cannot be applied",
         "Try again; the doctor shows what is wrong with the store.",
+    ),
+    other(
+        "too-many-connections",
+        "the daemon has no file handle left for another connection",
+        "Try again when others are done, or start it with a higher limit (`ulimit -n`).",
     ),
     other(
         "unreadable-request",
