@@ -26,6 +26,7 @@ pub mod recorder;
 mod sides;
 pub mod streams;
 mod transfer;
+mod uploads;
 pub mod view;
 mod whose;
 mod writer;
@@ -75,6 +76,7 @@ pub struct Composer {
     writer: Writer,
     newest: Newest,
     held: Held,
+    uploads: Arc<uploads::Uploads>,
     offload_folder: Option<edit::Folder>,
     gaps: Arc<Gaps>,
     streams: Arc<streams::Streams>,
@@ -123,6 +125,7 @@ impl Composer {
             gaps,
             streams: Arc::default(),
             held,
+            uploads: Arc::default(),
             offload_folder: None,
             nonce: AtomicU64::new(0),
             automatic: automatic::Switch::default(),

@@ -5,6 +5,7 @@ use crate::gap::Hurry;
 use crate::{Credentials, now};
 use crate::provider::Refused;
 use crate::streams::PAUSE;
+use crate::uploads::Upload;
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::{Arriving, Pieces};
@@ -18,11 +19,14 @@ impl Recorder {
         let started = Instant::now();
         // An encoded body has nothing in common with the one before.
         let before = if encoding.is_none() { self.composer.newest().get(&hints) } else { None };
+        // Begun before it is asked whether it is held: a commit in between sees the one or makes the other.
+        let upload = self.composer.uploads.begin(&hints).filter(|_| !counting);
         // The client will wait: what came before is looked at while the request arrives.
         let held = self.composer.holds(&hints).then(|| self.composer.gaps.hurry());
         let request = RequestCopy {
             recorder: self.clone(),
             exchange,
+            upload: upload.filter(|_| held.is_none()),
             held,
             counting,
             hints: Some(Box::new(hints)),
@@ -50,6 +54,8 @@ impl Recorder {
 pub struct RequestCopy {
     recorder: Recorder,
     exchange: u64,
+    /// It leaves while it arrives.
+    upload: Option<Upload>,
     /// Nothing is put off while a request is held.
     held: Option<Hurry>,
     counting: bool,
@@ -111,6 +117,7 @@ impl RequestCopy {
     pub fn end(&mut self, complete: bool) {
         let body = std::mem::take(&mut self.arriving).finish();
         let Some(hints) = self.hints.take() else { return };
+        self.upload = None;
         let (exchange, room, at) = (self.exchange, self.room, self.at);
         if complete {
             let (encoding, counting) = (self.encoding.take(), self.counting);
