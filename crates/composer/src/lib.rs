@@ -41,6 +41,7 @@ pub mod recorder;
 mod sides;
 pub mod streams;
 mod transfer;
+mod uploads;
 pub mod view;
 mod whose;
 mod writer;
@@ -101,6 +102,7 @@ pub struct Composer {
     writer: Writer,
     newest: Newest,
     held: Held,
+    uploads: Arc<uploads::Uploads>,
     offload_folder: Option<edit::Folder>,
     gaps: Arc<Gaps>,
     streams: Arc<streams::Streams>,
@@ -149,6 +151,7 @@ impl Composer {
             gaps,
             streams: Arc::default(),
             held,
+            uploads: Arc::default(),
             offload_folder: None,
             nonce: AtomicU64::new(0),
             automatic: automatic::Switch::default(),

@@ -1,8 +1,10 @@
 //! What a client connection is doing. Three parties need to know and each sees only a part: the socket
 //! wrapper, the service and the reply's body. All run in one task; the atomics only make it shareable.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use tokio::time::Instant;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -24,7 +26,7 @@ pub(super) struct PhaseCell {
     phase: AtomicU8,
     changes: AtomicU32,
     flushes: AtomicU32,
-    /// In milliseconds of the connections' clock.
+    /// In milliseconds since the first connection of this process.
     idle_since: AtomicU64,
 }
 
@@ -75,8 +77,10 @@ impl PhaseCell {
         self.idle_since.load(Ordering::Relaxed)
     }
 
-    pub(super) fn idle(&self, since: u64) {
-        self.idle_since.store(since, Ordering::Relaxed);
+    pub(super) fn idle(&self, since: Instant) {
+        static FIRST: OnceLock<Instant> = OnceLock::new();
+        let since = since.saturating_duration_since(*FIRST.get_or_init(|| since));
+        self.idle_since.store(since.as_millis() as u64, Ordering::Relaxed);
     }
 
     pub(super) fn step(&self, from: Phase, to: Phase) {

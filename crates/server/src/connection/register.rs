@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::phase::PhaseCell;
 
@@ -32,7 +33,10 @@ pub(crate) struct Place {
 
 impl Register {
     pub(crate) fn enter(self: &Arc<Self>) -> Place {
-        self.enter_as(Arc::default())
+        let phase = PhaseCell::default();
+        // A new connection is the last that makes room.
+        phase.idle(Instant::now());
+        self.enter_as(Arc::new(phase))
     }
 
     fn enter_as(self: &Arc<Self>, phase: Arc<PhaseCell>) -> Place {
@@ -90,13 +94,15 @@ impl Drop for Place {
 mod tests {
     use super::super::phase::Phase;
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn those_that_rested_longest_leave_first_and_busy_ones_stay() {
         let register = Arc::new(Register::default());
         let mut places: Vec<Place> = (0..4).map(|_| register.enter()).collect();
-        for (place, since) in places.iter().zip([30, 10, 20, 0]) {
-            place.phase.idle(since);
+        let now = Instant::now();
+        for (place, seconds) in places.iter().zip([30, 10, 20, 0]) {
+            place.phase.idle(now + Duration::from_secs(seconds));
         }
         places[3].phase.enter(Phase::Serving);
         assert_eq!(register.shed(2), 2);
@@ -107,5 +113,16 @@ mod tests {
         assert_eq!((register.count(), register.shed(9), register.count()), (3, 2, 1));
         drop(places);
         assert_eq!(register.count(), 0);
+    }
+
+    #[test]
+    fn a_connection_that_has_just_come_is_the_last_to_leave() {
+        let register = Arc::new(Register::default());
+        let mut rested = register.enter();
+        std::thread::sleep(Duration::from_millis(5));
+        rested.phase.idle(Instant::now());
+        std::thread::sleep(Duration::from_millis(5));
+        let mut new = register.enter();
+        assert_eq!((register.shed(1), rested.leave.try_recv().is_ok(), new.leave.try_recv().is_ok()), (1, true, false));
     }
 }

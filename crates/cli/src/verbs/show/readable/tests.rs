@@ -30,7 +30,6 @@ fn shown() -> Shown {
         title: "Fix the parser".into(),
         tokens: 1_234,
         calibrated: false,
-        left: None,
         state: Vec::new(),
         by: Vec::new(),
         messages: vec![
