@@ -12,9 +12,9 @@ pub use copies::{RequestCopy, ResponseCopy};
 use work::Work;
 pub(crate) use work::{give_way, step_back};
 
-use crate::{Composer, Credentials};
 use crate::edit::Outgoing;
 use crate::provider::Refused;
+use crate::{Composer, Credentials};
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::Pieces;

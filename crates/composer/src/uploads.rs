@@ -59,7 +59,9 @@ impl Composer {
             0 => {}
             1 => applied.remarks.push("1 request is already on its way without this edit; the next one has it".into()),
             many => {
-                applied.remarks.push(format!("{many} requests are already on their way without this edit; the next one has it"));
+                applied
+                    .remarks
+                    .push(format!("{many} requests are already on their way without this edit; the next one has it"));
             }
         }
         applied

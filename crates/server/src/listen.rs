@@ -298,7 +298,8 @@ fn work(
             let _ = socket.set_nodelay(true);
             let (busy, mut stage) = (busy.clone(), stage.clone());
             let closing = Box::pin(async move { stage.closing().await });
-            let served = connection::serve(Accepted { socket, place, on_spare }, house.clone(), limits.clone(), closing);
+            let served =
+                connection::serve(Accepted { socket, place, on_spare }, house.clone(), limits.clone(), closing);
             tokio::spawn(async move {
                 let _busy = busy;
                 served.await;

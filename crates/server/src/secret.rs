@@ -89,7 +89,8 @@ pub(crate) fn credentials(uri: &Uri, headers: &HeaderMap) -> Credentials {
     for (name, value) in headers.iter().filter(|(name, _)| is_secret_header(name)) {
         let value = value.as_bytes().trim_ascii();
         if *name == header::COOKIE {
-            let values = value.split(|byte| *byte == b';').filter_map(|pair| pair.splitn(2, |byte| *byte == b'=').nth(1));
+            let values =
+                value.split(|byte| *byte == b';').filter_map(|pair| pair.splitn(2, |byte| *byte == b'=').nth(1));
             values.filter(|value| value.len() >= SHORTEST_COOKIE).for_each(|value| found.push(value.trim_ascii()));
             continue;
         }

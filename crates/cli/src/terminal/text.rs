@@ -101,7 +101,8 @@ fn letters(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut letters = text.chars().peekable();
     std::iter::from_fn(move || {
         let letter = letters.next()?;
-        let joins = is_joiner(letter) && before.is_some_and(is_joined) && letters.peek().copied().is_some_and(is_joined);
+        let joins =
+            is_joiner(letter) && before.is_some_and(is_joined) && letters.peek().copied().is_some_and(is_joined);
         before = Some(letter);
         Some((letter, is_active(letter) && !joins))
     })

@@ -2,10 +2,10 @@
 
 use super::{Event, Recorder, Reply};
 use crate::gap::Hurry;
-use crate::{Credentials, now};
 use crate::provider::Refused;
 use crate::streams::PAUSE;
 use crate::uploads::Upload;
+use crate::{Credentials, now};
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::{Arriving, Pieces};

@@ -19,8 +19,8 @@ use tokio::net::TcpStream;
 
 use self::client_wire::ClientWire;
 use self::patience::Patience;
-pub(crate) use self::phase::Turn;
 use self::phase::Phase;
+pub(crate) use self::phase::Turn;
 pub(crate) use self::register::{Place, Register};
 use crate::config::Limits;
 use crate::house::House;
@@ -35,12 +35,7 @@ pub(crate) struct Accepted<Socket> {
 }
 
 /// Serves a client until it leaves, wears out our patience, makes room for others, or `closing` asks for an end.
-pub(crate) async fn serve(
-    accepted: Accepted<TcpStream>,
-    house: Arc<House>,
-    limits: Arc<Limits>,
-    mut closing: Closing,
-) {
+pub(crate) async fn serve(accepted: Accepted<TcpStream>, house: Arc<House>, limits: Arc<Limits>, mut closing: Closing) {
     let Accepted { socket, mut place, on_spare } = accepted;
     let phase = place.phase.clone();
     let wire = ClientWire::new(socket, phase.clone(), limits.linger);

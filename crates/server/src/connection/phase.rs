@@ -1,8 +1,8 @@
 //! What a client connection is doing. Three parties need to know and each sees only a part: the socket
 //! wrapper, the service and the reply's body. All run in one task; the atomics only make it shareable.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio::time::Instant;
 
@@ -32,7 +32,12 @@ pub(super) struct PhaseCell {
 
 impl Default for PhaseCell {
     fn default() -> Self {
-        Self { phase: AtomicU8::new(Phase::New as u8), changes: AtomicU32::new(0), flushes: AtomicU32::new(0), idle_since: AtomicU64::new(0) }
+        Self {
+            phase: AtomicU8::new(Phase::New as u8),
+            changes: AtomicU32::new(0),
+            flushes: AtomicU32::new(0),
+            idle_since: AtomicU64::new(0),
+        }
     }
 }
 

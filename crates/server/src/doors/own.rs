@@ -100,7 +100,9 @@ mod tests {
 
     #[test]
     fn only_names_of_public_name_servers_can_be_rebound() {
-        for host in ["evil.example:8788", "evil.example", "127.0.0.1.nip.example", "localhost.evil.example:1", "a b", ""] {
+        for host in
+            ["evil.example:8788", "evil.example", "127.0.0.1.nip.example", "localhost.evil.example:1", "a b", ""]
+        {
             assert!(may_be_rebound(host), "{host}");
         }
         let ours = ["localhost:9000", "ctx.localhost", "127.0.0.1:1", "[::1]:8788", "192.168.1.5", "localhost.", "x"];

@@ -28,7 +28,8 @@ pub(crate) struct Login {
 
 impl Sessions {
     pub(super) fn new(token: &Token, port: u16) -> Self {
-        let key = blake3::derive_key("context-composer browser session v1", format!("{port} {}", token.expose()).as_bytes());
+        let key =
+            blake3::derive_key("context-composer browser session v1", format!("{port} {}", token.expose()).as_bytes());
         Self { key, cookie_name: format!("ctx_session_{port}") }
     }
 
@@ -39,7 +40,10 @@ impl Sessions {
 
     pub(super) fn begin(&self) -> Option<Login> {
         let login = format!("{:x}-{}", seconds(), hex(&random::<16>().ok()?));
-        Some(Login { cookie: format!("{login}.{}", self.derive("cookie", &login)), page_key: self.derive("page", &login) })
+        Some(Login {
+            cookie: format!("{login}.{}", self.derive("cookie", &login)),
+            page_key: self.derive("page", &login),
+        })
     }
 
     /// Whether a cookie is ours. That shows the page's files, which are no secret.
