@@ -160,7 +160,7 @@ test("somebody else's commit meanwhile is told, and nothing is overwritten", asy
   await stage.ctx('edit', 't2#0', '--text', 'Written by somebody else')
   await panel(page).getByText('This conversation was changed meanwhile.').waitFor()
   assert.ok(!(await next()).includes('Written by me'))
-  await panel(page).getByRole('button', { name: 'Look at the price again' }).click()
+  await panel(page).getByRole('button', { name: 'Review with the new price' }).click()
   await panel(page).getByTestId('price').waitFor()
   await panel(page).getByRole('button', { name: 'Save' }).click()
   await panel(page).getByRole('form').waitFor({ state: 'detached' })

@@ -39,7 +39,7 @@ const texts = (body) => body.messages.flatMap(({ content }) => content).flatMap(
 const words = (body) => JSON.stringify(body.messages)
 
 async function choose(page, ...ids) {
-  for (const id of ids) await row(page, id).getByLabel(`Choose ${id}`).click()
+  for (const id of ids) await row(page, id).getByLabel(`Select ${id}`).click()
 }
 
 async function make(page) {
@@ -186,7 +186,7 @@ test('drag: a drop waits in the tray with its price, and is made from there', as
   await page.mouse.up()
   await tray(page).getByText('Move').waitFor()
   assert.match(await tray(page).getByTestId('price').innerText(), /re-read once|same size/)
-  await tray(page).getByRole('button', { name: /^Make it/ }).click()
+  await tray(page).getByRole('button', { name: /^Apply/ }).click()
   await tray(page).waitFor({ state: 'detached' })
   const body = words(await next())
   assert.ok(body.indexOf('third answer') < body.indexOf('first answer'))
@@ -343,7 +343,7 @@ test('two tabs: the second is told what the first did, and overwrites nothing', 
   assert.ok(await form(second).getByRole('button', { name: 'Edit now' }).isDisabled())
   assert.ok(!words(await next()).includes('from the second tab'))
   assert.equal((await stage.ctx('history', '--conv', id)).commits.length, 1)
-  await told.getByRole('button', { name: 'Look at the price again' }).click()
+  await told.getByRole('button', { name: 'Review with the new price' }).click()
   await until(async () => (await told.filter({ hasText: 'changed meanwhile' }).count()) === 0, 'the new state is taken')
   await told.filter({ hasText: 't2' }).waitFor()
   assert.match(await told.innerText(), /Nothing of t2/)

@@ -91,14 +91,14 @@ test('going back to a commit switches off what came after', async () => {
   await commit('delete t4').waitFor()
   await open('delete t2')
   await details().getByRole('button', { name: 'Go back to here' }).last().click()
-  await page.getByText(/^Went back to /).waitFor()
+  await page.getByText(/^Rolled back to /).waitFor()
   const body = await nextBody()
   assert.ok(!body.includes('SECOND') && body.includes('THIRD') && body.includes('FOURTH'))
 })
 
 test('a commit gets a name', async () => {
   const row = page.locator('li').filter({ has: commit('delete t2') })
-  await row.getByRole('button', { name: 'Name it' }).click()
+  await row.getByRole('button', { name: 'Tag' }).click()
   await page.getByRole('textbox', { name: 'Name of this commit' }).fill('good')
   await page.keyboard.press('Enter')
   await commit('delete t2').getByText('good').waitFor()

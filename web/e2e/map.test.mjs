@@ -83,6 +83,6 @@ test('what it cost, what the edit saved and what the cache missed is told, with 
 
 test('what the change cost is told in the history, with its cause and in money', async () => {
   await page.keyboard.press('4')
-  await page.getByText(/tokens were read anew because (of an edit|the tools changed)/).first().waitFor()
+  await page.getByText(/tokens were read again because (of an edit|the tools changed)/).first().waitFor()
   await page.getByText(/\$0\.\d+/).first().waitFor()
 })

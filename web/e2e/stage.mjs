@@ -156,10 +156,13 @@ export class Stage {
    */
   async open({ view = 'frames', open = null, hash, width = 1400, height = 900, colorScheme = 'light', tab, dist = PAGE, wait = true } = {}) {
     let context = tab?.context()
+    /** The page's half of its session, which the link hands over once. */
+    let key = ''
     if (context === undefined) {
       context = await (await this.browser()).newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
       this.#contexts.push(context)
       const entered = await context.request.get(this.link())
+      key = new URL(entered.url()).search
       if (dist !== undefined) await serve(context, dist, entered.headers()['content-security-policy'])
     }
     const page = await context.newPage()
@@ -173,7 +176,7 @@ export class Stage {
       if (!['data:', 'blob:'].includes(protocol) && origin !== this.origin) page.complaints.push(`asked ${origin}`)
     })
     const address = hash ?? `#/active/${view}${open === null ? '' : `/${encodeURIComponent(open)}`}`
-    await page.goto(`${this.origin}/ui/${address}`)
+    await page.goto(`${this.origin}/ui/${key}${address}`)
     if (wait) await page.getByRole('heading', { level: 2 }).first().waitFor()
     return page
   }
@@ -233,10 +236,11 @@ export class Client {
   }
 
   /** The conversation as it stands, with the cache mark where agents put it. */
-  async send({ stream = false } = {}) {
+  async send({ stream = false, signal } = {}) {
     const messages = this.messages.map((message, index) => (index === this.messages.length - 1 ? marked(message) : message))
     const response = await fetch(`${this.origin}/v1/messages`, {
       method: 'POST',
+      signal,
       headers: {
         'content-type': 'application/json',
         'anthropic-version': '2023-06-01',

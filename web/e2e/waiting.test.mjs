@@ -42,7 +42,7 @@ async function scene() {
 const row = (page, id) => page.locator(`[id="row-${id}"]`)
 const form = (page) => page.locator('form')
 const waiting = (page) => page.getByLabel('Waiting changes')
-const choose = (page, id) => row(page, id).getByLabel(`Choose ${id}`).click()
+const choose = (page, id) => row(page, id).getByLabel(`Select ${id}`).click()
 
 async function unharmed(page) {
   assert.deepEqual(page.complaints, [])
@@ -77,13 +77,13 @@ test('the tray waits for the limit, over a reload; the request that nears it has
     await choose(page, id)
     await page.keyboard.press('Delete')
     await form(page).getByRole('button', { name: 'Add to tray' }).click()
-    await page.getByLabel('Choose nothing').click()
+    await page.getByLabel('Deselect all').click()
   }
   const tray = page.getByLabel('Staged operations')
   await tray.getByLabel('When it is made').selectOption('near-limit')
   await page.reload()
   assert.equal(await tray.getByLabel('When it is made').inputValue(), 'near-limit')
-  await tray.getByRole('button', { name: /Make all later/ }).click()
+  await tray.getByRole('button', { name: /Apply all later/ }).click()
   await tray.waitFor({ state: 'detached' })
   assert.match(await waiting(page).innerText(), /Delete t1[\s\S]*Delete t2[\s\S]*nears the limit/)
 
@@ -125,7 +125,7 @@ test('a change that does not fit any more says why, and is put away', async () =
   await next('SAY:another way')
   await next(`SAY:much read ${'and so much more of it '.repeat(15_000)}`)
   await waiting(page).getByText(/Not made: /).waitFor()
-  await waiting(page).getByRole('button', { name: 'Put away w1' }).click()
+  await waiting(page).getByRole('button', { name: 'Dismiss w1' }).click()
   await waiting(page).waitFor({ state: 'detached' })
   await unharmed(page)
 })

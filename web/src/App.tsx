@@ -4,22 +4,27 @@
 import { ActionIcon, Drawer, Tooltip, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure, useMediaQuery } from "@mantine/hooks";
 import { HamburgerMenuIcon, MoonIcon, SunIcon } from "@radix-ui/react-icons";
+import { useEffect } from "react";
 
-import { ApiError } from "./api";
+import { ApiError, type Conversation } from "./api";
 import styles from "./App.module.css";
 import { ConversationList } from "./conversations/ConversationList";
+import { Follow } from "./conversations/Follow";
 import { later } from "./later";
 import { useLive } from "./live";
 import { FirstSteps } from "./notices/FirstSteps";
 import { Locked } from "./notices/Locked";
 import { Problem } from "./notices/Problem";
+import { Toasts } from "./notices/Toasts";
 import { Palette } from "./palette/Palette";
 import { useConversations } from "./queries";
-import { FOLLOW_ACTIVE, useRoute } from "./route";
+import { FOLLOW_ACTIVE, stayWith, useRoute } from "./route";
 import { StatusBar } from "./status/StatusBar";
 import { Workspace } from "./Workspace";
 
 const DetailsPanel = later(async () => (await import("./details/DetailsPanel")).DetailsPanel);
+
+const NONE: Conversation[] = [];
 
 export function App() {
   const connection = useLive();
@@ -28,18 +33,24 @@ export function App() {
   const narrow = useMediaQuery("(max-width: 760px)") ?? false;
   const [menuOpen, menu] = useDisclosure(false);
 
+  const all = conversations.data ?? NONE;
+  const following = route.conversation === FOLLOW_ACTIVE;
+  const chosen = all.find(({ id, active }) => (following ? active : id === route.conversation));
+  // What is open in the panel stays on the screen.
+  const reading = following && route.open !== null ? chosen?.id : undefined;
+  useEffect(() => {
+    if (reading !== undefined) stayWith(reading);
+  }, [reading]);
+
   if (conversations.error instanceof ApiError && [401, 403].includes(conversations.error.status)) {
     return <Locked error={conversations.error} />;
   }
 
-  const all = conversations.data ?? [];
-  const following = route.conversation === FOLLOW_ACTIVE;
-  const chosen = all.find(({ id, active }) => (following ? active : id === route.conversation));
+  const stay = () => chosen !== undefined && stayWith(chosen.id);
   const list = (
     <ConversationList
       conversations={all}
       chosen={chosen?.id ?? null}
-      following={following}
       onChoose={(conversation) => {
         go({ conversation, open: null, at: null });
         menu.close();
@@ -58,6 +69,7 @@ export function App() {
         <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width={20} height={20} />
         <h1 className={styles.name}>Context Composer</h1>
         <span className={styles.grow} />
+        <Follow conversations={all} shown={chosen} following={following} />
         <SchemeSwitch />
       </header>
 
@@ -79,14 +91,14 @@ export function App() {
         </nav>
       )}
 
-      <main className={styles.main}>
+      <main className={styles.main} onPointerDownCapture={stay}>
         <Problem error={conversations.error} />
         {conversations.data !== undefined && all.length === 0 && <FirstSteps />}
         {all.length > 0 && chosen === undefined && (
           <Problem
-            error={new Error(`There is no conversation ${route.conversation} any more.`)}
+            error={new Error(`Conversation ${route.conversation} no longer exists.`)}
             action={{
-              label: "Show the active one",
+              label: "Show the active conversation",
               run: () => go({ conversation: FOLLOW_ACTIVE, open: null, at: null }),
             }}
           />
@@ -95,7 +107,7 @@ export function App() {
       </main>
 
       {chosen !== undefined && route.open !== null && (
-        <aside className={styles.panel} aria-label={`Content of ${route.open}`}>
+        <aside className={styles.panel} aria-label={`Content of ${route.open}`} onPointerDownCapture={stay}>
           <DetailsPanel
             conversation={chosen}
             id={route.open}
@@ -106,6 +118,7 @@ export function App() {
       )}
 
       <Palette conversation={chosen} conversations={all} />
+      <Toasts />
       <StatusBar connection={connection} />
     </div>
   );

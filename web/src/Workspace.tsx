@@ -16,6 +16,7 @@ import { CompositionStrip } from "./frames/CompositionStrip";
 import { FramesView } from "./frames/FramesView";
 import { type Later, later } from "./later";
 import { HealNotice } from "./notices/HealNotice";
+import { TrustNotice } from "./notices/TrustNotice";
 import { type KeyMap, useKeys } from "./palette/useKeys";
 import { useFrames } from "./queries";
 import { useRoute, type View } from "./route";
@@ -59,6 +60,7 @@ export function Workspace({ conversation }: { conversation: Conversation }) {
       </header>
       {frames !== undefined && <CompositionStrip frames={frames} open={open} onOpen={(id) => go({ open: id })} />}
       {frames !== undefined && <HealNotice conversation={conversation.id} head={frames.head} />}
+      <TrustNotice conversation={conversation.id} />
       <div className={styles.bar}>
         <SegmentedControl
           className={styles.views ?? ""}

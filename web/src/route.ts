@@ -2,7 +2,7 @@
 
 import { useSyncExternalStore } from "react";
 
-import { formatRoute, parseRoute, type Route } from "./address";
+import { FOLLOW_ACTIVE, formatRoute, parseRoute, type Route } from "./address";
 
 export * from "./address";
 
@@ -14,6 +14,15 @@ export function useRoute(): [Route, (change: Partial<Route>) => void] {
 /** Changes a part of what is on the screen; outside of drawing too. */
 export function go(change: Partial<Route>): void {
   window.location.hash = formatRoute({ ...parseRoute(window.location.hash), ...change });
+}
+
+/**
+ * Stays with a conversation from now on, if the page was following the active one: somebody has begun to work in it.
+ * Not a step of its own in the browser's history.
+ */
+export function stayWith(conversation: string): void {
+  const route = parseRoute(window.location.hash);
+  if (route.conversation === FOLLOW_ACTIVE) window.location.replace(formatRoute({ ...route, conversation }));
 }
 
 function subscribe(listener: () => void): () => void {

@@ -100,7 +100,8 @@ fn rust_tests(plan: &Plan, environment: &Environment, tally: &mut Tally) -> Outc
         tests.args(["--", filter]);
     }
     tests.envs(environment.iter().map(|(name, path)| (name, path)));
-    // Without `--long` always the same cases: a run turns red by a change, not by chance.
+    // Without `--long` always the same cases: a run turns red by a change, not by chance. With it, new ones each time
+    // (`testkit::first_seed`); a failing test prints the seed that repeats it.
     match plan.long {
         true => tests.env("CTX_LONG", "1").env("PROPTEST_CASES", "10000"),
         false => tests.env("PROPTEST_RNG_SEED", "1"),

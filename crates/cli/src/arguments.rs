@@ -15,7 +15,7 @@ use crate::verbs;
 /// Shows and composes what a coding agent sends to its model.
 #[derive(Parser, Debug)]
 #[command(name = "ctx", version, propagate_version = true, disable_help_subcommand = true)]
-#[command(after_help = "`ctx VERB --help` tells all about a verb, with examples.")]
+#[command(after_help = "`ctx VERB --help` explains a verb, with examples.")]
 pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
@@ -34,6 +34,7 @@ pub enum Verb {
     Show(verbs::show::Arguments),
     Search(verbs::search::Arguments),
     Compose(verbs::compose::Arguments),
+    Sent(verbs::sent::Arguments),
     #[command(flatten)]
     Change(verbs::change::Change),
     Preview(verbs::preview::Arguments),
@@ -50,7 +51,9 @@ pub enum Verb {
     Models(verbs::models::Arguments),
     Status(verbs::status::Arguments),
     Doctor(verbs::doctor::Arguments),
+    Explain(verbs::explain::Arguments),
     Config(verbs::config::Arguments),
+    Trust(verbs::trust::Arguments),
     Helper(verbs::helper::Arguments),
     Lab(verbs::lab::Arguments),
     Install(verbs::install::Arguments),
@@ -84,7 +87,7 @@ pub struct JsonArguments {
 /// For verbs that look at one conversation.
 #[derive(Args, Debug, Clone)]
 pub struct ConversationArguments {
-    /// The conversation: an id, the beginning of one, words of its title, or `active` [env: CTX_CONV] [default: the agent's own, if an
+    /// The conversation: an id, the start of one, words of its title, or `active` [env: CTX_CONV] [default: the agent's own, if an
     /// agent runs this, else `active`]
     #[arg(long = "conv", value_name = "ID", default_value_t = conversation_meant(&Environment::Process))]
     #[arg(hide_default_value = true, value_parser = non_empty)]
@@ -117,7 +120,7 @@ pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
 /// For verbs that can look back.
 #[derive(Args, Debug, Clone, Default)]
 pub struct AtArguments {
-    /// As it was after this commit: an id, the beginning of one, a tag or a branch
+    /// The state after this commit: an id, the start of one, a tag or a branch
     #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
     at: Option<String>,
 }
@@ -138,7 +141,7 @@ pub struct DaemonArguments {
     // Not parsed here: a refusal of the parser would repeat it, and it may hold a password.
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
-    /// The configuration file [env: CTX_CONFIG] [default: ctx.toml in the project, then in the home]
+    /// The configuration file [env: CTX_CONFIG] [default: ctx.toml in the home]
     #[arg(long, value_name = "FILE", value_parser = non_empty_path)]
     pub config: Option<PathBuf>,
     /// Listen on an address that other machines can reach
@@ -165,6 +168,12 @@ impl DaemonArguments {
 
 pub fn non_empty(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+/// A request by its name, `r17`, or its number.
+pub fn request_name(text: &str) -> Result<u32, String> {
+    let number = text.strip_prefix('r').unwrap_or(text).parse::<u32>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "requests are called r1, r2, and so on; `ctx timeline` lists them".to_owned())
 }
 
 pub fn non_empty_path(text: &str) -> Result<PathBuf, String> {

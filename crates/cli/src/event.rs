@@ -1,6 +1,7 @@
 //! What happened in a conversation, as the control API tells it, and the words that the timeline and the live
 //! view share. Unknown kinds and fields are left alone.
 
+use ctx_wire::anthropic::rules;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -76,6 +77,11 @@ pub struct Usage {
 }
 
 impl Event {
+    /// Of a request or its answer: `r17`.
+    pub fn name_of_request(&self) -> Option<String> {
+        self.request.map(|number| format!("r{number}"))
+    }
+
     /// Does this answer belong to that request?
     pub fn answers(&self, request: &Event) -> bool {
         self.kind == "answer" && self.request.is_some_and(|number| number == request.request.unwrap_or(request.seq))
@@ -121,7 +127,7 @@ impl Event {
                 let edits = self.edits.as_deref().unwrap_or_default().join(", ");
                 let words = self.words.as_deref().unwrap_or_default();
                 let model = self.model.as_deref().unwrap_or_default();
-                Some(format!("{model} is not asked for {edits} any more, the provider refused it: {words}"))
+                Some(format!("{model} is no longer asked for {edits}: the provider refused it: {words}"))
             }
             "recovery" => Some("the provider refused thinking; it is asked to drop what does not fit".to_owned()),
             _ => None,
@@ -164,9 +170,10 @@ impl Event {
         if transformations > 0 {
             remarks.push(format!("the provider made {}", words::plural(transformations, "transformation")));
         }
-        let mut rules: Vec<&str> = self.repairs.iter().flatten().filter_map(|repair| repair["rule"].as_str()).collect();
+        let mut rules: Vec<&str> = self.repairs.iter().flatten().filter_map(|repair| repair[0].as_str()).collect();
         rules.dedup();
         if !rules.is_empty() {
+            let rules: Vec<String> = rules.into_iter().map(rules::named).collect();
             remarks.push(format!("repaired by rule {}", rules.join(", ")));
         }
         remarks.extend(self.cache_miss_reason.as_ref().map(|reason| format!("cache missed: {reason}")));
@@ -254,8 +261,11 @@ mod tests {
         let failed = r#"{"kind":"waiting","id":"w1","state":"failed","failure":{"message":"t1 is gone."}}"#;
         assert_eq!(aside(failed), "w1 failed t1 is gone.");
         assert_eq!(aside(r#"{"kind":"waiting","id":"w1","state":"cancelled","author":"cli"}"#), "w1 cancelled");
-        let repaired = event(r#"{"kind":"answer","repairs":[{"rule":"A30"},{"rule":"A30"},{"rule":"A41"}]}"#);
-        assert_eq!(repaired.remarks(), ["repaired by rule A30, A41"]);
+        let repaired = event(r#"{"kind":"answer","repairs":[["A30","x"],["A30","y"],["A41","z"]]}"#);
+        assert_eq!(
+            repaired.remarks(),
+            ["repaired by rule A30 (every tool call has its result), A41 (a running server tool stays defined)"]
+        );
     }
 
     #[test]

@@ -49,8 +49,12 @@ impl Failure {
 
     /// Something could not be done with a file.
     pub fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
-        Self::new("file", format!("cannot {doing} {}: {error}", path.display()))
-            .hint("check that the path is right and that the file is yours")
+        let hint = match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => "the disk is mounted read-only; choose another folder",
+            io::ErrorKind::StorageFull => "the disk is full; make room",
+            _ => "check that the path is right and that the file is yours",
+        };
+        Self::new("file", format!("cannot {doing} {}: {error}", path.display())).hint(hint)
     }
 
     /// Says it, and tells how the process shall end.

@@ -35,8 +35,10 @@ const GROUPS: [Group; 8] = [
             ("show", "t3"),
             ("search", "'parser'"),
             ("compose", "--explain"),
+            ("sent", "r17"),
             ("timeline", ""),
             ("watch", ""),
+            ("explain", "A65"),
         ],
     ),
     (
@@ -88,6 +90,7 @@ const GROUPS: [Group; 8] = [
             ("stop", ""),
             ("doctor", ""),
             ("config", "check"),
+            ("trust", ""),
             ("helper", "test"),
             ("export", ""),
             ("purge", "--older-than 30"),
@@ -98,14 +101,29 @@ const GROUPS: [Group; 8] = [
 
 const OTHERS: &str = "More";
 
+/// Options that every verb takes: `ctx --help` lists them, and the verbs' own help does not repeat them.
+const GLOBAL: [&str; 3] = ["home", "listen", "version"];
+
 /// The command with a page of help that is grouped.
-pub fn grouped(command: Command, output: &Output) -> Command {
+pub fn grouped(mut command: Command, output: &Output) -> Command {
+    // Building is what hands the global options down to the verbs.
+    command.build();
+    let command = command.mut_subcommands(without_global);
     let width = output.width.unwrap_or(USUAL).min(USUAL);
     let page = page(&command, width, output);
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{page}{}\n{{options}}{{after-help}}",
-        output.paint.strong("Options:")
+        output.paint.strong("Options of every verb:")
     ))
+}
+
+/// A verb whose help does not list the options of every verb.
+fn without_global(verb: Command) -> Command {
+    let hidden = verb.mut_args(|option| {
+        let is_global = GLOBAL.contains(&option.get_id().as_str());
+        if is_global { option.hide(true) } else { option }
+    });
+    hidden.mut_subcommands(without_global)
 }
 
 fn page(command: &Command, width: usize, output: &Output) -> String {
@@ -171,9 +189,28 @@ mod tests {
             assert_eq!(lines.len(), 1, "{}: {help}", verb.get_name());
         }
         assert!(!help.contains(OTHERS), "every verb has its place: {help}");
-        for heading in ["Reading:", "Editing:", "History:", "Daemon:", "Options:"] {
+        for heading in ["Reading:", "Editing:", "History:", "Daemon:", "Options of every verb:"] {
             assert!(help.contains(heading), "{heading} {help}");
         }
+    }
+
+    #[test]
+    fn the_options_of_every_verb_are_listed_once_and_still_taken() {
+        let top = help(100);
+        let mut command = grouped(Cli::command(), &Output::plain());
+        for name in ["--home", "--listen"] {
+            assert!(top.contains(name), "{top}");
+            for verb in ["list", "show", "waiting"] {
+                let help = command.find_subcommand_mut(verb).expect("a verb").render_long_help().to_string();
+                assert!(help.contains("--json") && !help.contains(name), "{verb}: {help}");
+            }
+        }
+        let waiting = command.find_subcommand_mut("waiting").expect("a verb").render_long_help().to_string();
+        assert!(waiting.contains("ctx waiting accept ID") && waiting.contains("ctx waiting cancel ID"), "{waiting}");
+        let check = command.find_subcommand_mut("config").and_then(|verb| verb.find_subcommand_mut("check"));
+        assert!(!check.expect("a verb").render_long_help().to_string().contains("--home"));
+        let line = ["ctx", "list", "--home", "x", "--listen", "127.0.0.1:9"];
+        assert!(command.try_get_matches_from(line).is_ok());
     }
 
     #[test]

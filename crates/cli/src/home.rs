@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::env::{self, Environment};
 use crate::failure::Failure;
 
+/// The code of the failure of a home that cannot be written to.
+pub const NOT_WRITABLE: &str = "home-not-writable";
+
 #[derive(Clone, Debug)]
 pub struct Home {
     path: PathBuf,
@@ -50,7 +53,13 @@ impl Home {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.path).map_err(|error| fail("make the folder", error))?;
+        builder.create(&self.path).map_err(|error| match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied | io::ErrorKind::StorageFull => {
+                self.unwritable(&error)
+            }
+            _ => fail("make the folder", error),
+        })?;
+        self.check_writable()?;
         let mut entries = fs::read_dir(&self.path).map_err(|error| fail("look into", error))?;
         if self.is_default || entries.next().is_none() {
             #[cfg(unix)]
@@ -58,6 +67,28 @@ impl Home {
                 .map_err(|error| fail("make private", error))?;
         }
         Ok(())
+    }
+
+    /// Whether files can be made in it, as far as the system tells.
+    pub fn check_writable(&self) -> Result<(), Failure> {
+        let checked = ctx_store::confined::Folder::open(&self.path).and_then(|folder| folder.check_writable());
+        checked.map_err(|error| self.unwritable(&error))
+    }
+
+    fn unwritable(&self, error: &io::Error) -> Failure {
+        let hint = match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => {
+                "its disk is mounted read-only; choose another folder with --home or CTX_HOME"
+            }
+            io::ErrorKind::StorageFull => "make room, or choose another folder with --home or CTX_HOME",
+            _ => "it must be yours; choose another folder with --home or CTX_HOME",
+        };
+        Failure::new(NOT_WRITABLE, format!("cannot write to the home {}: {error}", self.path.display())).hint(hint)
+    }
+
+    /// Whether conversations were stored in it.
+    pub fn has_store(&self) -> bool {
+        self.path.join("ctx.db").exists()
     }
 
     /// What a daemon in the background has to say.

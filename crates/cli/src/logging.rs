@@ -1,7 +1,11 @@
 //! The daemon's log: to stderr, as much of it as CTX_LOG asks for. Other verbs log nothing.
+//!
+//! An event is one line, whatever the text in it came from: a model's name or a session id with a newline in it must not begin a
+//! line of its own.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
+use ctx_core::clean::is_invisible;
 use tracing_subscriber::EnvFilter;
 
 use crate::env::{self, Environment};
@@ -25,7 +29,45 @@ pub fn start(environment: &Environment) -> Result<(), Failure> {
         .compact()
         .with_env_filter(filter)
         .with_ansi(is_coloured)
-        .with_writer(io::stderr)
+        .with_writer(|| OneLine(io::stderr()))
         .try_init();
     started.map_err(|error| Failure::new("log", format!("the log cannot be started: {error}")))
+}
+
+/// Writes each event, which the log hands over whole, as one line.
+struct OneLine<W>(W);
+
+impl<W: Write> Write for OneLine<W> {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        self.0.write_all(one_line(&String::from_utf8_lossy(event)).as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Escape characters are the log's own colours: it escapes those in what it is given.
+fn one_line(event: &str) -> String {
+    let text = event.strip_suffix('\n').unwrap_or(event);
+    let mut line = String::with_capacity(event.len());
+    for letter in text.chars().filter(|letter| !is_invisible(*letter)) {
+        line.push(if letter.is_control() && letter != '\x1b' { ' ' } else { letter });
+    }
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_whatever_is_in_it() {
+        let mut log = OneLine(Vec::new());
+        log.write_all("WARN x: model=a\n2026 INFO forged\r\u{2028}b\u{202e}c\u{200b}d\n".as_bytes()).expect("written");
+        log.write_all(b"next\n").expect("written");
+        assert_eq!(String::from_utf8(log.0).expect("text"), "WARN x: model=a 2026 INFO forged bcd\nnext\n");
+    }
 }

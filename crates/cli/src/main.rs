@@ -5,6 +5,7 @@ mod arguments;
 mod background;
 mod claude_code;
 mod client;
+mod codes;
 mod commit;
 mod config;
 mod context;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Verb::Show(arguments) => verbs::show::run(arguments, &context),
         Verb::Search(arguments) => verbs::search::run(arguments, &context),
         Verb::Compose(arguments) => verbs::compose::run(arguments, &context),
+        Verb::Sent(arguments) => verbs::sent::run(arguments, &context),
         Verb::Change(change) => verbs::change::run(change, &context),
         Verb::Preview(arguments) => verbs::preview::run(arguments, &context),
         Verb::Plan(arguments) => verbs::plan::run(arguments, &context),
@@ -63,7 +65,9 @@ fn main() -> ExitCode {
         Verb::Models(arguments) => verbs::models::run(arguments, &context),
         Verb::Status(arguments) => verbs::status::run(arguments, &context),
         Verb::Doctor(arguments) => verbs::doctor::run(arguments, &context),
+        Verb::Explain(arguments) => verbs::explain::run(arguments, &context),
         Verb::Config(arguments) => verbs::config::run(arguments, &context),
+        Verb::Trust(arguments) => verbs::trust::run(arguments, &context),
         Verb::Helper(arguments) => verbs::helper::run(arguments, &context),
         Verb::Lab(arguments) => verbs::lab::run(arguments, &context),
         Verb::Mcp(arguments) => verbs::mcp::run(arguments, &context),

@@ -151,7 +151,8 @@ async fn no_acknowledged_commit_is_lost_to_a_kill() {
     let rounds = if testkit::is_long() { 1000 } else { 25 };
     let provider = FakeProvider::start(Options::strict()).expect("the fake provider");
     let mut house = House::open(provider.url());
-    let mut random = Random::new(7);
+    let first = testkit::first_seed();
+    let mut random = Random::new(first + 7);
     let mut commits = 0;
     let mut session = Session::new(0);
     let mut known: Vec<String> = Vec::new();
@@ -165,7 +166,7 @@ async fn no_acknowledged_commit_is_lost_to_a_kill() {
         let id = session.session_id().to_owned();
         let over = AtomicBool::new(false);
         let moment = Duration::from_millis(5 + random.below(150) as u64);
-        let mut editing = Random::new(round);
+        let mut editing = Random::new(first + round);
         let (daemon, acknowledged) = {
             let house = &house;
             let (over, session) = (&over, &mut session);

@@ -4,7 +4,7 @@ use crate::conversation::Pending;
 use crate::directory::lock;
 use crate::log::{self, Answered, ErrorSaid, Usage, Weighed};
 use crate::observe::Ticket;
-use crate::{Composer, Credentials, EDITED, Problem, card, record};
+use crate::{Composer, Credentials, EDITED, Problem, card, mark, record};
 use ctx_core::Key;
 use ctx_store::{Note, Step};
 use ctx_wire::anthropic::message;
@@ -27,7 +27,6 @@ impl Composer {
         answer: Option<Answer>,
         timing: Timing,
     ) -> Result<(), Problem> {
-        let _one_at_a_time = lock(&self.observing);
         let Some(shared) = self.get(&ticket.conversation)? else { return Ok(()) };
         let mut conversation = lock(&shared);
         let mut step = Step::default();
@@ -77,8 +76,7 @@ impl Composer {
             let card = card::of(&conversation);
             if answered.summary.is_some() {
                 // It has to be seen to in every request from now on.
-                let id = conversation.id.clone();
-                step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
+                step.notes.push(mark(&conversation.id, EDITED, true));
                 self.held.put(&card, true);
             }
             step.notes.push(card::note(&card));
@@ -142,6 +140,7 @@ fn to_record(
         cache_write_1h: usage.cache_write_1h.filter(|&tokens| tokens > 0),
         thinking: usage.thinking.filter(|&tokens| tokens > 0),
     });
+    record.usage = record.usage.filter(Usage::is_believable);
     record.error = answer
         .error
         .map(|error| ErrorSaid { kind: error.kind.unwrap_or_else(|| "unknown".into()), message: told(&error.message) });

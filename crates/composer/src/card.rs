@@ -3,8 +3,10 @@
 use crate::conversation::Conversation;
 use crate::directory::{Beginning, CARD, Card};
 use crate::edit::Ground;
-use ctx_core::frames;
+use ctx_core::frames::{self, Frame};
+use ctx_core::message::Message;
 use ctx_store::Note;
+use ctx_wire::anthropic::words::SUMMARY_TITLE;
 
 pub fn of(conversation: &Conversation) -> Card {
     let path = conversation.path();
@@ -14,7 +16,7 @@ pub fn of(conversation: &Conversation) -> Card {
     Card {
         id: conversation.id.clone(),
         class: opened.class.clone(),
-        title: frames.first().map(|frame| frames::title(&path, frame)).unwrap_or_default(),
+        title: title(conversation, &path, &frames),
         model: conversation.envelope.model.as_deref().map(str::to_owned),
         client: opened.client.clone(),
         session: opened.session.clone(),
@@ -34,6 +36,13 @@ pub fn of(conversation: &Conversation) -> Card {
         start: beginning.start,
         opening: beginning.opening,
     }
+}
+
+fn title(conversation: &Conversation, path: &[&Message], frames: &[Frame]) -> String {
+    let words = conversation.first_words();
+    let on_path = || frames.iter().map(|frame| frames::title(path, frame));
+    let speaks = || on_path().find(|title| title != SUMMARY_TITLE);
+    words.or_else(speaks).or_else(|| on_path().next()).unwrap_or_default()
 }
 
 /// The estimate of the next request, as it would be sent.

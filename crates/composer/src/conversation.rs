@@ -9,6 +9,7 @@ use crate::edit::{Chain, Sent};
 use crate::envelope::{self, Whole};
 use crate::expect::Shelf;
 use crate::helper::titles::Titles;
+use crate::left::LeftPath;
 use crate::log;
 use crate::log::{Answered, Arrived, Line, Opened, Summary, Turn, Usage, Version};
 use crate::observe::SIDE;
@@ -17,12 +18,12 @@ use crate::sides::Sides;
 use ctx_core::automatic::Phases;
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::edit::{Commit, CommitId, History};
-use ctx_core::message::Message;
+use ctx_core::message::{Message, Role};
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::tokens::{self, Calibration};
-use ctx_core::{Key, NodeIx, SlotId, Tree};
-use ctx_store::{Blob, Hash, Reader, Record, StoreError};
-use ctx_wire::anthropic::compose::Memo;
+use ctx_core::{Key, NodeIx, Numbers, SlotId, Tree, Verdict};
+use ctx_store::{Blob, Hash, Reader, Record, Records, StoreError};
+use ctx_wire::anthropic::compose::{Memo, is_paused};
 use ctx_wire::anthropic::dress::{Dress, dress};
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::message;
@@ -74,6 +75,10 @@ pub struct Conversation {
     pub id: String,
     pub opened: Opened,
     pub tree: Tree,
+    /// Which frame is called what.
+    pub numbers: Numbers,
+    /// Paths that the client has left, oldest first, see [`crate::left`].
+    pub left: Vec<LeftPath>,
     pub versions: QuickMap<SlotId, Worn>,
     /// The envelope of the current path's newest request.
     pub envelope: Arc<Envelope>,
@@ -97,6 +102,8 @@ pub struct Conversation {
     pub cached: Option<Cached>,
     /// The newest commit when the newest turn came.
     pub asked: Option<CommitId>,
+    /// The same of the turn whose answer the provider paused, while that answer is being continued.
+    pub paused: Option<Option<CommitId>>,
     pub last_activity: u64,
     /// When the newest request came, whatever it was.
     pub heard: u64,
@@ -163,6 +170,9 @@ pub struct Conversation {
     /// The folder that its client works in, where it says so.
     pub folder: Option<String>,
     pub sides: Sides,
+    /// What [`crate::directory::Directory::losses`] said when it came into memory. If it says more now, something
+    /// that this one holds is not in the log.
+    pub losses: u64,
     /// The log says who this is.
     pub introduced: bool,
     /// Records that could not be read.
@@ -178,6 +188,8 @@ impl Conversation {
             id,
             opened,
             tree: Tree::new(seed),
+            numbers: Numbers::default(),
+            left: Vec::new(),
             versions: QuickMap::default(),
             envelope: Arc::default(),
             packed: None,
@@ -193,6 +205,7 @@ impl Conversation {
             calibration: Calibration::default(),
             cached: None,
             asked: None,
+            paused: None,
             last_activity: 0,
             heard: 0,
             kept_for: None,
@@ -228,6 +241,7 @@ impl Conversation {
             titles: Titles::new(),
             folder: None,
             sides: Sides::default(),
+            losses: 0,
             introduced: false,
             skipped: 0,
             broken: false,
@@ -240,6 +254,16 @@ impl Conversation {
         if found.records.is_empty() && found.skipped.is_empty() {
             return Ok(None);
         }
+        let mut conversation = Conversation::replayed(id, &found, store)?;
+        if let Some(bytes) = store.note(id, "pending")? {
+            conversation.pending = Some(Pending::new(bytes));
+        }
+        conversation.restore_body(store)?;
+        Ok(Some(conversation))
+    }
+
+    /// What these records, the first ones of its log, tell of a conversation.
+    pub fn replayed(id: &str, found: &Records, store: &dyn Reader) -> Result<Conversation, StoreError> {
         let blobs = messages_of(&found.records, store)?;
         let mut conversation = Conversation::new(id.to_owned(), Opened::unknown());
         let mut damaged = found.skipped.iter().map(|skipped| skipped.seq).peekable();
@@ -252,11 +276,7 @@ impl Conversation {
             }
         }
         damaged.for_each(|_| conversation.skip());
-        if let Some(bytes) = store.note(id, "pending")? {
-            conversation.pending = Some(Pending::new(bytes));
-        }
-        conversation.restore_body(store)?;
-        Ok(Some(conversation))
+        Ok(conversation)
     }
 
     fn skip(&mut self) {
@@ -284,7 +304,8 @@ impl Conversation {
                 }
                 if let Some(turn) = &arrived.turn {
                     let versions = versions_of(turn, &record.uses, blobs)?;
-                    self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?)?;
+                    let compacted = arrived.verdict == Verdict::Compaction.name();
+                    self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?, compacted)?;
                     self.strayed |= arrived.composed;
                     if arrived.composed && turn.current {
                         self.rewritten();
@@ -317,13 +338,20 @@ impl Conversation {
 
     /// Applies a turn: new versions, then the path. Used live and in replay alike.
     /// `None`, and no change, when it builds on a record that was lost.
-    pub fn grow(&mut self, turn: &Turn, versions: Vec<(SlotId, Worn, Message)>, packed: Hash) -> Option<()> {
+    pub fn grow(
+        &mut self,
+        turn: &Turn,
+        versions: Vec<(SlotId, Worn, Message)>,
+        packed: Hash,
+        compacted: bool,
+    ) -> Option<()> {
         turn.slots.iter().for_each(|&slot| self.tree.reserve(SlotId(slot)));
         if turn.restart {
             let mut tree = Tree::new(seed(&self.id));
             // No slot id is given twice, also when nobody can tell any more what it named.
             tree.reserve(self.tree.next_slot(0));
             self.tree = tree;
+            self.left.clear();
             self.ends.clear();
             self.rewritten.clear();
             self.versions.clear();
@@ -338,25 +366,42 @@ impl Conversation {
                 None => drop(self.lost.insert(*signature)),
             }
         }
+        let seen: Vec<SlotId> = versions.iter().map(|(slot, ..)| *slot).collect();
         for (slot, worn, facts) in versions {
             self.meet(&facts);
             self.tree.put(slot, facts);
             self.versions.insert(slot, worn);
         }
+        if let Some(reply) = turn.reply {
+            let tip = self.tree.extend(self.tree.current().last().copied(), &[SlotId(reply)])?;
+            self.tree.set_current(tip);
+        }
         self.strayed |= !turn.bound.is_empty();
         let slots: Vec<SlotId> = turn.slots.iter().map(|&slot| SlotId(slot)).collect();
         let tip = self.tree.extend(turn.base, &slots)?;
         if turn.current {
-            self.tree.set_current(tip);
+            let moved = self.tree.set_current(tip);
+            self.leave_path(&moved, compacted);
+            let changed = seen.iter().filter_map(|slot| self.tree.depth_of(*slot)).min();
+            let from = changed.map_or(moved.kept, |changed| changed.min(moved.kept));
+            self.numbers.give(self.tree.path().map(|slot| (slot.id, &slot.message)), from);
             self.packed = Some(packed);
             self.between = turn.between.clone();
             self.turns += 1;
             self.answered = false;
+            self.paused = self.paused_head(self.tree.path().map(|slot| &slot.message));
             self.asked = self.history.head();
             self.ends.extend(tip);
             self.ends.drain(..self.ends.len().saturating_sub(ENDS));
         }
         Some(())
+    }
+
+    /// The head under which the answer was given that a request with these messages sends back to be continued. Its
+    /// tools stay those of then.
+    pub fn paused_head<'m>(&self, messages: impl Iterator<Item = &'m Message>) -> Option<Option<CommitId>> {
+        let last = messages.filter(|message| message.role != Role::System).last()?;
+        (is_paused(last) && self.turns > 0).then(|| self.paused.unwrap_or(self.asked))
     }
 
     /// Meets thinking that no answer has told of.

@@ -3,7 +3,9 @@
 //! Every listed conversation has a card, a small projection kept with the store so that nothing
 //! has to be replayed at start. The conversations themselves are loaded when somebody asks.
 
+use crate::activity;
 use crate::conversation::Conversation;
+use crate::log::Opened;
 use crate::sides::Side;
 use ctx_core::message::{Message, Role};
 use ctx_core::{Class, Key};
@@ -11,6 +13,7 @@ use ctx_store::{Reader, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 pub type Shared = Arc<Mutex<Conversation>>;
 
@@ -25,6 +28,10 @@ const MEMORY: usize = 384 * 1024 * 1024;
 /// How many may be in memory, however small: beside its bytes each one costs what is known of its messages, and a
 /// small one is quickly read again.
 const MANY: usize = 256;
+
+/// One that takes more than this alone goes after a while without a request, also while others are at work.
+const GIANT: usize = 64 * 1024 * 1024;
+const A_WHILE: Duration = Duration::from_secs(60);
 
 /// What they may take when nothing has happened for a while.
 const RESTING: usize = 16 * 1024 * 1024;
@@ -83,6 +90,12 @@ pub struct Directory {
     loaded: HashMap<String, Loaded>,
     clock: u64,
     dropped: u64,
+    /// How many times a step of each conversation, and of all, could not be stored.
+    losses: HashMap<String, u64>,
+    lost_all: u64,
+    attic: Vec<Shared>,
+    /// Conversations whose newest requests could not be stored.
+    incomplete: HashSet<String>,
 }
 
 /// A conversation in memory.
@@ -90,6 +103,7 @@ struct Loaded {
     shared: Shared,
     /// When it was asked for last, in counts of the directory's clock.
     used: u64,
+    last: Instant,
     weight: usize,
 }
 
@@ -98,17 +112,19 @@ impl Directory {
         let mut directory = Directory::default();
         let notes = store.notes(CARD)?;
         let mut cards: Vec<Card> = notes.iter().filter_map(|(_, body)| serde_json::from_slice(body).ok()).collect();
-        cards.sort_by_key(|card| card.last_activity);
-        cards.into_iter().for_each(|card| directory.put(card));
+        let rows = store.conversations()?;
+        let known: HashSet<String> = cards.iter().map(|card| card.id.clone()).collect();
         // A card that is lost is written anew from the log.
-        for row in store.conversations()? {
-            if directory.card(&row.id).is_none()
-                && let Some(conversation) = Conversation::load(&row.id, store)?
+        for row in rows.iter().filter(|row| !known.contains(&row.id)) {
+            if let Some(conversation) = Conversation::load(&row.id, store)?
                 && !conversation.tree.is_empty()
             {
-                directory.put(crate::card::of(&conversation));
+                cards.push(crate::card::of(&conversation));
             }
         }
+        activity::correct(&mut cards, &rows, crate::now());
+        cards.sort_by_key(|card| card.last_activity);
+        cards.into_iter().for_each(|card| directory.put(card));
         Ok(directory)
     }
 
@@ -128,7 +144,8 @@ impl Directory {
             .or_else(|| self.cards.values().max_by_key(|card| card.last_activity))
     }
 
-    pub fn put(&mut self, card: Card) {
+    pub fn put(&mut self, mut card: Card) {
+        self.correct_clock(&mut card, crate::now());
         if let Some(session) = &card.session {
             self.by_session.insert((session.clone(), card.agent.clone()), card.id.clone());
         }
@@ -148,31 +165,106 @@ impl Directory {
         self.cards.insert(card.id.clone(), card);
     }
 
-    pub fn forget(&mut self, id: &str) {
-        self.unload(id);
-        self.cards.remove(id);
-        self.given.remove(id);
-        self.by_session.retain(|_, found| found != id);
+    /// Looks through everything once, however many they are.
+    pub fn forget(&mut self, gone: &HashSet<&str>) {
+        for id in gone {
+            self.unload(id);
+            self.cards.remove(*id);
+            self.given.remove(*id);
+            self.losses.remove(*id);
+            self.incomplete.remove(*id);
+        }
+        self.by_session.retain(|_, id| !gone.contains(id.as_str()));
         for map in [&mut self.by_start, &mut self.by_opening] {
-            map.values_mut().for_each(|ids| ids.retain(|found| found != id));
+            map.values_mut().for_each(|ids| ids.retain(|id| !gone.contains(id.as_str())));
             map.retain(|_, ids| !ids.is_empty());
         }
     }
 
-    /// Drops a conversation from memory only; it is replayed when it is needed again.
+    /// Drops a conversation from memory only; it is replayed when it is needed again. It goes into the attic: to free
+    /// a long one takes longer than others should wait for the directory.
     pub fn unload(&mut self, id: &str) {
-        self.loaded.remove(id);
+        self.attic.extend(self.loaded.remove(id).map(|loaded| loaded.shared));
         self.dropped += 1;
     }
 
     pub fn unload_all(&mut self) {
-        self.loaded.clear();
+        self.attic.extend(self.loaded.drain().map(|(_, loaded)| loaded.shared));
         self.dropped += 1;
+    }
+
+    /// A step of this conversation could not be stored: what was built on it does not count any more.
+    pub fn lose(&mut self, id: &str) {
+        *self.losses.entry(id.to_owned()).or_default() += 1;
+        self.incomplete.insert(id.to_owned());
+        self.unload(id);
+    }
+
+    pub fn lose_all(&mut self) {
+        self.lost_all += 1;
+        self.unload_all();
+    }
+
+    /// A request of it was stored again, and says all that was lost.
+    pub fn complete(&mut self, id: &str) {
+        self.incomplete.remove(id);
+    }
+
+    pub fn is_incomplete(&self, id: &str) -> bool {
+        self.incomplete.contains(id)
+    }
+
+    /// Grows with every loss, see [`Conversation::losses`].
+    pub fn losses(&self, id: &str) -> u64 {
+        self.lost_all + self.losses.get(id).copied().unwrap_or(0)
+    }
+
+    /// What was unloaded, to be freed after the directory is let go.
+    #[must_use]
+    pub fn empty_attic(&mut self) -> Vec<Shared> {
+        std::mem::take(&mut self.attic)
+    }
+
+    /// Whether this is still the conversation in memory: it was neither forgotten nor replaced.
+    pub fn is_current(&self, id: &str, shared: &Shared) -> bool {
+        self.loaded.get(id).is_some_and(|loaded| Arc::ptr_eq(&loaded.shared, shared))
     }
 
     /// How many times something was dropped from memory: what was read before that may be old.
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    pub fn is_loaded(&self, id: &str) -> bool {
+        self.loaded.contains_key(id)
+    }
+
+    /// Whether a session, or an agent of it, speaks right now.
+    pub fn is_live(&self, session: &str, agent: Option<&str>) -> bool {
+        let id = self.by_session.get(&(session.to_owned(), agent.map(str::to_owned)));
+        id.is_some_and(|id| self.loaded.contains_key(id))
+    }
+
+    /// The place of a conversation in memory; an empty one where it is not loaded.
+    pub fn place(&mut self, id: &str) -> Shared {
+        self.touch(id).unwrap_or_else(|| self.keep(Conversation::new(id.to_owned(), Opened::unknown())))
+    }
+
+    /// Keeps a place for a conversation that is not there yet, until [`Directory::release`].
+    pub fn reserve(&mut self, id: &str, whose: Option<(String, Option<String>)>, place: Shared) {
+        if let Some(whose) = whose {
+            self.by_session.insert(whose, id.to_owned());
+        }
+        self.given.insert(id.to_owned());
+        self.loaded.insert(id.to_owned(), Loaded { shared: place, used: self.clock, last: Instant::now(), weight: 0 });
+    }
+
+    pub fn release(&mut self, id: &str) {
+        self.unload(id);
+        if !self.cards.contains_key(id) {
+            self.given.remove(id);
+            self.by_session.retain(|_, found| found != id);
+        }
     }
 
     /// The id of a session's conversation, or of one of its agents'.
@@ -204,6 +296,7 @@ impl Directory {
         let clock = self.clock;
         self.loaded.get_mut(id).map(|loaded| {
             loaded.used = clock;
+            loaded.last = Instant::now();
             loaded.shared.clone()
         })
     }
@@ -215,13 +308,14 @@ impl Directory {
     }
 
     /// Keeps a conversation in memory. One that somebody else has put there meanwhile wins.
-    pub fn keep(&mut self, conversation: Conversation) -> Shared {
+    pub fn keep(&mut self, mut conversation: Conversation) -> Shared {
         if let Some(found) = self.touch(&conversation.id) {
             return found;
         }
+        conversation.losses = self.losses(&conversation.id);
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         let shared: Shared = Arc::new(Mutex::new(conversation));
-        self.loaded.insert(id, Loaded { shared: shared.clone(), used: self.clock, weight });
+        self.loaded.insert(id, Loaded { shared: shared.clone(), used: self.clock, last: Instant::now(), weight });
         shared
     }
 
@@ -231,6 +325,15 @@ impl Directory {
             loaded.weight = weight;
         }
         self.make_room(MEMORY, Some(id));
+        self.drop_giants(A_WHILE);
+    }
+
+    /// Gives back the memory of giants that nobody has asked for in a while.
+    fn drop_giants(&mut self, after: Duration) {
+        let is_idle = |loaded: &Loaded| loaded.last.elapsed() > after && Arc::strong_count(&loaded.shared) == 1;
+        let giants = self.loaded.iter().filter(|(_, loaded)| loaded.weight > GIANT && is_idle(loaded));
+        let giants: Vec<String> = giants.map(|(id, _)| id.clone()).collect();
+        giants.iter().for_each(|id| self.unload(id));
     }
 
     /// Nothing has happened for a while: most of the memory is given back.
@@ -250,7 +353,9 @@ impl Directory {
     fn make_room(&mut self, most: usize, but: Option<&str>) {
         let mut total = self.weight();
         while total > most || self.loaded.len() > MANY {
-            let others = self.loaded.iter().filter(|(id, _)| Some(id.as_str()) != but);
+            // One that a thread works on stays: its newest step may not be with the writer yet.
+            let is_free = |loaded: &Loaded| Arc::strong_count(&loaded.shared) == 1;
+            let others = self.loaded.iter().filter(|(id, loaded)| Some(id.as_str()) != but && is_free(loaded));
             let oldest = others.min_by_key(|(_, loaded)| loaded.used);
             let Some((oldest, weight)) = oldest.map(|(id, loaded)| (id.clone(), loaded.weight)) else { return };
             self.unload(&oldest);
@@ -271,6 +376,22 @@ impl Directory {
         ids.dedup();
         ids.truncate(most);
         ids
+    }
+}
+
+impl Directory {
+    /// A clock may have been ahead. Nothing is active later than now, and nothing was active later than a
+    /// conversation that is active right now.
+    fn correct_clock(&mut self, card: &mut Card, now: u64) {
+        if card.last_activity > now + activity::SLACK {
+            card.last_activity = self.cards.get(&card.id).map_or(now, |known| known.last_activity.min(now));
+        }
+        let is_now = card.last_activity + activity::SLACK > now;
+        let latest = card.last_activity + activity::SLACK;
+        if is_now && self.cards.values().any(|other| other.last_activity > latest) {
+            let ahead = self.cards.values_mut().filter(|other| other.last_activity > latest);
+            ahead.for_each(|other| other.last_activity = card.last_activity - 1);
+        }
     }
 }
 
@@ -302,4 +423,28 @@ impl Beginning {
 /// dropped with its conversation.
 pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_giant_goes_after_a_while_unless_a_thread_works_on_it() {
+        let mut directory = Directory::default();
+        let keep = |directory: &mut Directory, id: &str, weight| {
+            let shared = directory.keep(Conversation::new(id.to_owned(), Opened::unknown()));
+            directory.weigh(id, weight);
+            shared
+        };
+        drop(keep(&mut directory, "small", GIANT / 2));
+        drop(keep(&mut directory, "giant", GIANT + 1));
+        let busy = keep(&mut directory, "busy", GIANT + 1);
+        directory.drop_giants(A_WHILE);
+        assert!(directory.is_loaded("giant"), "it was asked for just now");
+        directory.drop_giants(Duration::ZERO);
+        assert!(!directory.is_loaded("giant") && directory.is_loaded("small"));
+        assert!(directory.is_current("busy", &busy));
+        assert_eq!(directory.empty_attic().len(), 1, "it is freed by whoever let it go");
+    }
 }

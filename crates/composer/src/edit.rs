@@ -22,9 +22,10 @@ pub(crate) mod wait;
 
 pub use apply::{Applied, Preview, RepairView, Wish};
 pub(crate) use apply::{expected, on_top};
-pub(crate) use compare::around_alike;
 pub use compare::{Diff, FrameDiff};
+pub(crate) use compare::{around_alike, at_point};
 pub use cost::{Cache, Cost, Money};
+pub use ctx_core::edit::misread;
 pub use ground::Chain;
 pub(crate) use ground::{Ground, Weights};
 pub use lines::{BranchView, Branches, TagView, Tags};

@@ -1,60 +1,121 @@
-//! Which requests must be held until they are composed.
+//! Which requests are held until they are composed, and which of them must not leave uncomposed.
+//!
+//! Both questions are answered from memory: the first before any byte of the body is read, the second when
+//! the store cannot be read.
 
+use crate::conversation::Conversation;
 use crate::directory::Card;
 use ctx_wire::anthropic::identify::Hints;
 use std::collections::{HashMap, HashSet};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 type Whose = (Box<str>, Option<Box<str>>);
 
-/// The proxy asks before the first byte of a body is read, so this answers from memory, at once.
 #[derive(Debug, Default)]
 pub struct Held(RwLock<Inside>);
 
 #[derive(Debug, Default)]
 struct Inside {
-    /// Whether a session, or an agent of one, has operations.
-    sessions: HashMap<Whose, bool>,
-    /// The conversations that have some.
+    /// Every known session, or agent of one.
+    sessions: HashMap<Whose, Hold>,
+    /// The conversations whose requests are held.
+    held: HashSet<String>,
+    /// Those of them that have operations.
     edited: HashSet<String>,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    held: bool,
+    edited: bool,
+}
+
 impl Held {
-    /// Notes whether a conversation has operations.
-    pub fn put(&self, card: &Card, edited: bool) {
-        let mut inside = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if edited {
-            inside.edited.insert(card.id.clone());
-        } else {
-            inside.edited.remove(&card.id);
+    /// Notes whether the requests of a conversation are held; its card says whether it is edited.
+    pub fn put(&self, card: &Card, held: bool) {
+        self.note(&card.id, whose(card), Hold { held, edited: card.edited });
+    }
+
+    /// Holds a conversation whose log says so. One that need not be held stays as it was: its newest commit may
+    /// be missing in what was just read.
+    pub fn raise(&self, conversation: &Conversation) {
+        if conversation.is_held() {
+            let opened = &conversation.opened;
+            let agent = opened.agent.as_deref().map(Into::into);
+            let whose = opened.session.as_deref().map(|session| (session.into(), agent));
+            let edited = conversation.is_edited() || self.is_edited(&conversation.id);
+            self.note(&conversation.id, whose, Hold { held: true, edited });
         }
-        if let Some(whose) = whose(card) {
-            inside.sessions.insert(whose, edited);
+    }
+
+    fn note(&self, id: &str, whose: Option<Whose>, hold: Hold) {
+        let mut inside = self.write();
+        let Inside { sessions, held, edited } = &mut *inside;
+        for (set, belongs) in [(held, hold.held), (edited, hold.edited)] {
+            if belongs {
+                set.insert(id.to_owned());
+            } else {
+                set.remove(id);
+            }
+        }
+        if let Some(whose) = whose {
+            sessions.insert(whose, hold);
         }
     }
 
     /// Notes that a session is known.
     pub fn meet(&self, card: &Card) {
         let Some(whose) = whose(card) else { return };
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).sessions.contains_key(&whose);
-        if !known {
+        if !self.read().sessions.contains_key(&whose) {
             self.put(card, card.edited);
         }
     }
 
-    pub fn forget(&self, id: &str) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).edited.remove(id);
+    pub fn forget(&self, id: &str, card: Option<&Card>) {
+        let mut inside = self.write();
+        inside.held.remove(id);
+        inside.edited.remove(id);
+        if let Some(whose) = card.and_then(whose) {
+            inside.sessions.remove(&whose);
+        }
+    }
+
+    pub fn edited_count(&self) -> usize {
+        self.read().edited.len()
     }
 
     /// A session that is not known yet may be a fork of one that was edited, and a client without a session
     /// may speak for any conversation.
     pub fn holds(&self, hints: &Hints) -> bool {
-        let inside = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if inside.edited.is_empty() {
+        let inside = self.read();
+        if inside.held.is_empty() {
             return false;
         }
         let Some(session) = &hints.session else { return true };
-        inside.sessions.get(&(session.clone(), hints.agent.clone())).copied().unwrap_or(true)
+        inside.sessions.get(&(session.clone(), hints.agent.clone())).is_none_or(|hold| hold.held)
+    }
+
+    /// Whether a request with this session may belong to an edited conversation, or to a fork of one.
+    pub fn may_be_edited(&self, session: Option<&str>, agent: Option<&str>) -> bool {
+        let inside = self.read();
+        if inside.edited.is_empty() {
+            return false;
+        }
+        let Some(session) = session else { return true };
+        inside.sessions.get(&(session.into(), agent.map(Into::into))).is_none_or(|hold| hold.edited)
+    }
+
+    /// Whether a conversation has operations, as far as memory knows.
+    pub fn is_edited(&self, id: &str) -> bool {
+        self.read().edited.contains(id)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Inside> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Inside> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -82,5 +143,26 @@ mod tests {
         assert!(held.holds(&hints("new")) && held.holds(&Hints::default()));
         held.put(&card("two"), false);
         assert!(!held.holds(&hints("two")) && !held.holds(&hints("new")));
+    }
+
+    #[test]
+    fn only_an_edited_conversation_or_an_unknown_session_may_be_edited() {
+        let held = Held::default();
+        let card = |session: &str, edited| Card {
+            id: format!("c{session}"),
+            session: Some(session.into()),
+            edited,
+            ..Card::default()
+        };
+        held.put(&card("waits", false), true);
+        assert!(!held.may_be_edited(Some("waits"), None) && !held.may_be_edited(Some("new"), None));
+        assert!(!held.may_be_edited(None, None), "nothing is edited");
+        held.put(&card("edited", true), true);
+        held.meet(&card("plain", false));
+        assert!(held.may_be_edited(Some("edited"), None) && held.is_edited("cedited"));
+        assert!(held.may_be_edited(Some("new"), None) && held.may_be_edited(None, None));
+        assert!(!held.may_be_edited(Some("waits"), None) && !held.may_be_edited(Some("plain"), None));
+        held.forget("cedited", Some(&card("edited", true)));
+        assert!(!held.may_be_edited(Some("new"), None) && !held.may_be_edited(Some("edited"), None));
     }
 }

@@ -3,7 +3,20 @@
 //! [`recorder`] takes passive copies of what passes; [`observe`] and [`answer`] turn them into
 //! records; [`writer`] stores them; [`view`] shows them. The network, the terminal and the page
 //! live elsewhere. The proxy never waits for anything in this crate.
+//!
+//! # Locks
+//!
+//! Conversations know nothing of each other, so that none of them waits for another. Each has a lock of its own, which
+//! is held while a request is booked in it and while a view of it is made; a step goes to the writer under that lock, so
+//! the log has the records of a conversation in the order in which they build on each other. The order is:
+//!
+//! 1. `editing` of one conversation: commits follow each other. Held while the disk works.
+//! 2. The conversation. **No thread that holds one conversation waits for another one, for the writer or for a reader
+//!    of the store.** What is needed of another conversation is copied before (`origin`, `gathered imports`).
+//! 3. The directory, the held sessions, and the other small maps: each for a few lines, none inside another but
+//!    `ledger` before the directory. Freed conversations are dropped after the directory is let go.
 
+mod activity;
 pub mod answer;
 pub mod automatic;
 mod card;
@@ -16,6 +29,8 @@ mod expect;
 mod gap;
 mod held;
 pub mod helper;
+mod keyed_lock;
+mod left;
 pub mod log;
 mod newest;
 pub mod observe;
@@ -33,6 +48,8 @@ mod writer;
 
 pub use answer::Timing;
 pub use credentials::Credentials;
+pub use ctx_core::edit::refusal::nearest;
+pub use left::Left;
 pub use observe::{Seen, Ticket};
 pub use phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
 pub use recorder::Recorder;
@@ -40,24 +57,33 @@ pub use transfer::Imported;
 pub use view::Refusal;
 
 use conversation::Conversation;
-use ctx_store::{Hash, NewRecord, Step, Store, StoreError};
+use ctx_store::{Hash, NewRecord, Note, Step, Store, StoreError};
 use ctx_wire::anthropic::models::Models;
-use directory::{Directory, Shared, lock};
+use directory::{Card, Directory, Shared, lock};
 use gap::Gaps;
 use held::Held;
+use keyed_lock::KeyedLock;
 use newest::Newest;
+use recorder::{Lanes, Order};
 use serde::Serialize;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use writer::Writer;
 
+/// So many conversations are purged before others have their turn.
+const PURGED_TOGETHER: usize = 16;
+
 /// How long a reader waits for what is still to be written.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The note that a conversation has operations: what it sends must be composed.
+/// The mark that the requests of a conversation are held: for its operations, or because something waits.
 const EDITED: &str = "edited";
+
+/// The bodies of marks. A missing mark means that the log has to tell.
+const YES: &[u8] = b"1";
+const NO: &[u8] = b"0";
 
 /// Why something that passed could not be taken note of. It has been forwarded all the same.
 #[derive(Debug, thiserror::Error)]
@@ -96,14 +122,12 @@ pub struct Composer {
     alarm: edit::wait::Alarm,
     /// What the provider is asked to edit by itself.
     provider: provider::Provider,
-    /// The conversation of which something of the history is being stored: what is stored counts a little later.
-    storing: Mutex<Option<String>>,
-    /// One commit is made at a time. Taken before all others.
-    editing: Mutex<()>,
-    /// One request is looked at at a time, so that records are written in the order they build on
-    /// each other. Locks are taken in this order: this one, a conversation, another conversation
-    /// (only under this one), the directory. Whoever holds the directory takes no other.
-    observing: Mutex<()>,
+    /// The conversations of which something of the history is being stored: what is stored counts a little later.
+    storing: KeyedLock,
+    /// One commit of a conversation is made at a time.
+    editing: KeyedLock,
+    /// What waits to be looked at, in one lane for each session.
+    lanes: Arc<Lanes>,
 }
 
 impl Composer {
@@ -112,10 +136,12 @@ impl Composer {
         let gaps: Arc<Gaps> = Arc::default();
         let writer = Writer::start(store.clone(), directory.clone(), gaps.clone());
         let held = Held::default();
-        let edited: HashSet<String> = store.notes(EDITED)?.into_iter().map(|(id, _)| id).collect();
-        lock(&directory).cards().for_each(|card| held.put(card, edited.contains(&card.id)));
-        let waiting = store.notes(edit::wait::WAITING)?.into_iter().map(|(id, _)| id);
-        let alarm = edit::wait::Alarm::of(waiting);
+        let edited = marked(&*store, EDITED, &log::EDITS)?;
+        for card in lock(&directory).cards() {
+            let edited = edited.contains(&card.id);
+            held.put(&Card { edited, ..card.clone() }, edited);
+        }
+        let alarm = edit::wait::Alarm::of(marked(&*store, edit::wait::WAITING, &[log::WAIT])?.into_iter());
         let titles = helper::titles::read(store.notes(helper::titles::TITLES)?);
         Ok(Composer {
             store,
@@ -136,9 +162,9 @@ impl Composer {
             moments: edit::Moments::default(),
             alarm,
             provider: provider::Provider::default(),
-            storing: Mutex::default(),
-            editing: Mutex::default(),
-            observing: Mutex::default(),
+            storing: KeyedLock::default(),
+            editing: KeyedLock::default(),
+            lanes: Arc::default(),
         })
     }
 
@@ -187,7 +213,12 @@ impl Composer {
 
     /// Waits until all that was observed so far is stored, but no longer than `most`.
     pub fn settle(&self, most: Duration) {
-        self.writer.settle(most);
+        let _ = self.writer.settle(most);
+    }
+
+    /// How many conversations are edited, or may be.
+    pub fn edited_count(&self) -> usize {
+        self.held.edited_count()
     }
 
     /// What could not be stored since the start.
@@ -195,24 +226,44 @@ impl Composer {
         self.writer.unsaved()
     }
 
-    /// Forgets conversations for good.
+    /// Forgets conversations for good. Whoever works on one of them is waited for; a request of one of them that comes
+    /// meanwhile waits, and then begins anew. Other conversations go on.
     pub fn purge(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {
-        let _alone = lock(&self.observing);
+        let mut purged = ctx_store::Purged::default();
+        // A few at a time, so that none of them waits for all the others.
+        for some in ids.chunks(PURGED_TOGETHER) {
+            purged += self.purge_some(some)?;
+        }
+        purged += self.store.sweep()?;
+        Ok(purged)
+    }
+
+    fn purge_some(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {
+        // In one order, so that two that purge do not wait for each other.
+        let sorted: BTreeSet<&String> = ids.iter().collect();
+        let _commits: Vec<_> = sorted.iter().map(|id| self.editing.lock(id)).collect();
+        let places: Vec<Shared> = sorted.iter().map(|id| lock(&self.directory).place(id)).collect();
+        let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
         // What still waits to be written would come back otherwise.
-        self.writer.settle(PATIENCE);
-        let purged = self.store.purge(ids)?;
+        self.settle(PATIENCE);
+        let removed = self.store.remove(ids);
+        if removed.is_err() {
+            // They are still stored: an empty place must not be taken for one of them.
+            self.with_directory(|directory| ids.iter().for_each(|id| directory.unload(id)));
+            return removed;
+        }
         let mut ledger = lock(&self.ledger);
-        let mut directory = lock(&self.directory);
-        ids.iter().for_each(|id| {
+        for id in ids {
             ledger.forget(id);
-            directory.forget(id);
             lock(&self.titles).remove(id);
             lock(&self.weighed).remove(id);
-            self.held.forget(id);
+            let card = lock(&self.directory).card(id).cloned();
+            self.held.forget(id, card.as_ref());
             self.alarm.set(id, None);
             self.offload_folder.iter().for_each(|folder| folder.forget(id));
-        });
-        Ok(purged)
+        }
+        self.with_directory(|directory| directory.forget(&ids.iter().map(String::as_str).collect()));
+        removed
     }
 
     /// The conversation, from memory or replayed from the store.
@@ -227,13 +278,16 @@ impl Composer {
                 directory.dropped()
             };
             // What still waits to be written is a part of it. Nobody is kept waiting meanwhile.
-            self.writer.settle(PATIENCE);
+            if !self.writer.settle_conversation(id, PATIENCE) {
+                return Err(StoreError::Slow);
+            }
             let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
             conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
             conversation.folder = self.folder_of(&conversation, None);
             conversation.keep_for(self.kept_for(conversation.envelope.model.as_deref()));
             let mut directory = lock(&self.directory);
             if directory.dropped() == dropped || attempt == TRIES {
+                self.held.raise(&conversation);
                 return Ok(Some(directory.keep(conversation)));
             }
         }
@@ -257,12 +311,46 @@ impl Composer {
 
     /// Gives back the memory of conversations that nobody has asked for lately.
     fn rest(&self) {
-        lock(&self.directory).rest();
+        self.with_directory(Directory::rest);
     }
 
     /// Drops all conversations from memory; they are replayed when they are needed.
     fn start_over(&self) {
-        lock(&self.directory).unload_all();
+        self.with_directory(Directory::unload_all);
+    }
+
+    /// Changes the directory. What that unloads is freed when others can have the directory again.
+    fn with_directory<T>(&self, change: impl FnOnce(&mut Directory) -> T) -> T {
+        let mut directory = lock(&self.directory);
+        let outcome = change(&mut directory);
+        let attic = directory.empty_attic();
+        drop(directory);
+        drop(attic);
+        outcome
+    }
+
+    fn is_current(&self, id: &str, shared: &Shared) -> bool {
+        lock(&self.directory).is_current(id, shared)
+    }
+
+    /// Notes how heavy a conversation has become. One that was unloaded while a request was booked in it is unloaded
+    /// again: whoever has loaded it meanwhile did so without that request.
+    fn weigh_loaded(&self, id: &str, shared: &Shared, weight: usize) {
+        self.with_directory(|directory| {
+            if !directory.is_current(id, shared) {
+                directory.unload(id);
+            }
+            directory.weigh(id, weight);
+        });
+    }
+
+    /// Waits until everything is booked that passed in another conversation before the request of this `order`.
+    fn catch_up(&self, id: &str, order: Option<Order>) {
+        let Some(order) = order else { return };
+        let whose = lock(&self.directory).card(id).and_then(|card| Some((card.session.clone()?, card.agent.clone())));
+        if let Some((session, agent)) = whose {
+            self.lanes.catch_up(&session, agent.as_deref(), order);
+        }
     }
 
     fn write(&self, step: Step) {
@@ -272,6 +360,21 @@ impl Composer {
     fn nonce(&self) -> u64 {
         self.nonce.fetch_add(1, Ordering::Relaxed)
     }
+}
+
+/// A note that says yes or no of a conversation.
+fn mark(conversation: &str, name: &str, is_so: bool) -> Note {
+    let body = if is_so { YES } else { NO };
+    Note { conversation: conversation.to_owned(), name: name.to_owned(), body: Some(body.to_vec()) }
+}
+
+/// The conversations that a mark says yes of. The log decides where a mark is lost: a record of one of these
+/// kinds then counts as a yes.
+fn marked(store: &dyn Store, name: &str, kinds: &[&str]) -> Result<HashSet<String>, StoreError> {
+    let marks: HashMap<String, bool> = store.notes(name)?.into_iter().map(|(id, body)| (id, body != NO)).collect();
+    let logged = store.conversations_with(kinds)?.into_iter().filter(|id| !marks.contains_key(id));
+    let yes = marks.iter().filter(|(_, is_so)| **is_so).map(|(id, _)| id.clone());
+    Ok(yes.chain(logged).collect())
 }
 
 /// Milliseconds since 1970.

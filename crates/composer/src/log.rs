@@ -29,6 +29,9 @@ pub const WAIT: &str = "wait";
 pub const AUTOMATIC: &str = "automatic";
 /// The provider did not take what was asked of it beside the client: [`RefusedEdits`].
 pub const REFUSED: &str = "refused";
+/// The kinds of which one means that a conversation is edited, or will be.
+pub const EDITS: [&str; 3] = [COMMIT, RECOVERY, WAIT];
+
 pub const KINDS: [&str; 9] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY, WAIT, AUTOMATIC, REFUSED];
 /// The version that this program writes.
 pub const VERSION: u16 = 1;
@@ -47,12 +50,23 @@ pub struct Opened {
     pub parent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<String>,
+    /// What the conversation it was forked from is called, where it begins with a summary of that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 impl Opened {
     /// Of a conversation whose own word is lost.
     pub fn unknown() -> Opened {
-        Opened { class: "main".into(), session: None, agent: None, client: None, parent: None, forked_from: None }
+        Opened {
+            class: "main".into(),
+            session: None,
+            agent: None,
+            client: None,
+            parent: None,
+            forked_from: None,
+            title: None,
+        }
     }
 }
 
@@ -98,9 +112,32 @@ pub struct Arrived {
     /// The first message that they change, as people name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_at: Option<String>,
+    /// How it left, where that is not how it came. Older records do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<SentBody>,
     /// What it adds to the conversation; side traffic adds nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
+}
+
+/// The body that left: ranges of the one that came, and what was put between them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentBody {
+    /// Of all its bytes.
+    pub hash: String,
+    pub parts: Vec<SentPart>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SentPart {
+    /// From one byte of the client's body to before another.
+    Source(u64, u64),
+    Text(String),
+    /// A longer text: its place in the record's uses.
+    Blob {
+        blob: u32,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,6 +165,9 @@ pub struct Turn {
     pub between: Option<Vec<String>>,
     /// Whether this path is the one to look at.
     pub current: bool,
+    /// The slot of a reply that the client has summarised without ever sending it back: the end of the path it left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<u64>,
     /// It says all by itself, and what was known before is forgotten: the way out when an earlier
     /// record could not be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -156,7 +196,7 @@ pub struct Answered {
     pub ending: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "believable")]
     pub usage: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
@@ -277,17 +317,35 @@ impl Answered {
 
     /// Tokens that the provider itself left out.
     pub fn cleared(&self) -> u64 {
-        self.applied_edits.iter().filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum()
+        sum(self.applied_edits.iter())
     }
 
     /// Those of them that were results of tools.
     pub fn cleared_results(&self) -> u64 {
         let results = self.applied_edits.iter().filter(|edit| edit["cleared_tool_uses"].as_u64() > Some(0));
-        results.filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum()
+        sum(results)
     }
 }
 
+fn sum<'a>(edits: impl Iterator<Item = &'a serde_json::Value>) -> u64 {
+    edits.filter_map(|edit| edit["cleared_input_tokens"].as_u64()).filter(|tokens| *tokens <= MOST_TOKENS).sum()
+}
+
+/// No request has so many tokens: ten times the largest context window that is known.
+const MOST_TOKENS: u64 = 20_000_000;
+
+/// A usage that cannot be true counts as unknown, also in a log that was written before this was looked at.
+fn believable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Usage>, D::Error> {
+    Ok(Option::<Usage>::deserialize(deserializer)?.filter(Usage::is_believable))
+}
+
 impl Usage {
+    pub fn is_believable(&self) -> bool {
+        let all = [self.input, self.cache_read, self.cache_write, self.output];
+        let parts = [self.cache_write_1h, self.thinking].into_iter().flatten();
+        all.into_iter().chain(parts).all(|tokens| tokens <= MOST_TOKENS)
+    }
+
     /// All the tokens the model read.
     pub fn prompt(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
@@ -422,6 +480,9 @@ pub struct Wished {
     /// The messages that it named: if one of them leaves the path, its ids mean something else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slots: Vec<u64>,
+    /// Its ids are numbers that no other frame gets. Older records counted the frames of the path.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub numbered: bool,
     /// What it would have done when it was wished.
     pub summary: String,
     pub tokens_before: u64,
@@ -431,6 +492,19 @@ pub struct Wished {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn usage_beyond_sense_is_unknown_in_old_logs_too() {
+        let read = |input: u64| {
+            let usage = format!(r#"{{"input":{input},"cache_read":2,"cache_write":3,"output":4}}"#);
+            let line = format!(r#"{{"request":1,"status":200,"ending":"complete","total_ms":9,"usage":{usage}}}"#);
+            serde_json::from_str::<Answered>(&line).expect("an answer").usage
+        };
+        assert_eq!(read(1).map(|usage| usage.prompt()), Some(6));
+        assert_eq!(read(u64::MAX), None);
+        let none = r#"{"request":1,"status":200,"ending":"complete","total_ms":9}"#;
+        assert_eq!(serde_json::from_str::<Answered>(none).expect("an answer").usage, None);
+    }
 
     /// Figures that people are shown come from it; a restart must not change them by one.
     #[test]

@@ -5,29 +5,31 @@
 
 use crate::automatic::{Automatic, Moment};
 use crate::conversation::{Conversation, Worn};
-use crate::directory::{Beginning, lock};
+use crate::directory::{Shared, lock};
 use crate::edit::{AtHand, Ground, Outgoing, Ready, Sent, digest};
 use crate::expect::{Foreseen, first_difference};
-use crate::log::{self, Arrived, Turn, Version};
+use crate::left::is_summary;
+use crate::log::{self, Arrived, SentBody, Turn, Version};
 use crate::provider::{Added, Request};
-use crate::recorder::give_way;
-use crate::whose::{CANDIDATES, Found, Received};
-use crate::{Composer, EDITED, Problem, card, envelope, record};
+use crate::recorder::{Order, give_way};
+use crate::whose::{self, Attributed, Inherited, Newborn, Origin, Received};
+use crate::{Composer, EDITED, Problem, card, envelope, mark, record};
 use ctx_core::edit::Commit;
+use ctx_core::edit::fold::View;
 use ctx_core::edit::history::Change;
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
 use ctx_core::tree::Slot;
-use ctx_core::{Class, Key, SlotId};
+use ctx_core::{Class, SlotId};
 use ctx_store::{Hash, Note, Step};
 use ctx_wire::anthropic::dress::undress;
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::identify::Hints;
+use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
-use ctx_wire::anthropic::{message, words};
 use ctx_wire::pieces::Pieces;
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 /// The verdict on side traffic.
 pub(crate) const SIDE: &str = "side";
@@ -53,20 +55,91 @@ pub struct Ticket {
 impl Composer {
     /// Takes note of a request. `None` when it belongs to no conversation.
     pub fn observe(&self, seen: Seen) -> Result<Option<Ticket>, Problem> {
-        self.look(seen, None)
+        self.look(&seen, None, None)
     }
 
     /// Takes note of a request that is held. How it leaves is said before the rest is done; if nothing is said, it
-    /// leaves as it came.
+    /// leaves as it came. On an error nothing is noted, and an edited conversation must not leave.
     pub fn hold(&self, seen: Seen, ready: Ready<'_>) -> Result<Option<Ticket>, Problem> {
-        self.look(seen, Some(ready))
+        self.look(&seen, Some(ready), None)
     }
 
-    fn look(&self, seen: Seen, mut ready: Option<Ready<'_>>) -> Result<Option<Ticket>, Problem> {
-        let _one_at_a_time = lock(&self.observing);
-        let Some(found) = self.whose(&seen)? else { return Ok(None) };
-        let shared = found.shared.clone();
-        let mut conversation = lock(&shared);
+    /// Finds the conversation of a request and books the request in it. The conversation is locked from the moment its
+    /// body is compared until the step is with the writer; only the look at others that a new conversation may come
+    /// from happens outside of the lock. `order`: where the request stands among those of other conversations.
+    pub(crate) fn look(
+        &self,
+        seen: &Seen,
+        mut ready: Option<Ready<'_>>,
+        order: Option<Order>,
+    ) -> Result<Option<Ticket>, Problem> {
+        let (mut parsed, mut agent) = (None, None);
+        if seen.hints.session.is_none()
+            && let Some(shared) = self.longest_prefix(&seen.pieces)
+        {
+            let mut conversation = lock(&shared);
+            if self.is_current(&conversation.id, &shared) {
+                let received = whose::receive(&mut conversation, &seen.pieces)?;
+                if whose::goes_on(&conversation, &received) {
+                    let found = Attributed::new(received, &seen.hints, None);
+                    agent = found.unnamed_agent(&conversation, &seen.hints);
+                    if agent.is_none() {
+                        return Ok(Some(self.enter(&shared, conversation, seen, found, ready)));
+                    }
+                    parsed = Some(found.withdraw(&mut conversation));
+                } else {
+                    parsed = Some((received.body, received.envelope));
+                }
+            }
+        }
+        loop {
+            let Some((shared, detail)) = self.attribute(seen, &mut parsed, agent.as_ref())? else { return Ok(None) };
+            let mut conversation = lock(&shared);
+            // It was forgotten while we waited for it.
+            if !self.is_current(&conversation.id, &shared) {
+                continue;
+            }
+            let received = match parsed.take() {
+                Some(parsed) => whose::beside(&mut conversation, parsed),
+                None => whose::receive(&mut conversation, &seen.pieces)?,
+            };
+            let mut found = Attributed::new(received, &seen.hints, detail);
+            if agent.is_none() {
+                agent = found.unnamed_agent(&conversation, &seen.hints);
+                if agent.is_some() {
+                    parsed = Some(found.withdraw(&mut conversation));
+                    continue;
+                }
+            }
+            if let Some(newborn) = Newborn::of(&conversation).filter(|_| found.class.is_turn() && !seen.counting) {
+                drop(conversation);
+                let messages = whose::read_from(&found.received.body, 0);
+                found.origin = self.origin(&newborn, &messages.0, order)?;
+                found.received.messages = Some(messages);
+                conversation = lock(&shared);
+                if !self.is_current(&conversation.id, &shared) {
+                    parsed = Some((found.received.body, found.received.envelope));
+                    continue;
+                }
+                // A request that came by another way was first: nothing is known of what both share.
+                if !conversation.tree.is_empty() {
+                    found.origin = Origin::default();
+                    found.received.same = 0;
+                }
+            }
+            return Ok(Some(self.enter(&shared, conversation, seen, found, ready.take())));
+        }
+    }
+
+    /// Books a request in its conversation, which is locked until all of it is with the writer.
+    fn enter(
+        &self,
+        shared: &Shared,
+        mut conversation: MutexGuard<'_, Conversation>,
+        seen: &Seen,
+        found: Attributed,
+        mut ready: Option<Ready<'_>>,
+    ) -> Ticket {
         let Received { body, envelope, same, .. } = &found.received;
         let request = Request { class: found.class, body, envelope, same: *same, counting: seen.counting };
         self.note_meant(&seen.hints, &conversation, &request);
@@ -80,10 +153,10 @@ impl Composer {
             }
         };
         let mut step = Step::default();
-        let ticket = self.book(&mut conversation, &seen, found, &mut step, is_held.then_some(&mut leave), &added);
+        let ticket = self.book(&mut conversation, seen, found, &mut step, is_held.then_some(&mut leave), &added);
         leave(None);
         if seen.counting {
-            return Ok(Some(ticket));
+            return ticket;
         }
         if conversation.waits() {
             self.set_alarm(&conversation);
@@ -93,8 +166,8 @@ impl Composer {
         // Sent before anybody can see the new state: a reader that settles then finds all of it stored.
         self.write(step);
         drop(conversation);
-        lock(&self.directory).weigh(&id, weight);
-        Ok(Some(ticket))
+        self.weigh_loaded(&id, shared, weight);
+        ticket
     }
 
     /// Adds a request to its conversation; one that only counts leaves no trace.
@@ -102,7 +175,7 @@ impl Composer {
         &self,
         conversation: &mut Conversation,
         seen: &Seen,
-        found: Found,
+        found: Attributed,
         step: &mut Step,
         ready: Option<Ready<'_>>,
         added: &Added,
@@ -135,12 +208,12 @@ impl Composer {
         &self,
         conversation: &mut Conversation,
         seen: &Seen,
-        found: Found,
+        found: Attributed,
         step: &mut Step,
         ready: Option<Ready<'_>>,
         added: &Added,
     ) -> bool {
-        let Found { received, class, mut detail, .. } = found;
+        let Attributed { received, class, mut detail, origin } = found;
         let is_held = ready.is_some();
         // Nobody is given way while a client waits.
         let give_way = || {
@@ -148,7 +221,7 @@ impl Composer {
                 give_way()
             }
         };
-        let Received { mut body, same, envelope, packed, spare } = received;
+        let Received { mut body, same, envelope, packed, spare, messages } = received;
         conversation.keep_for(self.kept_for(envelope.model.as_deref()));
         // As it was before this request warms it. Each model has a cache of its own.
         let model = envelope.model.as_deref();
@@ -160,19 +233,20 @@ impl Composer {
         conversation.memo.keep(same);
         conversation.chain.keep(same);
         let count = body.request().messages.len();
-        let (facts, cuts): (Vec<Message>, Vec<_>) =
-            (same..count).map(|at| message::read(body.message(at))).map(|read| (read.facts, read.cuts)).unzip();
+        let (facts, cuts) = messages.filter(|_| same == 0).unwrap_or_else(|| whose::read_from(&body, same));
         give_way();
         let compacted = seen.hints.compacted || (same == 0 && begins_with_summary(&facts));
         let mut placed = reconcile(&conversation.tree, &Sighting { same, rest: &facts, compacted });
         let mut verdict = placed.verdict.name();
-        let mut forked_from = None;
-        if placed.verdict == Verdict::New
-            && let Some(fork) = self.fork_of(conversation, &facts)
-        {
+        let mut inherited = None;
+        if let Some(fork) = origin.fork {
             verdict = "fork";
             detail = Some(fork.detail);
-            forked_from = Some(fork.from.clone());
+            inherited = Some(fork.inherited);
+            // A fork of a summary does not know how the conversation began.
+            let begun = begins_with_summary(&facts);
+            let title = |from: &str| lock(&self.directory).card(from).map(|card| card.title.clone());
+            conversation.opened.title = title(&fork.from).filter(|_| begun);
             conversation.opened.forked_from = Some(fork.from);
             placed.places = fork.places;
             step.records.retain(|record| record.kind != log::OPENED);
@@ -206,18 +280,25 @@ impl Composer {
             envelope: 0,
             between: between(&body),
             current: trusted,
+            reply: None,
             restart,
-            bound: Vec::new(),
+            bound: origin.bound,
         };
-        if placed.verdict == Verdict::New {
-            turn.bound = self.thoughts(&conversation.id, forked_from.as_deref(), &facts);
-        }
         if !turn.bound.is_empty() {
-            let id = conversation.id.clone();
-            step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
+            step.notes.push(mark(&conversation.id, EDITED, true));
         }
         let new = slots.iter().copied().filter(|slot| !conversation.versions.contains_key(slot)).collect();
         let mut fresh = Vec::new();
+        let unsent = conversation.pending.as_ref().filter(|_| placed.verdict == Verdict::Compaction && trusted);
+        if let Some(reply) = unsent.filter(|reply| !restart && facts.iter().all(|one| one.key != reply.facts.key)) {
+            let slot = conversation.tree.next_slot(placed.new_messages());
+            let (bare, worn) = bare(&reply.bytes, &message::read(&reply.bytes).cuts);
+            turn.reply = Some(slot.0);
+            turn.versions.push(version(slot, &worn, uses.len()));
+            uses.push(worn.blob);
+            step.blobs.push((worn.blob, bare));
+            fresh.push((slot, worn, reply.facts.clone()));
+        }
         let mut changed = 0;
         let before: Vec<SlotId> = conversation.tree.path().skip(same).map(|slot| slot.id).collect();
         let mut differs = None;
@@ -245,9 +326,7 @@ impl Composer {
                 Some(known) => changed += u32::from(known.blob != worn.blob),
                 None => {}
             }
-            let dress =
-                worn.dress.0.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
-            turn.versions.push(Version { slot: slot.0, blob: uses.len() as u32, dress });
+            turn.versions.push(version(slot, &worn, uses.len()));
             uses.push(worn.blob);
             step.blobs.push((worn.blob, bare));
             fresh.push((slot, worn, facts));
@@ -275,6 +354,7 @@ impl Composer {
             next: None,
             made: Vec::new(),
             made_at: None,
+            sent: None,
             turn: Some(turn),
         };
         let arrival = step.records.len();
@@ -282,10 +362,10 @@ impl Composer {
         // The reply has come back, in the client's own words.
         let had_pending = trusted && conversation.pending.take().is_some();
         if let Some(turn) = &arrived.turn {
-            conversation.grow(turn, fresh, packed);
+            conversation.grow(turn, fresh, packed, placed.verdict == Verdict::Compaction);
         }
-        if let Some(from) = forked_from.filter(|_| trusted) {
-            self.inherit(conversation, &from, seen.at, step);
+        if let Some(inherited) = inherited.filter(|_| trusted) {
+            self.inherit(conversation, &inherited, &envelope, seen.at, step);
         }
         // It counts for the very request whose arrival is the moment.
         let editor = self.automatic.get().filter(|_| is_held && trusted);
@@ -313,6 +393,8 @@ impl Composer {
             arrived.differs = differs.and_then(|(message, block)| conversation.named(message, block));
             conversation.shelf.asked(&arrived, seen.at);
         }
+        let parts = added.left_with();
+        arrived.sent = parts.and_then(|parts| SentBody::of(&parts, body.bytes(), &mut uses, &mut step.blobs));
         step.records.insert(arrival, record(&conversation.id, seen.at, log::ARRIVED, &arrived, uses));
         match spare {
             Some(kept) if !trusted => conversation.body = Some(kept),
@@ -368,45 +450,26 @@ impl Composer {
         std::mem::replace(&mut conversation.body, kept).unwrap_or_default()
     }
 
-    /// What the thinking is bound to that a new conversation brings along, where that is not simply what its client
-    /// sends. The one it comes from tells, or one that begins alike; where one of them is edited and none tells, an
-    /// answer went by unseen, and nobody knows.
-    fn thoughts(&self, id: &str, from: Option<&str>, facts: &[Message]) -> Vec<(Key, Option<Key>)> {
-        let signatures: Vec<Key> =
-            facts.iter().flat_map(|message| &message.blocks).filter_map(|block| block.signature).collect();
-        if signatures.is_empty() {
-            return Vec::new();
-        }
-        let beginning = Beginning::of(facts.iter());
-        let mut kin: Vec<String> = from.map(str::to_owned).into_iter().collect();
-        for named in [true, false] {
-            kin.extend(lock(&self.directory).beginning_with(&beginning, named, CANDIDATES));
-        }
-        let kin: Vec<_> = kin.iter().filter(|kin| *kin != id).filter_map(|kin| self.get(kin).ok().flatten()).collect();
-        if !kin.iter().any(|kin| lock(kin).is_edited()) {
-            return Vec::new();
-        }
-        let told = |signature: &Key| {
-            kin.iter().find_map(|kin| {
-                let kin = lock(kin);
-                let bound = kin.bound.get(signature).map(|prefix| Some((*signature, Some(*prefix))));
-                bound.or_else(|| kin.own.contains(signature).then_some(None))
-            })
-        };
-        signatures.iter().filter_map(|signature| told(signature).unwrap_or(Some((*signature, None)))).collect()
-    }
-
     /// A fork goes on with the operations on what it shares with the conversation it comes from.
-    fn inherit(&self, conversation: &mut Conversation, from: &str, at: u64, step: &mut Step) {
-        let Ok(Some(shared)) = self.get(from) else { return };
-        let parent = lock(&shared);
-        let ground = Ground::of(conversation, false);
-        let view = ground.lay(parent.effects(parent.history.head()));
+    fn inherit(
+        &self,
+        conversation: &mut Conversation,
+        inherited: &Inherited,
+        envelope: &Envelope,
+        at: u64,
+        step: &mut Step,
+    ) {
+        let Inherited { from, effects, calibration } = inherited;
+        let (slots, messages) = conversation.tree.path().map(|slot| (slot.id, &slot.message)).unzip();
+        let ground = Ground::new(slots, messages, envelope);
+        let view = ground.lay(effects.iter().map(|(id, effect)| (*id, effect)).collect());
         let awake = view.effects().filter(|(id, _)| view.status(*id).awake);
         let effects: Vec<_> = awake.map(|(id, effect)| (id, effect.clone())).collect();
         if effects.is_empty() {
             return;
         }
+        let scale = |view: &View<'_>| calibration.tokens(ground.weigh(view, envelope));
+        let (tokens_before, tokens_after) = (scale(&ground.lay(Vec::new())), scale(&view));
         let commit = Commit {
             id: self.commit_id(conversation, at),
             parent: None,
@@ -415,12 +478,12 @@ impl Composer {
             note: None,
             reasons: Vec::new(),
             summary: format!("inherited from {from}"),
-            change: Change::Inherit { from: from.to_owned(), effects },
-            tokens_before: 0,
-            tokens_after: 0,
+            change: Change::Inherit { from: from.clone(), effects },
+            tokens_before,
+            tokens_after,
         };
         step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
-        step.notes.push(Note { conversation: conversation.id.clone(), name: EDITED.into(), body: Some(b"1".to_vec()) });
+        step.notes.push(mark(&conversation.id, EDITED, true));
         conversation.history.push(commit);
         self.held.put(&card::of(conversation), true);
     }
@@ -514,6 +577,7 @@ fn side(
         next: None,
         made: Vec::new(),
         made_at: None,
+        sent: None,
         turn: None,
     };
     step.records.push(record(&conversation.id, seen.at, log::ARRIVED, &arrived, Vec::new()));
@@ -541,6 +605,12 @@ fn is_trusted(conversation: &Conversation, seen: &Seen, placed: &Reconciled, has
     };
     let gains_tools = conversation.envelope.tools.is_none() && has_tools;
     seen.hints.claude_code || !tentative || gains_tools
+}
+
+/// A version of a slot as it is recorded; `blob`: its place in the record's uses.
+fn version(slot: SlotId, worn: &Worn, blob: usize) -> Version {
+    let dress = worn.dress.0.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
+    Version { slot: slot.0, blob: blob as u32, dress }
 }
 
 /// A message without its dress. What cannot be written down as text stays on.
@@ -575,7 +645,7 @@ fn slots(conversation: &Conversation, placed: &Reconciled, same: usize) -> Vec<S
 }
 
 pub(crate) fn begins_with_summary(facts: &[Message]) -> bool {
-    facts.first().is_some_and(|first| first.title.as_deref() == Some(words::SUMMARY_TITLE))
+    facts.first().is_some_and(is_summary)
 }
 
 /// What stands between the messages, when it is not a comma.

@@ -58,7 +58,8 @@ impl Composer {
 
     /// Begins or ends a phase; it is stored so that a power cut does not lose it.
     pub fn phase(&self, name: &str, wish: &PhaseWish) -> Result<PhasesView, Refusal> {
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let phase = named(&conversation, wish)?;
@@ -68,14 +69,14 @@ impl Composer {
             PhaseAction::Begin => Automatic::PhaseBegan { name: phase, moment, author: wish.author.clone() },
             PhaseAction::End => Automatic::PhaseEnded { name: phase, moment, author: wish.author.clone() },
         };
-        let id = conversation.id.clone();
+        let (id, losses) = (conversation.id.clone(), conversation.losses);
         drop(conversation);
         let records = vec![record(&id, moment.at, log::AUTOMATIC, &said, Vec::new())];
-        let _untold = self.writer.write_now(Step { records, ..Step::default() }).map_err(|error| {
+        let _untold = self.writer.write_now(Step { records, ..Step::default() }, losses).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The phase could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
+                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )
         })?;
         // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.

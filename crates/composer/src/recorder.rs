@@ -1,15 +1,20 @@
-//! Takes passive copies of what passes through the proxy and looks at them on a thread of its own.
+//! Takes passive copies of what passes through the proxy and looks at them on threads of its own.
 //!
 //! The halves of an exchange are handed to the proxy. Their calls only compare, copy what is new and send:
 //! they never parse and never wait. Nothing of the proxy's own buffers is kept, so it can use them again
-//! at once. When the thread cannot keep up, copies are dropped and counted; the bytes themselves have
-//! long left.
+//! at once. When the threads cannot keep up, copies are dropped and counted; the bytes themselves have
+//! long left. [`lanes`] says in which order copies are looked at, and which of them at the same time.
 
 mod copies;
+mod lanes;
+mod opening;
+mod waiting;
 mod work;
 
 pub use copies::{RequestCopy, ResponseCopy};
-use work::Work;
+use lanes::{LaneKey, Urgency};
+pub(crate) use lanes::{Lanes, Order};
+use work::Worker;
 pub(crate) use work::{give_way, step_back};
 
 use crate::edit::Outgoing;
@@ -20,7 +25,6 @@ use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::Pieces;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 /// The most bytes that wait to be looked at.
@@ -78,7 +82,6 @@ enum Event {
         /// Hidden from what is recorded of the answer.
         credentials: Credentials,
     },
-    Settle(SyncSender<()>),
 }
 
 /// A held request, ready to leave.
@@ -90,8 +93,19 @@ pub struct Composition {
     pub source: Pieces,
 }
 
-/// Takes a composition; nothing when composing failed, and then the request must not leave.
-pub type Reply = Box<dyn FnOnce(Option<Composition>) + Send>;
+/// Why a held request must not leave: its conversation is edited, or may be, and the edits cannot be applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Withheld {
+    /// The store failed.
+    Store,
+    /// The body cannot be decoded, or is no request.
+    Unreadable,
+    /// Our own code failed.
+    Defect,
+}
+
+/// Takes a composition, or the reason why the request must not leave.
+pub type Reply = Box<dyn FnOnce(Result<Composition, Withheld>) + Send>;
 
 #[derive(Debug, Default)]
 struct Gauges {
@@ -99,6 +113,8 @@ struct Gauges {
     queued_bytes: AtomicU64,
     dropped: AtomicU64,
     unreadable: AtomicU64,
+    /// Requests among what is queued.
+    requests: AtomicU64,
     exchanges: AtomicU64,
 }
 
@@ -109,44 +125,54 @@ pub struct Load {
     pub queued_bytes: u64,
     /// Copies that were not looked at for want of room.
     pub dropped: u64,
-    /// Requests that could not be read; they were forwarded.
+    /// Requests that could not be read.
     pub unreadable: u64,
+    /// Requests that have passed and are still being read.
+    pub requests: u64,
 }
 
 #[derive(Clone)]
 pub struct Recorder {
-    events: Sender<(Instant, Event)>,
-    gauges: Arc<Gauges>,
     composer: Arc<Composer>,
+    gauges: Arc<Gauges>,
+    _open: Arc<Open>,
+}
+
+/// The lanes are open as long as a recorder is there.
+struct Open(Arc<Lanes>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl Recorder {
     pub fn start(composer: Arc<Composer>) -> std::io::Result<Recorder> {
-        let (events, queue) = channel();
         let gauges = Arc::new(Gauges::default());
-        let work = Work::new(composer.clone(), gauges.clone());
         composer.heed_alarm()?;
-        std::thread::Builder::new().name("ctx-recorder".into()).spawn(move || {
-            work.run(&queue);
+        let (lanes, weak, of_worker) = (composer.lanes.clone(), Arc::downgrade(&composer), gauges.clone());
+        composer.lanes.start(move || {
+            let Some(composer) = weak.upgrade() else { return Ok(()) };
+            let worker = Worker::new(composer, of_worker.clone());
+            std::thread::Builder::new().name("ctx-recorder".into()).spawn(move || worker.run()).map(drop)
         })?;
-        Ok(Recorder { events, gauges, composer })
+        Ok(Recorder { composer, gauges, _open: Arc::new(Open(lanes)) })
     }
 
     /// What the provider said of its models, to a client that asked.
     pub fn models(&self, encoding: Option<&str>, bytes: Vec<u8>) {
         if self.gauges.make_room(bytes.len() as u64) {
-            self.send(Event::Models { encoding: encoding.map(Into::into), bytes });
+            let event = Event::Models { encoding: encoding.map(Into::into), bytes };
+            self.send(&Arc::new(LaneKey::Others), event);
         }
     }
 
     /// Waits until all that has passed so far is known and stored, but no longer than `most`.
     pub fn settle(&self, most: Duration) {
         let deadline = Instant::now() + most;
-        let (done, wait) = sync_channel(1);
         let _hurry = self.composer.gaps.hurry();
-        if self.events.send((Instant::now(), Event::Settle(done))).is_ok() {
-            let _ = wait.recv_timeout(most);
-        }
+        self.composer.lanes.settle(most);
         self.composer.settle(deadline.saturating_duration_since(Instant::now()));
     }
 
@@ -157,18 +183,18 @@ impl Recorder {
             queued_bytes: get(&self.gauges.queued_bytes),
             dropped: get(&self.gauges.dropped),
             unreadable: get(&self.gauges.unreadable),
+            requests: get(&self.gauges.requests),
         }
     }
 
     /// Sends an event whose bytes have their room already.
-    fn send(&self, event: Event) -> bool {
-        let bytes = event.bytes();
+    fn send(&self, lane: &Arc<LaneKey>, event: Event) {
+        let (bytes, requests) = (event.bytes(), event.requests());
         self.gauges.queued.fetch_add(1, Ordering::Relaxed);
-        let sent = self.events.send((Instant::now(), event)).is_ok();
-        if !sent {
-            self.gauges.leave(bytes);
+        self.gauges.requests.fetch_add(requests, Ordering::Relaxed);
+        if !self.composer.lanes.push(lane, event) {
+            self.gauges.leave(bytes, requests);
         }
-        sent
     }
 }
 
@@ -187,13 +213,18 @@ impl Gauges {
         self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    fn leave(&self, bytes: u64) {
+    fn leave(&self, bytes: u64, requests: u64) {
         self.queued.fetch_sub(1, Ordering::Relaxed);
+        self.requests.fetch_sub(requests, Ordering::Relaxed);
         self.give_back(bytes);
     }
 }
 
 impl Event {
+    fn requests(&self) -> u64 {
+        u64::from(matches!(self, Event::Request { .. }))
+    }
+
     /// The room that its copies take.
     fn bytes(&self) -> u64 {
         match self {

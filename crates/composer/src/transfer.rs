@@ -8,14 +8,15 @@
 //! send somebody a file that writes to any place. `restore` brings such content back without its file.
 
 use crate::conversation::Conversation;
-use crate::directory::{Card, lock};
+use crate::directory::{Card, Shared, lock};
 use crate::edit::{Ground, lacks_its_file};
 use crate::log::{self, Opened};
-use crate::{Composer, EDITED, Refusal, card};
+use crate::{Composer, EDITED, Refusal, card, mark};
 use ctx_store::{Blob, Hash, MemoryStore, NewRecord, Note, Step, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
 
 /// What the first line calls the file.
 pub const FORMAT: &str = "ctx-conversation";
@@ -153,11 +154,14 @@ impl Composer {
     /// Takes in a conversation from a file: all of it, or nothing.
     pub fn take_in(&self, file: &[u8], dry_run: bool) -> Result<Imported, Refusal> {
         let read = read(file)?;
-        let _one_at_a_time = lock(&self.editing);
-        // Nobody else gives out ids, or finds its conversation, meanwhile.
-        let _alone = lock(&self.observing);
+        // Two imports of one file follow each other.
+        let _one_at_a_time = self.editing.lock(&read.head.conversation);
         self.settle(crate::PATIENCE);
-        let (id, session) = self.place_for(&read, file)?;
+        // A request of its session that comes meanwhile waits for this; no other does.
+        let reserved = Arc::new(Mutex::new(Conversation::new(String::new(), Opened::unknown())));
+        let _busy = lock(&reserved);
+        let (id, session) = self.place_for(&read, file, &reserved)?;
+        let _place = Place { composer: self, id: id.clone() };
         let (mut step, conversation) = replayed(&read, &id, session.as_ref())?;
         // Until somebody speaks in it.
         let card = Card { imported: true, ..card::of(&conversation) };
@@ -179,15 +183,16 @@ impl Composer {
         if dry_run {
             return Ok(imported);
         }
+        let losses = lock(&self.directory).losses(&id);
         step.notes.push(card::note(&card));
         if conversation.is_held() {
-            step.notes.push(Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) });
+            step.notes.push(mark(&id, EDITED, true));
         }
-        let _untold = self.writer.write_now(step).map_err(|error| {
+        let _untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The conversation could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
+                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )
         })?;
         self.held.put(&card, conversation.is_held());
@@ -195,17 +200,20 @@ impl Composer {
         Ok(imported)
     }
 
-    /// The id that it gets here, and its session unless somebody here has it.
-    fn place_for(&self, read: &Read, file: &[u8]) -> Result<(String, Option<String>), Refusal> {
+    /// The id that it gets here, and its session unless somebody here has it. Both are taken at once.
+    fn place_for(&self, read: &Read, file: &[u8], reserved: &Shared) -> Result<(String, Option<String>), Refusal> {
         let stored: HashSet<String> = self.store.conversations()?.into_iter().map(|row| row.id).collect();
         let mut directory = lock(&self.directory);
         let opened = read.opened();
         let is_same = |card: &Card| card.session == opened.session && card.agent == opened.agent;
-        let session = opened.session.clone().filter(|_| !directory.cards().any(is_same));
+        let is_live = |session: &String| directory.is_live(session, opened.agent.as_deref());
+        let session = opened.session.clone().filter(|session| !directory.cards().any(is_same) && !is_live(session));
         let own = &read.head.conversation;
-        let is_free = directory.card(own).is_none() && !stored.contains(own);
+        let is_free = directory.card(own).is_none() && !stored.contains(own) && !directory.is_loaded(own);
         // One that is not its session's any more must not stand where that session would be looked for.
         if is_free && session == opened.session {
+            let whose = session.clone().map(|session| (session, opened.agent));
+            directory.reserve(own, whose, reserved.clone());
             return Ok((own.clone(), session));
         }
         let hash = Hash::of(file).to_string();
@@ -213,9 +221,22 @@ impl Composer {
         let id = ids.take(100).find(|id| !stored.contains(id)).ok_or_else(|| {
             Refusal::new("taken", "There is no free id for it.", "This is a defect; please report it.")
         })?;
+        directory.reserve(&id, None, reserved.clone());
         // Clients without a session are known by how they begin: they must not be taken for the copy's.
         let session = session.or_else(|| opened.session.is_none().then(|| format!("imported-{id}")));
         Ok((id, session))
+    }
+}
+
+/// The place of a conversation that is being taken in. Whoever waits for it afterwards finds what became of it.
+struct Place<'c> {
+    composer: &'c Composer,
+    id: String,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.composer.with_directory(|directory| directory.release(&self.id));
     }
 }
 

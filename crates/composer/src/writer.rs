@@ -6,17 +6,21 @@
 
 use crate::directory::{Directory, lock};
 use crate::gap::Gaps;
+use crate::log;
 use ctx_store::{NewRecord, Record, Step, Store, StoreError};
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 pub type Listener = Box<dyn Fn(&Record) -> bool + Send>;
 
 /// The most steps that share a transaction.
 const TOGETHER: usize = 64;
+/// With so many bytes a transaction takes no more steps.
+const LONG: u64 = 4 * 1024 * 1024;
 /// The most bytes that wait for a slow disk.
 const WAITING: u64 = 256 * 1024 * 1024;
 /// The longest that is waited until something that is stored counts: whoever makes it count may wait for the writer.
@@ -29,8 +33,9 @@ enum Job {
     /// A step of this conversation had no room.
     Lost(String),
     Settle(SyncSender<()>),
-    /// A step that somebody waits for: stored alone, after all that came before it. It is told when the last is dropped.
-    Now(Step, SyncSender<Result<(), StoreError>>, Receiver<()>),
+    /// A step that somebody waits for: stored alone, after all that came before it, if none of that was lost. It is
+    /// told when the last is dropped.
+    Now(Step, u64, SyncSender<Result<(), Unwritten>>, Receiver<()>),
 }
 
 /// Something is stored and nobody was told of it: whoever is told asks at once, and shall find it. To be kept until it
@@ -43,6 +48,8 @@ pub struct Untold(#[allow(dead_code, reason = "what matters is when it is droppe
 pub enum Unwritten {
     #[error("the writer does not run")]
     Stopped,
+    #[error("a request before it could not be stored")]
+    BuiltOnLost,
     #[error(transparent)]
     Refused(#[from] StoreError),
 }
@@ -51,8 +58,54 @@ pub struct Writer {
     jobs: Sender<(Instant, Job)>,
     gaps: Arc<Gaps>,
     waiting: Arc<AtomicU64>,
+    backlog: Arc<Backlog>,
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
+}
+
+/// How many steps of each conversation wait to be stored.
+#[derive(Debug, Default)]
+struct Backlog {
+    steps: Mutex<HashMap<String, usize>>,
+    stored: Condvar,
+}
+
+impl Backlog {
+    fn add(&self, step: &Step) {
+        if let Some(id) = conversation_of(step) {
+            *lock(&self.steps).entry(id.to_owned()).or_default() += 1;
+        }
+    }
+
+    fn remove(&self, ids: &[String]) {
+        let mut steps = lock(&self.steps);
+        for id in ids {
+            if let Some(count) = steps.get_mut(id) {
+                *count -= 1;
+                if *count == 0 {
+                    steps.remove(id);
+                }
+            }
+        }
+        drop(steps);
+        self.stored.notify_all();
+    }
+
+    fn is_empty(&self, id: &str) -> bool {
+        !lock(&self.steps).contains_key(id)
+    }
+
+    /// False when it takes longer than `most`.
+    fn wait(&self, id: &str, most: Duration) -> bool {
+        let waited = self.stored.wait_timeout_while(lock(&self.steps), most, |steps| steps.contains_key(id));
+        waited.is_ok_and(|(_, waited)| !waited.timed_out())
+    }
+}
+
+/// The conversation that a step is of: each is of one.
+fn conversation_of(step: &Step) -> Option<&str> {
+    let record = step.records.first().map(|record| record.conversation.as_str());
+    record.or_else(|| step.notes.first().map(|note| note.conversation.as_str()))
 }
 
 impl Writer {
@@ -61,6 +114,7 @@ impl Writer {
         let listeners: Arc<Mutex<Vec<Listener>>> = Arc::default();
         let unsaved: Arc<AtomicU64> = Arc::default();
         let waiting: Arc<AtomicU64> = Arc::default();
+        let backlog: Arc<Backlog> = Arc::default();
         let work = Work {
             store,
             directory,
@@ -68,6 +122,7 @@ impl Writer {
             listeners: listeners.clone(),
             unsaved: unsaved.clone(),
             waiting: waiting.clone(),
+            backlog: backlog.clone(),
         };
         let started = std::thread::Builder::new().name("ctx-writer".into()).spawn(move || {
             crate::recorder::step_back();
@@ -76,7 +131,7 @@ impl Writer {
         if let Err(error) = started {
             tracing::error!(%error, "cannot start the writer; nothing will be stored");
         }
-        Writer { jobs, gaps, waiting, listeners, unsaved }
+        Writer { jobs, gaps, waiting, backlog, listeners, unsaved }
     }
 
     pub fn write(&self, step: Step) {
@@ -90,29 +145,43 @@ impl Writer {
             let Some(conversation) = step.records.first().map(|record| record.conversation.clone()) else { return };
             job = Job::Lost(conversation);
         }
+        if let Job::Step(step) = &job {
+            self.backlog.add(step);
+        }
         if self.jobs.send((Instant::now(), job)).is_err() {
             self.unsaved.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Stores a step and waits until it is safe on the disk.
-    pub fn write_now(&self, step: Step) -> Result<Untold, Unwritten> {
+    /// Stores a step and waits until it is safe on the disk. `losses`: of the conversation that it builds on.
+    pub fn write_now(&self, step: Step, losses: u64) -> Result<Untold, Unwritten> {
         let (done, wait) = sync_channel(1);
         let (untold, counts) = sync_channel(1);
         let _hurry = self.gaps.hurry();
         self.jobs
-            .send((Instant::now(), Job::Now(Step { durable: true, ..step }, done, counts)))
+            .send((Instant::now(), Job::Now(Step { durable: true, ..step }, losses, done, counts)))
             .map_err(|_| Unwritten::Stopped)?;
         wait.recv().map_err(|_| Unwritten::Stopped)??;
         Ok(Untold(untold))
     }
 
-    pub fn settle(&self, most: Duration) {
+    /// Waits until all of one conversation is stored or lost; false when that takes longer than `most`. Where nothing of
+    /// it waits, neither does the caller, however busy the disk is with others.
+    pub fn settle_conversation(&self, id: &str, most: Duration) -> bool {
+        if self.backlog.is_empty(id) {
+            return true;
+        }
+        let _hurry = self.gaps.hurry();
+        self.backlog.wait(id, most)
+    }
+
+    /// Waits until all that came before is stored or lost; false when that takes longer than `most`.
+    pub fn settle(&self, most: Duration) -> bool {
         let (done, wait) = sync_channel(1);
         let _hurry = self.gaps.hurry();
-        if self.jobs.send((Instant::now(), Job::Settle(done))).is_ok() {
-            let _ = wait.recv_timeout(most);
-        }
+        // A writer that does not run has nothing under way.
+        self.jobs.send((Instant::now(), Job::Settle(done))).is_err()
+            || wait.recv_timeout(most) != Err(RecvTimeoutError::Timeout)
     }
 
     pub fn listen(&self, listener: Listener) {
@@ -131,6 +200,25 @@ struct Work {
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
     waiting: Arc<AtomicU64>,
+    backlog: Arc<Backlog>,
+}
+
+/// Puts the first step that somebody waits for before what other conversations have to store. What its own conversation
+/// has stays before it.
+fn put_first(backlog: &mut VecDeque<Job>) {
+    let Some(at) = backlog.iter().position(|job| matches!(job, Job::Now(..))) else { return };
+    let Some(Job::Now(step, ..)) = backlog.get(at) else { return };
+    let Some(id) = conversation_of(step).map(str::to_owned) else { return };
+    let is_its = |job: &Job| match job {
+        Job::Step(step) | Job::Now(step, ..) => conversation_of(step) == Some(&id),
+        Job::Lost(conversation) => *conversation == id,
+        Job::Settle(_) => false,
+    };
+    let rest = backlog.split_off(at + 1);
+    let (mut first, others): (VecDeque<Job>, VecDeque<Job>) = backlog.drain(..).partition(is_its);
+    first.extend(others);
+    first.extend(rest);
+    *backlog = first;
 }
 
 /// About the bytes that a step holds in memory.
@@ -143,40 +231,50 @@ fn size(step: &Step) -> u64 {
 
 impl Work {
     fn run(&self, queue: &Receiver<(Instant, Job)>) {
-        while let Ok((since, first)) = queue.recv() {
-            self.gaps.wait(since, || self.waiting.load(Ordering::Relaxed) > CROWDED);
+        let mut backlog = VecDeque::new();
+        loop {
+            if backlog.is_empty() {
+                let Ok(job) = queue.recv() else { return };
+                self.gaps.wait(job.0, || self.waiting.load(Ordering::Relaxed) > CROWDED);
+                backlog.push_back(job.1);
+            }
+            backlog.extend(queue.try_iter().map(|(_, job)| job));
+            put_first(&mut backlog);
             let mut steps = Vec::new();
             let mut waiting = Vec::new();
             let mut now = None;
-            let mut job = Some(first);
+            let mut job = backlog.pop_front();
             while let Some(next) = job.take() {
                 match next {
                     Job::Step(step) => steps.push(step),
-                    Job::Lost(conversation) => lock(&self.directory).unload(&conversation),
+                    Job::Lost(conversation) => self.unload(|directory| directory.lose(&conversation)),
                     Job::Settle(done) => waiting.push(done),
-                    Job::Now(step, done, counts) => {
-                        now = Some((step, done, counts));
+                    Job::Now(step, losses, done, counts) => {
+                        now = Some((step, losses, done, counts));
                         break;
                     }
                 }
-                if steps.len() < TOGETHER {
-                    job = queue.try_recv().ok().map(|(_, job)| job);
+                // A long step is stored alone, so that what somebody waits for need not wait for many of them.
+                if steps.len() < TOGETHER && steps.iter().map(size).sum::<u64>() < LONG {
+                    job = backlog.pop_front();
                 }
             }
             let bytes = steps.iter().map(size).sum();
+            let ids: Vec<String> = steps.iter().filter_map(conversation_of).map(str::to_owned).collect();
             // A mistake of ours, or of a listener, costs these steps, never the writer.
             if catch_unwind(AssertUnwindSafe(|| self.store(steps))).is_err() {
                 tracing::error!("storing what was observed failed; it will be learned again from the next requests");
                 self.unsaved.fetch_add(1, Ordering::Relaxed);
-                lock(&self.directory).unload_all();
+                self.unload(Directory::lose_all);
             }
             self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+            self.backlog.remove(&ids);
             for done in waiting {
                 let _ = done.try_send(());
             }
-            if let Some((step, done, counts)) = now {
+            if let Some((step, losses, done, counts)) = now {
                 let records = step.records.clone();
-                match self.store.append(vec![step]) {
+                match self.store_now(step, losses) {
                     Ok(last) => {
                         let _ = done.try_send(Ok(()));
                         let _ = counts.recv_timeout(COUNTS);
@@ -186,6 +284,14 @@ impl Work {
                 }
             }
         }
+    }
+
+    fn store_now(&self, step: Step, losses: u64) -> Result<Vec<u64>, Unwritten> {
+        let conversation = step.records.first().map(|record| record.conversation.as_str()).unwrap_or_default();
+        if lock(&self.directory).losses(conversation) != losses {
+            return Err(Unwritten::BuiltOnLost);
+        }
+        Ok(self.store.append(vec![step])?)
     }
 
     /// All in one transaction; if that fails, one by one, so that a bad step takes no other along.
@@ -207,13 +313,25 @@ impl Work {
             Err(error) => {
                 tracing::warn!(%error, "could not store what was observed; it will be learned again from the next request");
                 self.unsaved.fetch_add(1, Ordering::Relaxed);
-                let mut directory = lock(&self.directory);
-                records.iter().for_each(|record| directory.unload(&record.conversation));
+                self.unload(|directory| records.iter().for_each(|record| directory.lose(&record.conversation)));
             }
         }
     }
 
+    /// What is unloaded is freed when others can have the directory again.
+    fn unload(&self, unload: impl FnOnce(&mut Directory)) {
+        let mut directory = lock(&self.directory);
+        unload(&mut directory);
+        let attic = directory.empty_attic();
+        drop(directory);
+        drop(attic);
+    }
+
     fn tell(&self, steps: Vec<Vec<NewRecord>>, last: Vec<u64>) {
+        let arrived = steps.iter().flatten().filter(|record| record.kind == log::ARRIVED);
+        let mut directory = lock(&self.directory);
+        arrived.for_each(|record| directory.complete(&record.conversation));
+        drop(directory);
         let mut listeners = lock(&self.listeners);
         if listeners.is_empty() {
             return;
@@ -226,5 +344,57 @@ impl Work {
                 listeners.retain(|listener| listener(&stored));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::stores::FailingStore;
+
+    #[test]
+    fn what_somebody_waits_for_goes_before_other_conversations_and_behind_its_own() {
+        let step = |conversation: &str, kind: &str| Step {
+            records: vec![NewRecord { conversation: conversation.into(), kind: kind.into(), ..NewRecord::default() }],
+            ..Step::default()
+        };
+        let now = |step| Job::Now(step, 0, sync_channel(1).0, sync_channel(1).1);
+        let mut backlog = VecDeque::from([
+            Job::Step(step("a", "1")),
+            Job::Step(step("b", "2")),
+            Job::Settle(sync_channel(1).0),
+            Job::Step(step("b", "3")),
+            now(step("b", "4")),
+            Job::Step(step("b", "5")),
+        ]);
+        put_first(&mut backlog);
+        let kinds: Vec<&str> = backlog
+            .iter()
+            .map(|job| match job {
+                Job::Step(step) | Job::Now(step, ..) => step.records[0].kind.as_str(),
+                Job::Settle(_) => "settle",
+                Job::Lost(_) => "lost",
+            })
+            .collect();
+        assert_eq!(kinds, ["2", "3", "4", "1", "settle", "5"]);
+    }
+
+    #[test]
+    fn a_step_is_refused_when_something_it_builds_on_was_lost() {
+        let store = Arc::new(FailingStore::new());
+        let directory: Arc<Mutex<Directory>> = Arc::default();
+        let writer = Writer::start(store.clone(), directory.clone(), Arc::default());
+        let step = |conversation: &str| Step {
+            records: vec![NewRecord { conversation: conversation.into(), kind: "any".into(), ..NewRecord::default() }],
+            ..Step::default()
+        };
+        store.refuse_writes(true);
+        writer.write(step("one"));
+        assert!(writer.settle(Duration::from_secs(60)));
+        store.refuse_writes(false);
+        assert!(matches!(writer.write_now(step("one"), 0), Err(Unwritten::BuiltOnLost)));
+        assert!(writer.write_now(step("two"), 0).is_ok(), "it lost nothing");
+        let losses = lock(&directory).losses("one");
+        assert!(writer.write_now(step("one"), losses).is_ok(), "it was read anew");
     }
 }

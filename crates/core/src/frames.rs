@@ -118,16 +118,22 @@ pub fn title(path: &[&Message], frame: &Frame) -> String {
 /// The title of a step: what the model did, or the first of what it said.
 pub fn step_title(path: &[&Message], step: &Step) -> String {
     let blocks = step_blocks(path, step);
-    let mut calls = blocks.iter().filter(|block| block.kind == Kind::ToolUse);
-    if let Some(call) = calls.next() {
-        let name = call.tool.as_deref().unwrap_or("tool");
-        let label = call.label.as_deref().map(|label| format!(" {label}")).unwrap_or_default();
-        let more = calls.count();
-        let more = if more > 0 { format!(" (+{more})") } else { String::new() };
-        return format!("{name}{label}{more}");
+    if let Some(title) = calls_title(blocks.iter().copied()) {
+        return title;
     }
     let text = blocks.iter().find(|block| block.kind == Kind::Text).and_then(|block| block.label.as_deref());
     text.unwrap_or("(no text)").to_owned()
+}
+
+/// The first of the calls among these blocks, and how many more there are.
+pub fn calls_title<'b>(blocks: impl Iterator<Item = &'b Block>) -> Option<String> {
+    let mut calls = blocks.filter(|block| block.kind == Kind::ToolUse);
+    let call = calls.next()?;
+    let name = call.tool.as_deref().unwrap_or("tool");
+    let label = call.label.as_deref().map(|label| format!(" {label}")).unwrap_or_default();
+    let more = calls.count();
+    let more = if more > 0 { format!(" (+{more})") } else { String::new() };
+    Some(format!("{name}{label}{more}"))
 }
 
 /// The tools that a step calls, in order.

@@ -6,11 +6,13 @@
 
 pub mod automatic;
 pub mod class;
+pub mod clean;
 pub mod edit;
 pub mod figures;
 pub mod frames;
 pub mod key;
 pub mod message;
+pub mod numbers;
 pub mod policy;
 pub mod quick;
 pub mod reconcile;
@@ -20,5 +22,6 @@ pub mod tree;
 pub use class::Class;
 pub use key::Key;
 pub use message::{Block, Kind, Message, Role};
+pub use numbers::Numbers;
 pub use reconcile::{Place, Reconciled, Verdict};
 pub use tree::{NodeIx, SlotId, Tree};

@@ -48,6 +48,15 @@ enum Found {
     Many,
 }
 
+/// How the current path changed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Leading nodes that stayed.
+    pub kept: usize,
+    /// The nodes behind them that are no longer on it.
+    pub left: Vec<NodeIx>,
+}
+
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tree {
     seed: u64,
@@ -153,21 +162,21 @@ impl Tree {
     }
 
     /// Makes the path to `tip` the current one. Only the part that differs is walked.
-    pub fn set_current(&mut self, tip: Option<NodeIx>) {
+    pub fn set_current(&mut self, tip: Option<NodeIx>) -> Moved {
         let mut tail = Vec::new();
+        let mut kept = 0;
         let mut at = tip;
         while let Some(node) = at {
-            let depth = self.depth_on_current(node);
-            if let Some(depth) = depth {
-                self.current.truncate(depth + 1);
-                self.current.extend(tail.iter().rev());
-                return;
+            if let Some(depth) = self.depth_on_current(node) {
+                kept = depth + 1;
+                break;
             }
             tail.push(node);
             at = self.nodes[node as usize].parent;
         }
-        tail.reverse();
-        self.current = tail;
+        let left = self.current.split_off(kept);
+        self.current.extend(tail.iter().rev());
+        Moved { kept, left }
     }
 
     /// How deep `node` lies on the current path, if it does.

@@ -14,8 +14,10 @@ mod config;
 mod connection;
 pub mod daemon;
 mod doors;
+pub mod explain;
 mod files;
 pub mod helper;
+mod hints;
 mod house;
 mod listen;
 pub mod mcp;
@@ -30,6 +32,7 @@ pub mod watch;
 
 pub use config::{Limits, ProxySettings, Rules, ServerConfig, Upstream, UpstreamUrl, UpstreamUrlError};
 pub use doors::{Token, TokenError};
+pub use hints::{CLIENT, SHELL};
 pub use listen::{BindError, Bound, Server};
 pub use proxy::{SetupError, TrustError};
 pub use rooms::{ControlError, page_is_embedded};

@@ -21,13 +21,29 @@ pub struct Traffic {
     total: AtomicU64,
     in_flight: AtomicU64,
     failed: AtomicU64,
+    cancelled: AtomicU64,
+}
+
+/// Requests since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    pub total: u64,
+    pub in_flight: u64,
+    /// Without a whole answer, though the client waited for it.
+    pub failed: u64,
+    /// The client left before the answer was whole.
+    pub cancelled: u64,
 }
 
 impl Traffic {
-    /// All requests, those under way, and those that got no whole answer.
-    pub fn counts(&self) -> (u64, u64, u64) {
+    pub fn counts(&self) -> Counts {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        (get(&self.total), get(&self.in_flight), get(&self.failed))
+        Counts {
+            total: get(&self.total),
+            in_flight: get(&self.in_flight),
+            failed: get(&self.failed),
+            cancelled: get(&self.cancelled),
+        }
     }
 }
 
@@ -139,9 +155,11 @@ impl ResponseWatch for Response {
 
     fn end(&mut self, ending: Ending) {
         self.traffic.in_flight.fetch_sub(1, Ordering::Relaxed);
-        if ending != Ending::Complete {
-            self.traffic.failed.fetch_add(1, Ordering::Relaxed);
-        }
+        match ending {
+            Ending::Complete => 0,
+            Ending::Cancelled => self.traffic.cancelled.fetch_add(1, Ordering::Relaxed),
+            Ending::Cut | Ending::Unreachable => self.traffic.failed.fetch_add(1, Ordering::Relaxed),
+        };
         self.copy.end(match ending {
             Ending::Complete => Some(tap::Ending::Complete),
             Ending::Cut => Some(tap::Ending::Cut),

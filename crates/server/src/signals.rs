@@ -94,7 +94,7 @@ async fn post(address: &str, body: String) -> Result<(), String> {
     let uri: http::Uri = address.parse().map_err(|_| "the address is not a URL".to_owned())?;
     let host = uri.host().filter(|host| matches!(*host, "localhost" | "127.0.0.1" | "[::1]"));
     let Some(host) = host.filter(|_| uri.scheme_str() == Some("http")) else {
-        return Err("only http:// addresses on this machine are told".to_owned());
+        return Err("only http:// addresses on this machine get signals".to_owned());
     };
     let place = (host.trim_matches(['[', ']']), uri.port_u16().unwrap_or(80));
     let stream = TcpStream::connect(place).await.map_err(|error| error.to_string())?;

@@ -9,7 +9,7 @@ use std::fmt;
 use bytes::Bytes;
 use ctx_composer::Credentials;
 use ctx_composer::provider::Refused;
-use ctx_composer::recorder::Reply;
+use ctx_composer::recorder::{Reply, Withheld};
 use ctx_wire::pieces::Pieces;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, Uri};
@@ -39,7 +39,7 @@ pub trait RequestWatch: Send + 'static {
     /// The last byte of a held request has come. `reply` is told, later and from any thread, how it should
     /// leave. Returns all that came.
     fn compose(&mut self, reply: Reply) -> Pieces {
-        reply(None);
+        reply(Err(Withheld::Defect));
         Pieces::default()
     }
     fn chunk(&mut self, chunk: &Bytes);

@@ -1,10 +1,28 @@
 //! What tests ask about where they run: how long they may take, and whether there are recorded conversations.
 
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Whether many more cases are wanted: `cargo xtask test --long`, or `CTX_LONG=1` by hand.
 pub fn is_long() -> bool {
     std::env::var("CTX_LONG").is_ok_and(|value| value != "0")
+}
+
+/// The first seed of a random test: `CTX_FIRST` if it is set, else 0, or a new one each time in a long run. It is printed,
+/// so that the same run can be repeated.
+pub fn first_seed() -> u64 {
+    let given = std::env::var("CTX_FIRST").ok().and_then(|first| first.parse().ok());
+    let first = given.unwrap_or_else(|| if is_long() { fresh_seed() } else { 0 });
+    if is_long() {
+        println!("seeds from {first} on; CTX_FIRST={first} repeats this run");
+    }
+    first
+}
+
+/// Another one each time. Short enough to be typed, with room behind it.
+fn fresh_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (now.as_nanos() as u64 ^ u64::from(std::process::id())) % 1_000_000_000
 }
 
 /// The recorded conversations beside the project, each a request body under its name. On machines that do not

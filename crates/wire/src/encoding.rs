@@ -7,8 +7,9 @@ mod stage;
 use stage::Stage;
 use thiserror::Error;
 
-/// The largest body that [`decode_all`] callers normally allow; a guard against compression bombs.
-pub const DECODED_LIMIT: usize = 256 * 1024 * 1024;
+/// The largest body that [`decode_all`] callers normally allow; a guard against compression bombs. Providers take
+/// requests of at most 32 MB.
+pub const DECODED_LIMIT: usize = 64 * 1024 * 1024;
 
 /// Real bodies have one encoding; a long list is a mistake or an attack.
 const MOST_ENCODINGS: usize = 4;

@@ -1,7 +1,8 @@
 //! Whatever is done to whatever conversation, the provider accepts what comes out, what was covered is gone, and
 //! what was not is there once, in its own bytes.
 //!
-//! `CTX_LONG=1` runs many more cases, `CTX_SEED=17` only that one and prints it.
+//! `CTX_LONG=1` runs many more cases, new ones each time (`CTX_FIRST` repeats them), `CTX_SEED=17` only that one and
+//! prints it.
 
 #[path = "compose/effects.rs"]
 mod effects;
@@ -15,13 +16,16 @@ use ctx_core::message::Kind;
 use judge::Case;
 use std::collections::{HashMap, HashSet};
 use talk::Talk;
-use testkit::{Random, is_long, recorded_conversations};
+use testkit::{Random, first_seed, is_long, recorded_conversations};
 
 /// The seeds to run, and whether to print.
 fn seeds(usual: u64) -> (std::ops::Range<u64>, bool) {
     match std::env::var("CTX_SEED").ok().and_then(|seed| seed.parse::<u64>().ok()) {
         Some(seed) => (seed..seed + 1, true),
-        None => (0..if is_long() { usual * 80 } else { usual }, false),
+        None => {
+            let first = first_seed();
+            (first..first + if is_long() { usual * 80 } else { usual }, false)
+        }
     }
 }
 
@@ -96,8 +100,9 @@ fn thinking_follows_the_edits_it_was_produced_under() {
 #[test]
 fn any_effects_on_recorded_conversations() {
     let rounds = if is_long() { 40 } else { 1 };
+    let first = first_seed();
     for (name, body) in recorded_conversations() {
-        for round in 0..rounds {
+        for round in first..first + rounds {
             let mut random = Random::new(round);
             let mut case = Case::read(body.clone());
             case.bound.clear();
@@ -105,7 +110,7 @@ fn any_effects_on_recorded_conversations() {
                 let effect = effects::any(&mut random, &case);
                 case.effects.push(effect);
             }
-            case.judge(&format!("{name}, round {round}"), false);
+            case.judge(&format!("{name}, CTX_FIRST={round}"), false);
         }
     }
 }

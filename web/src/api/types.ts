@@ -63,4 +63,5 @@ export type Explanation = Schemas["Explanation"];
 export type Helper = Schemas["HelperView"];
 export type Job = Schemas["JobView"];
 export type Found = Schemas["Found"];
+export type FoundIn = Schemas["FoundIn"];
 export type Hit = Schemas["Hit"];

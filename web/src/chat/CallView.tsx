@@ -4,11 +4,9 @@ import { Badge } from "@mantine/core";
 
 import type { Block } from "../api";
 import { bytes, tokens } from "../format/numbers";
-import { Content } from "../messages/BlockView";
-import { BlockTools } from "../messages/BlockTools";
-import blockStyles from "../messages/BlockView.module.css";
+import { Inside } from "../messages/BlockView";
 import { Fold } from "../messages/Fold";
-import { callSummary, size } from "../messages/summaries";
+import { callPath, callSummary, size } from "../messages/summaries";
 import styles from "./chat.module.css";
 
 interface Props {
@@ -20,7 +18,7 @@ interface Props {
 }
 
 export function CallView({ call, result, name, calibrated, pending }: Props) {
-  const weight = tokens(call.tokens + (result?.tokens ?? 0), calibrated);
+  const weight = `${tokens(call.tokens + (result?.tokens ?? 0), calibrated)} tokens`;
   const failed = result?.is_error ?? false;
   return (
     <Fold
@@ -40,22 +38,28 @@ export function CallView({ call, result, name, calibrated, pending }: Props) {
     >
       {() => (
         <>
-          <Labelled label="Call" block={call} />
-          {result !== null && <Labelled label={failed ? "Failed" : "Result"} block={result} />}
+          <Labelled label="Call" block={call} name={`${name}/call`} path={null} />
+          {result !== null && (
+            <Labelled label={failed ? "Failed" : "Result"} block={result} name={`${name}/result`} path={callPath(call.raw)} />
+          )}
         </>
       )}
     </Fold>
   );
 }
 
-function Labelled({ label, block }: { label: string; block: Block }) {
+interface LabelledProps {
+  label: string;
+  block: Block;
+  name: string;
+  path: string | null;
+}
+
+function Labelled({ label, ...inside }: LabelledProps) {
   return (
     <div>
       <div className={styles.label}>{label}</div>
-      <div className={blockStyles.block}>
-        <Content block={block} />
-        <BlockTools block={block} />
-      </div>
+      <Inside {...inside} />
     </div>
   );
 }

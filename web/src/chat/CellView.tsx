@@ -9,7 +9,7 @@ import { BlockView } from "../messages/BlockView";
 import { messagesOfStep } from "../messages/chunks";
 import { goneWord, GoneView } from "../messages/GoneView";
 import type { Gone } from "../messages/sent";
-import { toolNames } from "../messages/summaries";
+import { toolCalls } from "../messages/summaries";
 import { PartProblem } from "../notices/Problem";
 import { useFrame } from "../queries";
 import { CallView } from "./CallView";
@@ -35,7 +35,7 @@ export function CellView({ conversation, cell, commits, brief }: Props) {
 }
 
 function Speeches({ content, cell, commits, brief }: Omit<Props, "conversation"> & { content: FrameContent }) {
-  const tools = useMemo(() => toolNames(content.messages), [content]);
+  const tools = useMemo(() => toolCalls(content.messages), [content]);
   const said = useMemo(
     () => speeches(messagesOfStep(content.messages, cell.step)),
     [content, cell.step],
@@ -89,7 +89,7 @@ function BriefGone({ gone, commits, calibrated }: { gone: Gone; commits: Props["
   return (
     <div className={styles.brief} title={gone.rule ?? commit?.summary}>
       {goneWord(commit, gone.rule !== null)}
-      <span className={styles.weight} title="Tokens that are not sent">−{tokens(gone.tokens, calibrated)}</span>
+      <span className={styles.weight} title="Tokens that are not sent">−{tokens(gone.tokens, calibrated)} tokens</span>
     </div>
   );
 }

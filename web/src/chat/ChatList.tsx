@@ -224,9 +224,9 @@ const OneRow = memo(function OneRow(props: RowProps) {
           <State key={state} state={state} />
         ))}
         <span className={styles.rule} />
-        <span className={styles.weight} title="Tokens">
+        <span className={styles.weight}>
           {row.what === "gone" && "−"}
-          {tokens(row.tokens, calibrated)}
+          {tokens(row.tokens, calibrated)} tokens
         </span>
       </button>
     );

@@ -118,7 +118,7 @@ function Weight({ frame, mode, calibrated }: { frame: Frame; mode: Mode; calibra
   return (
     <span className={styles.weight} title={label}>
       {mode !== "agent" && before > 0 && tokens(now, true) !== tokens(before, true) && <s>{tokens(before, calibrated)}</s>}
-      {tokens(now, calibrated)}
+      {tokens(now, calibrated)} tokens
     </span>
   );
 }

@@ -2,6 +2,7 @@
 
 import { Badge } from "@mantine/core";
 
+import { Markdown } from "../markup/Markdown";
 import { Words } from "../messages/Words";
 import styles from "./chat.module.css";
 import type { Growing } from "./growing";
@@ -22,7 +23,7 @@ export function GrowingView({ growing }: { growing: Growing }) {
           <div key={block} className={styles.growing} data-part={part}>
             {part !== "text" && <div className={styles.label}>{part === "tool" ? (tool ?? "Call") : "Thinking"}</div>}
             {text.length > TAIL && "…"}
-            <Words text={text.slice(-TAIL)} mono={part === "tool"} />
+            {part === "text" ? <Markdown text={text.slice(-TAIL)} /> : <Words text={text.slice(-TAIL)} mono={part === "tool"} />}
           </div>
         ))}
       </div>

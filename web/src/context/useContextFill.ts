@@ -32,7 +32,7 @@ export function useClear(conversation: string): (reason: string | null) => Promi
       try {
         const { commit, summary } = await clearNow(conversation, reason);
         if (!isHeard(commit)) void refreshed(queries, [conversation]);
-        tell(`Cleared: ${summary}`, { label: "Undo", run: () => void undo(commit) });
+        tell(`Cleared: ${summary}`, { label: "Undo", run: () => void undo(commit) }, { conversation, commit });
         return true;
       } catch (error) {
         complain(error);

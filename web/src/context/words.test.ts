@@ -25,6 +25,7 @@ const fill: ContextFill = {
   noted: 0,
   proposals: 0,
   hindrances: [],
+  project_settings: null,
   phases: [],
   cache: null,
 };

@@ -1,7 +1,7 @@
 // All conversations the daemon knows, newest activity first, sub-agents under their parents. What is typed above finds
 // conversations by name at once, and by every word in them a moment later.
 
-import { Button, CloseButton, TextInput, Tooltip, UnstyledButton } from "@mantine/core";
+import { CloseButton, TextInput, Tooltip, UnstyledButton } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { MagnifyingGlassIcon } from "@radix-ui/react-icons";
 import { useRef, useState } from "react";
@@ -10,7 +10,7 @@ import type { Conversation } from "../api";
 import { plural, tokens } from "../format/numbers";
 import { ago, moment } from "../format/time";
 import { useNow } from "../format/useNow";
-import { FOLLOW_ACTIVE, go } from "../route";
+import { go } from "../route";
 import styles from "./ConversationList.module.css";
 import { agentName, folderName } from "./names";
 import { SearchHits } from "./SearchHits";
@@ -20,11 +20,10 @@ import { asTree, matching, shownByDefault } from "./tree";
 interface Props {
   conversations: Conversation[];
   chosen: string | null;
-  following: boolean;
   onChoose: (conversation: string) => void;
 }
 
-export function ConversationList({ conversations, chosen, following, onChoose }: Props) {
+export function ConversationList({ conversations, chosen, onChoose }: Props) {
   const [words, setWords] = useState("");
   const [allShown, setAllShown] = useState(false);
   const [searched] = useDebouncedValue(words.trim(), 250);
@@ -51,13 +50,6 @@ export function ConversationList({ conversations, chosen, following, onChoose }:
             else if (event.key === "Enter") scroll.current?.querySelector("button")?.click();
           }}
         />
-        {!following && (
-          <Tooltip label="Show whichever conversation was used last, and change with it">
-            <Button size="compact-xs" variant="default" fw={500} onClick={() => onChoose(FOLLOW_ACTIVE)}>
-              Follow the active one
-            </Button>
-          </Tooltip>
-        )}
       </div>
       <div className={styles.scroll} ref={scroll}>
         <ul className={styles.list} aria-label="Conversations">
@@ -181,7 +173,7 @@ function EntryButton({ conversation, depth, now, current, onChoose }: EntryProps
         {!["main", "subagent"].includes(conversation.class) && <span>{conversation.class}</span>}
         {forked_from !== null && <span>fork of {forked_from}</span>}
         <span className={styles.tokens} title={`${plural(frames, "frame")}, ${id}`}>
-          {tokens(conversation.tokens, calibrated)}
+          {tokens(conversation.tokens, calibrated)} tokens
         </span>
       </span>
     </button>

@@ -1,12 +1,15 @@
 // Where words occur in the text of all conversations; a hit leads to its place.
 
-import { Loader } from "@mantine/core";
+import { Button, Loader } from "@mantine/core";
+import { useState } from "react";
 
-import type { Hit } from "../api";
-import { plural } from "../format/numbers";
+import type { FoundIn, Hit } from "../api";
+import type { Left } from "../api/more";
+import { count, plural } from "../format/numbers";
+import { LEFT_WORDS } from "../frames/useLeftFrames";
 import { inWords } from "../notices/words";
 import styles from "./SearchHits.module.css";
-import { marked, useSearch } from "./useSearch";
+import { marked, useAllHits, useSearch } from "./useSearch";
 
 interface Props {
   words: string;
@@ -25,7 +28,8 @@ const KINDS: Record<string, string> = {
 
 export function SearchHits({ words, onOpen }: Props) {
   const { data: found, error, isFetching } = useSearch(words);
-  const matches = found?.conversations.reduce((sum, { matches: of }) => sum + of, 0) ?? 0;
+  const total = (of: (one: FoundIn) => number) => found?.conversations.reduce((sum, one) => sum + of(one), 0) ?? 0;
+  const [matches, shown] = [total((one) => one.matches), total((one) => one.hits.length)];
   return (
     <section className={styles.hits} aria-label="In the text">
       <h3 className={styles.heading} role="status">
@@ -33,33 +37,53 @@ export function SearchHits({ words, onOpen }: Props) {
           ? inWords(error).message
           : found === undefined
             ? "Searching the text…"
-            : `In the text: ${found.more ? "more than " : ""}${plural(matches, "place")}`}
+            : `In the text: ${found.more ? "more than " : ""}${plural(matches, "place")}${shown < matches ? `, ${shown} shown` : ""}`}
         {isFetching && <Loader size={10} aria-label="Searching" />}
       </h3>
       {found?.conversations.map((conversation) => (
-        <div key={conversation.id} className={styles.conversation}>
-          <bdi className={styles.title}>{conversation.title || "Untitled"}</bdi>
-          <ul className={styles.list}>
-            {conversation.hits.map((hit) => (
-              <li key={hit.id}>
-                <button type="button" className={styles.hit} onClick={() => onOpen(conversation.id, hit.id)}>
-                  <span className={styles.where}>
-                    <span className={styles.id}>{hit.frame}</span> {about(hit)}
-                    {!hit.sent && <span className={styles.gone}>not sent any more</span>}
-                  </span>
-                  <bdi className={styles.snippet}>
-                    {marked(hit.snippet, words).map(({ text, hit: here }, index) =>
-                      here ? <mark key={index}>{text}</mark> : text,
-                    )}
-                  </bdi>
-                </button>
-              </li>
-            ))}
-          </ul>
-        </div>
+        <InConversation key={`${words} ${conversation.id}`} found={conversation} words={words} onOpen={onOpen} />
       ))}
     </section>
   );
+}
+
+/** The hits in one conversation: the first few, and all of them when asked for. */
+function InConversation({ found, words, onOpen }: Props & { found: FoundIn }) {
+  const [wantsAll, setWantsAll] = useState(false);
+  const { data: all, isFetching } = useAllHits(words, found.id, wantsAll);
+  const hits = all ?? found.hits;
+  return (
+    <div className={styles.conversation}>
+      <bdi className={styles.title}>{found.title || "Untitled"}</bdi>
+      <ul className={styles.list}>
+        {hits.map((hit) => (
+          <li key={hit.id}>
+            <button type="button" className={styles.hit} onClick={() => onOpen(found.id, hit.id)}>
+              <span className={styles.where}>
+                <span className={styles.id}>{hit.frame}</span> {about(hit)}
+                {!hit.sent && <span className={styles.gone}>{goneWords(hit)}</span>}
+              </span>
+              <bdi className={styles.snippet}>
+                {marked(hit.snippet, words).map(({ text, hit: here }, index) =>
+                  here ? <mark key={index}>{text}</mark> : text,
+                )}
+              </bdi>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {hits.length < found.matches && (
+        <Button size="compact-xs" variant="subtle" loading={isFetching} onClick={() => setWantsAll(true)}>
+          Show all {count(found.matches)}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Why a hit is not sent: an edit took it out, or the agent left it behind. */
+function goneWords(hit: Hit & { left?: Left | null }): string {
+  return hit.left == null ? "no longer sent" : LEFT_WORDS[hit.left];
 }
 
 function about({ role, kind, tool }: Hit): string {

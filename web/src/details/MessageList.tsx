@@ -10,7 +10,7 @@ import { chunks, messagesOfStep } from "../messages/chunks";
 import { GoneView } from "../messages/GoneView";
 import { MessageView } from "../messages/MessageView";
 import { type Place, places } from "../messages/sent";
-import { toolNames } from "../messages/summaries";
+import { toolCalls } from "../messages/summaries";
 import { PartProblem } from "../notices/Problem";
 import { useFrame } from "../queries";
 import styles from "./details.module.css";
@@ -78,7 +78,7 @@ function piecesOf(id: string, frame: Frame | undefined): Piece[] {
 
 function PieceView({ conversation, at, piece, head, commits, draft, id, onDraft }: Props & { piece: Piece }) {
   const { data, error } = useFrame(conversation, piece.chunk, at);
-  const tools = useMemo(() => toolNames(data?.messages ?? []), [data]);
+  const tools = useMemo(() => toolCalls(data?.messages ?? []), [data]);
   const shown = useMemo(() => {
     const messages = data?.messages ?? [];
     return places(piece.step === null ? messages : messagesOfStep(messages, piece.step));
@@ -144,7 +144,7 @@ function Pencil({ id, onClick }: { id: string; onClick: () => void }) {
       variant="subtle"
       color="gray"
       aria-label={`Edit ${id}`}
-      title="Write it anew"
+      title="Edit"
       onClick={onClick}
     >
       <Pencil1Icon />

@@ -4,10 +4,11 @@ import { Button, SegmentedControl } from "@mantine/core";
 import { useMemo, useState } from "react";
 
 import type { FrameContent } from "../api";
+import { Code } from "../markup/Code";
+import { Clipped } from "../messages/Clipped";
 import { Copy } from "../messages/Copy";
 import { json, sentOf, sourceOf } from "../messages/sent";
 import { pretty } from "../messages/summaries";
-import { Words } from "../messages/Words";
 import styles from "./details.module.css";
 
 type Side = "sent" | "source";
@@ -48,7 +49,9 @@ export function RawJson({ content, onEdit }: Props) {
       </div>
       <div className={styles.scroll} tabIndex={0} role="region" aria-label="JSON">
         <div className={styles.json}>
-          <Words key={side} text={text} mono first={20_000} />
+          <Clipped key={side} text={text} first={20_000}>
+            {(shown) => <Code text={shown} language="json" />}
+          </Clipped>
         </div>
       </div>
     </div>

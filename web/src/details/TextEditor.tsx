@@ -8,6 +8,7 @@ import type { Frames } from "../api";
 import { Editor } from "../code";
 import { FormFoot } from "../edit/FormFoot";
 import { useMaking } from "../edit/useMaking";
+import { useHoldsKeys } from "../palette/useKeys";
 import { framesKey } from "../queries";
 import styles from "./details.module.css";
 import { type Choice, operationOf } from "./editing";
@@ -28,6 +29,7 @@ export function TextEditor(props: Props) {
 
 function Writing({ conversation, draft, choices, choice, onChange }: Props & { choice: Choice }) {
   const queries = useQueryClient();
+  useHoldsKeys();
   const { id, kind, text } = choice;
   const operations = useMemo(() => {
     const operation = operationOf({ id, kind, text, label: "" }, draft.text);
@@ -53,7 +55,7 @@ function Writing({ conversation, draft, choices, choice, onChange }: Props & { c
       {choices.length > 1 && (
         <Select
           size="xs"
-          aria-label="What to write anew"
+          aria-label="Part to edit"
           allowDeselect={false}
           comboboxProps={{ withinPortal: false }}
           data={choices.map((one) => ({ value: key(one.id, one.kind), label: one.label }))}

@@ -1,7 +1,7 @@
 // Where the form of the operation in progress stands: at the frame it concerns if a view has a place for it there, else
 // in the dock below the views.
 
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 
 import { WaitingList } from "../waiting/WaitingList";
 import styles from "./FormAt.module.css";
@@ -39,9 +39,14 @@ export function Dock({ conversation }: { conversation: string }) {
     },
     () => places > 0,
   );
+  // Rows say whether they have a place once they are drawn. A form drawn here before that would take the keyboard and
+  // be gone with it.
+  const [settled, setSettled] = useState<string | null>(null);
+  const anchor = draft === null ? null : (draft.anchor ?? "");
+  useEffect(() => setSettled(anchor), [anchor]);
   return (
     <div className={styles.dock}>
-      {draft !== null && !placed && (
+      {draft !== null && !placed && settled === anchor && (
         <div className={styles.form}>
           <OperationForm conversation={conversation} />
         </div>

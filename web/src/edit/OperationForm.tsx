@@ -1,10 +1,10 @@
 // The form of the operation in progress: what it is done to, its fields, its price, and the ways to end it.
 
 import { CloseButton } from "@mantine/core";
-import { type ComponentType, useEffect, useMemo, useRef } from "react";
+import { type ComponentType, useMemo, useRef } from "react";
 
 import type { Operation } from "../api";
-import { useKeys } from "../palette/useKeys";
+import { useHoldsKeys, useKeys } from "../palette/useKeys";
 import { asked, type Draft, type Values } from "./draft";
 import styles from "./edit.module.css";
 import { FormFoot } from "./FormFoot";
@@ -21,6 +21,7 @@ import { SummaryFields } from "./forms/SummaryFields";
 import { entryOf } from "./operations";
 import { changeDraft, closeDraft, setWhen, useStage } from "./stage";
 import { inShort } from "./targets";
+import { useFormFocus, useInSight } from "./useFormFocus";
 import { useMaking } from "./useMaking";
 import { putAside } from "./useOperate";
 
@@ -76,7 +77,8 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
   });
   const Fields = FIELDS[draft.name];
 
-  useFocusInside(form);
+  useHoldsKeys();
+  useFormFocus(form);
   useInSight(form);
 
   const cancel = () => {
@@ -88,6 +90,7 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
   return (
     <form
       ref={form}
+      tabIndex={-1}
       className={styles.form}
       aria-label={`${entry.label} ${inShort(draft.targets)}`}
       onSubmit={(event) => {
@@ -97,6 +100,8 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
       onKeyDown={(event) => {
         // Keys of a form are no business of the list around it.
         if (event.key === "Escape") cancel();
+        // A form without fields has the focus itself.
+        if (event.key === "Enter" && event.target === event.currentTarget) void making.make();
         if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) event.stopPropagation();
       }}
     >
@@ -106,15 +111,17 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
         <span className={styles.words}>{entry.words}</span>
         <CloseButton size="sm" aria-label="Cancel" onClick={cancel} />
       </header>
-      <Fields
-        conversation={conversation}
-        draft={draft}
-        set={(values) => {
-          making.again();
-          changeDraft(conversation, values, true);
-        }}
-        prefill={(values) => changeDraft(conversation, values, false)}
-      />
+      <div data-fields className={styles.inside}>
+        <Fields
+          conversation={conversation}
+          draft={draft}
+          set={(values) => {
+            making.again();
+            changeDraft(conversation, values, true);
+          }}
+          prefill={(values) => changeDraft(conversation, values, false)}
+        />
+      </div>
       <FormFoot
         conversation={conversation}
         head={draft.head}
@@ -127,30 +134,4 @@ function Form({ conversation, draft }: { conversation: string; draft: Draft }) {
       />
     </form>
   );
-}
-
-/** The first field, or else the button that ends it: a key opened the form, a key should do to go on. */
-function useFocusInside(form: { current: HTMLFormElement | null }) {
-  useEffect(() => {
-    const inside = form.current;
-    if (inside === null || inside.contains(document.activeElement)) return;
-    const field = inside.querySelector<HTMLElement>("[data-autofocus], textarea, input:not([type=checkbox])");
-    (field ?? inside.querySelector<HTMLElement>("button[type=submit]"))?.focus({ preventScroll: true });
-  }, [form]);
-}
-
-/** A form that has just come, or whose fields have, is scrolled into sight; not any more once somebody scrolls. */
-function useInSight(form: { current: HTMLFormElement | null }) {
-  useEffect(() => {
-    const inside = form.current;
-    if (inside === null) return;
-    const watch = new ResizeObserver(() => inside.scrollIntoView({ block: "nearest" }));
-    const stop = () => watch.disconnect();
-    watch.observe(inside);
-    window.addEventListener("wheel", stop, { once: true, passive: true });
-    return () => {
-      stop();
-      window.removeEventListener("wheel", stop);
-    };
-  }, [form]);
 }

@@ -2,8 +2,12 @@
 
 import { Loader, Tooltip } from "@mantine/core";
 
-import type { Operation, PlanView, When } from "../api";
+import { ApiError, type Operation, type PlanView, type When } from "../api";
+import { targetsOf as namedIn } from "../history/operations";
 import { WithCode } from "../notices/Problem";
+import { forTray } from "../notices/refusals";
+import { inWords } from "../notices/words";
+import { entryOf } from "./operations";
 import { figures, warnings } from "./price";
 import styles from "./PriceTag.module.css";
 import { isNothing, isStale, usePrice } from "./usePrice";
@@ -24,7 +28,7 @@ export function PriceTag({ conversation, operations, head, calibrated = true, br
   const { data, error, isFetching } = usePrice(conversation, operations, head);
   if (operations.length === 0) return null;
   // A stale head is explained by whoever shows the tag, with a way out.
-  if (error !== null) return isStale(error) ? null : isNothing(error) ? <Nothing /> : <Refused error={error} />;
+  if (error !== null) return isStale(error) ? null : isNothing(error) && operations.length === 1 ? <Nothing /> : <Refused error={error} operations={operations} />;
   if (data === undefined) {
     return (
       <span className={styles.tag} role="status">
@@ -71,14 +75,16 @@ export function Priced({ plan, calibrated, busy = false, brief = false, when = "
 }
 
 function Nothing() {
-  return <span className={styles.tag}>It is so already; nothing would change.</span>;
+  return <span className={styles.tag}>Nothing would change.</span>;
 }
 
-function Refused({ error }: { error: Error }) {
-  const hint = "hint" in error && typeof error.hint === "string" ? error.hint : null;
+/** Why operations cannot be applied. Of several that stand in the tray, which ones are in each other's way. */
+export function Refused({ error, operations }: { error: Error; operations: readonly Operation[] }) {
+  const staged = operations.map((operation) => ({ label: entryOf(operation.op).label, frames: namedIn(operation) }));
+  const { message, hint } = error instanceof ApiError && staged.length > 1 ? forTray(error, staged) : inWords(error);
   return (
     <p className={styles.refused} role="alert">
-      <WithCode text={error.message} />
+      <WithCode text={message} />
       {hint !== null && (
         <span>
           {" "}

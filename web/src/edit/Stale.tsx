@@ -36,7 +36,7 @@ export function Stale({ conversation, message, onAgain }: Props) {
   return (
     <div className={styles.stale} role="alert">
       <p>
-        <strong>This conversation was changed meanwhile.</strong> Nothing of yours was done, and nothing was
+        <strong>This conversation has changed since you started.</strong> Your change was not applied, and nothing was
         overwritten.
       </p>
       {commits.length > 0 && (
@@ -47,7 +47,7 @@ export function Stale({ conversation, message, onAgain }: Props) {
         </ul>
       )}
       <Button size="compact-xs" variant="default" onClick={() => void lookAgain()}>
-        Look at the price again
+        Review with the new price
       </Button>
     </div>
   );

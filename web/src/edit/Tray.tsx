@@ -11,7 +11,7 @@ import { useKeys } from "../palette/useKeys";
 import { useFrames } from "../queries";
 import { WhenSelect } from "../waiting/WhenSelect";
 import { entryOf } from "./operations";
-import { PriceTag } from "./PriceTag";
+import { PriceTag, Refused } from "./PriceTag";
 import { clearStage, removeFromStage, setWhen, useStage } from "./stage";
 import { Stale } from "./Stale";
 import { inShort } from "./targets";
@@ -58,12 +58,12 @@ function Staged({ conversation, operations }: { conversation: string; operations
                     {saved > 0 ? `−${short(saved)}` : `+${short(-saved)}`}
                   </span>
                 )}
-                <Tooltip label="Take it out of the tray">
+                <Tooltip label="Remove from the tray">
                   <ActionIcon
                     size={18}
                     variant="subtle"
                     color="gray"
-                    aria-label={`Take operation ${index + 1} out`}
+                    aria-label={`Remove operation ${index + 1}`}
                     onClick={() => {
                       making.again();
                       removeFromStage(conversation, index);
@@ -83,9 +83,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
           {stale !== null ? (
             <Stale conversation={conversation} message={stale.message} onAgain={making.again} />
           ) : refusal !== null ? (
-            <p className={styles.refusal} role="alert">
-              {refusal.message}
-            </p>
+            <Refused error={refusal} operations={operations} />
           ) : (
             <PriceTag
               conversation={conversation}
@@ -108,7 +106,7 @@ function Staged({ conversation, operations }: { conversation: string; operations
           onClick={() => void make()}
           rightSection={draft === null && <Kbd className={styles.kbd ?? ""}>{shortcut("commit")}</Kbd>}
         >
-          {operations.length === 1 ? "Make it" : "Make all"}
+          {operations.length === 1 ? "Apply" : "Apply all"}
           {when === "now" ? "" : " later"}
         </Button>
       </div>

@@ -51,17 +51,17 @@ export function asked({ name, targets, values }: Draft): Asked {
     case "edit":
       return edit(id, values);
     case "compact":
-      if (text === "") return { lacks: "Write what should be remembered of it." };
+      if (text === "") return { lacks: "Write the summary." };
       return done({ op: "compact", ids, text });
     case "offload":
       return done({ op: "offload", ids, ...(text === "" ? {} : { summary: text }) });
     case "restore":
       return done({ op: "restore", ids });
     case "move":
-      if (values.to === undefined) return { lacks: "Choose the place." };
+      if (values.to === undefined) return { lacks: "Select where it goes." };
       return done({ op: "move", ids, to: values.to });
     case "add":
-      if (text === "") return { lacks: "Write what it should say." };
+      if (text === "") return { lacks: "Write the text." };
       return done({
         op: "add",
         text: values.text ?? "",
@@ -85,8 +85,8 @@ export function asked({ name, targets, values }: Draft): Asked {
     case "unpin":
       return done({ op: "unpin", ids });
     case "import":
-      if (values.from === undefined) return { lacks: "Choose a conversation." };
-      if ((values.frames ?? []).length === 0) return { lacks: "Choose at least one frame." };
+      if (values.from === undefined) return { lacks: "Select a conversation." };
+      if ((values.frames ?? []).length === 0) return { lacks: "Select at least one frame." };
       return done({ op: "import", from: values.from, ids: values.frames ?? [], to: values.to ?? { end: true } });
   }
 }
@@ -110,12 +110,12 @@ function edit(id: string, { mode = "text", text = "", json = "", force }: Values
 }
 
 function results({ results = [] }: Values, make: (ids: string[]) => Operation): Asked {
-  return results.length === 0 ? { lacks: "Choose at least one result." } : done(make(results));
+  return results.length === 0 ? { lacks: "Select at least one result." } : done(make(results));
 }
 
 /** Every result has words of its own, so each is an operation of its own. */
 function summaries({ results = [], words = {} }: Values): Asked {
-  if (results.length === 0) return { lacks: "Choose at least one result." };
+  if (results.length === 0) return { lacks: "Select at least one result." };
   const without = results.find((id) => (words[id]?.trim() ?? "") === "");
   if (without !== undefined) return { lacks: `Write the summary of ${without}.` };
   return done(...results.map((id): Operation => ({ op: "summarize-results", ids: [id], text: words[id] ?? "" })));

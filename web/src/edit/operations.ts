@@ -24,7 +24,7 @@ const CONVERSATION: readonly Scope[] = ["frame", "step", "message", "block"];
 function only(scopes: readonly Scope[], words: string) {
   return (targets: readonly Target[]) =>
     targets.length === 0
-      ? "Choose a frame first."
+      ? "Select a frame first."
       : targets.every(({ scope }) => scopes.includes(scope))
         ? null
         : words;
@@ -35,9 +35,9 @@ function first(...rules: ((targets: readonly Target[]) => string | null)[]) {
 }
 
 const chosen = only([...CONVERSATION, "system", "tools", "tool"], "");
-const spoken = only(CONVERSATION, "Only a part of the conversation; the system prompt and the tools stay as they are.");
+const spoken = only(CONVERSATION, "This works on messages, not on the system prompt or the tools.");
 const whole = only(["frame"], "Only whole frames.");
-const one = (targets: readonly Target[]) => (targets.length > 1 ? "Choose one only." : null);
+const one = (targets: readonly Target[]) => (targets.length > 1 ? "Select only one." : null);
 const withCalls = (targets: readonly Target[]) =>
   targets.some(({ calls, scope }) => calls || scope === "block" || scope === "message")
     ? null
@@ -49,7 +49,7 @@ export const OPERATIONS: readonly OperationEntry[] = [
   {
     name: "delete",
     label: "Delete",
-    words: "The model does not see it any more",
+    words: "The model no longer sees it",
     key: "delete",
     group: "less",
     refuses: first(chosen, isOff),
@@ -57,7 +57,7 @@ export const OPERATIONS: readonly OperationEntry[] = [
   {
     name: "compact",
     label: "Compact",
-    words: "A short summary takes its place",
+    words: "Replace it with a short summary",
     key: "compact",
     group: "less",
     refuses: first(spoken, isOff),
@@ -65,7 +65,7 @@ export const OPERATIONS: readonly OperationEntry[] = [
   {
     name: "offload",
     label: "Offload",
-    words: "It goes into a file that the agent can read back; a short note takes its place",
+    words: "Move it to a file that the agent can read, and leave a short note",
     key: "offload",
     group: "less",
     refuses: first(spoken, isOff),
@@ -99,7 +99,7 @@ export const OPERATIONS: readonly OperationEntry[] = [
   {
     name: "edit",
     label: "Edit",
-    words: "Another text, or other messages, in its place",
+    words: "Replace its text or its messages",
     key: "edit",
     group: "change",
     refuses: first(chosen, one),
@@ -107,7 +107,7 @@ export const OPERATIONS: readonly OperationEntry[] = [
   {
     name: "add",
     label: "Add",
-    words: "A new frame behind it",
+    words: "Insert a new frame after it",
     key: "add",
     group: "change",
     refuses: () => null,
@@ -115,7 +115,7 @@ export const OPERATIONS: readonly OperationEntry[] = [
   {
     name: "import",
     label: "Import",
-    words: "Frames of another conversation, copied behind it",
+    words: "Copy frames from another conversation after it",
     key: "import",
     group: "change",
     refuses: () => null,
@@ -123,7 +123,7 @@ export const OPERATIONS: readonly OperationEntry[] = [
   {
     name: "move",
     label: "Move",
-    words: "To another place in the conversation",
+    words: "Move it elsewhere in the conversation",
     key: "move",
     group: "order",
     refuses: whole,
@@ -131,15 +131,15 @@ export const OPERATIONS: readonly OperationEntry[] = [
   {
     name: "combine",
     label: "Combine",
-    words: "Several frames become one",
+    words: "Join several frames into one",
     key: "combine",
     group: "order",
-    refuses: first(whole, (targets) => (targets.length < 2 ? "Choose at least two frames." : null)),
+    refuses: first(whole, (targets) => (targets.length < 2 ? "Select at least two frames." : null)),
   },
   {
     name: "split",
     label: "Split",
-    words: "One frame becomes several",
+    words: "Cut one frame into several",
     key: "split",
     group: "order",
     refuses: first(whole, one),
@@ -147,7 +147,7 @@ export const OPERATIONS: readonly OperationEntry[] = [
   {
     name: "retitle",
     label: "Retitle",
-    words: "Another title in the lists; what is sent stays the same",
+    words: "Change the title in the lists; nothing that is sent changes",
     key: "retitle",
     group: "display",
     refuses: first(only(["frame", "system", "tools"], "Only whole frames."), one),
@@ -155,7 +155,7 @@ export const OPERATIONS: readonly OperationEntry[] = [
   {
     name: "pin",
     label: "Pin",
-    words: "No policy touches it",
+    words: "Automatic editing never touches it",
     key: "pin",
     group: "display",
     free: true,
@@ -166,7 +166,7 @@ export const OPERATIONS: readonly OperationEntry[] = [
   {
     name: "unpin",
     label: "Unpin",
-    words: "Policies may touch it again",
+    words: "Let automatic editing touch it again",
     key: "unpin",
     group: "display",
     free: true,

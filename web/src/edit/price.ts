@@ -108,7 +108,7 @@ function thinking({ thinking_lost: lost }: PlanView): Figure | null {
   return {
     text: `${plural(lost, "thinking block")} lost`,
     tone: "warn",
-    tip: "The provider takes thinking only behind exactly what it followed. What stands behind the change is not sent any more.",
+    tip: "The provider accepts thinking only after exactly the text it followed, so thinking after the change is no longer sent.",
   };
 }
 

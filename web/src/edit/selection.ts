@@ -2,6 +2,8 @@
 
 import { useSyncExternalStore } from "react";
 
+import { stayWith } from "../route";
+
 const NOTHING: readonly string[] = [];
 const chosen = new Map<string, readonly string[]>();
 const listeners = new Set<() => void>();
@@ -12,7 +14,10 @@ export function selectionOf(conversation: string): readonly string[] {
 
 export function select(conversation: string, ids: readonly string[]): void {
   if (ids.length === 0) chosen.delete(conversation);
-  else chosen.set(conversation, ids);
+  else {
+    chosen.set(conversation, ids);
+    stayWith(conversation);
+  }
   for (const listener of listeners) listener();
 }
 

@@ -4,6 +4,7 @@
 import { useSyncExternalStore } from "react";
 
 import type { Operation, When } from "../api";
+import { stayWith } from "../route";
 import type { Draft, Values } from "./draft";
 
 export interface Stage {
@@ -36,6 +37,7 @@ export function useStage(conversation: string): Stage {
 
 /** Puts operations behind those that are staged. */
 export function addToStage(conversation: string, operations: readonly Operation[], head: string): void {
+  stayWith(conversation);
   const stage = stageOf(conversation);
   write(conversation, {
     ...stage,
@@ -67,6 +69,7 @@ export function rebase(conversation: string, head: string): void {
 }
 
 export function openDraft(conversation: string, draft: Draft): void {
+  stayWith(conversation);
   write(conversation, { ...stageOf(conversation), draft });
 }
 

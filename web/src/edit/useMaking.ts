@@ -4,6 +4,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 
 import type { ApiError, Operation, When } from "../api";
+import { select } from "./selection";
 import { addToStage } from "./stage";
 import { useOperate } from "./useOperate";
 import { isStale, usePrice } from "./usePrice";
@@ -62,6 +63,8 @@ export function useMaking({ conversation, operations, head, when = "now", onDone
   const stage = () => {
     if (!ready) return;
     addToStage(conversation, operations, head);
+    // The next operation is about other rows.
+    select(conversation, []);
     onDone();
   };
   return { priced, stale, refusal, busy, ready, make, stage, again: () => setRefusal(null) };

@@ -6,7 +6,7 @@ import { useCallback, useMemo } from "react";
 
 import { apply, type Applied, ApiError, type Frames, getFrames, go, type Operation, type OperationName, type When } from "../api";
 import { isHeard } from "../live";
-import { complain, tell } from "../notices/toasts";
+import { complain, settle, tell } from "../notices/toasts";
 import { framesKey, refreshed } from "../queries";
 import { go as show } from "../route";
 import { useCancel } from "../waiting/useWaiting";
@@ -14,6 +14,7 @@ import { asked, type Draft, type Values } from "./draft";
 import { entryOf } from "./operations";
 import { addToStage, openDraft, stageOf } from "./stage";
 import { frameOf, inShort, targetsOf } from "./targets";
+import { isStale } from "./usePrice";
 
 export interface Operate {
   /** Opens the form of an operation at its first target, or does it at once if it has no price. */
@@ -45,9 +46,10 @@ export function useOperate(conversation: string): Operate {
       try {
         const { summary, commit } = await go(conversation, { action: "undo", expect: newest });
         if (!isHeard(commit)) void changed();
+        settle(conversation);
         tell(`Undone: ${summary}`);
       } catch (error) {
-        complain(error);
+        complain(error, isStale(error) ? { label: "Show the history", run: () => show({ view: "history" }) } : null);
       }
     },
     [conversation, changed],
@@ -62,7 +64,11 @@ export function useOperate(conversation: string): Operate {
         tell(`Waits: ${applied.summary}`, { label: "Cancel", run: () => void cancel(waiting) });
         return applied;
       }
-      tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo(applied.commit) });
+      tell(
+        `Done: ${applied.summary}`,
+        { label: "Undo", run: () => void undo(applied.commit) },
+        { conversation, commit: applied.commit },
+      );
       return applied;
     },
     [conversation, head, changed, undo, cancel],

@@ -1,9 +1,9 @@
-// The whole context as one bar: a segment for each frame, and the room left in the model's window.
+// The whole context as one bar: a segment for each frame, and the room left in the model's window, with a legend.
 
 import type { Frames } from "../api";
-import { percent, short } from "../format/numbers";
+import { percent, short, tokens } from "../format/numbers";
 import styles from "./CompositionStrip.module.css";
-import { segments } from "./shares";
+import { legend, segments } from "./shares";
 
 interface Props {
   frames: Frames;
@@ -15,25 +15,34 @@ export function CompositionStrip({ frames, open, onOpen }: Props) {
   const strip = segments(frames.frames, frames.window);
   const openFrame = open?.split(/[/#]/)[0] ?? null;
   return (
-    <div className={styles.strip} role="group" aria-label="What fills the context">
-      {strip.segments.map(({ id, kind, title, tokens, share }) => {
-        const label = `${id}: ${title}, ${short(tokens)} tokens, ${percent(share)}`;
-        return (
-          <button
-            key={id}
-            type="button"
-            className={styles.segment}
-            data-kind={kind}
-            tabIndex={-1}
-            data-open={id === openFrame || undefined}
-            style={{ flexGrow: share }}
-            title={label}
-            aria-label={label}
-            onClick={() => onOpen(id)}
-          />
-        );
-      })}
-      {strip.free > 0 && <span className={styles.free} style={{ flexGrow: strip.free }} title="Room left" />}
+    <div className={styles.composition}>
+      <div className={styles.strip} role="group" aria-label="What fills the context">
+        {strip.segments.map(({ id, kind, title, tokens: weight, share }) => {
+          const label = `${id}: ${title}, ${short(weight)} tokens, ${percent(share)}`;
+          return (
+            <button
+              key={id}
+              type="button"
+              className={styles.segment}
+              data-kind={kind}
+              tabIndex={-1}
+              data-open={id === openFrame || undefined}
+              style={{ flexGrow: share }}
+              title={label}
+              aria-label={label}
+              onClick={() => onOpen(id)}
+            />
+          );
+        })}
+        {strip.free > 0 && <span className={styles.free} style={{ flexGrow: strip.free }} title="Room left" />}
+      </div>
+      <ul className={styles.legend} aria-label="Legend">
+        {legend(frames.frames, frames.window).map(({ kind, label, tokens: weight }) => (
+          <li key={kind} data-kind={kind}>
+            {label} {tokens(weight, frames.calibrated)}
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }

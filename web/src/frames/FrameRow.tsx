@@ -23,6 +23,8 @@ interface Props {
   unfolded: boolean;
   /** What is in the tray for it, or waits for its moment, in words. */
   coming: readonly string[];
+  /** States that are told above the list instead of on every row. */
+  told: readonly string[];
   onPick: (id: string, click: Click) => void;
   onOpen: (id: string) => void;
   onFold: (id: string) => void;
@@ -30,13 +32,14 @@ interface Props {
 }
 
 export const FrameRow = memo(function FrameRow(props: Props) {
-  const { row, total, calibrated, chosen, cursor, open, unfolded, coming, onPick, onOpen, onFold, onMenu } = props;
+  const { row, total, calibrated, chosen, cursor, open, unfolded, coming, told, onPick, onOpen, onFold, onMenu } = props;
   const { frame, step } = row;
   const { moving, drop } = use(Dragging);
   const movable = step === null && frame.kind === "turn";
   const drag = useDraggable({ id: row.id, disabled: !movable });
   const place = useDroppable({ id: row.id, data: { frame: frame.id, step: step !== null } });
   const state = step?.state ?? frame.state;
+  const marks = state.filter((name) => !told.includes(name));
   const line = drop !== null && drop.over === frame.id && step === null ? (drop.behind ? "below" : "above") : undefined;
 
   const click = (event: MouseEvent) => {
@@ -69,7 +72,7 @@ export const FrameRow = memo(function FrameRow(props: Props) {
       <input
         type="checkbox"
         className={styles.check}
-        aria-label={`Choose ${row.id}`}
+        aria-label={`Select ${row.id}`}
         checked={chosen}
         tabIndex={-1}
         onChange={() => undefined}
@@ -101,28 +104,24 @@ export const FrameRow = memo(function FrameRow(props: Props) {
       <span className={styles.title}>
         {step === null && frame.pinned && <DrawingPinFilledIcon className={styles.pin ?? ""} aria-label="pinned" />}
         <bdi title={step === null ? frame.title : step.title}>{titleOf(row)}</bdi>
-        {step === null && frame.pending && (
-          <Tooltip label="The reply is known from the response only; the client has not sent it back yet">
-            <Badge color="teal" leftSection={<span className={styles.breathing} />}>
-              pending reply
-            </Badge>
-          </Tooltip>
-        )}
-        {state.map((name) => {
-          const { label, color, tip } = chipOf(name);
-          return (
-            <Tooltip key={name} label={tip}>
-              <Badge color={color}>{label}</Badge>
-            </Tooltip>
-          );
-        })}
-        {coming.map((words) => (
-          <Badge key={words} variant="outline" color="indigo" className={styles.coming ?? ""}>
-            {words}
-          </Badge>
-        ))}
+        <span className={styles.marks}>
+          {step === null && frame.pending && (
+            <Mark
+              label="pending reply"
+              color="teal"
+              tip="The reply is known from the response only; the agent has not sent it back yet."
+              breathes
+            />
+          )}
+          {marks.map((name) => (
+            <Mark key={name} {...chipOf(name)} />
+          ))}
+          {coming.map((words) => (
+            <Mark key={words} label={words} color="indigo" tip={`In the tray or waiting: ${words}`} outline />
+          ))}
+        </span>
       </span>
-      <span className={styles.steps} title={plural(step?.messages ?? frame.messages, "message")}>
+      <span className={styles.steps} title={`${plural(frame.steps, "step")}, ${plural(step?.messages ?? frame.messages, "message")}`}>
         {step === null && frame.steps > 0 ? frame.steps : ""}
       </span>
       <Weight row={row} calibrated={calibrated} />
@@ -140,6 +139,30 @@ export const FrameRow = memo(function FrameRow(props: Props) {
     </div>
   );
 });
+
+interface MarkProps {
+  label: string;
+  color: string;
+  tip: string;
+  breathes?: boolean;
+  outline?: boolean;
+}
+
+/** A badge; where there is no room for its words, a dot in its colour. */
+function Mark({ label, color, tip, breathes = false, outline = false }: MarkProps) {
+  return (
+    <Tooltip label={`${label}: ${tip}`}>
+      <Badge
+        className={styles.mark ?? ""}
+        color={color}
+        {...(outline ? { variant: "outline", "data-coming": true } : {})}
+        {...(breathes ? { leftSection: <span className={styles.breathing} /> } : {})}
+      >
+        {label}
+      </Badge>
+    </Tooltip>
+  );
+}
 
 function titleOf({ frame, step }: Row): string {
   if (step === null) return frame.title || "Untitled";

@@ -31,6 +31,8 @@ interface Props {
   cursor: string | null;
   open: string | null;
   unfolded: ReadonlySet<string>;
+  /** States that are told above the list. */
+  told: readonly string[];
   onPick: (id: string, click: Click) => void;
   onOpen: (id: string) => void;
   onFold: (id: string) => void;
@@ -40,7 +42,7 @@ interface Props {
 const FRAME_HEIGHT = 31;
 const STEP_HEIGHT = 26;
 
-export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, open, unfolded, ...does }: Props) {
+export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, open, unfolded, told, ...does }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const { draft, operations } = useStage(conversation);
   const anchor = draft === null ? -1 : anchorIndex(rows, draft.anchor);
@@ -132,6 +134,7 @@ export function FrameRows({ ref, conversation, frames, rows, chosen, cursor, ope
                 open={open === row.id}
                 unfolded={unfolded.has(row.id)}
                 coming={coming.get(row.id) ?? NOTHING}
+                told={told}
                 {...does}
               />
               {item.index === anchor && draft?.anchor != null && (

@@ -8,6 +8,7 @@ import { OperationItems } from "../edit/OperationMenu";
 import { OPERATIONS } from "../edit/operations";
 import { select, useSelection } from "../edit/selection";
 import { useOperate } from "../edit/useOperate";
+import { plural } from "../format/numbers";
 import { PartProblem } from "../notices/Problem";
 import { type KeyMap, useKeys } from "../palette/useKeys";
 import { useFrames } from "../queries";
@@ -16,8 +17,10 @@ import { choose, type Click, withoutCovered } from "./choose";
 import { DragOrder } from "./DragOrder";
 import { FrameRows, type RowsHandle } from "./FrameRows";
 import styles from "./frames.module.css";
+import { LeftFrames } from "./LeftFrames";
 import { neighbour } from "./order";
 import { foldable, rowsOf } from "./rows";
+import { TOLD_ABOVE, withoutThinking } from "./told";
 import { Toolbar } from "./Toolbar";
 import { useUnfolded } from "./useUnfolded";
 
@@ -44,9 +47,21 @@ export function FramesView({ conversation }: { conversation: Conversation }) {
   );
 }
 
+const NONE: readonly string[] = [];
+
 interface MenuPlace {
   x: number;
   y: number;
+}
+
+/** What a list of frames may lack. */
+interface Gaps {
+  /** Requests that have passed and are still being read. */
+  unread: number;
+  /** The newest requests could not be stored. */
+  incomplete: boolean;
+  /** Frames that the agent has left behind. */
+  left_frames: number;
 }
 
 interface WorkbenchProps {
@@ -68,6 +83,7 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
 
   const rows = useMemo(() => rowsOf(frames, unfolded), [frames, unfolded]);
   const order = useMemo(() => rows.map(({ id }) => id), [rows]);
+  const thoughtless = useMemo(() => withoutThinking(frames.frames), [frames]);
   const targets = useMemo(
     () => withoutCovered(chosen.length > 0 ? chosen : cursor !== null && order.includes(cursor) ? [cursor] : []),
     [chosen, cursor, order],
@@ -144,8 +160,18 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
     moveDown: () => shiftBy(1),
   });
 
+  const { unread = 0, incomplete = false, left_frames = 0 } = frames as Frames & Partial<Gaps>;
+
   return (
     <>
+      {!past && <LeftFrames conversation={conversation} count={left_frames} />}
+      {(unread > 0 || incomplete) && (
+        <p className={styles.note} role="status">
+          {incomplete
+            ? "This list may be incomplete: the newest requests could not be stored. The next request completes it."
+            : `${plural(unread, "request")} still being read: this list will grow.`}
+        </p>
+      )}
       <Toolbar
         conversation={conversation}
         frames={frames}
@@ -155,7 +181,16 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
         onUnfoldAll={(all) => setUnfolded(all ? frames.frames.filter(foldable).map(({ id }) => id) : [])}
         onChoose={chooseRule}
         past={past}
-      />
+      >
+        {thoughtless.length > 0 && (
+          <p className={styles.note} role="note">
+            Thinking is left out of {plural(thoughtless.length, "frame")}: an edit changed what came before it.{" "}
+            <Button size="compact-xs" variant="subtle" onClick={() => chooseRule(thoughtless)}>
+              Select them
+            </Button>
+          </p>
+        )}
+      </Toolbar>
       <DragOrder
         frames={frames}
         chosen={chosen}
@@ -172,6 +207,7 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
           cursor={cursor}
           open={open}
           unfolded={unfolded}
+          told={thoughtless.length > 0 ? TOLD_ABOVE : NONE}
           onPick={pick}
           onOpen={show}
           onFold={fold}

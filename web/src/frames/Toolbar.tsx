@@ -2,6 +2,7 @@
 
 import { ActionIcon, Button, Menu, Tooltip } from "@mantine/core";
 import { ChevronRightIcon, Cross2Icon, DotsHorizontalIcon, PlusIcon } from "@radix-ui/react-icons";
+import type { ReactNode } from "react";
 
 import type { Frames, OperationName } from "../api";
 import { entryOf } from "../edit/operations";
@@ -24,11 +25,13 @@ interface Props {
   onUnfoldAll: (all: boolean) => void;
   onChoose: (ids: readonly string[]) => void;
   past: boolean;
+  /** Between the operations and the names of the columns. */
+  children?: ReactNode;
 }
 
 const BUTTONS: readonly OperationName[] = ["delete", "compact", "offload", "drop-results", "edit", "move", "split"];
 
-export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, onUnfoldAll, onChoose, past }: Props) {
+export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, onUnfoldAll, onChoose, past, children }: Props) {
   const { operate } = useOperate(conversation);
   const found = targetsOf(targets, frames);
   const weight = found.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -44,7 +47,7 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
               size={18}
               variant="subtle"
               color="gray"
-              aria-label="Choose nothing"
+              aria-label="Deselect all"
               onClick={() => select(conversation, [])}
             >
               <Cross2Icon width={12} height={12} />
@@ -52,7 +55,7 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
           </span>
         ) : (
           <span className={styles.tip}>
-            Click to look, Shift or Ctrl to choose several, right-click for everything else
+            Click to open, Ctrl- or Shift-click to select, right-click for all operations
           </span>
         )}
         <span className={styles.gap} />
@@ -97,6 +100,7 @@ export function Toolbar({ conversation, frames, targets, chosen, allUnfolded, on
           </Button>
         )}
       </div>
+      {children}
       <div className={styles.head}>
         <span />
         <Tooltip label={unfold}>

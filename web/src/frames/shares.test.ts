@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 
 import type { Frame } from "../api";
-import { segments, share } from "./shares";
+import { legend, segments, share } from "./shares";
 
-function frame(id: string, tokens: number): Frame {
+function frame(id: string, tokens: number, kind: Frame["kind"] = "turn"): Frame {
   return {
     id,
-    kind: "turn",
+    kind,
     title: id,
     tokens,
     source_tokens: tokens,
@@ -43,4 +43,14 @@ test("very many frames are drawn as few segments, and nothing is lost", () => {
   const strip = segments(many, null);
   expect(strip.segments.length).toBeLessThanOrEqual(240);
   expect(strip.segments.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(20_000);
+});
+
+test("the legend names every colour of the strip with its tokens, and nothing that is not there", () => {
+  const frames = [frame("system", 300, "system"), frame("t1", 500), frame("t2", 200)];
+  expect(legend(frames, 2000)).toEqual([
+    { kind: "system", label: "system prompt", tokens: 300 },
+    { kind: "turn", label: "2 frames, one segment each:", tokens: 700 },
+    { kind: "free", label: "free", tokens: 1000 },
+  ]);
+  expect(legend(frames, null).map(({ kind }) => kind)).toEqual(["system", "turn"]);
 });

@@ -33,6 +33,27 @@ export function segments(frames: Frame[], window: number | null): { segments: Se
   };
 }
 
+export interface LegendEntry {
+  kind: Frame["kind"] | "free";
+  label: string;
+  tokens: number;
+}
+
+/** What the colours of the strip mean, with the tokens of each; what there is nothing of is left out. */
+export function legend(frames: readonly Frame[], window: number | null): LegendEntry[] {
+  const of = (kind: Frame["kind"]) =>
+    frames.filter((frame) => frame.kind === kind).reduce((sum, { tokens }) => sum + Math.max(0, tokens), 0);
+  const turns = frames.filter(({ kind, tokens }) => kind === "turn" && tokens > 0).length;
+  const used = of("system") + of("tools") + of("turn");
+  const entries: LegendEntry[] = [
+    { kind: "system", label: "system prompt", tokens: of("system") },
+    { kind: "tools", label: "tools", tokens: of("tools") },
+    { kind: "turn", label: turns === 1 ? "1 frame" : `${turns} frames, one segment each:`, tokens: of("turn") },
+    { kind: "free", label: "free", tokens: window === null ? 0 : window - used },
+  ];
+  return entries.filter(({ tokens }) => tokens > 0);
+}
+
 const MOST_SEGMENTS = 240;
 
 /** Of very many frames those too small to be seen are drawn together with their neighbours. */

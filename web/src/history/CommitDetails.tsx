@@ -95,7 +95,7 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
         </Tooltip>
         <Tooltip label={`A name by which you find it again (${shortcut("tag")})`}>
           <Button size="compact-sm" variant="default" data-does="tag" onClick={() => setNaming("tag")}>
-            Name it
+            Tag
           </Button>
         </Tooltip>
         <Tooltip label="The frames as they were after this commit">
@@ -105,7 +105,7 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
             color="gray"
             onClick={() => goTo({ view: "frames", at: commit.id, open: null })}
           >
-            Look at it then
+            View frames at this commit
           </Button>
         </Tooltip>
         {commit.tags.map((name) => (

@@ -1,17 +1,24 @@
 // What went over the wire once: a request with the verdict on it, and its answer with what it cost.
 
-import { Badge, Tooltip } from "@mantine/core";
+import { Badge, Popover, Tooltip } from "@mantine/core";
+import { useState } from "react";
 
 import type { Usage } from "../api";
+import { later } from "../later";
 import { bytes, count, dollars, percent, plural, short } from "../format/numbers";
 import { clock, duration, moment } from "../format/time";
+import { WithCode } from "../notices/Problem";
 import { go } from "../route";
 import { editWords } from "./asides";
 import { cacheShares, clearedWords, type Exchange, missed, outcome, verdictMeaning, verdictWord } from "./exchanges";
 import styles from "./ExchangeRow.module.css";
 
-export function ExchangeRow({ exchange }: { exchange: Exchange }) {
+const SentBody = later(async () => (await import("./SentBody")).SentBody);
+
+export function ExchangeRow({ conversation, exchange }: { conversation: string; exchange: Exchange }) {
   const { request, answer } = exchange;
+  const number = request?.request ?? answer?.request ?? null;
+  const [isShown, setShown] = useState(false);
   const how = outcome(exchange);
   const miss = answer === null ? null : missed(answer);
   return (
@@ -20,12 +27,18 @@ export function ExchangeRow({ exchange }: { exchange: Exchange }) {
         {clock(exchange.at)}
       </time>
       <div className={styles.asked}>
-        {request === null ? <span className={styles.quiet}>request not on record</span> : <Asked request={request} />}
-        {answer !== null && answer.repairs.length > 0 && (
-          <Tooltip label={answer.repairs.map(([rule, what]) => `${what} (rule ${rule})`).join("; ")}>
-            <span className={styles.quiet}>{plural(answer.repairs.length, "repair")}</span>
+        {number !== null && (
+          <Tooltip label={`Request r${number}: show the body that was sent`}>
+            <button type="button" className={styles.number} onClick={() => setShown(true)}>
+              r{number}
+            </button>
           </Tooltip>
         )}
+        {isShown && number !== null && (
+          <SentBody conversation={conversation} request={number} onClose={() => setShown(false)} />
+        )}
+        {request === null ? <span className={styles.quiet}>request not on record</span> : <Asked request={request} />}
+        {answer !== null && answer.repairs.length > 0 && <Repairs repairs={answer.repairs} />}
       </div>
       <div className={styles.read}>{answer?.usage != null && <Reading usage={answer.usage} />}</div>
       <div className={styles.answered}>
@@ -79,6 +92,28 @@ export function ExchangeRow({ exchange }: { exchange: Exchange }) {
         </p>
       )}
     </div>
+  );
+}
+
+/** What had to be repaired so that the provider accepts the request, each with its rule. */
+function Repairs({ repairs }: { repairs: readonly (readonly [string, string])[] }) {
+  return (
+    <Popover shadow="md" width={380} withinPortal>
+      <Popover.Target>
+        <button type="button" className={styles.number}>
+          {plural(repairs.length, "repair")}
+        </button>
+      </Popover.Target>
+      <Popover.Dropdown p={10} aria-label="Repairs">
+        <ul className={styles.repairs}>
+          {repairs.map(([rule, what]) => (
+            <li key={`${rule} ${what}`}>
+              <WithCode text={`${what} (rule ${rule})`} />
+            </li>
+          ))}
+        </ul>
+      </Popover.Dropdown>
+    </Popover>
   );
 }
 

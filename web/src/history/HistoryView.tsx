@@ -94,9 +94,14 @@ export function HistoryView({ conversation: { id } }: { conversation: Conversati
                 onOpenFrame={openFrame}
               />
             )}
-            {entry.kind === "exchange" && <ExchangeRow exchange={entry.exchange} />}
+            {entry.kind === "exchange" && <ExchangeRow conversation={id} exchange={entry.exchange} />}
             {entry.kind === "run" && (
-              <RunRow exchanges={entry.exchanges} open={open.has(entry.key)} onToggle={() => toggle(entry.key)} />
+              <RunRow
+                conversation={id}
+                exchanges={entry.exchanges}
+                open={open.has(entry.key)}
+                onToggle={() => toggle(entry.key)}
+              />
             )}
             {entry.kind === "line" && <LineRow event={entry.event} />}
             {entry.kind === "wish" && <WishRow conversation={id} event={entry.event} />}

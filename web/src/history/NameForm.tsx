@@ -3,6 +3,7 @@
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 
+import { useHoldsKeys } from "../palette/useKeys";
 import styles from "./NameForm.module.css";
 
 interface Props {
@@ -13,6 +14,7 @@ interface Props {
 
 export function NameForm({ label, onName, onCancel }: Props) {
   const [name, setName] = useState("");
+  useHoldsKeys();
   return (
     <form
       className={styles.form}

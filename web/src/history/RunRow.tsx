@@ -11,12 +11,13 @@ import { ExchangeRow, Reading } from "./ExchangeRow";
 import styles from "./RunRow.module.css";
 
 interface Props {
+  conversation: string;
   exchanges: Exchange[];
   open: boolean;
   onToggle: () => void;
 }
 
-export function RunRow({ exchanges, open, onToggle }: Props) {
+export function RunRow({ conversation, exchanges, open, onToggle }: Props) {
   const usage = together(exchanges);
   const at = exchanges[0]?.at ?? 0;
   const nearest = exchanges.some(({ answer }) => answer?.priced_as != null);
@@ -30,6 +31,7 @@ export function RunRow({ exchanges, open, onToggle }: Props) {
         </time>
         <span className={styles.what}>
           {plural(exchanges.length, "request")}
+          <span className={styles.quiet}>{numbersOf(exchanges)}</span>
           <span className={styles.quiet}>+{plural(added, "message")}</span>
         </span>
         <Reading usage={usage} />
@@ -42,13 +44,19 @@ export function RunRow({ exchanges, open, onToggle }: Props) {
         <ol className={styles.inner}>
           {exchanges.map((exchange) => (
             <li key={exchange.seq}>
-              <ExchangeRow exchange={exchange} />
+              <ExchangeRow conversation={conversation} exchange={exchange} />
             </li>
           ))}
         </ol>
       )}
     </div>
   );
+}
+
+/** "r3 … r9": the first and the last of them. */
+function numbersOf(exchanges: Exchange[]): string {
+  const numbers = exchanges.flatMap(({ request, answer }) => request?.request ?? answer?.request ?? []);
+  return numbers.length === 0 ? "" : `r${Math.min(...numbers)} … r${Math.max(...numbers)}`;
 }
 
 function together(exchanges: Exchange[]): Usage {

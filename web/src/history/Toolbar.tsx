@@ -73,7 +73,7 @@ export function Toolbar({ history, commits, frames, filter, ways, onFilter }: Pr
           />
           <Choice
             label="Author"
-            any="Anybody"
+            any="Any author"
             value={filter.author}
             options={authors.map(same)}
             onChange={(author) => onFilter({ ...filter, author })}

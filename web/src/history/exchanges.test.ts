@@ -113,12 +113,12 @@ test("a missed cache is told with its cause, unless it is no news", () => {
     tokens: number,
     place: string | null = null,
   ) => missed(answer(1, 1, { cache_miss: { ...plain, cause, place, tokens } }));
-  expect(with_miss("edited", 9000, "t3")).toBe("9k tokens were read anew because of an edit at t3.");
-  expect(with_miss("expired", 1200)).toBe("1.2k tokens were read anew because the cache had gone cold.");
-  expect(with_miss("unknown", 1200)).toBe("1.2k tokens were read anew; why is not known.");
+  expect(with_miss("edited", 9000, "t3")).toBe("9k tokens were read again because of an edit at t3.");
+  expect(with_miss("expired", 1200)).toBe("1.2k tokens were read again because the cache had gone cold.");
+  expect(with_miss("unknown", 1200)).toBe("1.2k tokens were read again; why is not known.");
   const usage = { input: 100, cache_read: 0, cache_write: 3900, output: 1 };
   const shrunk = answer(1, 1, { usage, cache_miss: { ...plain, cause: "edited", place: null, tokens: 9000 } });
-  expect(missed(shrunk)).toBe("4k tokens were read anew because of an edit.");
+  expect(missed(shrunk)).toBe("4k tokens were read again because of an edit.");
   expect(with_miss("first-request", 9000)).toBeNull();
   expect(with_miss("edited", 40)).toBeNull();
   expect(missed(answer(1, 1))).toBeNull();

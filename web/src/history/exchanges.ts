@@ -52,7 +52,7 @@ const VERDICTS: Record<string, string> = {
   rewind: "The history was cut back before it went on",
   return: "A branch that had been left was taken up again",
   compaction: "The client replaced its history by a summary",
-  rerender: "The client wrote its history anew; it was recognised by what stayed the same",
+  rerender: "The client rewrote its history; the unchanged parts identified it",
   unrelated: "Nothing of it had been seen in this conversation",
   side: "A title, a suggestion or the like: it is no part of the conversation",
 };
@@ -61,7 +61,7 @@ const WORDS: Record<string, string> = {
   new: "first request",
   next: "request",
   side: "on the side",
-  rerender: "written anew",
+  rerender: "rewritten",
   unrelated: "unknown",
 };
 
@@ -124,7 +124,7 @@ export function missed({ cache_miss, cache_miss_reason, usage }: AnswerEvent): s
   const why = CAUSES[cause];
   const where = place === null ? "" : ` at ${place}`;
   const because = why === undefined ? "; why is not known" : ` because ${why}${where}`;
-  return `${short(tokens)} tokens were read anew${because}.`;
+  return `${short(tokens)} tokens were read again${because}.`;
 }
 
 /** Fewer tokens than this read anew are how caches work, not news. */

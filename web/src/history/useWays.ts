@@ -5,7 +5,7 @@ import { useMemo } from "react";
 
 import { type Applied, type Frames, type Way, go as walk } from "../api";
 import { short } from "../format/numbers";
-import { complain, tell } from "../notices/toasts";
+import { complain, settle, tell } from "../notices/toasts";
 import { framesKey, keys } from "../queries";
 import { said } from "./commits";
 import { allHistory } from "./useAllHistory";
@@ -43,7 +43,8 @@ export function useWays(conversation: string | null): Ways {
           (history) => history.commits,
           () => [],
         );
-        tell(inPast(step, applied, commits), back(step, go));
+        settle(conversation);
+        tell(inPast(step, applied, commits), back(step, go), { conversation, commit: applied.commit });
         return true;
       } catch (error) {
         if (!told) throw error;
@@ -88,12 +89,12 @@ const PAST: Record<Way["action"], string> = {
   undo: "Undone",
   redo: "Redone",
   revert: "Reverted",
-  rollback: "Went back",
+  rollback: "Rolled back",
   branch: "New branch",
   checkout: "Now on branch",
-  tag: "Named",
+  tag: "Tagged",
   remove_branch: "Branch removed",
-  remove_tag: "Name removed",
+  remove_tag: "Tag removed",
 };
 
 /** "Undone: delete t3 · 24.3k → 28.7k tokens". */

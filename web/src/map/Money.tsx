@@ -37,13 +37,13 @@ export function Money({ spent, misses, onOpen }: Props) {
                   <>
                     {" "}
                     <UnstyledButton className={styles.place} onClick={() => onOpen(place)}>
-                      Look at {place}
+                      Open {place}
                     </UnstyledButton>
                   </>
                 )}
               </span>
               <span className={styles.tokens} title={`${count(tokens)} tokens, with request ${request}`}>
-                {short(tokens)} read anew
+                {short(tokens)} tokens read again
               </span>
             </li>
           ))}

@@ -49,7 +49,7 @@ export function Waste({ conversation, frames, suggestions, onOpen }: Props) {
           const isStaged = staged.has(JSON.stringify(operation));
           return (
             <li key={key} className={styles.entry}>
-              <UnstyledButton className={styles.words} onClick={() => onOpen(ids[0] ?? "")} title="Look at it first">
+              <UnstyledButton className={styles.words} onClick={() => onOpen(ids[0] ?? "")} title="Open it">
                 <bdi className={styles.title}>{title}</bdi>
                 <bdi className={styles.why}>{why}</bdi>
               </UnstyledButton>

@@ -1,27 +1,45 @@
-// What can be done with a block that is shown: look at its JSON, copy it.
+// What can be done with a block that is shown: read it as plain text, look at its JSON, copy it.
 
 import { ActionIcon } from "@mantine/core";
-import { CodeIcon } from "@radix-ui/react-icons";
+import { CodeIcon, TextIcon } from "@radix-ui/react-icons";
 import { useState } from "react";
 
 import type { Block } from "../api";
+import { Code } from "../markup/Code";
 import styles from "./BlockView.module.css";
+import { Clipped } from "./Clipped";
 import { Copy } from "./Copy";
 import { blockJson } from "./sent";
 import { pretty } from "./summaries";
-import { Words } from "./Words";
 
-export function BlockTools({ block }: { block: Block }) {
+interface Props {
+  block: Block;
+  plain: boolean;
+  onPlain: (plain: boolean) => void;
+}
+
+export function BlockTools({ block, plain, onPlain }: Props) {
   const [raw, setRaw] = useState(false);
   return (
     <>
       {raw && (
         <div className={styles.raw}>
-          <Words text={pretty(blockJson(block))} mono />
+          <Clipped text={pretty(blockJson(block))}>{(shown) => <Code text={shown} language="json" />}</Clipped>
         </div>
       )}
       <div className={styles.tools}>
         {/* The browser's own tips: hundreds of these are drawn while somebody scrolls. */}
+        <ActionIcon
+          size="sm"
+          variant={plain ? "light" : "subtle"}
+          color="gray"
+          aria-label="Plain text"
+          title={plain ? "Show it rendered" : "Show it as plain text"}
+          aria-pressed={plain}
+          onClick={() => onPlain(!plain)}
+        >
+          <TextIcon />
+        </ActionIcon>
         <ActionIcon
           size="sm"
           variant={raw ? "light" : "subtle"}

@@ -1,21 +1,27 @@
 // One block of a message. Words are shown; what is long, mechanical or injected is folded behind a line that says what
-// it is and how much it weighs. Nothing from the conversation is ever treated as markup.
+// it is and how much it weighs. Nothing from the conversation is ever treated as HTML.
 
 import { Badge } from "@mantine/core";
+import { useMemo } from "react";
 
 import type { Block } from "../api";
 import { bytes, tokens } from "../format/numbers";
+import { inputParts, shapeOf } from "../markup/kinds";
+import { Markdown } from "../markup/Markdown";
+import { Shaped } from "../markup/Shaped";
 import styles from "./BlockView.module.css";
 import { BlockTools } from "./BlockTools";
+import { Clipped } from "./Clipped";
 import { Fold } from "./Fold";
+import { useFold } from "./folds";
 import { parts, tagLabel } from "./reminders";
-import { blockLabel, callInput, callSummary, firstLine, picture, pretty, size } from "./summaries";
+import { blockLabel, callInput, callSummary, firstLine, picture, pretty, size, type ToolCalls } from "./summaries";
 import { Words } from "./Words";
 
 interface Props {
   block: Block;
   /** The tool behind each call of the frame. */
-  tools: ReadonlyMap<string, string>;
+  tools: ToolCalls;
   calibrated: boolean;
   /** Tells it from the same block elsewhere in the list. */
   scope?: string;
@@ -23,15 +29,8 @@ interface Props {
 
 export function BlockView({ block, tools, calibrated, scope = "" }: Props) {
   const name = `${scope}${block.id}${block.covered ?? ""}`;
-  if (block.kind === "text") {
-    return (
-      <div className={styles.block}>
-        <TextParts text={block.text} name={name} />
-        <BlockTools block={block} />
-      </div>
-    );
-  }
-  const weight = tokens(block.tokens, calibrated);
+  if (block.kind === "text") return <Inside block={block} name={name} path={null} />;
+  const weight = `${tokens(block.tokens, calibrated)} tokens`;
   return (
     <Fold
       name={name}
@@ -43,23 +42,40 @@ export function BlockView({ block, tools, calibrated, scope = "" }: Props) {
       error={block.is_error}
       open={block.kind === "image" || block.kind === "system"}
     >
-      {() => (
-        <div className={styles.block}>
-          <Content block={block} />
-          <BlockTools block={block} />
-        </div>
-      )}
+      {() => <Inside block={block} name={name} path={tools.get(block.tool_use_id ?? "")?.path ?? null} />}
     </Fold>
   );
 }
 
+/** The inside of a block with its tools: rendered, or as plain text. `path`: the file that its call names. */
+export function Inside({ block, name, path }: { block: Block; name: string; path: string | null }) {
+  const [plain, setPlain] = useFold(`${name}/plain`, false);
+  return (
+    <div className={styles.block}>
+      {plain ? <Plain block={block} /> : <Content block={block} name={name} path={path} />}
+      <BlockTools block={block} plain={plain} onPlain={setPlain} />
+    </div>
+  );
+}
+
+/** To the letter, without any rendering. */
+function Plain({ block }: { block: Block }) {
+  const isText = ["text", "thinking", "system", "reminder", "tool_result"].includes(block.kind) && block.text !== "";
+  return <Words text={isText ? block.text : pretty(block.kind === "tool_use" ? callInput(block.raw) : block.raw)} mono />;
+}
+
+/** Markdown that begins short. */
+function Rendered({ text }: { text: string }) {
+  return <Clipped text={text}>{(shown, isCut) => <Markdown text={isCut ? `${shown}…` : shown} />}</Clipped>;
+}
+
 /** What somebody wrote, and folded between it what a program injected. */
-export function TextParts({ text, name }: { text: string; name: string }) {
+function TextParts({ text, name }: { text: string; name: string }) {
   const found = parts(text);
-  if (found.length === 0) return <p className={styles.empty}>Nothing but space</p>;
+  if (found.length === 0) return <p className={styles.empty}>Only whitespace</p>;
   return found.map((part, index) =>
     part.kind === "words" ? (
-      <Words key={index} text={part.text} />
+      <Rendered key={index} text={part.text} />
     ) : (
       <Fold
         key={index}
@@ -75,41 +91,53 @@ export function TextParts({ text, name }: { text: string; name: string }) {
   );
 }
 
-/** The inside of a block, without its line. */
-export function Content({ block }: { block: Block }) {
+interface ContentProps {
+  block: Block;
+  name: string;
+  path: string | null;
+}
+
+function Content({ block, name, path }: ContentProps) {
   switch (block.kind) {
+    case "text":
+      return <TextParts text={block.text} name={name} />;
     case "image": {
       const source = picture(block.raw);
-      if (source === null) return <Words text={pretty(block.raw)} mono />;
+      if (source === null) return <Json value={block.raw} />;
       return <img className={styles.picture} src={source} alt="From the conversation" />;
     }
     case "tool_use":
-      return <Words text={callInput(block.raw)} mono />;
+      return inputParts(callInput(block.raw)).map(({ label, shape }) => <Shaped key={label} shape={shape} />);
     case "tool_result":
-      return <ResultContent block={block} />;
+      return <ResultContent block={block} path={path} />;
     case "tool":
     case "document":
     case "other":
-      return <Words text={pretty(block.raw)} mono />;
+      return <Json value={block.raw} />;
     case "thinking":
       if (block.text === "") {
-        return <p className={styles.empty}>The provider keeps the words of this thought; only its seal is sent.</p>;
+        return <p className={styles.empty}>The provider keeps the text of this thinking; only its signature is sent.</p>;
       }
-      return <Words text={block.text} />;
+      return <Rendered text={block.text} />;
     case "reminder":
       return <Words text={block.text} mono />;
     default:
-      return <Words text={block.text} />;
+      return <Rendered text={block.text} />;
   }
 }
 
+function Json({ value }: { value: unknown }) {
+  return <Shaped shape={{ kind: "code", text: pretty(value), language: "json", numbers: null }} />;
+}
+
 /** The words of a result, and the pictures in it. */
-function ResultContent({ block }: { block: Block }) {
+function ResultContent({ block, path }: { block: Block; path: string | null }) {
   const pictures = block.replaced == null ? resultPictures(block.raw) : [];
+  const shape = useMemo(() => shapeOf(block.text, path), [block.text, path]);
   if (block.text === "" && pictures.length === 0) return <p className={styles.empty}>An empty result</p>;
   return (
     <>
-      {block.text !== "" && <Words text={block.text} mono />}
+      {block.text !== "" && <Shaped shape={shape} />}
       {pictures.map((source, index) => (
         <img key={index} className={styles.picture} src={source} alt="From a tool result" />
       ))}

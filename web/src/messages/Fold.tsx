@@ -33,7 +33,7 @@ export function Fold({ name, kind, label, summary = "", marks, sizes, error = fa
         {marks != null && marks !== false && <span className={styles.marks}>{marks}</span>}
         <bdi className={styles.summary}>{open ? "" : line(summary)}</bdi>
         {sizes.map((size, index) => (
-          <span key={index} className={styles.size} title={index === sizes.length - 1 ? "Tokens" : undefined}>
+          <span key={index} className={styles.size}>
             {size}
           </span>
         ))}

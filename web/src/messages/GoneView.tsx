@@ -2,16 +2,17 @@
 
 import type { Commit } from "../api";
 import { plural, tokens } from "../format/numbers";
+import { WithCode } from "../notices/Problem";
 import { BlockView } from "./BlockView";
 import { Fold } from "./Fold";
 import styles from "./MessageView.module.css";
 import type { Gone } from "./sent";
-import { firstLine } from "./summaries";
+import { firstLine, type ToolCalls } from "./summaries";
 
 interface Props {
   gone: Gone;
   name: string;
-  tools: ReadonlyMap<string, string>;
+  tools: ToolCalls;
   calibrated: boolean;
   commits: ReadonlyMap<string, Commit>;
 }
@@ -27,18 +28,25 @@ export function GoneView({ gone, name, tools, calibrated, commits }: Props) {
       kind="gone"
       label={goneWord(commit, gone.rule !== null)}
       summary={gone.rule ?? `${howMuch}: ${firstLine(first?.text ?? "")}`}
-      sizes={[gone.by ?? "", `−${tokens(gone.tokens, calibrated)}`].filter((size) => size !== "")}
+      sizes={[gone.by ?? "", `−${tokens(gone.tokens, calibrated)} tokens`].filter((size) => size !== "")}
     >
-      {() =>
-        gone.messages.map((message, index) => (
-          <div key={index} className={styles.gone}>
-            <span className={styles.role}>{message.role}</span>
-            {message.blocks.map((block) => (
-              <BlockView key={block.id} block={block} tools={tools} calibrated={calibrated} scope={`${name}/gone/`} />
-            ))}
-          </div>
-        ))
-      }
+      {() => (
+        <>
+          {gone.rule !== null && (
+            <p className={styles.empty}>
+              <WithCode text={gone.rule} />
+            </p>
+          )}
+          {gone.messages.map((message, index) => (
+            <div key={index} className={styles.gone}>
+              <span className={styles.role}>{message.role}</span>
+              {message.blocks.map((block) => (
+                <BlockView key={block.id} block={block} tools={tools} calibrated={calibrated} scope={`${name}/gone/`} />
+              ))}
+            </div>
+          ))}
+        </>
+      )}
     </Fold>
   );
 }

@@ -7,10 +7,11 @@ import type { Message } from "../api";
 import { tokens } from "../format/numbers";
 import { BlockView } from "./BlockView";
 import styles from "./MessageView.module.css";
+import type { ToolCalls } from "./summaries";
 
 interface Props {
   message: Message;
-  tools: ReadonlyMap<string, string>;
+  tools: ToolCalls;
   calibrated: boolean;
   /** Tells it from the same message elsewhere in the list. */
   scope?: string;
@@ -31,7 +32,7 @@ export const MessageView = memo(function MessageView({ message, tools, calibrate
         <span className={styles.id}>{message.id}</span>
         {message.made && <Badge color="orange">by an edit</Badge>}
         {message.pending && <Badge color="teal">pending reply</Badge>}
-        <span className={styles.tokens} title="Tokens">{tokens(message.tokens, calibrated)}</span>
+        <span className={styles.tokens}>{tokens(message.tokens, calibrated)} tokens</span>
         {actions}
       </header>
       {message.blocks.length === 0 && <p className={styles.empty}>No content</p>}

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Block } from "../api";
 import { block, message } from "./fixtures";
-import { blockLabel, callInput, callSummary, clip, firstLine, picture, size, toolNames } from "./summaries";
+import { blockLabel, callInput, callSummary, clip, firstLine, picture, size, toolCalls } from "./summaries";
 
 test("a call is summed up by its most telling argument", () => {
   expect(callSummary({ input: { description: "Run tests", command: "cargo test\necho done" } })).toBe("cargo test");
@@ -14,7 +14,7 @@ test("a call with odd arguments has no summary and is no failure", () => {
   for (const raw of [null, "text", [], { input: null }, { input: [1] }, { input: { command: 5 } }]) {
     expect(callSummary(raw)).toBe("");
   }
-  expect(callInput(null)).toBe("null");
+  expect(callInput(null)).toBe(null);
 });
 
 test("the first line skips blank lines and the marks of injected text", () => {
@@ -43,7 +43,7 @@ test("a long text is cut between characters, never inside one", () => {
 
 test("a result is called by the tool of its call, where the call is at hand", () => {
   const call = block({ kind: "tool_use", tool: "Read", tool_use_id: "toolu_1" });
-  const tools = toolNames([message("t1#1", "assistant", [call])]);
+  const tools = toolCalls([message("t1#1", "assistant", [call])]);
   expect(blockLabel(call, tools)).toBe("Read");
   expect(blockLabel(block({ kind: "tool_result", tool_use_id: "toolu_1" }), tools)).toBe("Read result");
   expect(blockLabel(block({ kind: "tool_result", tool_use_id: "toolu_1", is_error: true }), tools)).toBe("Read failed");

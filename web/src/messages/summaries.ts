@@ -27,18 +27,31 @@ export function callSummary(raw: unknown): string {
   return firstLine(strings[0] ?? "");
 }
 
-/** The tool behind each call, so that a result, which names only the call, can be called by the tool's name. */
-export function toolNames(messages: Message[]): ReadonlyMap<string, string> {
-  const names = new Map<string, string>();
-  for (const { kind, tool, tool_use_id } of messages.flatMap(({ blocks }) => blocks)) {
-    if (kind === "tool_use" && tool !== null && tool_use_id !== null) names.set(tool_use_id, tool);
+/** What a result, which names only its call, is the result of. */
+export interface ToolCall {
+  tool: string;
+  /** The file that the call names. */
+  path: string | null;
+}
+
+export type ToolCalls = ReadonlyMap<string, ToolCall>;
+
+export function toolCalls(messages: Message[]): ToolCalls {
+  const calls = new Map<string, ToolCall>();
+  for (const { kind, tool, tool_use_id, raw } of messages.flatMap(({ blocks }) => blocks)) {
+    if (kind === "tool_use" && tool !== null && tool_use_id !== null) calls.set(tool_use_id, { tool, path: callPath(raw) });
   }
-  return names;
+  return calls;
+}
+
+export function callPath(raw: unknown): string | null {
+  const path = field(field(raw, "input"), "file_path") ?? field(field(raw, "input"), "path");
+  return typeof path === "string" ? path : null;
 }
 
 /** What a folded block is called. */
-export function blockLabel(block: Block, tools: ReadonlyMap<string, string>): string {
-  const tool = block.tool ?? tools.get(block.tool_use_id ?? "") ?? null;
+export function blockLabel(block: Block, tools: ToolCalls): string {
+  const tool = block.tool ?? tools.get(block.tool_use_id ?? "")?.tool ?? null;
   if (block.kind === "tool_result") {
     if (block.is_error) return tool === null ? "Failed result" : `${tool} failed`;
     return tool === null ? LABELS.tool_result : `${tool} result`;
@@ -60,9 +73,9 @@ const LABELS: Record<BlockKind, string> = {
   other: "Other",
 };
 
-/** The arguments of a call, one indented JSON text. */
-export function callInput(raw: unknown): string {
-  return pretty(field(raw, "input") ?? raw);
+/** The arguments of a call. */
+export function callInput(raw: unknown): unknown {
+  return field(raw, "input") ?? raw;
 }
 
 /** How many bytes a text has on the wire. */

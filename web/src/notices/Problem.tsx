@@ -2,9 +2,12 @@
 
 import { Alert, Button, Code } from "@mantine/core";
 import { ExclamationTriangleIcon } from "@radix-ui/react-icons";
+import { Fragment } from "react";
 
 import { ApiError } from "../api";
 import styles from "./notices.module.css";
+import { Rule } from "./Rule";
+import { inRules } from "./rules";
 import { inWords } from "./words";
 
 interface Props {
@@ -32,7 +35,15 @@ export function Problem({ error, action }: Props) {
   );
 }
 
-/** Hints are the daemon's own words, with commands between backticks. */
+/** The daemon's own words, with commands between backticks, and rules of the provider by their numbers. */
 export function WithCode({ text }: { text: string }) {
-  return text.split("`").map((part, index) => (index % 2 === 1 ? <Code key={index}>{part}</Code> : part));
+  return text.split("`").map((part, index) =>
+    index % 2 === 1 ? <Code key={index}>{part}</Code> : <WithRules key={index} text={part} />,
+  );
+}
+
+function WithRules({ text }: { text: string }) {
+  return inRules(text).map(({ text: part, rule }, index) =>
+    rule ? <Rule key={index} number={part} /> : <Fragment key={index}>{part}</Fragment>,
+  );
 }

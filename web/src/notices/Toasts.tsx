@@ -1,13 +1,18 @@
-// Shows the short words of toasts.ts, above the status bar. A screen reader reads them out.
+// Shows the short words of toasts.ts in a row of the page of their own, above the status bar: they cover nothing. A screen
+// reader reads them out.
 
 import { Button, CloseButton } from "@mantine/core";
 
+import { useLiveEvents } from "../live";
 import { WithCode } from "./Problem";
 import styles from "./Toasts.module.css";
-import { dismiss, useToasts } from "./toasts";
+import { dismiss, settle, useToasts } from "./toasts";
 
 export function Toasts() {
   const toasts = useToasts();
+  useLiveEvents((event) => {
+    if (event.kind === "commit") settle(event.conversation, event.id);
+  });
   return (
     <div className={styles.toasts} role="log" aria-live="polite" aria-label="What happened">
       {toasts.map(({ id, kind, text, hint, action }) => (

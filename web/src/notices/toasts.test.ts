@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { ApiError } from "../api";
-import { complain, current, dismiss, tell } from "./toasts";
+import { complain, current, dismiss, settle, tell } from "./toasts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
@@ -13,11 +13,11 @@ const texts = () => current().map(({ text }) => text);
 
 test("good news goes away by itself, bad news stays", () => {
   tell("Done");
-  complain(new ApiError(409, "stale", "Somebody was faster.", "Look again."));
-  expect(texts()).toEqual(["Done", "Somebody was faster."]);
+  complain(new ApiError(409, "taken", "There is such a branch.", "Use another name."));
+  expect(texts()).toEqual(["Done", "There is such a branch."]);
   vi.advanceTimersByTime(60_000);
-  expect(texts()).toEqual(["Somebody was faster."]);
-  expect(current()[0]?.hint).toBe("Look again.");
+  expect(texts()).toEqual(["There is such a branch."]);
+  expect(current()[0]?.hint).toBe("Use another name.");
 });
 
 test("the same words twice are one notice, and there are never many", () => {
@@ -29,4 +29,16 @@ test("whatever is thrown is told in words", () => {
   complain(new TypeError("Failed to fetch"));
   complain("odd");
   expect(texts()).toEqual(["The daemon does not answer.", "odd"]);
+});
+
+test("an offer to undo goes once its commit is no longer the newest", () => {
+  const undo = { label: "Undo", run: () => undefined };
+  tell("Done: delete t1", undo, { conversation: "c1", commit: "k1" });
+  tell("Done: elsewhere", undo, { conversation: "c2", commit: "k9" });
+  settle("c1", "k1");
+  expect(texts()).toEqual(["Done: delete t1", "Done: elsewhere"]);
+  settle("c1", "k2");
+  expect(texts()).toEqual(["Done: elsewhere"]);
+  tell("Done: delete t3", undo, { conversation: "c2", commit: "k10" });
+  expect(texts()).toEqual(["Done: delete t3"]);
 });

@@ -10,6 +10,13 @@ export interface Toast {
   text: string;
   hint: string | null;
   action: { label: string; run: () => void } | null;
+  /** The action takes back this commit, which works as long as it is the newest. */
+  about: Made | null;
+}
+
+export interface Made {
+  conversation: string;
+  commit: string | null;
 }
 
 const STAYS_FOR = 6000;
@@ -20,14 +27,21 @@ let last = 0;
 const listeners = new Set<() => void>();
 
 /** Says that something was done; with an action, what can be done about it. */
-export function tell(text: string, action: Toast["action"] = null): void {
-  add({ kind: "done", text, hint: null, action });
+export function tell(text: string, action: Toast["action"] = null, about: Made | null = null): void {
+  if (about !== null) settle(about.conversation);
+  add({ kind: "done", text, hint: null, action, about });
+}
+
+/** Something was committed or taken back: what offered to undo an older commit is gone. */
+export function settle(conversation: string, newest: string | null = null): void {
+  const isOld = ({ about }: Toast) => about?.conversation === conversation && (newest === null || about.commit !== newest);
+  if (toasts.some(isOld)) set(toasts.filter((toast) => !isOld(toast)));
 }
 
 /** Says that something did not work. It stays until somebody has read it. */
 export function complain(error: unknown, action: Toast["action"] = null): void {
   const { message, hint } = inWords(error instanceof Error ? error : new Error(String(error)));
-  add({ kind: "problem", text: message, hint, action });
+  add({ kind: "problem", text: message, hint, action, about: null });
 }
 
 export function dismiss(id: number): void {

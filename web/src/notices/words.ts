@@ -1,19 +1,15 @@
 // Errors in words a person understands.
 
 import { ApiError } from "../api";
-
-export interface Words {
-  message: string;
-  hint: string | null;
-}
+import { forPage, type Words } from "./refusals";
 
 /** The daemon's refusals are in words already; what the browser throws is not. */
 export function inWords(error: Error): Words {
-  if (error instanceof ApiError) return { message: error.message, hint: error.hint };
+  if (error instanceof ApiError) return forPage(error);
   if (error instanceof TypeError) {
     return {
       message: "The daemon does not answer.",
-      hint: "Start it with `ctx up`. This page goes on by itself once it is back.",
+      hint: "Start it with `ctx up`. The page reconnects by itself.",
     };
   }
   return { message: error.message, hint: null };

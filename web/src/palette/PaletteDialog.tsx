@@ -6,7 +6,7 @@ import { MagnifyingGlassIcon } from "@radix-ui/react-icons";
 import { useEffect, useId, useMemo, useRef, useState } from "react";
 
 import type { Conversation } from "../api";
-import { useSearch } from "../conversations/useSearch";
+import { marked, useSearch } from "../conversations/useSearch";
 import type { Ways } from "../history/useWays";
 import { Caps } from "./Caps";
 import { grouped } from "./entries";
@@ -31,7 +31,7 @@ export function PaletteDialog({ query: first, onClose, ...rest }: Props) {
   const [searched] = useDebouncedValue(query.trim(), 200);
   const search = useSearch(searched.length >= 3 ? searched : "");
   const choices = useChoices(rest);
-  const hits = useHits(search.data);
+  const hits = useHits(search.data, searched);
   const groups = useMemo(() => grouped(choices, query, query.trim().length < 3 ? [] : hits), [choices, query, hits]);
   const flat = groups.flatMap((group) => group.choices);
   const chosen = Math.min(at, Math.max(0, flat.length - 1));
@@ -60,6 +60,9 @@ export function PaletteDialog({ query: first, onClose, ...rest }: Props) {
     }
   };
 
+  const inText = flat.filter(({ mark }) => mark !== undefined).length;
+  const places = search.data?.conversations.reduce((sum, { matches }) => sum + matches, 0) ?? 0;
+  const more = inText > 0 && inText < places ? `${inText} of ${places} places in the text; the search field lists all.` : "";
   let index = -1;
   return (
     <Modal.Root opened onClose={onClose} size={620} yOffset="12vh" lockScroll={false} transitionProps={{ duration: 0 }}>
@@ -103,11 +106,16 @@ export function PaletteDialog({ query: first, onClose, ...rest }: Props) {
                     id={`${id}-${mine}`}
                     role="option"
                     aria-selected={mine === chosen}
+                    data-later={choice.later}
                     className={styles.choice}
                     onMouseMove={() => mine !== chosen && setAt(mine)}
                     onClick={() => run(mine)}
                   >
-                    <bdi className={styles.label}>{choice.label}</bdi>
+                    <bdi className={styles.label}>
+                      {marked(choice.label, choice.mark ?? "").map(({ text, hit }, part) =>
+                        hit ? <mark key={part}>{text}</mark> : text,
+                      )}
+                    </bdi>
                     {choice.detail !== undefined && <bdi className={styles.detail}>{choice.detail}</bdi>}
                     {choice.keys !== undefined && <Caps keys={choice.keys} />}
                   </div>
@@ -117,7 +125,7 @@ export function PaletteDialog({ query: first, onClose, ...rest }: Props) {
           ))}
         </div>
         <p className={styles.foot} role="status">
-          {search.isFetching ? "Searching the text…" : flat.length === 0 ? `Nothing fits “${query}”.` : ""}
+          {search.isFetching ? "Searching the text…" : flat.length === 0 ? `Nothing matches “${query}”.` : more}
         </p>
       </Modal.Content>
     </Modal.Root>

@@ -43,3 +43,11 @@ test("what the daemon found stays, and no group is endless", () => {
   expect(text?.name).toBe("Text");
   expect(text?.choices.length).toBe(8);
 });
+
+test("what cannot be done yet is found by its name only, and says what to do first", () => {
+  const later: Choice = { id: "do delete", group: "Not possible yet", label: "Delete", detail: "Select a frame first.", later: true, run: () => undefined };
+  const can: Choice = { id: "undo", group: "Anywhere", label: "Undo the newest change", run: () => undefined };
+  expect(grouped([later, can], "").map(({ name }) => name)).toEqual(["Anywhere"]);
+  expect(grouped([later, can], "dele")[0]?.choices[0]?.detail).toBe("Select a frame first.");
+  expect(grouped([later], "frame")).toEqual([]);
+});

@@ -10,6 +10,10 @@ export interface Choice {
   detail?: string;
   /** More words by which it is found, not shown. */
   words?: string;
+  /** Words to be marked in the label. */
+  mark?: string;
+  /** It cannot be done now: found only by typing its name, and tells what to do first. */
+  later?: true;
   /** A key of the table. */
   keys?: string;
   run: () => void;
@@ -31,7 +35,7 @@ const AT_MOST = 8;
 export function grouped(choices: Choice[], query: string, found: Choice[] = []): ChoiceGroup[] {
   const typed = query.trim() !== "";
   const scored = choices
-    .map((choice) => ({ choice, score: typed ? score(choice, query) : 1 }))
+    .map((choice) => ({ choice, score: typed ? score(choice, query) : choice.later === true ? 0 : 1 }))
     .filter(({ score: of }) => of > 0);
   if (typed) scored.sort((left, right) => right.score - left.score);
   const groups = new Map<string, Choice[]>();
@@ -44,6 +48,8 @@ export function grouped(choices: Choice[], query: string, found: Choice[] = []):
 }
 
 /** The label counts most; what stands behind it and other words can only help it to be found. */
-function score({ label, detail = "", words = "" }: Choice, query: string): number {
+function score({ label, detail = "", words = "", later }: Choice, query: string): number {
+  // What has to wait is found by its name alone, below what can be done.
+  if (later === true) return fit(label, query);
   return fit(label, query) * 2 || fit(`${label} ${detail} ${words}`, query);
 }

@@ -10,7 +10,7 @@ export interface Key {
   whileTyping?: true;
 }
 
-export const GROUPS = ["Everywhere", "Moving and choosing", "On what is chosen", "History"] as const;
+export const GROUPS = ["Everywhere", "Moving and selecting", "On the selection", "History"] as const;
 export type Group = (typeof GROUPS)[number];
 
 export const KEYS = {
@@ -19,7 +19,7 @@ export const KEYS = {
   search: { keys: ["/"], words: "Search in all conversations", group: "Everywhere" },
   undo: { keys: ["mod+z"], words: "Undo the newest change", group: "Everywhere" },
   redo: { keys: ["mod+shift+z", "mod+y"], words: "Redo what was undone", group: "Everywhere" },
-  commit: { keys: ["mod+enter"], words: "Make what is in the form or the tray", group: "Everywhere", whileTyping: true },
+  commit: { keys: ["mod+enter"], words: "Apply the form or the tray", group: "Everywhere", whileTyping: true },
   chat: { keys: ["1"], words: "Show the conversation", group: "Everywhere" },
   frames: { keys: ["2"], words: "Show the frames", group: "Everywhere" },
   map: { keys: ["3"], words: "Show the map", group: "Everywhere" },
@@ -28,45 +28,45 @@ export const KEYS = {
   nextConversation: { keys: ["]"], words: "Next conversation", group: "Everywhere" },
   scheme: { keys: ["shift+l"], words: "Light or dark colours", group: "Everywhere" },
 
-  down: { keys: ["arrowdown", "j"], words: "Next one", group: "Moving and choosing" },
-  up: { keys: ["arrowup", "k"], words: "One before", group: "Moving and choosing" },
+  down: { keys: ["arrowdown", "j"], words: "Next row", group: "Moving and selecting" },
+  up: { keys: ["arrowup", "k"], words: "Previous row", group: "Moving and selecting" },
   downChoosing: {
     keys: ["shift+arrowdown", "shift+j"],
-    words: "Choose the next one too",
-    group: "Moving and choosing",
+    words: "Extend the selection down",
+    group: "Moving and selecting",
   },
-  upChoosing: { keys: ["shift+arrowup", "shift+k"], words: "Choose the one before too", group: "Moving and choosing" },
-  first: { keys: ["home"], words: "First one", group: "Moving and choosing" },
-  last: { keys: ["end"], words: "Last one", group: "Moving and choosing" },
-  unfold: { keys: ["arrowright"], words: "Unfold the steps", group: "Moving and choosing" },
-  fold: { keys: ["arrowleft"], words: "Fold the steps", group: "Moving and choosing" },
-  open: { keys: ["enter"], words: "Open in the panel", group: "Moving and choosing" },
-  choose: { keys: ["space", "x"], words: "Choose, or no longer", group: "Moving and choosing" },
-  chooseAll: { keys: ["mod+a"], words: "Choose all", group: "Moving and choosing" },
-  cancel: { keys: ["escape"], words: "Close, or choose nothing", group: "Moving and choosing" },
+  upChoosing: { keys: ["shift+arrowup", "shift+k"], words: "Extend the selection up", group: "Moving and selecting" },
+  first: { keys: ["home"], words: "First row", group: "Moving and selecting" },
+  last: { keys: ["end"], words: "Last row", group: "Moving and selecting" },
+  unfold: { keys: ["arrowright"], words: "Unfold the steps", group: "Moving and selecting" },
+  fold: { keys: ["arrowleft"], words: "Fold the steps", group: "Moving and selecting" },
+  open: { keys: ["enter"], words: "Open in the panel", group: "Moving and selecting" },
+  choose: { keys: ["space", "x"], words: "Select / deselect", group: "Moving and selecting" },
+  chooseAll: { keys: ["mod+a"], words: "Select all", group: "Moving and selecting" },
+  cancel: { keys: ["escape"], words: "Close, or deselect all", group: "Moving and selecting" },
 
-  delete: { keys: ["delete", "backspace"], words: "Delete", group: "On what is chosen" },
-  edit: { keys: ["e"], words: "Edit", group: "On what is chosen" },
-  compact: { keys: ["c"], words: "Compact to a summary", group: "On what is chosen" },
-  offload: { keys: ["o"], words: "Offload to a file", group: "On what is chosen" },
-  restore: { keys: ["shift+o"], words: "Bring offloaded content back", group: "On what is chosen" },
-  "drop-results": { keys: ["d"], words: "Drop tool results", group: "On what is chosen" },
-  "summarize-results": { keys: ["shift+d"], words: "Summarize tool results", group: "On what is chosen" },
-  move: { keys: ["m"], words: "Move to another place", group: "On what is chosen" },
-  moveUp: { keys: ["alt+arrowup"], words: "Move one place up", group: "On what is chosen" },
-  moveDown: { keys: ["alt+arrowdown"], words: "Move one place down", group: "On what is chosen" },
-  add: { keys: ["a"], words: "Add a frame behind it", group: "On what is chosen" },
-  combine: { keys: ["g"], words: "Combine into one", group: "On what is chosen" },
-  split: { keys: ["s"], words: "Split", group: "On what is chosen" },
-  retitle: { keys: ["t", "f2"], words: "Give it another title", group: "On what is chosen" },
-  pin: { keys: ["p"], words: "Pin: no policy touches it", group: "On what is chosen" },
-  unpin: { keys: ["shift+p"], words: "Unpin", group: "On what is chosen" },
-  import: { keys: ["i"], words: "Copy frames of another conversation", group: "On what is chosen" },
+  delete: { keys: ["delete", "backspace"], words: "Delete", group: "On the selection" },
+  edit: { keys: ["e"], words: "Edit", group: "On the selection" },
+  compact: { keys: ["c"], words: "Compact to a summary", group: "On the selection" },
+  offload: { keys: ["o"], words: "Offload to a file", group: "On the selection" },
+  restore: { keys: ["shift+o"], words: "Bring offloaded content back", group: "On the selection" },
+  "drop-results": { keys: ["d"], words: "Drop tool results", group: "On the selection" },
+  "summarize-results": { keys: ["shift+d"], words: "Summarize tool results", group: "On the selection" },
+  move: { keys: ["m"], words: "Move to another place", group: "On the selection" },
+  moveUp: { keys: ["alt+arrowup"], words: "Move one place up", group: "On the selection" },
+  moveDown: { keys: ["alt+arrowdown"], words: "Move one place down", group: "On the selection" },
+  add: { keys: ["a"], words: "Add a frame after it", group: "On the selection" },
+  combine: { keys: ["g"], words: "Combine into one", group: "On the selection" },
+  split: { keys: ["s"], words: "Split", group: "On the selection" },
+  retitle: { keys: ["t", "f2"], words: "Change the title", group: "On the selection" },
+  pin: { keys: ["p"], words: "Pin: keep automatic editing away", group: "On the selection" },
+  unpin: { keys: ["shift+p"], words: "Unpin", group: "On the selection" },
+  import: { keys: ["i"], words: "Import frames from another conversation", group: "On the selection" },
 
   revert: { keys: ["r"], words: "Revert the commit", group: "History" },
-  rollback: { keys: ["shift+r"], words: "Go back to after the commit", group: "History" },
-  branch: { keys: ["b"], words: "Begin a branch at the commit", group: "History" },
-  tag: { keys: ["n"], words: "Name the commit", group: "History" },
+  rollback: { keys: ["shift+r"], words: "Roll back to the commit", group: "History" },
+  branch: { keys: ["b"], words: "Start a branch at the commit", group: "History" },
+  tag: { keys: ["n"], words: "Tag the commit", group: "History" },
 } as const satisfies Record<string, Key>;
 
 export type KeyName = keyof typeof KEYS;
@@ -86,6 +86,12 @@ export function written({ key, ctrlKey, metaKey, altKey, shiftKey }: Press): str
   // A sign that needs Shift on one keyboard needs none on another: the sign itself is what counts.
   const shift = shiftKey && (name.length > 1 || name !== name.toUpperCase());
   return [ctrlKey || metaKey ? "mod+" : "", altKey ? "alt+" : "", shift ? "shift+" : "", name].join("");
+}
+
+/** Keys that write or rub out text where text is written. */
+export function isText({ key, ctrlKey, metaKey, altKey }: Press): boolean {
+  if (ctrlKey || metaKey || altKey) return false;
+  return [...key].length === 1 || key === "Delete" || key === "Backspace";
 }
 
 const byPress = new Map<string, KeyName>(

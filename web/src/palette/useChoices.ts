@@ -5,6 +5,7 @@ import { useMemo } from "react";
 
 import { type Conversation, type Found, type Frame, getFrames } from "../api";
 import { folderName } from "../conversations/names";
+import { around } from "../conversations/useSearch";
 import { shownByDefault } from "../conversations/tree";
 import { OPERATIONS } from "../edit/operations";
 import { useSelection } from "../edit/selection";
@@ -12,10 +13,11 @@ import { inShort, targetsOf } from "../edit/targets";
 import { useOperate } from "../edit/useOperate";
 import { short } from "../format/numbers";
 import type { Ways } from "../history/useWays";
+import { tell } from "../notices/toasts";
 import { framesKey } from "../queries";
 import { go, useRoute } from "../route";
 import type { Choice } from "./entries";
-import { KEYS } from "./keys";
+import { KEYS, shortcut } from "./keys";
 
 interface Given {
   conversation: Conversation | undefined;
@@ -42,19 +44,33 @@ export function useChoices({ conversation, conversations, ways, onKeys, onScheme
     const operations: Choice[] =
       conversation === undefined
         ? []
-        : OPERATIONS.filter(({ refuses }) => refuses(targets) === null).map(({ name, label, words, key, free }) => ({
-            id: `do ${name}`,
-            group: chosen.length === 0 ? "In this conversation" : `With ${inShort(chosen)}`,
-            label,
-            detail: words,
-            words: name,
-            keys: KEYS[key].keys[0],
-            run: () => {
-              // Forms open at the frames they concern.
-              if (free !== true && view !== "frames") go({ view: "frames" });
-              operate(name, chosen);
-            },
-          }));
+        : OPERATIONS.map(({ name, label, words, key, free, refuses }): Choice => {
+            const shared = { id: `do ${name}`, label, keys: KEYS[key].keys[0] };
+            const why = refuses(targets);
+            if (why !== null) {
+              return {
+                ...shared,
+                group: "Not possible yet",
+                detail: why,
+                later: true,
+                run: () => {
+                  go({ view: "frames" });
+                  tell(`${label}: ${why} Ctrl-click selects rows; then press ${shortcut(key)}.`);
+                },
+              };
+            }
+            return {
+              ...shared,
+              group: chosen.length === 0 ? "In this conversation" : `With ${inShort(chosen)}`,
+              detail: words,
+              words: name,
+              run: () => {
+                // Forms open at the frames they concern.
+                if (free !== true && view !== "frames") go({ view: "frames" });
+                operate(name, chosen);
+              },
+            };
+          });
     const actions: Choice[] = [
       { ...named("undo"), run: () => void ways.undo() },
       { ...named("redo"), run: () => void ways.redo() },
@@ -104,18 +120,19 @@ function conversationChoice({ id, title, client, folder, model }: Conversation):
 }
 
 /** Where the words occur in the text of any conversation. */
-export function useHits(found: Found | undefined): Choice[] {
+export function useHits(found: Found | undefined, words: string): Choice[] {
   return useMemo(
     () =>
       (found?.conversations ?? []).flatMap(({ id, title, hits }) =>
         hits.map((hit) => ({
           id: `hit ${id} ${hit.id}`,
           group: "In the text",
-          label: hit.snippet,
+          label: around(hit.snippet, words),
+          mark: words,
           detail: `${hit.frame} of ${title}`,
           run: () => go({ conversation: id, view: "frames", open: hit.id, at: null }),
         })),
       ),
-    [found],
+    [found, words],
   );
 }

@@ -1,15 +1,27 @@
 // Hears key presses for whatever is on the screen. Parts register what they do with a key of the table; the part that
-// came last is asked first, so that a dialog or a list hears a key before the page behind it.
+// came last is asked first, so that a dialog or a list hears a key before the page behind it. While a form is open, single
+// keys are text: whatever has the focus, they reach no other part.
 
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 
-import { heardWhileTyping, keyNamed, type KeyName } from "./keys";
+import { heardWhileTyping, isText, keyNamed, type KeyName } from "./keys";
 
 /** `false` says "not now": the next part that knows the key is asked. */
 export type KeyHandler = (event: KeyboardEvent) => void | boolean;
 export type KeyMap = { readonly [name in KeyName]?: KeyHandler | undefined };
 
 const registered: { current: KeyMap }[] = [];
+
+/** Forms that are open. */
+let forms = 0;
+
+/** Keeps single keys from the rest of the page as long as the component, a form, is on the screen. */
+export function useHoldsKeys(): void {
+  useLayoutEffect(() => {
+    forms += 1;
+    return () => void (forms -= 1);
+  }, []);
+}
 
 /** Hears the keys of `map` as long as the component is on the screen. The map may be another one at every drawing. */
 export function useKeys(map: KeyMap, enabled = true): void {
@@ -32,6 +44,7 @@ function hear(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return;
   const name = keyNamed(event);
   if (name === null || !mayHear(event, name)) return;
+  if (forms > 0 && isText(event)) return;
   for (let index = registered.length - 1; index >= 0; index -= 1) {
     const handler = registered[index]?.current[name];
     if (handler !== undefined && handler(event) !== false) {

@@ -7,10 +7,10 @@ import { useEffect, useState } from "react";
 import { bytes, count, plural } from "../format/numbers";
 import { moment } from "../format/time";
 import type { Connection } from "../live";
-import { Toasts } from "../notices/Toasts";
 import { Caps } from "../palette/Caps";
 import { openPalette } from "../palette/open";
 import { useStatus } from "../queries";
+import { IncompleteRequests } from "./IncompleteRequests";
 import styles from "./StatusBar.module.css";
 
 const CONNECTIONS: Record<Connection, { label: string; meaning: string }> = {
@@ -36,7 +36,7 @@ export function StatusBar({ connection }: { connection: Connection }) {
             {plural(status.requests.total, "request")}
             {status.requests.in_flight > 0 && `, ${count(status.requests.in_flight)} in flight`}
           </span>
-          {status.requests.failed > 0 && <span className={styles.bad}>{count(status.requests.failed)} failed</span>}
+          <IncompleteRequests requests={status.requests} />
           {status.recorder.queued > 0 && (
             <span title="Seen but not yet written down">{count(status.recorder.queued)} waiting to be recorded</span>
           )}
@@ -62,9 +62,11 @@ export function StatusBar({ connection }: { connection: Connection }) {
       )}
       <Busy />
       <UnstyledButton className={styles.find} onClick={() => openPalette()}>
-        Find and do anything <Caps keys="mod+k" />
+        Find and do anything{" "}
+        <span className={styles.keys}>
+          <Caps keys="mod+k" />
+        </span>
       </UnstyledButton>
-      <Toasts />
     </footer>
   );
 }

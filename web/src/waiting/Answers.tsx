@@ -3,7 +3,7 @@
 import { Button, Tooltip } from "@mantine/core";
 import { useState } from "react";
 
-import { useAccept, useCancel } from "./useWaiting";
+import { useAccept, useAnswerMany, useCancel } from "./useWaiting";
 import styles from "./waiting.module.css";
 
 export function Answers({ conversation, id }: { conversation: string; id: string }) {
@@ -17,7 +17,7 @@ export function Answers({ conversation, id }: { conversation: string; id: string
   };
   return (
     <span className={styles.answers}>
-      <Tooltip label="It is not made, and these results are not proposed again">
+      <Tooltip label="Nothing changes, and these results are not proposed again">
         <Button
           size="compact-xs"
           variant="default"
@@ -30,6 +30,27 @@ export function Answers({ conversation, id }: { conversation: string; id: string
       </Tooltip>
       <Button size="compact-xs" loading={busy} aria-label={`Accept ${id}`} onClick={() => void answer(accept)}>
         Accept
+      </Button>
+    </span>
+  );
+}
+
+/** The same to all proposals at once. */
+export function AllAnswers({ conversation, ids }: { conversation: string; ids: string[] }) {
+  const answer = useAnswerMany(conversation);
+  const [busy, setBusy] = useState(false);
+  const all = async (how: "accept" | "cancel") => {
+    setBusy(true);
+    await answer(how, ids);
+    setBusy(false);
+  };
+  return (
+    <span className={styles.answers}>
+      <Button size="compact-xs" variant="default" disabled={busy} onClick={() => void all("cancel")}>
+        Decline all
+      </Button>
+      <Button size="compact-xs" loading={busy} onClick={() => void all("accept")}>
+        Accept all
       </Button>
     </span>
   );

@@ -10,6 +10,7 @@ import { short } from "../format/numbers";
 import { moment } from "../format/time";
 import { useNow } from "../format/useNow";
 import { targetsOf, withWhat } from "../history/operations";
+import { AllAnswers } from "./Answers";
 import { Proposal } from "./Proposal";
 import { useCancel, useWaiting } from "./useWaiting";
 import styles from "./waiting.module.css";
@@ -20,9 +21,13 @@ export function WaitingList({ conversation }: { conversation: string }) {
   const cancel = useCancel(conversation);
   const wishes = data === undefined ? [] : shown(data.wishes);
   if (data === undefined || wishes.length === 0) return null;
+  const proposals = wishes.filter((wish) => isProposal(wish) && wish.state === "waiting").map(({ id }) => id);
   return (
     <section className={styles.list} aria-label="Waiting changes">
-      <h3 className={styles.heading}>{heading(wishes)}</h3>
+      <h3 className={styles.heading}>
+        {heading(wishes)}
+        {proposals.length > 1 && <AllAnswers conversation={conversation} ids={proposals} />}
+      </h3>
       <ul>
         {wishes.map((wish) =>
           isProposal(wish) && wish.state === "waiting" ? (
@@ -45,7 +50,7 @@ function One({ wish, waiting, onCancel }: { wish: Wish; waiting: Waiting; onCanc
     <li className={styles.one} data-failed={isFailed || undefined} data-wish={id}>
       {isFailed ? <ExclamationTriangleIcon aria-hidden /> : <ClockIcon aria-hidden />}
       <div className={styles.words}>
-        <div className={styles.what} title={`${wish.summary}; wished ${moment(at)}`}>
+        <div className={styles.what} title={`${wish.summary}; requested ${moment(at)}`}>
           {operations.map((operation, index) => (
             <span key={index} className={styles.operation}>
               <strong>{entryOf(operation.op).label}</strong> <span className={styles.ids}>{inShort(targetsOf(operation))}</span>{" "}
@@ -61,20 +66,20 @@ function One({ wish, waiting, onCancel }: { wish: Wish; waiting: Waiting; onCanc
         </div>
         {isFailed ? (
           <p className={styles.failure} role="alert">
-            Not made: {failure.message} {failure.hint}
+            Not applied: {failure.message} {failure.hint}
           </p>
         ) : (
           <p className={styles.until}>Waits {waitsFor(when, waiting, now)}.</p>
         )}
       </div>
-      <Tooltip label={isFailed ? "It is not shown here any more; the history keeps it" : "It will not be made"}>
+      <Tooltip label={isFailed ? "Hide it here; it stays in the history" : "It will not be applied"}>
         <Button
           size="compact-xs"
           variant="default"
-          aria-label={isFailed ? `Put away ${id}` : `Cancel ${id}`}
+          aria-label={isFailed ? `Dismiss ${id}` : `Cancel ${id}`}
           onClick={onCancel}
         >
-          {isFailed ? "Put away" : "Cancel"}
+          {isFailed ? "Dismiss" : "Cancel"}
         </Button>
       </Tooltip>
     </li>

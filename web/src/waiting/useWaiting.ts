@@ -3,7 +3,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
 
-import { acceptWish, cancelWish, getWaiting, go } from "../api";
+import { acceptWish, ApiError, cancelWish, getWaiting, go } from "../api";
+import { answerMany } from "../api/more";
+import { plural } from "../format/numbers";
 import { isHeard } from "../live";
 import { complain, tell } from "../notices/toasts";
 import { keys, refreshed } from "../queries";
@@ -41,7 +43,27 @@ export function useAccept(conversation: string): (wish: string) => Promise<void>
         const { summary, commit } = await acceptWish(conversation, wish);
         if (!isHeard(commit)) void refreshed(queries, [conversation]);
         const undo = () => go(conversation, { action: "undo", expect: commit }).then(({ summary: undone }) => tell(`Undone: ${undone}`), complain);
-        tell(`Accepted: ${summary}`, { label: "Undo", run: () => void undo() });
+        tell(`Accepted: ${summary}`, { label: "Undo", run: () => void undo() }, { conversation, commit });
+      } catch (error) {
+        complain(error);
+      }
+      await queries.invalidateQueries({ queryKey: keyOf(conversation) });
+    },
+    [conversation, queries],
+  );
+}
+
+/** Accepts or declines several proposals. */
+export function useAnswerMany(conversation: string): (answer: "accept" | "cancel", ids: string[]) => Promise<void> {
+  const queries = useQueryClient();
+  return useCallback(
+    async (answer, ids) => {
+      try {
+        const outcome = await answerMany(conversation, answer, ids);
+        const done = plural(outcome?.done.length ?? 0, "proposal");
+        tell(answer === "accept" ? `Accepted ${done}` : `Declined ${done}`);
+        for (const { code, message, hint } of outcome?.refused ?? []) complain(new ApiError(422, code, message, hint));
+        await refreshed(queries, [conversation]);
       } catch (error) {
         complain(error);
       }

@@ -28,7 +28,7 @@ test("proposals and changes are counted apart", () => {
   const wishes = (...whens: Wish["when"][]) => whens.map((when) => ({ when }) as Wish);
   expect(heading(wishes("cold", "near-limit"))).toBe("2 changes waiting");
   expect(heading(wishes("accepted", "cold"))).toBe("1 proposal of the automatic editor, 1 change waiting");
-  expect(waitsFor("accepted", situation, 0)).toBe("until somebody accepts it");
+  expect(waitsFor("accepted", situation, 0)).toBe("for your answer");
 });
 
 test("a proposal says what goes, and why", () => {

@@ -22,7 +22,7 @@ export function choices(waiting: Pick<Waiting, "cold_at"> | undefined, now: numb
 /** What a change waits for, and how far that is. */
 export function waitsFor(when: When, { cold_at, tokens, limit }: Omit<Waiting, "wishes" | "conversation">, now: number): string {
   if (when === "near-limit") return `until the context nears the limit: ${count(limit)} tokens, now ${count(tokens)}`;
-  if (when === "accepted") return "until somebody accepts it";
+  if (when === "accepted") return "for your answer";
   if (when === "now") return "for nothing: it is made at once";
   if (cold_at <= now) return "until the cache is cold, with the next request";
   return `until the cache is cold: ${inTime(cold_at - now)}, if no request comes before`;

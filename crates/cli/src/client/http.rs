@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use bytes::Bytes;
+use ctx_server::{CLIENT, SHELL};
 use ctx_wire::sse;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -140,7 +141,8 @@ async fn exchange(
         .method(method)
         .uri(path)
         .header(header::HOST, address.to_string())
-        .header(header::USER_AGENT, concat!("ctx/", env!("CARGO_PKG_VERSION")));
+        .header(header::USER_AGENT, concat!("ctx/", env!("CARGO_PKG_VERSION")))
+        .header(CLIENT, SHELL);
     if let Some(token) = token {
         request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
     }

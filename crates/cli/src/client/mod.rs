@@ -221,6 +221,7 @@ pub struct Requests {
     pub total: u64,
     pub in_flight: u64,
     pub failed: u64,
+    pub cancelled: u64,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -241,6 +242,8 @@ pub struct Store {
     pub blobs: u64,
     pub skipped: u64,
     pub unsaved: u64,
+    pub losses: Vec<String>,
+    pub gone: bool,
 }
 
 impl Client {

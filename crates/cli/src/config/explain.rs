@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 use toml::de::DeTable;
 
 use super::context_editing::tree::{Data, Node, entries};
+use super::context_editing::voices::{self, Voice};
 use super::context_editing::{LiveRules, Places, Remark, Said, Source, Speaker};
 use super::keys::{self, Key, PROVIDER};
-use super::{ConfigFile, Flags, Settings};
+use super::trust::Trust;
+use super::{Flags, Settings};
 use crate::env::{self, Environment};
 use crate::failure::Failure;
 use crate::home::Home;
@@ -29,6 +31,8 @@ pub struct Explained {
     /// Those that say something.
     pub skills: Vec<SkillView>,
     pub wrong: Vec<Told>,
+    /// Settings of the project that take effect once a person trusts it.
+    pub waiting: Vec<Told>,
     /// Worth knowing, and nothing is broken.
     pub notes: Vec<Told>,
 }
@@ -83,8 +87,10 @@ struct File {
     path: PathBuf,
     is_project: bool,
     root: Node,
-    /// What it says of the provider counts.
-    provider_counts: bool,
+    /// What it says of the provider is right.
+    is_right: bool,
+    /// Lines of what it says of the provider that do not count yet.
+    waiting: Vec<usize>,
 }
 
 pub fn explain(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Explained {
@@ -97,11 +103,13 @@ pub fn explain(flags: &Flags, environment: &Environment, home: &Home, folder: &P
         values: Vec::new(),
         skills: Vec::new(),
         wrong: Vec::new(),
+        waiting: Vec::new(),
         notes: Vec::new(),
     };
     let said = explained.look_at_files(&places, folder);
+    explained.look_at_trust(&places, folder, &said);
     let files = explained.read_tomls(&said);
-    explained.load(flags, environment, home, folder);
+    explained.load((flags, environment, home), folder, &said);
 
     let rules = LiveRules::new(flags, environment, home);
     let settings = rules.of(Some(folder), &[]);
@@ -140,6 +148,28 @@ impl Explained {
         said
     }
 
+    /// What waits until a person trusts the project.
+    fn look_at_trust(&mut self, places: &Places, folder: &Path, said: &[(Source, Option<Said>)]) {
+        let trust = Trust::load(places.home()).unwrap_or_else(|failure| {
+            self.wrong.push(self.placed(&failure));
+            Trust::default()
+        });
+        let skills = places.skills(Some(folder)).into_iter().map(|(_, source)| (source.clone(), source.read()));
+        let all: Vec<(Source, Option<Said>)> = said.iter().cloned().chain(skills).collect();
+        let voices: Vec<Voice<'_>> = all.iter().map(|(source, said)| Voice { source, said: said.as_ref() }).collect();
+        self.waiting.extend(voices::waiting(folder, &voices, &trust).into_iter().map(|setting| Told {
+            message: format!("`{}` = {} waits until you trust this project", setting.key, setting.value),
+            file: Some(setting.file),
+            line: Some(setting.line),
+            key: Some(setting.key),
+        }));
+    }
+
+    /// Whether a source's key is not in force yet.
+    fn waits(&self, path: &Path, key: &str) -> bool {
+        self.waiting.iter().any(|told| told.file.as_deref() == Some(path) && told.key.as_deref() == Some(key))
+    }
+
     fn tell(&mut self, path: &Path, said: Option<&Said>) {
         let told = |remark: &Remark| Told {
             file: Some(path.to_owned()),
@@ -154,34 +184,44 @@ impl Explained {
     /// The files in TOML as trees, the weaker first.
     fn read_tomls(&mut self, said: &[(Source, Option<Said>)]) -> Vec<File> {
         let mut files = Vec::new();
-        for (source, _) in
-            said.iter().filter(|(source, _)| matches!(source.speaker, Speaker::Person | Speaker::Project))
-        {
+        let is_toml = |speaker| matches!(speaker, Speaker::Person | Speaker::Project);
+        for (source, said) in said.iter().filter(|(source, _)| is_toml(source.speaker)) {
             let Ok(text) = fs::read_to_string(&source.path) else { continue };
             let Ok(document) = DeTable::parse(&text) else { continue };
             let line = |span: std::ops::Range<usize>| {
                 text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1
             };
             let root = Node { line: 1, data: Data::Table(entries(document.get_ref(), &line)) };
-            let file = ConfigFile::read(&source.path).ok().flatten();
-            let wrong = file.as_ref().and_then(|file| file.context_editing.provider_wrong.as_ref());
-            self.wrong.extend(wrong.map(|failure| self.placed(failure)));
-            let provider_counts = file.is_some() && wrong.is_none();
+            let wrong = said.as_ref().map(|said| said.provider_wrong.clone()).unwrap_or_default();
+            let told: Vec<Told> = wrong.iter().map(|why| self.placed(&Failure::new("config", why.clone()))).collect();
+            self.wrong.extend(told);
+            let here = |told: &&Told| told.file.as_ref() == Some(&source.path);
+            let waiting = self.waiting.iter().filter(here).filter_map(|told| told.line).collect();
             let is_project = source.speaker == Speaker::Project;
-            files.push(File { path: source.path.clone(), is_project, root, provider_counts });
+            // A file that is not believed says nothing.
+            let is_right = wrong.is_empty() && (!is_project || said.as_ref().is_some_and(|said| said.print.is_some()));
+            files.push(File { path: source.path.clone(), is_project, root, is_right, waiting });
         }
         files
     }
 
     /// Whatever else is wrong, or not known.
-    fn load(&mut self, flags: &Flags, environment: &Environment, home: &Home, folder: &Path) {
+    fn load(
+        &mut self,
+        (flags, environment, home): (&Flags, &Environment, &Home),
+        folder: &Path,
+        said: &[(Source, Option<Said>)],
+    ) {
         match Settings::load(flags, environment, home, folder) {
             Ok(settings) => {
-                let notes: Vec<Told> = settings
-                    .remarks
-                    .iter()
-                    .map(|remark| self.placed(&Failure::new("config", remark.clone())))
-                    .collect();
+                let ignored = |(source, said): &(Source, Option<Said>)| -> Vec<String> {
+                    let remarks = said.iter().flat_map(|said| &said.ignored);
+                    remarks.map(|remark| remark.at(&source.path)).collect()
+                };
+                // What is ignored in the project is told of already.
+                let known: Vec<String> = said.iter().flat_map(ignored).collect();
+                let new = settings.remarks.iter().filter(|remark| !known.contains(remark));
+                let notes: Vec<Told> = new.map(|remark| self.placed(&Failure::new("config", remark.clone()))).collect();
                 self.notes.extend(notes);
             }
             Err(failure) => {
@@ -223,9 +263,11 @@ impl Explained {
         let is_off = |(_, said): &(Source, Option<Said>)| {
             said.as_ref().and_then(Said::layer).is_some_and(|layer| layer.mode == Some(ctx_core::automatic::Mode::Off))
         };
+        let counts = |(source, _): &&(Source, Option<Said>)| !self.waits(&source.path, &key.name);
+        let in_force: Vec<_> = said.iter().filter(counts).cloned().collect();
         let place = match name == "mode" && at_home.iter().any(is_off) {
             true => said_where(&at_home, name),
-            false => said_where(said, name),
+            false => said_where(&in_force, name),
         };
         self.push(key, value, place);
     }
@@ -249,7 +291,7 @@ impl Explained {
             return;
         }
         let mut found: Option<(Value, String, usize)> = None;
-        for file in files.iter().filter(|file| file.provider_counts) {
+        for file in files.iter().filter(|file| file.is_right) {
             let Some(section) = file.root.get("context_editing").and_then(|section| section.value.get("provider"))
             else {
                 continue;
@@ -265,7 +307,7 @@ impl Explained {
             deeper.retain(|(path, _)| folder.starts_with(path) && own.is_none_or(|own| path.starts_with(own)));
             deeper.sort_by_key(|(path, _)| path.components().count());
             for section in std::iter::once(&section.value).chain(deeper.into_iter().map(|(_, section)| section)) {
-                if let Some((line, node)) = section.under(name) {
+                if let Some((line, node)) = section.under(name).filter(|(line, _)| !file.waiting.contains(line)) {
                     found = Some((node.as_json(), file.path.display().to_string(), line));
                 }
             }
@@ -302,6 +344,7 @@ impl Explained {
         let mut said: Vec<(Value, (String, Option<usize>))> = files
             .iter()
             .rev()
+            .filter(|file| !file.is_project)
             .filter_map(|file| file.root.under(&key.name).map(|found| (file, found)))
             .map(|(file, (line, node))| (node.as_json(), (file.path.display().to_string(), Some(line))))
             .collect();
@@ -331,7 +374,9 @@ impl Explained {
             let said = source.read();
             self.tell(&source.path, said.as_ref());
             let Some(layer) = said.as_ref().and_then(Said::layer) else { continue };
-            let (phases, artifacts) = (layer.clear_after_phases.clone(), layer.preserve_artifacts.clone());
+            let waits = self.waits(&source.path, "context_editing.clear_after_phases");
+            let phases = layer.clear_after_phases.clone().filter(|_| !waits);
+            let artifacts = layer.preserve_artifacts.clone();
             if phases.is_some() || artifacts.is_some() || !layer.artifacts.is_empty() {
                 self.skills.push(SkillView {
                     name,
@@ -386,7 +431,7 @@ fn said_where(said: &[(Source, Option<Said>)], name: &str) -> (String, Option<us
 
 fn of_models(files: &[File], field: &str) -> Vec<(Value, String, String, usize)> {
     let mut found: Vec<(Value, String, String, usize)> = Vec::new();
-    for file in files.iter().rev() {
+    for file in files.iter().rev().filter(|file| !file.is_project) {
         let Some(Data::Table(models)) = file.root.get("models").map(|models| &models.value.data) else { continue };
         for model in models {
             let Some((line, node)) = model.value.under(field) else { continue };

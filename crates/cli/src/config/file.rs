@@ -25,8 +25,6 @@ pub(super) const DAY: u64 = 86_400;
 #[derive(Clone, Debug, Default)]
 pub struct ConfigFile {
     pub path: PathBuf,
-    /// It was found in the project, so it speaks only for that.
-    pub is_project: bool,
     pub listen: Option<SocketAddr>,
     pub allow_remote: Option<bool>,
     pub upstream: Option<UpstreamUrl>,

@@ -1,5 +1,5 @@
 //! `[helper]`: who finds words for operations that lack them. What it says decides where parts of conversations go and
-//! who pays for it, so a project's file can only switch it off or make it smaller.
+//! who pays for it, so a project's file has no say in it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -66,19 +66,6 @@ impl ConfigFile {
             }
         }
         Ok(())
-    }
-}
-
-impl HelperFile {
-    /// What a project's file wants that it may not decide.
-    pub(super) fn wants_more(&self) -> Option<&'static str> {
-        if self.url.is_some() || self.provider.is_some_and(|provider| provider != Provider::None) {
-            Some("decide who is shown parts of your conversations ([helper])")
-        } else if self.key_env.is_some() || self.model.is_some() || self.titles == Some(true) {
-            Some("decide how the helper spends your tokens ([helper])")
-        } else {
-            None
-        }
     }
 }
 
@@ -154,14 +141,12 @@ mod tests {
     #[test]
     fn the_stricter_file_counts() {
         let strict = read("[helper]\nbudget_per_day = 10\ntitles = false\ntimeout = 99").expect("read");
-        assert_eq!(strict.helper.wants_more(), None);
         let both = settings(&[strict, read(ALL).expect("read")], &Environment::of(&[]));
         assert_eq!(
             (both.provider, both.budget_per_day, both.timeout.as_secs(), both.titles),
             (Provider::OpenAi, 10, 20, false)
         );
         let off = read("[helper]\nprovider = \"none\"").expect("read");
-        assert_eq!(off.helper.wants_more(), None);
         assert_eq!(settings(&[off, read(ALL).expect("read")], &Environment::of(&[])).provider, Provider::None);
     }
 

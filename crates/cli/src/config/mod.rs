@@ -1,5 +1,5 @@
-//! What the daemon shall do, decided completely before it starts: flags, then the environment, then the
-//! project's `ctx.toml`, then the home's, then the defaults.
+//! What the daemon shall do, decided completely before it starts: flags, then the environment, then the `ctx.toml` of the
+//! home or the one that was named, then the defaults. A project's file decides nothing here.
 
 pub mod context_editing;
 pub mod explain;
@@ -9,6 +9,7 @@ pub mod keys;
 mod models;
 mod project;
 pub mod schema;
+pub mod trust;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use ctx_server::{ProxySettings, Secret, Upstream, UpstreamUrl};
 
 pub use self::context_editing::LiveRules;
+use self::context_editing::{Places, Speaker};
 pub use self::file::ConfigFile;
 pub use self::helper::key_variable;
 use crate::env::{self, Environment, Variable};
@@ -59,7 +61,7 @@ pub struct Settings {
 
 impl Settings {
     pub fn load(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Result<Self, Failure> {
-        let files = read_files(flags, environment, home, folder)?;
+        let files = read_files(flags, environment, home)?;
         let from_files = |find: fn(&ConfigFile) -> Option<bool>| files.iter().find_map(find);
         let mut remarks: Vec<String> =
             files.iter().flat_map(|file| file.unknown.iter().map(|unknown| unknown.words.clone())).collect();
@@ -83,6 +85,12 @@ impl Settings {
         upstream.extra_ca.extend(ca_files_of_others(environment, &mut remarks));
         upstream.proxies = proxies(environment, &files);
         upstream.http2 = from_files(|file| file.http2).unwrap_or(true);
+        let mut wrong: Vec<String> = files.iter().flat_map(|file| file.context_editing.wrong(&file.path)).collect();
+        for source in Places::new(flags, environment, home).project(folder) {
+            let Some(said) = source.read().filter(|_| source.speaker == Speaker::Project) else { continue };
+            remarks.extend(said.ignored.iter().map(|remark| remark.at(&source.path)));
+            wrong.extend(said.all_wrong(&source.path));
+        }
         Ok(Self {
             listen,
             allow_remote: flags.allow_remote || from_files(|file| file.allow_remote).unwrap_or(false),
@@ -93,7 +101,7 @@ impl Settings {
             models: models::models(&files)?,
             offload: files.iter().find_map(|file| file.offload.clone()),
             remarks,
-            wrong: files.iter().flat_map(|file| file.context_editing.wrong(&file.path)).collect(),
+            wrong,
             files: files.into_iter().map(|file| file.path).collect(),
         })
     }
@@ -108,27 +116,14 @@ fn moments(files: &[ConfigFile]) -> ctx_composer::edit::Moments {
     }
 }
 
-fn read_files(
-    flags: &Flags,
-    environment: &Environment,
-    home: &Home,
-    folder: &Path,
-) -> Result<Vec<ConfigFile>, Failure> {
+fn read_files(flags: &Flags, environment: &Environment, home: &Home) -> Result<Vec<ConfigFile>, Failure> {
     let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
-    if let Some(path) = named {
-        let file = ConfigFile::read(&path)?.ok_or_else(|| {
-            Failure::new("config", format!("there is no configuration file {}", path.display()))
-                .hint("--config and CTX_CONFIG must name a file that exists")
-        })?;
-        return Ok(vec![file]);
-    }
-    let mut project = project::config_file(folder, home).map(|path| ConfigFile::read(&path)).transpose()?.flatten();
-    if let Some(file) = &mut project {
-        file.is_project = true;
-        file.context_editing.own.distrust();
-        project::check(file)?;
-    }
-    Ok(project.into_iter().chain(ConfigFile::read(&home.config_file())?).collect())
+    let Some(path) = named else { return Ok(ConfigFile::read(&home.config_file())?.into_iter().collect()) };
+    let file = ConfigFile::read(&path)?.ok_or_else(|| {
+        Failure::new("config", format!("there is no configuration file {}", path.display()))
+            .hint("--config and CTX_CONFIG must name a file that exists")
+    })?;
+    Ok(vec![file])
 }
 
 /// The strongest source that says something; what it says must be right.

@@ -33,21 +33,21 @@ impl Place {
 }
 
 #[test]
-fn flags_win_over_the_environment_over_the_project_over_the_home_over_the_default() {
+fn flags_win_over_the_environment_over_the_home_over_the_default() {
     let place = Place::new();
     let (none, flag) = (Flags::default(), "http://localhost:5".parse().ok());
     assert_eq!(place.upstream(&none, &[]), "https://api.anthropic.com");
     place.write("home/ctx.toml", "[upstream]\nurl = \"https://home.example\"\n[listen]\naddress = \"127.0.0.1:2\"");
     assert_eq!(place.upstream(&none, &[]), "https://home.example");
     place.write("project/ctx.toml", "[upstream]\nurl = \"http://localhost:3\"");
-    assert_eq!(place.upstream(&none, &[]), "http://localhost:3");
+    assert_eq!(place.upstream(&none, &[]), "https://home.example", "a project decides nothing here");
     let environment = [("CTX_UPSTREAM", "http://localhost:4")];
     assert_eq!(place.upstream(&none, &environment), "http://localhost:4");
     assert_eq!(place.upstream(&Flags { upstream: flag, ..none.clone() }, &environment), "http://localhost:5");
 
     let settings = place.load(&none, &[], "project").expect("settings");
     assert_eq!(settings.listen.port(), 2, "each key is decided for itself");
-    assert_eq!(settings.files.len(), 2);
+    assert_eq!(settings.files.len(), 1);
     assert_eq!(place.load(&none, &[("CTX_LISTEN", "8")], "project").expect("settings").listen.port(), 8);
 }
 
@@ -69,38 +69,54 @@ fn a_named_file_is_the_only_one_and_must_exist() {
 #[test]
 fn the_projects_file_is_found_from_below_but_not_beyond_the_repository() {
     let place = Place::new();
-    let port = |from: &str| place.load(&Flags::default(), &[], from).expect("settings").listen.port();
+    let remarks = |from: &str| place.load(&Flags::default(), &[], from).expect("settings").remarks;
     place.write("ctx.toml", "[listen]\naddress = \"127.0.0.1:1\"");
     place.write("project/.git", "");
-    assert_eq!(port("project/src"), DEFAULT_LISTEN.port());
+    assert!(remarks("project/src").is_empty());
     place.write("project/ctx.toml", "[listen]\naddress = \"127.0.0.1:2\"");
-    assert_eq!(port("project/src"), 2);
+    assert!(remarks("project/src")[0].contains("`listen.address` is ignored"));
 }
 
 #[test]
-fn a_projects_file_cannot_take_the_credentials_elsewhere_unless_it_is_named() {
-    for text in [
-        "[upstream]\nurl = \"https://elsewhere.example\"",
-        "[upstream]\nproxy = \"http://elsewhere.example:3128\"",
-        "[upstream]\nca_files = [\"ca.pem\"]",
-        "[listen]\nallow_remote = true",
-        "[offload]\nfolder = \"/elsewhere\"",
-        "[helper]\nurl = \"https://elsewhere.example\"",
-        "[helper]\nprovider = \"claude\"",
-        "[helper]\nkey_env = \"AWS_SECRET\"",
-        "[helper]\nmodel = \"dear\"",
-        "[helper]\ntitles = true",
+fn a_projects_file_decides_nothing_for_the_daemon_unless_it_is_named() {
+    for (text, key) in [
+        ("[upstream]\nurl = \"https://elsewhere.example\"", "upstream.url"),
+        ("[upstream]\nurl = \"http://localhost:3\"", "upstream.url"),
+        ("[upstream]\nproxy = \"http://elsewhere.example:3128\"", "upstream.proxy"),
+        ("[upstream]\nca_files = [\"ca.pem\"]", "upstream.ca_files"),
+        ("[listen]\nallow_remote = true", "listen.allow_remote"),
+        ("[listen]\naddress = \"127.0.0.1:3\"", "listen.address"),
+        ("[offload]\nfolder = \"pub\"", "offload.folder"),
+        ("[mcp]\nread_only = true", "mcp.read_only"),
+        ("[edits]\nnear_limit_percent = 3", "edits.near_limit_percent"),
+        ("[models.m]\nwindow = 9", "models.m"),
+        ("[helper]\nprovider = \"claude\"", "helper.provider"),
+        ("[helper]\nkey_env = \"AWS_SECRET\"", "helper.key_env"),
     ] {
         let place = Place::new();
+        let usual = format!("{:?}", place.load(&Flags::default(), &[], "project").expect("settings"));
         let path = place.write("project/ctx.toml", text);
-        let refused = place.load(&Flags::default(), &[], "project").expect_err(text);
-        assert_eq!(refused.code, "config-untrusted");
-        assert!(refused.hint.unwrap_or_default().contains("--config"));
-        let flags = Flags { config: Some(path.clone()), ..Flags::default() };
-        assert!(place.load(&flags, &[], "project").is_ok(), "{text}");
-        fs::remove_file(path).expect("removed");
-        place.write("home/ctx.toml", text);
-        assert!(place.load(&Flags::default(), &[], "project").is_ok(), "the home's file is the user's own: {text}");
+        let settings = place.load(&Flags::default(), &[], "project").expect(text);
+        let remark = settings.remarks.join("\n");
+        assert!(
+            remark.contains(&format!("line 2: `{key}` is ignored")) || remark.contains(&format!("line 1: `{key}` is")),
+            "{remark}"
+        );
+        assert!(remark.contains("the ctx.toml of the home") && remark.contains("--config"), "{remark}");
+        assert_eq!(format!("{:?}", Settings { remarks: Vec::new(), ..settings }), usual, "{text}");
+        let flags = Flags { config: Some(path), ..Flags::default() };
+        let named = place.load(&flags, &[], "project").expect(text);
+        assert_ne!(format!("{:?}", Settings { files: Vec::new(), ..named }), usual, "{text}");
+    }
+}
+
+#[test]
+fn nothing_in_a_projects_file_keeps_the_daemon_from_starting() {
+    let place = Place::new();
+    for text in ["this is not even TOML", "[upstream]\nurl = 5", "[context_editing]\nmode = 5", "[models.m]\nprice = 3"]
+    {
+        place.write("project/ctx.toml", text);
+        assert!(place.load(&Flags::default(), &[], "project").is_ok(), "{text}");
     }
 }
 

@@ -1,11 +1,13 @@
-//! `ctx add`: a frame that nobody said.
+//! `ctx add`: a new frame, in words of your own.
+
+use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ctx_core::edit::Operation;
 use ctx_core::message::Role;
 
-use super::change::{How, Place, Wish, text};
+use super::change::{How, Place, Wish, read, text, without_last_newline};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -13,12 +15,16 @@ use crate::failure::Failure;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx add --text 'Use tabs in this project.' --start
+  ctx add --file STYLE.md --start --title 'House style'
   git diff | ctx add --text - --after t2 --title 'My changes'")]
 pub struct Arguments {
-    /// What it says; `-` reads it from stdin
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    text: String,
-    /// Who says it
+    /// Its text; `-` reads it from stdin
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "file")]
+    text: Option<String>,
+    /// Its text, from this file
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    file: Option<PathBuf>,
+    /// Its role
     #[arg(long, value_name = "ROLE", default_value = "user", value_parser = role())]
     role: Role,
     /// Its title in the list
@@ -38,6 +44,10 @@ fn role() -> impl TypedValueParser<Value = Role> {
 impl Arguments {
     pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
         let (to, title) = (self.to.place(), self.title.clone());
-        Ok(Operation::Add { text: text(&self.text)?, role: self.role, to, title }.into())
+        let text = match &self.file {
+            Some(file) => without_last_newline(read(file)?),
+            None => text(self.text.as_deref().unwrap_or_default())?,
+        };
+        Ok(Operation::Add { text, role: self.role, to, title }.into())
     }
 }

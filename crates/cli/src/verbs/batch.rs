@@ -9,11 +9,11 @@ use super::plan::file::{self, Only};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Make several operations as one commit
+/// Apply several operations as one commit
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A line is an operation in JSON, as in the control API and in the log, perhaps with a \"reason\"; blank lines
-and lines that begin with # are skipped. A whole plan, as `ctx plan` takes it, will do too.
+    after_help = "Each line is an operation in JSON, as in the control API and in the log, optionally with a \"reason\"; blank lines
+and lines that start with # are skipped. A whole plan, as for `ctx plan`, works too.
 
 Examples:
   ctx batch tidy.jsonl

@@ -7,10 +7,10 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Begin another line of edits and go there, or list them
+/// Create a branch of edits and check it out, or list the branches
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  ctx branch                              all of them, the one you are on marked *
+  ctx branch                              all of them, the checked-out one marked *
   ctx branch trial
   ctx branch trial --at 3f9a1b2c4d
   ctx branch --delete trial")]
@@ -18,10 +18,10 @@ pub struct Arguments {
     /// Its name
     #[arg(value_name = "NAME", value_parser = non_empty)]
     name: Option<String>,
-    /// From this commit on [default: the newest]
+    /// Start at this commit [default: the newest]
     #[arg(long, value_name = "COMMIT", requires = "name", value_parser = non_empty)]
     at: Option<String>,
-    /// Remove this branch; its commits stay
+    /// Delete this branch; its commits stay
     #[arg(long, short, value_name = "NAME", conflicts_with = "name", value_parser = non_empty)]
     delete: Option<String>,
     #[command(flatten)]

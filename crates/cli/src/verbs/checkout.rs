@@ -7,7 +7,7 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Go to another line of edits
+/// Check out another branch of edits
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx checkout trial

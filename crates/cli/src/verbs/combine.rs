@@ -17,7 +17,7 @@ pub struct Arguments {
     /// Two frames or more; t2..t5 and t3,t7 name several
     #[arg(value_name = "ID", required = true, value_parser = non_empty)]
     ids: Vec<String>,
-    /// Behind this frame [default: where the first of them is]
+    /// After this frame [default: at the place of the first]
     #[arg(long, value_name = "ID", value_parser = non_empty)]
     after: Option<String>,
     #[command(flatten)]

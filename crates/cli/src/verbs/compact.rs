@@ -8,7 +8,7 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Replace frames or steps by a short summary
+/// Replace frames or steps with a short summary
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx compact t3
@@ -21,11 +21,11 @@ pub struct Arguments {
     ids: Vec<String>,
     #[command(flatten)]
     select: Selection,
-    /// The summary; `-` reads it from stdin. Without it the helper writes one (`ctx helper status`), or else ctx
-    /// itself takes the telling lines
+    /// The summary; `-` reads it from stdin. Without it the helper writes one (`ctx helper status`), or ctx
+    /// extracts the key lines
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
-    /// Clear now all that the automatic editor may clear, whatever its mode: see `ctx status`
+    /// Clear everything that the automatic editor may clear now, in any mode: see `ctx status`
     #[arg(long, conflicts_with_all = ["ids", "text", "tool", "larger_than", "older_than", "superseded", "dry_run", "when"])]
     auto: bool,
     /// Why, for the history and the ledger

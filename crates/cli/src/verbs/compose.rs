@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Print the exact bytes of the body and nothing else, not even a newline
     #[arg(long, conflicts_with = "json")]
     dump: bool,
-    /// Tell what differs from what the agent sends, and why
+    /// Show what differs from the agent's own request, and why
     #[arg(long, conflicts_with = "dump")]
     explain: bool,
     #[command(flatten)]
@@ -79,7 +79,7 @@ fn summary(body: &[u8]) -> String {
     for setting in settings {
         lines.push_str(&format!("  {setting}\n"));
     }
-    lines.push_str("`ctx compose --dump` prints its exact bytes.\n");
+    lines.push_str("`ctx compose --dump` prints its exact bytes; `ctx sent r1 --dump` those of a request that left.\n");
     lines
 }
 
@@ -131,7 +131,7 @@ mod tests {
           max_tokens: 32,000
           stream: true
           thinking: {"type":"adaptive"}
-        `ctx compose --dump` prints its exact bytes.
+        `ctx compose --dump` prints its exact bytes; `ctx sent r1 --dump` those of a request that left.
         "#);
     }
 
@@ -147,7 +147,7 @@ mod tests {
           by 2 commits:
             00000000a1  deleted t3 (4,120 tokens)
             00000000b2
-          repaired by rule A30: a result without its call went
+          repaired by rule A30 (every tool call has its result): a result without its call went
           4 cache marks
         ");
         let untouched = Explained { untouched: true, tokens: 7, ..Explained::default() };

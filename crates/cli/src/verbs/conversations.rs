@@ -30,13 +30,16 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     } else {
         let found: Conversations = understood(&answer)?;
         context.output.print(&render(&found.conversations, ctx_composer::now(), &context.output))?;
+        if let Some(note) = words::unread(found.unread) {
+            context.note(&note);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn render(conversations: &[ConversationView], now: u64, output: &Output) -> String {
     if conversations.is_empty() {
-        return "No conversation has passed yet. Start one with `ctx run -- claude`.\n".to_owned();
+        return "No conversation has been recorded yet. Start one with `ctx run -- claude`.\n".to_owned();
     }
     let mut table = Table::new(&[
         Column::Left(" "),

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 pub struct Arguments {
     #[command(flatten)]
     what: Selected,
-    /// Also what is protected
+    /// Include protected parts
     #[arg(long)]
     force: bool,
     #[command(flatten)]

@@ -23,10 +23,10 @@ const TITLE: usize = 60;
 /// Show what differs between two commits
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A and B: a commit, the beginning of its id, a tag, a branch, HEAD, or `source` for what the agent sends.
+    after_help = "A and B: a commit, the start of its id, a tag, a branch, HEAD, or `source` for the agent's own request.
 
 Examples:
-  ctx diff                                all edits: from what the agent sends to what is sent
+  ctx diff                                all edits: the agent's request against the composed one
   ctx diff 3f9a                           since that commit
   ctx diff before-the-tests trial"
 )]
@@ -37,7 +37,7 @@ pub struct Arguments {
     /// To here
     #[arg(value_name = "B", default_value = "HEAD", value_parser = non_empty)]
     to: String,
-    /// Fold nothing
+    /// Show everything unfolded
     #[arg(long)]
     full: bool,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use super::change::{How, Results, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Replace tool results by placeholders; the calls stay
+/// Replace tool results with placeholders; the calls stay
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx drop-results t3 --tool Read

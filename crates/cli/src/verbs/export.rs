@@ -16,22 +16,22 @@ use crate::failure::Failure;
 use crate::home;
 use crate::terminal::words;
 
-/// Write a conversation with its history into one file
+/// Write a conversation with its history to one file
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The file holds all that was said, also what was deleted, and no credentials; only you can read it. It is lines
-of JSON, each checked when it is read again. Files of offloaded content are not in it; the content is.
+    after_help = "The file contains the whole conversation, including deleted content, and no credentials; only you can read it. It is
+lines of JSON with a checksum. Offloaded files are not included, but their content is.
 
 Examples:
-  ctx export                              into c3f9a1.ctx, if that is its id
+  ctx export                              to c3f9a1.ctx, if that is its id
   ctx export --conv c3f9 - | zstd > farm.ctx.zst
   ctx import --file c3f9a1.ctx            there, or somewhere else"
 )]
 pub struct Arguments {
-    /// Where to; `-` is stdout [default: ID.ctx here]
+    /// The file to write; `-` is stdout [default: ID.ctx here]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use super::change::{How, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Heal a conversation that the provider refuses
+/// Repair a conversation that the provider refuses
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx heal --dry-run                      what is wrong, and what would be done

@@ -12,14 +12,14 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// Show or try the helper: the model that finds summaries and titles
+/// Show or test the helper: the model that writes summaries and titles
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx helper
   ctx helper test
   ctx helper retry h2
 
-It is set up under [helper] in the ctx.toml of the daemon's home. Without one, ctx finds the words itself.")]
+Set it up under [helper] in the ctx.toml of the daemon's home. Without one, ctx writes extracts itself.")]
 pub struct Arguments {
     #[arg(value_enum, default_value_t = What::Status)]
     what: What,
@@ -32,13 +32,13 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Which one it is, its budget and its jobs
+    /// Show the helper, its budget and its jobs
     Status,
     /// Ask it for a title, to see whether it answers
     Test,
     /// Stop a job
     Cancel,
-    /// Begin a job anew
+    /// Start a job again
     Retry,
 }
 

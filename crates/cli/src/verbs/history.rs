@@ -17,8 +17,8 @@ use crate::terminal::{Output, text, words};
 /// List the commits: what was changed, when and by whom
 #[derive(Args, Debug)]
 #[command(
-    after_help = "[off]: reverted or undone. [asleep]: what it names is not in the conversation now; it wakes when
-that returns. [source changed]: the client has rewritten what it was made over.
+    after_help = "[off]: reverted or undone. [asleep]: its target is not in the conversation now; it takes effect again
+when the target returns. [source changed]: the client has rewritten its target.
 
 Examples:
   ctx history

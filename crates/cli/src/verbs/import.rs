@@ -13,12 +13,12 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// Copy frames of another conversation into this one, or take in a conversation that was exported
+/// Copy frames from another conversation, or import an exported conversation
 #[derive(Args, Debug)]
 #[command(
     override_usage = "ctx import CONV ID… [OPTIONS]\n       ctx import --file FILE [--dry-run] [--json]",
-    after_help = "With --file a conversation that `ctx export` has written comes in as one of its own, with its history, branches and
-tags. Its id is another one if somebody has it here. A file that is damaged or cut off is refused, and nothing changes.
+    after_help = "With --file, a conversation from `ctx export` is imported as a separate one, with its history, branches and tags. It
+gets a new id if its own is taken here. A damaged or truncated file is refused, and nothing changes.
 
 Examples:
   ctx import c3f9a1 t2
@@ -26,13 +26,13 @@ Examples:
   ctx import --file c3f9a1.ctx            a whole conversation"
 )]
 pub struct Arguments {
-    /// The conversation to copy from: an id, or the beginning of one
+    /// The conversation to copy from: an id, or the start of one
     #[arg(value_name = "CONV", value_parser = non_empty, required_unless_present = "file")]
     from: Option<String>,
     /// Frames, steps or parts: t3, t3/5..9, 't3#2.1'; t2..t5 and t3,t7 name several
     #[arg(value_name = "ID", value_parser = non_empty, required_unless_present = "file")]
     ids: Vec<String>,
-    /// The file of a conversation that was exported; `-` is stdin
+    /// The exported file; `-` is stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "ids", "after", "start", "end", "note", "expect"])]
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -77,7 +77,7 @@ fn render(imported: &Imported, output: &Output) -> String {
     let mut lines = format!("{head}  {}  {}\n", text::line(&imported.title), paint.faint(&counts));
     let mut remarks = Vec::new();
     if imported.conversation != imported.was {
-        remarks.push(format!("it was {} where it comes from; that is taken here", imported.was));
+        remarks.push(format!("its original id, {}, is already taken here", imported.was));
     }
     if let Some(session) = &imported.session {
         remarks.push(format!("the session {session} goes on in it"));

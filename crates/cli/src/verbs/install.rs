@@ -20,9 +20,9 @@ use crate::context::Context;
 use crate::env::{self, Environment, Variable};
 use crate::failure::Failure;
 
-/// Let an agent always speak through the daemon, and teach it `/compose-context`
+/// Make an agent always use the daemon, and add the skill `/compose-context`
 #[derive(Args, Debug)]
-#[command(after_help = "Shows every change before it makes it; `ctx uninstall claude-code` restores what was there.
+#[command(after_help = "Shows every change before making it; `ctx uninstall claude-code` restores the previous files.
 
 Examples:
   ctx install claude-code
@@ -33,13 +33,13 @@ pub struct Arguments {
     /// For which projects
     #[arg(long, value_enum, default_value = "user")]
     scope: Scope,
-    /// Also name the MCP server `ctx mcp`
+    /// Also register the MCP server `ctx mcp`
     #[arg(long)]
     mcp: bool,
     /// Also show context used, saved and cached in the agent's status line
     #[arg(long)]
     status_line: bool,
-    /// Also if a base URL leads elsewhere now, and if the skill was changed by hand
+    /// Even if a base URL points elsewhere, or the skill was changed by hand
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -118,7 +118,7 @@ fn not_up(with_server: bool) -> String {
         true => "Claude Code starts it with `ctx mcp`, which is named now",
         false => "`ctx up` starts it, and so does `ctx run -- claude`; with --mcp Claude Code starts it itself",
     };
-    format!("no daemon is running, and without one Claude Code reaches nobody: {way}")
+    format!("no daemon is running, and without one Claude Code cannot reach the provider: {way}")
 }
 
 /// The daemon that is meant, whether it runs or not.
@@ -138,7 +138,7 @@ impl Daemon {
         if settings.listen.port() == 0 {
             return Err(Failure::new(
                 "no-port",
-                "the daemon would take any free port, so nobody can say where to find it",
+                "the daemon would take any free port, so its address cannot be written down",
             )
             .hint("give it one: --listen 127.0.0.1:8788"));
         }
@@ -303,7 +303,7 @@ fn program(scope: Scope, environment: &Environment, notes: &mut Vec<String>) -> 
         notes.push(format!("{why}; the agent will need it there"));
         return "ctx".to_owned();
     }
-    notes.push(format!("{why}, so the agent is told {}; if you move it, run this again", own.display()));
+    notes.push(format!("{why}, so the settings name {}; if you move it, run this again", own.display()));
     quoted(&own.to_string_lossy())
 }
 

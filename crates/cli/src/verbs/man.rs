@@ -18,7 +18,7 @@ use crate::terminal::{text, words};
   ctx man ~/.local/share/man/man1
   ctx man pages && man pages/ctx-list.1")]
 pub struct Arguments {
-    /// The folder; it is made if it is missing
+    /// The folder; created if it does not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     #[command(flatten)]

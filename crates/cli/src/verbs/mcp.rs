@@ -18,23 +18,25 @@ use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
 
-/// Serve an agent over MCP: it can look at its own context, and edit it
+/// Serve an agent over MCP, so that it can inspect and edit its own context
 #[derive(Args, Debug)]
-#[command(after_help = "An agent starts it; the daemon is started if none is up. Without flags it is the agent's own
-conversation that is meant.
+#[command(
+    after_help = "The agent starts it, and it starts the daemon if none is running. Without flags it addresses the agent's
+own conversation.
 
 Examples:
   claude mcp add ctx -- ctx mcp
   claude mcp add ctx -- ctx mcp --read-only
-  claude mcp add ctx -- ctx mcp --allow drop-results,summarize-results,compact")]
+  claude mcp add ctx -- ctx mcp --allow drop-results,summarize-results,compact"
+)]
 pub struct Arguments {
-    /// The conversation that is meant: an id, the beginning of one, or `active` [env: CTX_CONV]
+    /// The conversation to address: an id, the start of one, or `active` [env: CTX_CONV]
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
-    /// The session that is the agent's own [env: CLAUDE_CODE_SESSION_ID]
+    /// The agent's own session [env: CLAUDE_CODE_SESSION_ID]
     #[arg(long, value_name = "ID", value_parser = non_empty, conflicts_with = "conversation")]
     session: Option<String>,
-    /// Only look: the tools that change something are not offered
+    /// Only read: offer no tools that change something
     #[arg(long)]
     read_only: bool,
     /// Only these operations, such as delete,drop-results

@@ -14,13 +14,13 @@ use crate::terminal::paint::{FAINT, ID, PLAIN, WARNING};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::terminal::{Output, words};
 
-/// Show what is known of models: prices, windows, caches
+/// Show models: prices, windows, caches
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Prices are list prices in dollars for a million tokens: what is read afresh (IN), what is said (OUT), what the cache
-is given for five minutes (5M) or an hour (1H), and what is read from it (READ). LEAST is the shortest prompt that is
-cached at all. The provider's own context editing: `clear`, `compact`; `bound`: its thinking is bound to what stands
-before it. A * stands where your settings differ: [models.\"NAME\"] in ctx.toml.
+    after_help = "List prices in dollars per million tokens: uncached input (IN), output (OUT), cache writes for five minutes (5M) or an
+hour (1H), cache reads (READ). LEAST is the shortest prompt that is cached. EDITING: the provider's own context editing
+(`clear`, `compact`); `bound`: thinking is bound to everything before it. A * marks your own settings:
+[models.\"NAME\"] in ctx.toml.
 
 Examples:
   ctx models

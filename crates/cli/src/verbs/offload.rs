@@ -16,7 +16,7 @@ use crate::failure::Failure;
 pub struct Arguments {
     #[command(flatten)]
     what: Selected,
-    /// What the note says about it; `-` reads it from stdin
+    /// A summary for the note; `-` reads it from stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     summary: Option<String>,
     #[command(flatten)]

@@ -13,11 +13,12 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// Say when a phase of the work begins and ends; the details of one that has ended may be cleared
+/// Mark when a phase of the work begins and ends; its details may be cleared afterwards
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Phases tell the automatic editor what is done with: see `clear_after_phases` in ctx.toml. Scripts, agents (the MCP
-tool ctx_phase) and hooks of the agent can say so too. In a hook, --hook finds the conversation in what the agent tells it.
+    override_usage = "ctx phase\n       ctx phase begin NAME\n       ctx phase end [NAME]",
+    after_help = "Phases tell the automatic editor what is finished: see `clear_after_phases` in ctx.toml. Scripts, agents (the MCP tool
+ctx_phase) and agent hooks can mark them too. In a hook, --hook takes the conversation from the hook's input.
 
 Examples:
   ctx phase begin testing
@@ -26,12 +27,13 @@ Examples:
   ctx phase                               all of them"
 )]
 pub struct Arguments {
-    #[arg(value_enum, default_value_t = What::List)]
+    /// What to do
+    #[arg(value_enum, value_name = "ACTION", default_value_t = What::List)]
     what: What,
-    /// Which phase
+    /// The phase
     #[arg(value_parser = non_empty, required_if_eq("what", "begin"))]
     name: Option<String>,
-    /// Take the conversation from what the agent tells its hook on the input
+    /// Take the conversation from the hook's input
     #[arg(long)]
     hook: bool,
     #[command(flatten)]

@@ -8,10 +8,10 @@ use super::change::{self, Change};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Tell what a change would do, without making it
+/// Show what a change would do, without making it
 #[derive(Args, Debug)]
 #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
-#[command(after_help = "Every verb takes its usual flags, also --json and --conv.
+#[command(after_help = "Every verb takes its usual flags, including --json and --conv.
 
 Examples:
   ctx preview delete t3

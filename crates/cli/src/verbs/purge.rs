@@ -22,7 +22,7 @@ use crate::terminal::{text, words};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Forget conversations for good
+/// Delete conversations permanently
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx purge --conv c3f9a1 c77b02
@@ -34,7 +34,7 @@ pub struct Arguments {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// Only tell what would go
+    /// Only show what would be deleted
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -44,10 +44,10 @@ pub struct Arguments {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// These conversations: ids, or beginnings of ids
+    /// These conversations: ids, or starts of ids
     #[arg(long = "conv", value_name = "ID", num_args = 1.., value_parser = non_empty)]
     conversations: Vec<String>,
-    /// Those without any activity for so many days
+    /// Conversations without activity for this many days
     #[arg(long, value_name = "DAYS")]
     older_than: Option<u64>,
     /// All of them, and the files of a damaged store that were moved aside
@@ -69,7 +69,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         None => Vec::new(),
     };
     // Files that were moved aside as damaged hold whole conversations, of which nobody knows which.
-    let aside = if all { SqliteStore::moved_aside(context.home()?.path()) } else { Vec::new() };
+    let mut aside = if all { SqliteStore::moved_aside(context.home()?.path()) } else { Vec::new() };
+    if all {
+        aside.extend(SqliteStore::losses(context.home()?.path()));
+    }
     // `--all` also takes what no listing shows, so it is done even if there seems to be nothing.
     let has_work = !chosen.is_empty() || !aside.is_empty() || (all && keeper.is_some());
     if arguments.dry_run {
@@ -173,7 +176,8 @@ impl Keeper {
             for row in composer.store().conversations()? {
                 if !kept.iter().any(|known| known.id == row.id) {
                     let (title, session) = (String::new(), String::new());
-                    kept.push(Kept { id: row.id, title, session, last_activity: row.last_at });
+                    let last_activity = row.last_at.min(ctx_composer::now());
+                    kept.push(Kept { id: row.id, title, session, last_activity });
                 }
             }
         }
@@ -242,7 +246,7 @@ impl From<ConversationView> for Kept {
 fn confirmed(chosen: &[Kept], all: bool) -> Result<bool, Failure> {
     const SHOWN: usize = 10;
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(Failure::new("not-confirmed", "purging cannot be undone, and there is nobody to ask")
+        return Err(Failure::new("not-confirmed", "purging cannot be undone, and there is no terminal to ask in")
             .hint("add --yes if you mean it"));
     }
     for conversation in chosen.iter().take(SHOWN) {

@@ -21,7 +21,7 @@ pub struct Arguments {
     /// The title
     #[arg(long, value_name = "TEXT", required_unless_present_any = ["summary", "auto"], conflicts_with = "auto")]
     title: Option<String>,
-    /// Find a title: the helper's, or else the words and deeds that tell most
+    /// Write a title: by the helper, or extracted by ctx
     #[arg(long)]
     auto: bool,
     /// What it is about, in a sentence

@@ -11,12 +11,12 @@ use crate::failure::Failure;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx revert                              the newest
-  ctx revert 3f9a --cascade               with all that stands on it")]
+  ctx revert 3f9a --cascade               with all commits that depend on it")]
 pub struct Arguments {
-    /// A commit, the beginning of its id, or a tag [default: the newest]
+    /// A commit, the start of its id, or a tag [default: the newest]
     #[arg(value_name = "COMMIT", value_parser = non_empty)]
     commit: Option<String>,
-    /// Together with the later commits that stand on it
+    /// Also revert later commits that depend on it
     #[arg(long)]
     cascade: bool,
     #[command(flatten)]

@@ -7,13 +7,13 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Go back to how it was after a commit
+/// Restore the state after a commit
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx rollback 3f9a1b2c4d
   ctx rollback before-the-tests           a tag")]
 pub struct Arguments {
-    /// A commit, the beginning of its id, a tag or a branch
+    /// A commit, the start of its id, a tag or a branch
     #[arg(value_name = "COMMIT", value_parser = non_empty)]
     commit: String,
     #[command(flatten)]

@@ -3,22 +3,25 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use clap::Args;
+use ctx_composer::automatic::Rules;
 use ctx_server::UpstreamUrl;
 
 use crate::arguments::DaemonArguments;
 use crate::background::{self, Started};
 use crate::client::{Status, callable};
-use crate::config::{Flags, Settings};
+use crate::config::{Flags, LiveRules, Settings};
 use crate::context::Context;
 use crate::env::{self, Environment, Variable};
 use crate::failure::Failure;
+use crate::home::{Home, NOT_WRITABLE};
 
-/// Run an agent through the daemon, which is started if none is up
+/// Run an agent through the daemon; starts one if none is running
 #[derive(Args, Debug)]
-#[command(after_help = "The daemon stays up afterwards; `ctx stop` ends it.
+#[command(after_help = "The daemon keeps running afterwards; `ctx stop` stops it.
 
 Examples:
   ctx run -- claude
@@ -37,24 +40,61 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         return Err(Failure::usage("there is no agent to run"));
     };
     let flags = arguments.daemon.flags(&context.place)?;
+    let named = flags.config.clone();
     // A home has one daemon: if it is up, no other can be started, whatever address is asked for.
     let found = match background::answering(&context.home()?) {
         Some(found) => Some(found),
         None => background::running(context)?,
     };
+    let mut agent = Command::new(program);
+    agent.args(rest);
     let (address, status) = match found {
         Some((client, status)) => {
             note_differences(client.address(), &status, &flags, context);
             (client.address(), status)
         }
-        None => start(flags, context)?,
+        None => match start(flags, context) {
+            Ok(started) => started,
+            Err(failure) => {
+                context.note(&may_run_without(&context.home()?, failure)?);
+                return become_process(agent, &program.to_string_lossy());
+            }
+        },
     };
-    let mut agent = Command::new(program);
-    agent.args(rest).envs(for_agent(address, &context.environment));
+    note_waiting(named, context);
+    agent.envs(for_agent(address, &context.environment));
     if let Some(note) = about_base_url(address, &status, &context.environment) {
         context.note(&note);
     }
     become_process(agent, &program.to_string_lossy())
+}
+
+/// Without a home that can be written to there is no daemon, but an agent can work without one; gives the words that say so. Not
+/// where conversations are stored: one of them may be edited, and would be sent as if it were not.
+fn may_run_without(home: &Home, failure: Failure) -> Result<String, Failure> {
+    if failure.code != NOT_WRITABLE || home.has_store() {
+        return Err(failure);
+    }
+    let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    Ok(format!(
+        "{}{hint}. THE AGENT RUNS WITHOUT CTX: it speaks to its provider directly, nothing is recorded and nothing can be edited",
+        failure.message
+    ))
+}
+
+/// Settings of this project that are not in force yet.
+fn note_waiting(config: Option<PathBuf>, context: &Context) {
+    let (Ok(home), Ok(folder)) = (context.home(), std::env::current_dir()) else { return };
+    let flags = Flags { config, ..Flags::default() };
+    let project = LiveRules::new(&flags, &context.environment, &home).project(Some(&folder), &[]);
+    let waiting = project.map(|project| project.waiting).unwrap_or_default();
+    if !waiting.is_empty() {
+        let keys: Vec<&str> = waiting.iter().map(|setting| setting.key.as_str()).collect();
+        context.note(&format!(
+            "settings of this project wait for your trust: {}; `ctx trust` lets them take effect",
+            keys.join(", ")
+        ));
+    }
 }
 
 /// Starts the daemon behind the scenes, and says so.
@@ -183,6 +223,18 @@ mod tests {
     fn set(values: &[(&str, &str)]) -> Vec<(&'static str, String)> {
         let set = for_agent(ADDRESS, &Environment::of(values));
         set.into_iter().map(|(name, value)| (name, value.to_string_lossy().into_owned())).collect()
+    }
+
+    #[test]
+    fn without_a_writable_home_the_agent_runs_directly_unless_conversations_are_stored_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::find(Some(folder.path()), &Environment::of(&[])).expect("a home");
+        let unwritable = || Failure::new(NOT_WRITABLE, "cannot write to the home /h: read-only").hint("use --home");
+        let words = may_run_without(&home, unwritable()).expect("it may");
+        assert!(words.starts_with("cannot write to the home /h: read-only (use --home). THE AGENT RUNS WITHOUT CTX"));
+        assert!(may_run_without(&home, Failure::new("port-taken", "x")).is_err());
+        std::fs::write(folder.path().join("ctx.db"), "").expect("written");
+        assert_eq!(may_run_without(&home, unwritable()).expect_err("refused").code, NOT_WRITABLE);
     }
 
     #[test]

@@ -16,11 +16,11 @@ use crate::terminal::{Output, text, words};
 /// Find words in all conversations
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Several words: all of them, in any order, in the same block. An argument with blanks in it, or words in double quotes,
-are a phrase. Large and small letters are the same. The system prompt and the tools are not searched.
+    after_help = "Finds blocks that contain all words, in any order. An argument with spaces, or words in double quotes, is a phrase. Case
+is ignored. The system prompt and the tools are not searched.
 
 Examples:
-  ctx search parser token                 both words, wherever they stand in a block
+  ctx search parser token                 both words, anywhere in a block
   ctx search 'connection refused'         this phrase
   ctx search parser --conv active --limit 100
   ctx search parser --json | jq -r '.conversations[] | \"\\(.id) \\(.hits[].frame)\"'"
@@ -29,7 +29,7 @@ pub struct Arguments {
     /// The words
     #[arg(value_name = "TEXT", required = true, value_parser = non_empty)]
     words: Vec<String>,
-    /// Only this conversation: an id, the beginning of one, a word of its title, or `active`
+    /// Only this conversation: an id, the start of one, a word of its title, or `active`
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
     /// Show at most N hits
@@ -124,7 +124,11 @@ fn kind(hit: &Hit) -> String {
         "text" => hit.role.clone(),
         other => other.to_owned(),
     };
-    if hit.sent { kind } else { format!("{kind}, not sent") }
+    match hit.left {
+        Some(left) => format!("{kind}, {}", left.in_words()),
+        None if hit.sent => kind,
+        None => format!("{kind}, not sent"),
+    }
 }
 
 /// The words stand out.

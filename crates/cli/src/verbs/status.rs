@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use ctx_composer::automatic::{ProjectSetting, ProjectSettings};
 use ctx_composer::view::ContextView;
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// Show how the daemon is, and how full the context is: used, preserved, clearable, saved
+/// Show the daemon's state and how full the context is: used, preserved, clearable, saved
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx status
@@ -30,6 +31,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.found()?;
     let answer = client.get("/status")?;
+    let status: Status = understood(&answer)?;
     // Before anything has passed there is no conversation, and that is no error.
     let filled = client.get(&of_conversation(&arguments.conversation.conversation, "context")).ok();
     if arguments.format.json {
@@ -37,7 +39,6 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         all["context"] = filled.as_deref().map(understood).transpose()?.unwrap_or_default();
         context.output.json(all.to_string().as_bytes())?;
     } else {
-        let status: Status = understood(&answer)?;
         let listen = client.address().to_string();
         let mut words = render(&status, &listen, ctx_composer::now(), &context.output);
         if let Some(filled) = filled {
@@ -45,7 +46,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         }
         context.output.print(&words)?;
     }
-    Ok(ExitCode::SUCCESS)
+    let lost_commits = status.store.gone || !status.store.losses.is_empty();
+    Ok(if lost_commits { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// How full the context is.
@@ -100,10 +102,32 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
         let state = if cache.warm { "warm" } else { "cold" };
         line("cache", format!("{} tokens, {state}", count(cache.tokens)));
     }
+    if let Some(project) = &view.project_settings {
+        lines.push_str(&project_in_words(project, output));
+    }
     for hindrance in &view.hindrances {
         lines.push_str(&format!("{}\n", paint.warning(&format!("note: {}", text::line(hindrance)))));
     }
     lines
+}
+
+/// Settings of the project that are not in force, and what to do.
+fn project_in_words(project: &ProjectSettings, output: &Output) -> String {
+    let place = |setting: &ProjectSetting| match setting.line {
+        Some(line) => format!("{}, line {line}", setting.file),
+        None => setting.file.clone(),
+    };
+    let waiting = project.waiting.iter().map(|setting| {
+        let value = setting.value.as_deref().unwrap_or_default();
+        format!("`{}` = {value} waits for your trust ({})", setting.key, place(setting))
+    });
+    let ignored = project.ignored.iter().map(|setting| format!("{}: {}", place(setting), setting.why));
+    let mut told: Vec<String> = waiting.chain(ignored).collect();
+    if !project.waiting.is_empty() {
+        told.push(format!("to let this project's settings take effect: `ctx trust {}`", project.folder));
+    }
+    let line = |told: String| format!("{}\n", output.paint.warning(&format!("note: {}", text::line(&told))));
+    told.into_iter().map(line).collect()
 }
 
 fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
@@ -124,10 +148,14 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     line(
         "requests",
         format!(
-            "{}, {} under way, {} without a whole answer",
+            "{}, {} under way, {} without a whole answer{}",
             words::count(requests.total),
             words::count(requests.in_flight),
-            words::count(requests.failed)
+            words::count(requests.failed),
+            match requests.cancelled {
+                0 => String::new(),
+                cancelled => format!(", {} cancelled by the client", words::count(cancelled)),
+            }
         ),
     );
     line("conversations", words::count(status.conversations));
@@ -171,6 +199,10 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     count(recorder.unreadable, "requests could not be read (they were forwarded)");
     count(store.unsaved, "steps could not be stored");
     count(store.skipped, "damaged records are skipped");
+    if store.gone {
+        trouble.push("the store's file was removed, so edits are refused; restart the daemon".to_owned());
+    }
+    trouble.extend(store.losses.iter().map(|file| format!("acknowledged edits are missing: {file} tells which")));
     for trouble in trouble {
         lines.push(format!("{}\n", paint.warning(&format!("note: {trouble}; `ctx doctor` may know more"))));
     }
@@ -247,6 +279,14 @@ mod tests {
         to be recorded  2 events (5.0 KB)
         note: 4 copies were dropped because the recorder could not keep up; `ctx doctor` may know more
         ");
+    }
+
+    #[test]
+    fn missing_commits_are_told() {
+        let status: Status = understood(br#"{"store":{"losses":["/h/ctx.lost-3-9"],"gone":true}}"#).expect("a status");
+        let told = render(&status, "", 1_000, &Output::plain());
+        assert!(told.contains("acknowledged edits are missing: /h/ctx.lost-3-9 tells which"), "{told}");
+        assert!(told.contains("the store's file was removed"), "{told}");
     }
 
     #[test]

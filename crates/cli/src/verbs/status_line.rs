@@ -20,10 +20,10 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The agent says a few kilobytes.
 const MOST: u64 = 1024 * 1024;
 
-/// Tell context used, saved and cached in one line, for the agent's status line
+/// Print context used, saved and cached in one line, for the agent's status line
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Reads on stdin what Claude Code tells its status line. Says nothing, and succeeds, without a daemon.
+    after_help = "Reads Claude Code's status-line input from stdin. Without a daemon it prints nothing and succeeds.
 
 Example, in settings.json (`ctx install claude-code --status-line` writes it):
   \"statusLine\": { \"type\": \"command\", \"command\": \"ctx status-line\" }"
@@ -97,6 +97,11 @@ fn render(told: &Told, view: &ContextView) -> String {
             line.push_str(&format!(" · cached {share}%"));
         }
     }
+    let waiting = view.project_settings.as_ref().map_or(0, |project| project.waiting.len());
+    if waiting > 0 {
+        let settings = if waiting == 1 { "setting waits" } else { "settings wait" };
+        line.push_str(&format!(" · {waiting} project {settings}: ctx trust"));
+    }
     line
 }
 
@@ -136,6 +141,22 @@ mod tests {
         assert_eq!(line("{}", 940, false, 0), "ctx ≈940 of 200k (0%) NORMAL");
         let told = r#"{"context_window":{"current_usage":{"input_tokens":0}}}"#;
         assert_eq!(line(told, 170_000, true, 0), "ctx 170k of 200k (85%) NEAR LIMIT");
+    }
+
+    #[test]
+    fn settings_that_wait_for_trust_are_told() {
+        let setting = serde_json::json!({"file": "/p/ctx.toml", "line": 2, "key": "context_editing.mode", "value": "on", "why": ""});
+        let waiting = |number: usize| {
+            let view = serde_json::json!({"conversation": "c1", "tokens": 940, "calibrated": true, "window": 200_000,
+                "percent": 0, "threshold_percent": 80, "status": "normal", "mode": "off", "provider_edits": false,
+                "preserved": 0, "clearable": [], "saved": 0, "saved_automatically": 0, "left_out": 0, "noted": 0,
+                "proposals": 0, "hindrances": [], "phases": [], "cache": null,
+                "project_settings": {"folder": "/p", "waiting": vec![setting.clone(); number], "ignored": []}});
+            render(&Told::default(), &serde_json::from_value(view).expect("a view"))
+        };
+        assert_eq!(waiting(0), "ctx 940 of 200k (0%) NORMAL");
+        assert_eq!(waiting(1), "ctx 940 of 200k (0%) NORMAL · 1 project setting waits: ctx trust");
+        assert_eq!(waiting(2), "ctx 940 of 200k (0%) NORMAL · 2 project settings wait: ctx trust");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::change::{How, Results, Wish, text};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Replace tool results by a summary; the calls stay
+/// Replace tool results with a summary; the calls stay
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx summarize-results t3
@@ -18,8 +18,8 @@ One text is for one result. Without --text each result gets a summary of its own
 pub struct Arguments {
     #[command(flatten)]
     what: Results,
-    /// The summary; `-` reads it from stdin. Without it the helper writes one (`ctx helper status`), or else ctx
-    /// itself takes the telling lines
+    /// The summary; `-` reads it from stdin. Without it the helper writes one (`ctx helper status`), or ctx
+    /// extracts the key lines
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
     #[command(flatten)]

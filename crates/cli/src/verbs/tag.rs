@@ -7,7 +7,7 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Give a commit a name, or list them
+/// Tag a commit, or list the tags
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx tag                                 all of them
@@ -21,7 +21,7 @@ pub struct Arguments {
     /// The commit [default: the newest]
     #[arg(value_name = "COMMIT", value_parser = non_empty)]
     commit: Option<String>,
-    /// Remove this tag; the commit stays
+    /// Delete this tag; the commit stays
     #[arg(long, short, value_name = "NAME", conflicts_with = "name", value_parser = non_empty)]
     delete: Option<String>,
     #[command(flatten)]

@@ -9,9 +9,9 @@ use crate::arguments::{JsonArguments, non_empty};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Print the link to the page, which lets the browser in
+/// Print the link to the page, with its token
 #[derive(Args, Debug)]
-#[command(after_help = "The link holds the daemon's token: whoever has it can read every conversation.
+#[command(after_help = "The link contains the daemon's token: anyone who has it can read every conversation.
 
 Examples:
   ctx ui
@@ -20,7 +20,7 @@ pub struct Arguments {
     /// Open it in the browser
     #[arg(long)]
     open: bool,
-    /// Begin with this conversation
+    /// Open this conversation
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
     #[command(flatten)]

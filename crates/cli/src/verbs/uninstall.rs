@@ -13,11 +13,11 @@ use crate::claude_code::places::{Places, Scope};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Take back what `ctx install` wrote, and restore what was there
+/// Undo `ctx install` and restore the previous files
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A file that nobody has changed since becomes what it was, byte for byte. From one that was changed only
-our entries go, and what they replaced comes back.
+    after_help = "An unchanged file is restored byte for byte. In a file that was changed since, only our entries are
+removed, and what they replaced comes back.
 
 Examples:
   ctx uninstall claude-code

@@ -12,26 +12,28 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// List changes that wait for their moment, or take one back
+/// List deferred edits, or accept or cancel one
 #[derive(Args, Debug)]
 #[command(
+    override_usage = "ctx waiting [--all]\n       ctx waiting accept ID\n       ctx waiting cancel ID",
     after_help = "A change made with --when cold waits until the provider's cache has expired, so that it costs nothing; with --when
-near-limit until the context nears what the model takes. Then it becomes an ordinary commit.
+near-limit until the context nears the model's limit. Then it becomes an ordinary commit.
 
 Examples:
   ctx delete t3 --when cold
   ctx waiting
-  ctx waiting --all                       also what was made or cancelled
+  ctx waiting --all                       including those made or cancelled
   ctx waiting cancel w1
   ctx waiting accept w2                   make it now, whatever it waits for"
 )]
 pub struct Arguments {
-    #[arg(value_enum, default_value_t = What::List)]
+    /// What to do
+    #[arg(value_enum, value_name = "ACTION", default_value_t = What::List)]
     what: What,
-    /// Which one
+    /// The deferred edit, such as w1
     #[arg(value_name = "ID", value_parser = non_empty, required_if_eq_any([("what", "cancel"), ("what", "accept")]))]
     id: Option<String>,
-    /// Also what was made or cancelled
+    /// Include those made or cancelled
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -42,11 +44,11 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Those that wait, and those that could not be made
+    /// List deferred edits, and those that failed
     List,
-    /// Take one back, or put away one that could not be made
+    /// Cancel one, or dismiss one that failed
     Cancel,
-    /// Make one now, whatever it waits for: a proposal of the automatic editor waits for your word
+    /// Make one now, whatever it waits for: accepts a proposal of the automatic editor
     Accept,
 }
 
@@ -95,7 +97,7 @@ fn render(view: &WaitingView, all: bool, now: u64, output: &Output) -> String {
     let is_shown = |wish: &&WaitView| all || wish.state == "waiting" || wish.state == "failed";
     let shown: Vec<&WaitView> = view.wishes.iter().filter(is_shown).collect();
     if shown.is_empty() {
-        return "Nothing waits.\n".to_owned();
+        return "There are no deferred edits.\n".to_owned();
     }
     let mut lines = String::new();
     for wish in shown {
@@ -161,6 +163,6 @@ mod tests {
         ");
         assert!(!render(&view, false, 121_000, &Output::plain()).contains("w4"));
         let none = WaitingView { wishes: Vec::new(), ..view };
-        assert_eq!(render(&none, true, 0, &Output::plain()), "Nothing waits.\n");
+        assert_eq!(render(&none, true, 0, &Output::plain()), "There are no deferred edits.\n");
     }
 }

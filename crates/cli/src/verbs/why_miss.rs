@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ctx_composer::view::{By, CacheMiss, MissView, Misses};
 
-use crate::arguments::{ConversationArguments, JsonArguments};
+use crate::arguments::{ConversationArguments, JsonArguments, request_name};
 use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -13,21 +13,21 @@ use crate::terminal::paint::{FAINT, ID, WARNING};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::terminal::{Output, words};
 
-/// Tell what the provider's cache missed, and why
+/// Show what the provider's cache missed, and why
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Before each request it is foreseen what the provider reads from its cache (EXPECTED), and compared with what it
-reports (READ). ANEW is what it had, or could have had, and read again all the same. BY tells whose doing it was: the
-client's, the user's, an agent's, a policy's or the provider's.
+    after_help = "Before each request, ctx forecasts what the provider reads from its cache (EXPECTED) and compares it with the provider's
+report (READ). ANEW counts tokens that were in the cache, or could have been, and were read again. BY names the cause: the
+client, the user, an agent, a policy or the provider.
 
 Examples:
   ctx why-miss
-  ctx why-miss 12 --conv c3f9
+  ctx why-miss r12 --conv c3f9
   ctx why-miss --json | jq '.misses[].miss.words'"
 )]
 pub struct Arguments {
-    /// One request, by its number in `ctx timeline --json`; without it the newest misses
-    #[arg(value_name = "REQUEST", value_parser = clap::value_parser!(u32).range(1..))]
+    /// One request, by its name in the timeline, such as r12; without it, the newest misses
+    #[arg(value_name = "REQUEST", value_parser = request_name)]
     request: Option<u32>,
     /// Show at most N misses
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
@@ -56,7 +56,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 fn render(found: &Misses, is_one: bool, now: u64, output: &Output) -> String {
     let mut lines = String::new();
     if found.misses.is_empty() {
-        lines.push_str("Nothing that was in the cache was read anew.\n");
+        lines.push_str("Nothing that was in the cache was read again.\n");
     } else {
         let mut table = Table::new(&[
             Column::Right("REQUEST"),
@@ -71,7 +71,7 @@ fn render(found: &Misses, is_one: bool, now: u64, output: &Output) -> String {
         .dispensing(&["WHEN", "BY"]);
         for view in &found.misses {
             table.row(row(view, now));
-            let words = view.miss.as_ref().map_or("Nothing that was in the cache was read anew.", |miss| &miss.words);
+            let words = view.miss.as_ref().map_or("Nothing that was in the cache was read again.", |miss| &miss.words);
             table.remark(Cell::styled(words, FAINT));
         }
         lines.push_str(&table.render(output));
@@ -96,7 +96,7 @@ fn row(view: &MissView, now: u64) -> Vec<Cell> {
     let miss = view.miss.as_ref();
     let text = |of: fn(&CacheMiss) -> Option<String>| miss.and_then(of).unwrap_or_default();
     vec![
-        Cell::styled(&view.request.to_string(), ID),
+        Cell::styled(&format!("r{}", view.request), ID),
         words::ago(now, view.at).into(),
         view.expected.map(words::count).unwrap_or_default().into(),
         words::count(view.read).into(),
@@ -130,7 +130,7 @@ mod tests {
         let json = r#"{"conversation":"c1","foreseen":41,"came_true":40,"more":3,"misses":[
             {"request":12,"at":1000,"expected":5200,"read":5210,"prompt":18000,"miss":{"cause":"edited","by":"user",
              "place":"t2/1","commit":"00000000a1","tokens":12345,"idle_seconds":null,"ttl_seconds":null,
-             "words":"Commit 00000000a1 by cli changed t2/1: what stands behind is read anew, once."}},
+             "words":"Commit 00000000a1 by cli changed t2/1: everything after it is read again, once."}},
             {"request":9,"at":500,"expected":null,"read":0,"prompt":900,"miss":null}]}"#;
         serde_json::from_str(json).expect("misses")
     }
@@ -139,10 +139,10 @@ mod tests {
     fn a_miss_is_told_with_its_cause() {
         insta::assert_snapshot!(render(&misses(), false, 121_000, &Output::plain()), @r"
         REQUEST  WHEN       EXPECTED   READ    ANEW  CAUSE   BY    WHERE
-             12  2 min ago     5,200  5,210  12,345  edited  user  t2/1
-            Commit 00000000a1 by cli changed t2/1: what stands behind is read anew, once.
-              9  2 min ago                0
-            Nothing that was in the cache was read anew.
+            r12  2 min ago     5,200  5,210  12,345  edited  user  t2/1
+            Commit 00000000a1 by cli changed t2/1: everything after it is read again, once.
+             r9  2 min ago                0
+            Nothing that was in the cache was read again.
         … 3 more: --limit N
         What was foreseen came true within 5% for 40 of 41 requests (97%).
         ");

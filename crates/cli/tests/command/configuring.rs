@@ -33,7 +33,6 @@ fn without_a_file_everything_is_as_by_default() {
 #[test]
 fn every_value_tells_where_it_was_said() {
     let place = Place::new();
-    fs::create_dir_all(place.home()).expect("a folder");
     fs::create_dir_all(place.path("work/.claude/skills/build")).expect("a folder");
     place.write(
         "home/ctx.toml",
@@ -47,16 +46,32 @@ fn every_value_tells_where_it_was_said() {
         "---\nname: build\ncontext_editing:\n  clear_after_phases: [coding]\n---\n",
     );
     let told = place.run(&["config", "check", "--json"]).ok().json();
-    let at = |key: &str| {
-        let value = value(&told, key);
+    let place_of = |told: &Value, key: &str| {
+        let value = value(told, key);
         let file = value["from"].as_str().expect("a place").rsplit('/').next().unwrap_or_default().to_owned();
         (value["value"].clone(), file, value["line"].as_u64())
     };
+    assert_eq!(
+        place_of(&told, "context_editing.mode"),
+        ("observe".into(), "ctx.toml".into(), Some(6)),
+        "not trusted yet"
+    );
+    let waiting: Vec<&str> =
+        told["waiting"].as_array().expect("a list").iter().filter_map(|one| one["key"].as_str()).collect();
+    assert_eq!(
+        waiting,
+        ["context_editing.preserve_recent_turns", "context_editing.mode", "context_editing.clear_after_phases"]
+    );
+    let ran = place.run(&["config", "check"]).ok();
+    assert!(ran.out.contains("`ctx trust` lets them take effect"), "{ran:?}");
+    place.run(&["trust"]).ok();
+    let told = place.run(&["config", "check", "--json"]).ok().json();
+    let at = |key: &str| place_of(&told, key);
     assert_eq!(at("context_editing.mode"), ("on".into(), ".loa.config.yaml".into(), Some(3)));
     assert_eq!(at("context_editing.preserve_recent_turns"), (3.into(), "ctx.toml".into(), Some(2)));
     assert_eq!(at("context_editing.hook"), ("notify".into(), "ctx.toml".into(), Some(7)));
     assert_eq!(at("context_editing.provider.enabled"), (true.into(), "ctx.toml".into(), Some(10)));
-    assert_eq!(at("helper.budget_per_day"), (7.into(), "ctx.toml".into(), Some(4)), "the stricter counts");
+    assert_eq!(at("helper.budget_per_day"), (7.into(), "ctx.toml".into(), Some(4)), "a project has no say in it");
     assert_eq!(at("context_editing.ledger"), ("NOTES.md".into(), "default".into(), None));
     assert_eq!(told["skills"][0]["clear_after_phases"][0], "coding");
     let ran = place.run(&["config", "check"]).ok();
@@ -79,10 +94,9 @@ fn everything_that_is_wrong_is_told_with_its_line_and_the_exit_code_says_so() {
         ("work/ctx.toml", "[context_editing]\ncompact_threshold_percent = 140\n", 2, "from 1 to 100, not 140"),
         ("work/ctx.toml", "[context_editing]\npreserve_recent_turns = -1\n", 2, "from 0 to 100000, not -1"),
         ("work/ctx.toml", "[context_editing]\nclear_targets = [\"verbose\"]\n", 2, "knows no `verbose`"),
-        ("work/ctx.toml", "[context_editing]\nhook = \"x\"\n", 2, "would let it run commands"),
         ("work/ctx.toml", "[context_editing.provider]\nclear_tool_uses = { keep = -1 }\n", 2, "from 0 to 100000"),
         ("work/ctx.toml", "[context_editing\n", 1, ""),
-        ("work/ctx.toml", "\n[upstream]\nurl = 5\n", 3, "must be a text in quotes"),
+        ("home/ctx.toml", "\n[upstream]\nurl = 5\n", 3, "must be a text in quotes"),
         ("work/.loa.config.yaml", "context_editing:\n  enabled: [true\n", 3, "this is not YAML"),
         ("work/.loa.config.yaml", "context_editing:\n  enabled: perhaps\n", 2, "must be true or false"),
     ] {
@@ -97,7 +111,7 @@ fn everything_that_is_wrong_is_told_with_its_line_and_the_exit_code_says_so() {
         assert!(ran.code == Some(1) && ran.out.contains("1 thing is wrong."), "{ran:?}");
         fs::remove_file(path).expect("removed");
     }
-    place.write("work/ctx.toml", "[upstream]\nurl = \"https://me:hush@api.example\"\n");
+    place.write("home/ctx.toml", "[upstream]\nurl = \"https://me:hush@api.example\"\n");
     let ran = place.run(&["config", "check"]);
     assert!(ran.out.contains("A daemon does not start like this.") && !ran.out.contains("hush"), "{ran:?}");
     let ran = place.run(&["config", "check", "--project", "nowhere"]).refused();

@@ -47,7 +47,7 @@ fn an_upstream_that_cannot_be_reached_is_wrong_with_and_without_a_daemon() {
 #[test]
 fn a_bad_configuration_is_found() {
     let place = Place::new();
-    place.write("work/ctx.toml", "[upstream]\nurl = 5\n");
+    place.write("home/ctx.toml", "[upstream]\nurl = 5\n");
     let ran = place.run(&["doctor", "--json"]);
     assert_eq!(wrong(&ran).len(), 1, "{ran:?}");
     assert!(ran.out.contains("line 2"), "{ran:?}");

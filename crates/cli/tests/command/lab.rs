@@ -131,8 +131,8 @@ fn models_are_charged_as_configured_and_what_is_unusual_is_said() {
     let small = run("../recorded");
     assert!(small.contains("1 conversation is larger than its model's window: it cannot have been sent"), "{small}");
     place.write("work/ctx.toml", "[models.\"claude-opus-4-5\"]\ninput = 20\noutput = 100\n");
-    assert!((priced() / listed - 4.0).abs() < 1e-6, "the project's file is stronger: {} {listed}", priced());
-    place.write("work/ctx.toml", "[models.\"claude-opus-4-5\"]\ninput = true\n");
+    assert!((priced() / listed - 2.0).abs() < 1e-6, "a project has no say in prices: {} {listed}", priced());
+    place.write("home/ctx.toml", "[models.\"claude-opus-4-5\"]\ninput = true\n");
     assert!((priced() / listed - 1.0).abs() < 1e-6);
     let broken = run("../recorded");
     assert!(broken.contains("models as they are listed: the configuration cannot be read: "), "{broken}");

@@ -20,5 +20,6 @@ mod run;
 mod searching;
 mod starting;
 mod transfer;
+mod trusting;
 mod walkthrough;
 mod without_daemon;

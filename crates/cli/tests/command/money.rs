@@ -29,7 +29,7 @@ fn models_are_shown_with_what_the_settings_say() {
 #[test]
 fn models_are_shown_without_a_daemon_too() {
     let place = crate::place::Place::new();
-    place.write("work/ctx.toml", "[models.\"claude-opus-5-5\"]\ncache_seconds = 900\nlook_back = 10\n");
+    place.write("home/ctx.toml", "[models.\"claude-opus-5-5\"]\ncache_seconds = 900\nlook_back = 10\n");
     let shown = place.run(&["models"]).ok().out;
     assert!(shown.contains("its cache lives for 900 s*; a mark looks back 10 blocks*"), "{shown}");
     let json = place.run(&["models", "--json"]).ok().json();
@@ -39,7 +39,7 @@ fn models_are_shown_without_a_daemon_too() {
 #[test]
 fn a_setting_that_nobody_knows_keeps_the_daemon_from_starting() {
     let place = crate::place::Place::new();
-    place.write("work/ctx.toml", "[models.\"claude-opus-5-5\"]\n\nprice = 8\n");
+    place.write("home/ctx.toml", "[models.\"claude-opus-5-5\"]\n\nprice = 8\n");
     let ran = place.run(&["up", "--listen", "127.0.0.1:0"]).refused();
     assert!(ran.err.contains("line 3: `models.\"claude-opus-5-5\".price` is not known"), "{ran:?}");
     assert!(ran.err.contains("hint: "), "{ran:?}");

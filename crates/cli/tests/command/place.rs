@@ -80,8 +80,18 @@ impl Place {
 
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
+        if name.starts_with("home/") {
+            self.make_home();
+        }
         fs::write(&path, text).expect("written");
         path
+    }
+
+    /// As a daemon makes it: closed to others.
+    fn make_home(&self) {
+        fs::create_dir_all(self.home()).expect("a folder");
+        #[cfg(unix)]
+        fs::set_permissions(self.home(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("closed");
     }
 
     pub fn ctx<S: AsRef<std::ffi::OsStr>>(&self, arguments: &[S]) -> Command {

@@ -7,22 +7,35 @@ use crate::place::{Place, asking, closed_port, finish, mode, provider};
 #[test]
 fn a_bad_configuration_is_refused_before_anything_is_opened() {
     let place = Place::new();
-    let path = place.write("work/ctx.toml", "[listen]\naddress = \"127.0.0.1:0\"\n\n[upstream]\nurl = 5\n");
-    let ran = place.run(&["up"]).refused();
-    let expected = format!("error: {}, line 5: `upstream.url` must be a text in quotes, not a number", path.display());
+    let path = place.write("named.toml", "[listen]\naddress = \"127.0.0.1:0\"\n\n[upstream]\nurl = 5\n");
+    let ran = place.run(&["up", "--config", "../named.toml"]).refused();
+    let name = path.file_name().expect("a name").to_string_lossy();
+    let expected = format!("{name}, line 5: `upstream.url` must be a text in quotes, not a number");
     assert!(ran.err.contains(&expected), "{ran:?}");
     assert!(!place.home().exists(), "not even the home was made");
 }
 
 #[test]
 fn a_projects_configuration_cannot_send_credentials_elsewhere() {
-    let place = Place::new();
-    place.write("work/ctx.toml", "[upstream]\nurl = \"https://elsewhere.example\"\n");
-    for verb in [&["up"][..], &["run", "--", "true"]] {
-        let ran = place.run(verb).refused();
-        assert!(ran.err.contains("https://elsewhere.example") && ran.err.contains("--config"), "{ran:?}");
+    let (place, provider) = (Place::new(), provider());
+    place.write(
+        "home/ctx.toml",
+        &format!("[listen]\naddress = \"127.0.0.1:0\"\n[upstream]\nurl = {:?}\n", provider.url()),
+    );
+    let elsewhere = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = elsewhere.local_addr().expect("an address");
+    place.write("work/ctx.toml", &format!("[upstream]\nurl = \"http://{address}\"\n[offload]\nfolder = \"pub\"\n"));
+    let ran = place.run(&["run", "--", "true"]).ok();
+    assert!(ran.err.contains(&format!("forwarding to {}", provider.url())), "{ran:?}");
+    assert_eq!(place.run(&["status", "--json"]).ok().json()["upstream"].as_str(), Some(provider.url().as_str()));
+    place.run(&["stop"]).ok();
+    let ran = place.run(&["config", "check"]).ok();
+    for key in ["upstream.url", "offload.folder"] {
+        assert!(ran.out.contains(&format!("`{key}` is ignored: it concerns the whole daemon")), "{ran:?}");
     }
-    assert!(!place.home().exists());
+    assert!(ran.out.contains("the ctx.toml of the home") && ran.out.contains("--config"), "{ran:?}");
+    let up = place.up_with(&[]);
+    assert!(up.greeting().contains(&provider.url()) && up.log().contains("`upstream.url` is ignored"), "{}", up.log());
 }
 
 #[test]
@@ -41,7 +54,7 @@ fn a_variable_that_cannot_be_used_is_named() {
 fn keys_of_another_version_are_mentioned_and_do_no_harm() {
     let place = Place::new();
     let upstream = closed_port();
-    place.write("work/ctx.toml", &format!("[upstream]\nurl = \"http://{upstream}\"\n\n[future]\nkey = 1\n"));
+    place.write("home/ctx.toml", &format!("[upstream]\nurl = \"http://{upstream}\"\n\n[future]\nkey = 1\n"));
     let up = place.up_with(&[]);
     assert!(up.log().contains("line 4: `future` is not known"), "{}", up.log());
     assert!(up.greeting().contains(&format!("forwards to http://{upstream}")), "{}", up.greeting());

@@ -23,7 +23,17 @@ fn an_agent_is_greeted_shortly_and_offered_few_tools() {
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert_eq!(
         names,
-        ["ctx_status", "ctx_list", "ctx_show", "ctx_search", "ctx_preview", "ctx_apply", "ctx_undo", "ctx_phase"]
+        [
+            "ctx_status",
+            "ctx_list",
+            "ctx_show",
+            "ctx_search",
+            "ctx_preview",
+            "ctx_explain",
+            "ctx_apply",
+            "ctx_undo",
+            "ctx_phase"
+        ]
     );
     for tool in &tools {
         let looks = !["ctx_apply", "ctx_undo", "ctx_phase"].contains(&tool["name"].as_str().expect("a name"));

@@ -70,7 +70,7 @@ impl Composer {
         step: &mut Step,
     ) {
         // Somebody's commit is just being stored, and will count in a moment.
-        if lock(&self.storing).as_deref() == Some(conversation.id.as_str()) {
+        if self.storing.is_locked(&conversation.id) {
             return;
         }
         if !self.heed_editor(conversation, editor, moment.at) {

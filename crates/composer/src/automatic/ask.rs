@@ -60,7 +60,7 @@ impl Composer {
         conversation.automatic(&noted);
     }
 
-    /// Proposes it: a wish that waits for somebody's word.
+    /// Proposes it: a wish that waits for your approval.
     pub(super) fn ask_for(&self, conversation: &mut Conversation, commit: Commit, step: &mut Step) {
         let at = commit.at;
         let Change::Edit { operations, .. } = commit.change else { return };
@@ -73,6 +73,7 @@ impl Composer {
             author: AUTHOR.to_owned(),
             note: commit.note,
             slots: Vec::new(),
+            numbered: true,
             summary: commit.summary,
             tokens_before: commit.tokens_before,
             tokens_after: commit.tokens_after,
@@ -95,6 +96,7 @@ impl Composer {
         let Some(editor) = editor else { return Ok(Vec::new()) };
         let about = about(conversation, now());
         let settings = editor.settings(&about, &conversation.memory.skills());
+        let mut before = None;
         for (operation, reason) in wished.operations.iter().zip(&wished.reasons) {
             let Operation::SummarizeResults { select, text: Some(text), .. } = operation else { continue };
             // What was only trimmed lost nothing.
@@ -104,7 +106,9 @@ impl Composer {
             let mut blocks = conversation.tree.path().flat_map(|slot| &slot.message.blocks);
             let called = blocks.find(|block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(call));
             let tool = called.and_then(|block| block.tool.as_deref()).unwrap_or("a result");
-            let line = keep::line(&about, (tool, asked), reason.as_deref().unwrap_or("accepted"), file);
+            let reason = Some(reason.as_deref().unwrap_or("accepted"));
+            let line = keep::line(&about, (tool, asked), reason.filter(|_| reason != before), file);
+            before = reason;
             editor.note(&about, &settings, &line).map_err(|why| {
                 Refusal::new("not-written", format!("Nothing was changed: {why}."), "Then accept it again.")
             })?;
@@ -123,7 +127,8 @@ impl Composer {
                 "Run the daemon with `ctx up`.",
             ));
         };
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();
@@ -140,7 +145,7 @@ impl Composer {
             return Err(Refusal::new(
                 "nothing-to-clear",
                 "There is nothing that may go: all results are recent, pinned, preserved or short.",
-                "`ctx status` tells what is preserved; `ctx config check` tells by which rules.",
+                "`ctx status` shows what is preserved; `ctx config check` shows the rules.",
             ));
         };
         let reasons = commit.note.take().unwrap_or_default();

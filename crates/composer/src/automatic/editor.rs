@@ -1,12 +1,12 @@
 //! The editor that people switch on: what it wants within what somebody decided, what it keeps, and what it tells.
 
 use super::keep;
-use super::{About, Automatic, Keeping, Limit, Removed, Rules};
+use super::{About, Automatic, Keeping, Limit, ProjectSettings, Removed, Rules};
 use crate::edit::Folder;
 use ctx_core::automatic::{Facts, Force, Mode, Settings, choose};
 use ctx_core::policy::{Look, Proposed};
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -24,16 +24,33 @@ pub struct Editor {
     complained: Mutex<HashSet<String>>,
     /// Why a conversation could not be cleared when that was last tried.
     hindered: Mutex<HashMap<String, String>>,
+    /// The request, its time and the reason of each conversation's newest line in the ledger.
+    noted: Mutex<HashMap<String, (u32, u64, String)>>,
 }
 
 impl Editor {
     pub fn new(rules: Arc<dyn Rules>, folder: Folder, provider_edits: ProviderEdits) -> Editor {
         let holds_all = AtomicBool::new(is_on(&*rules));
-        Editor { rules, folder, provider_edits, holds_all, complained: Mutex::default(), hindered: Mutex::default() }
+        Editor {
+            rules,
+            folder,
+            provider_edits,
+            holds_all,
+            complained: Mutex::default(),
+            hindered: Mutex::default(),
+            noted: Mutex::default(),
+        }
     }
 
-    fn ledger(&self, about: &About<'_>, settings: &Settings) -> PathBuf {
+    fn ledger(&self, about: &About<'_>, settings: &Settings) -> keep::Ledger {
         keep::ledger(&settings.ledger, about.folder.map(Path::new), &self.folder, about.conversation)
+    }
+
+    /// The reason, unless the line before in this batch has it: it tells the sum of the batch.
+    fn reason_of_line<'r>(&self, about: &About<'_>, reason: &'r str) -> Option<&'r str> {
+        let batch = (about.request, about.at, reason.to_owned());
+        let before = crate::directory::lock(&self.noted).insert(about.conversation.to_owned(), batch.clone());
+        (before != Some(batch)).then_some(reason)
     }
 
     fn complain(&self, about: &About<'_>, why: &str) {
@@ -90,8 +107,12 @@ impl Automatic for Editor {
         all
     }
 
+    fn project_settings(&self, about: &About<'_>, skills: &[&str]) -> Option<ProjectSettings> {
+        self.rules.project(about.folder.map(Path::new), skills)
+    }
+
     fn note(&self, about: &About<'_>, settings: &Settings, line: &str) -> Result<(), String> {
-        keep::note(&self.ledger(about, settings), line)
+        self.ledger(about, settings).note(line)
     }
 
     fn keep(
@@ -106,12 +127,13 @@ impl Automatic for Editor {
         }
         // Without a line in the ledger nothing goes; so that is tried before a file is written.
         let ledger = match keeping {
-            Keeping::Noted => keep::may_note(&self.ledger(about, settings)),
+            Keeping::Noted => self.ledger(about, settings).may_note(),
             Keeping::Filed | Keeping::Nowhere => Ok(()),
         };
         let kept = ledger.and_then(|()| keep::to_file(&self.folder, about, removed)).and_then(|file| {
             if keeping == Keeping::Noted {
-                let line = keep::line(about, (&keep::named(removed), what), removed.reason, &file);
+                let reason = self.reason_of_line(about, removed.reason);
+                let line = keep::line(about, (&keep::named(removed), what), reason, &file);
                 self.note(about, settings, &line)?;
                 crate::directory::lock(&self.hindered).remove(about.conversation);
             }

@@ -3,8 +3,9 @@
 
 use super::{About, Removed};
 use crate::edit::Folder;
+use ctx_core::clean::one_line;
 use ctx_core::figures::grouped;
-use std::fs;
+use ctx_store::confined;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -26,72 +27,94 @@ pub fn sentence(file: &Path) -> String {
     format!("{READ_IT}{}{IF_NEEDED}", file.display())
 }
 
-/// The file that lines are added to.
-pub fn ledger(named: &str, folder: Option<&Path>, offload: &Folder, conversation: &str) -> PathBuf {
-    let named = Path::new(named);
-    match folder {
-        Some(folder) if named.is_relative() => folder.join(named),
-        None if named.is_relative() => offload.path(conversation, "").join(named),
-        _ => named.to_owned(),
+/// The file that lines are added to, and how far the way to it is believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ledger {
+    /// Nothing below it may be a link. `None`: nothing in the whole path may be.
+    folder: Option<PathBuf>,
+    path: PathBuf,
+}
+
+/// Where the ledger of a conversation is: in the project, if that is the user's own, otherwise beside what was offloaded.
+pub fn ledger(named: &str, folder: Option<&Path>, offload: &Folder, conversation: &str) -> Ledger {
+    let path = Path::new(named).to_owned();
+    if path.is_absolute() {
+        return Ledger { folder: None, path };
+    }
+    // The folder is text of a request: it may be another user's.
+    let is_own = |folder: &&Path| confined::Folder::open(folder).and_then(|found| found.is_own_and_private());
+    let project = folder.filter(|folder| folder.is_absolute() && is_own(folder).unwrap_or(false));
+    Ledger { folder: Some(project.map_or_else(|| offload.path(conversation, ""), Path::to_owned)), path }
+}
+
+impl Ledger {
+    fn place(&self) -> PathBuf {
+        self.folder.as_deref().unwrap_or(Path::new("")).join(&self.path)
+    }
+
+    fn name(&self) -> io::Result<&str> {
+        let name = self.path.file_name().and_then(|name| name.to_str());
+        name.ok_or_else(|| io::Error::other("its name is not plain text"))
+    }
+
+    /// Where its way begins, and the folders from there on, none of which may be a link.
+    fn way(&self) -> io::Result<(confined::Folder, PathBuf)> {
+        let folders = self.path.parent().unwrap_or(Path::new(""));
+        match &self.folder {
+            Some(folder) => confined::Folder::nearest(folder).map(|(folder, rest)| (folder, rest.join(folders))),
+            None => confined::Folder::root_of(folders),
+        }
+    }
+
+    /// Adds a line.
+    pub fn note(&self, line: &str) -> Result<(), String> {
+        let written = || -> io::Result<()> {
+            let (folder, way) = self.way()?;
+            let mut file = folder.make(&way)?.append(self.name()?)?;
+            // A line of somebody else that has no end yet stays its own.
+            let mut last = [b'\n'];
+            if file.seek(SeekFrom::End(-1)).is_ok() {
+                file.read_exact(&mut last)?;
+            }
+            let line = if last == *b"\n" { format!("{line}\n") } else { format!("\n{line}\n") };
+            file.write_all(line.as_bytes())
+        };
+        written().map_err(|error| self.unwritable(&error))
+    }
+
+    /// Whether a line can be added, as far as that can be told without adding one. Nothing is left behind.
+    pub fn may_note(&self) -> Result<(), String> {
+        let tried = || -> io::Result<()> {
+            let (folder, way) = self.way()?;
+            let (folder, is_whole) = folder.reach(&way)?;
+            let opened = match is_whole {
+                true => folder.append_existing(self.name()?).map(drop),
+                false => Err(io::ErrorKind::NotFound.into()),
+            };
+            match opened {
+                // It has to be made.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => folder.check_writable(),
+                opened => opened,
+            }
+        };
+        tried().map_err(|error| self.unwritable(&error))
+    }
+
+    fn unwritable(&self, error: &io::Error) -> String {
+        let (file, hint) = (self.place(), "Choose another file with `ledger` under [context_editing] in ctx.toml");
+        format!("the ledger {} cannot be written: {error}. {hint}", file.display())
     }
 }
 
-/// Adds a line.
-pub fn note(ledger: &Path, line: &str) -> Result<(), String> {
-    let written = || -> io::Result<()> {
-        if fs::symlink_metadata(ledger).is_ok_and(|found| !found.is_file()) {
-            return Err(io::Error::other("it is not a plain file"));
-        }
-        if let Some(folder) = ledger.parent().filter(|folder| !folder.exists()) {
-            fs::create_dir_all(folder)?;
-        }
-        let mut file = fs::OpenOptions::new().read(true).append(true).create(true).open(ledger)?;
-        // A line of somebody else that has no end yet stays its own.
-        let mut last = [b'\n'];
-        if file.seek(SeekFrom::End(-1)).is_ok() {
-            file.read_exact(&mut last)?;
-        }
-        let line = if last == *b"\n" { format!("{line}\n") } else { format!("\n{line}\n") };
-        file.write_all(line.as_bytes())
-    };
-    written().map_err(|error| unwritable(ledger, &error))
-}
-
-fn unwritable(ledger: &Path, error: &io::Error) -> String {
-    let (file, hint) = (ledger.display(), "Choose another file with `ledger` under [context_editing] in ctx.toml");
-    format!("the ledger {file} cannot be written: {error}. {hint}")
-}
-
-/// Whether a line can be added, as far as that can be told without adding one. Nothing is left behind.
-pub fn may_note(ledger: &Path) -> Result<(), String> {
-    let tried = || -> io::Result<()> {
-        match fs::symlink_metadata(ledger) {
-            Ok(found) if !found.is_file() => Err(io::Error::other("it is not a plain file")),
-            Ok(_) => fs::OpenOptions::new().read(true).append(true).open(ledger).map(drop),
-            // What is not there has to be made, in a folder that may have to be made, too.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let folder = ledger.ancestors().skip(1).find(|folder| folder.exists());
-                let trial = folder.unwrap_or(Path::new("/")).join(format!(".ctx-{}.trial", std::process::id()));
-                // One that is left from before, or another thread's, is as good.
-                let unless = |kind: io::ErrorKind| {
-                    move |error: io::Error| if error.kind() == kind { Ok(()) } else { Err(error) }
-                };
-                fs::File::create_new(&trial).map(drop).or_else(unless(io::ErrorKind::AlreadyExists))?;
-                fs::remove_file(&trial).or_else(unless(io::ErrorKind::NotFound))
-            }
-            Err(error) => Err(error),
-        }
-    };
-    tried().map_err(|error| unwritable(ledger, &error))
-}
-
-/// What, why, where.
-pub fn line(about: &About<'_>, (result, what): (&str, &str), reason: &str, file: &Path) -> String {
-    let (at, conversation) = (crate::view::day_and_time(about.at), about.conversation);
-    let what: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).take(160).collect();
-    let what = if what.is_empty() { String::new() } else { format!(" `{}`", what.replace('`', "'")) };
-    let (result, reason) = (grouped(result), grouped(reason));
-    format!("- {at} UTC, {conversation}: cleared {result}{what}, {reason}; full content: {}", file.display())
+/// What, why, where. `None`: for the same reason as the line before.
+pub fn line(about: &About<'_>, (result, what): (&str, &str), reason: Option<&str>, file: &Path) -> String {
+    let (at, conversation) = (crate::view::day_and_time(about.at), one_line(about.conversation, 80));
+    let what = one_line(what, 160).replace('`', "'");
+    let what = if what.is_empty() { String::new() } else { format!(" `{what}`") };
+    let result = grouped(&one_line(result, 200));
+    let reason = reason.map_or_else(|| "same batch".to_owned(), |reason| grouped(&one_line(reason, 400)));
+    let file = one_line(&file.display().to_string(), 4_096);
+    format!("- {at} UTC, {conversation}: cleared {result}{what}, {reason}; full content: {file}")
 }
 
 /// How a result is named there.
@@ -112,6 +135,7 @@ const IF_NEEDED: &str = " if needed.";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const ABOUT: About<'static> = About {
         conversation: "c1",
@@ -135,9 +159,9 @@ mod tests {
         assert_eq!(to_file(&folder, &ABOUT, &removed).expect("the same again"), file);
         assert_eq!(file_in(&sentence(&file)), Some(file.as_path()));
         let ledger = ledger("NOTES.md", Some(home.path()), &folder, "c1");
-        fs::write(&ledger, "# Mine, without an end").expect("written");
-        note(&ledger, &line(&ABOUT, (&named(&removed), "cat `x`\ny"), removed.reason, &file)).expect("noted");
-        let told = fs::read_to_string(&ledger).expect("a file");
+        fs::write(ledger.place(), "# Mine, without an end").expect("written");
+        ledger.note(&line(&ABOUT, (&named(&removed), "cat `x`\ny"), Some(removed.reason), &file)).expect("noted");
+        let told = fs::read_to_string(ledger.place()).expect("a file");
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!((lines.len(), lines[0]), (2, "# Mine, without an end"));
         assert!(
@@ -147,32 +171,89 @@ mod tests {
         assert_eq!(named(&Removed { is_input: true, ..removed }), "the input of mcp__x/y (9 tokens)");
     }
 
-    #[test]
-    fn what_is_no_file_is_not_written_to() {
-        let home = tempfile::tempdir().expect("a folder");
-        assert!(note(home.path(), "- x").expect_err("a folder").contains("cannot be written"));
-        assert_eq!(may_note(home.path()).expect_err("a folder"), note(home.path(), "- x").expect_err("a folder"));
-        fs::write(home.path().join(format!(".ctx-{}.trial", std::process::id())), "").expect("one is left from before");
-        assert!(may_note(&home.path().join("a/b/NOTES.md")).is_ok());
-        assert_eq!(fs::read_dir(home.path()).expect("a folder").count(), 0, "nothing is left behind");
-        fs::write(home.path().join("file"), "").expect("written");
-        assert!(may_note(&home.path().join("file/NOTES.md")).is_err(), "that is no folder");
-        assert!(may_note(&home.path().join("file")).is_ok());
-        #[cfg(unix)]
-        {
-            let link = home.path().join("NOTES.md");
-            std::os::unix::fs::symlink("/nowhere/else", &link).expect("a link");
-            assert!(note(&link, "- x").expect_err("a link").contains("not a plain file"));
-            assert!(may_note(&link).is_err());
-        }
+    fn at(path: &Path) -> Ledger {
+        let folder = Folder::in_home(path);
+        ledger(path.to_str().expect("text"), None, &folder, "c1")
     }
 
     #[test]
-    fn a_ledger_is_in_the_project_unless_it_says_otherwise() {
+    fn what_is_no_file_is_not_written_to() {
+        let home = tempfile::tempdir().expect("a folder");
+        let refused = at(home.path()).note("- x").expect_err("a folder");
+        assert!(refused.contains("cannot be written") && refused.contains("not a plain file"), "{refused}");
+        assert_eq!(at(home.path()).may_note(), Err(refused));
+        assert_eq!(at(&home.path().join("a/b/NOTES.md")).may_note(), Ok(()));
+        assert_eq!(fs::read_dir(home.path()).expect("a folder").count(), 0, "nothing is left behind");
+        fs::write(home.path().join("file"), "").expect("written");
+        assert!(at(&home.path().join("file/NOTES.md")).may_note().is_err(), "that is no folder");
+        assert_eq!(at(&home.path().join("file")).may_note(), Ok(()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_any_place_of_a_ledgers_path_is_refused() {
+        use std::os::unix::fs::symlink;
+        let (project, elsewhere) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        fs::write(elsewhere.path().join("authorized_keys"), "mine\n").expect("written");
+        symlink(elsewhere.path(), project.path().join("n")).expect("a link");
+        symlink(elsewhere.path().join("authorized_keys"), project.path().join("last")).expect("a link");
+        symlink("/nowhere/else", project.path().join("dangling")).expect("a link");
+        let folder = Folder::in_home(project.path());
+        for name in ["n/authorized_keys", "n/new", "n/deep/er/new", "last", "dangling"] {
+            for named in [name.to_owned(), project.path().join(name).display().to_string()] {
+                let ledger = ledger(&named, Some(project.path()), &folder, "c1");
+                let refused = ledger.note("- x").expect_err(name);
+                assert!(refused.contains("is a link"), "{refused}");
+                assert_eq!(ledger.may_note(), Err(refused));
+            }
+        }
+        assert_eq!(fs::read_to_string(elsewhere.path().join("authorized_keys")).expect("a file"), "mine\n");
+        assert_eq!(fs::read_dir(elsewhere.path()).expect("a folder").count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_ledger_is_closed_to_others() {
+        use std::os::unix::fs::PermissionsExt;
+        let project = tempfile::tempdir().expect("a folder");
+        let ledger = ledger("docs/NOTES.md", Some(project.path()), &Folder::in_home(project.path()), "c1");
+        ledger.note("- x").expect("noted");
+        let mode = |name: &str| fs::metadata(project.path().join(name)).expect("there").permissions().mode() & 0o777;
+        assert_eq!((mode("docs"), mode("docs/NOTES.md")), (0o700, 0o600));
+    }
+
+    #[test]
+    fn nothing_in_a_line_begins_another_one() {
+        let evil = "x\nssh-ed25519 AAAA\u{2028}attacker\r\n#\u{202e}\u{200b}";
+        let about = About { conversation: evil, ..ABOUT };
+        let (call, reason) = ("toolu_1", evil);
+        let removed = Removed { call, is_input: true, tool: evil, text: "", ending: "txt", tokens: 9, reason };
+        let line = line(&about, (&named(&removed), evil), Some(evil), Path::new(evil));
+        assert!(!line.chars().any(|c| c.is_control() || ctx_core::clean::is_invisible(c)), "{line:?}");
+        assert!(line.starts_with("- 2023-11-14 22:13 UTC, x ssh"), "{line:?}");
+    }
+
+    #[test]
+    fn the_reason_of_a_batch_stands_in_its_first_line() {
+        let line = line(&ABOUT, ("Bash (9 tokens)", "make"), None, Path::new("/h/x.txt"));
+        assert!(line.ends_with(": cleared Bash (9 tokens) `make`, same batch; full content: /h/x.txt"), "{line}");
+    }
+
+    #[test]
+    fn a_ledger_is_in_the_users_own_project_unless_it_says_otherwise() {
         let folder = Folder::in_home(Path::new("/h"));
-        let project = Some(Path::new("/p"));
-        assert_eq!(ledger("NOTES.md", project, &folder, "c1"), Path::new("/p/NOTES.md"));
-        assert_eq!(ledger("/n/x.md", project, &folder, "c1"), Path::new("/n/x.md"));
-        assert_eq!(ledger("NOTES.md", None, &folder, "c1"), Path::new("/h/offload/c1/NOTES.md"));
+        let project = tempfile::tempdir().expect("a folder");
+        let at = |named: &str, project: Option<&Path>| ledger(named, project, &folder, "c1").place();
+        assert_eq!(at("NOTES.md", Some(project.path())), project.path().join("NOTES.md"));
+        assert_eq!(at("/n/x.md", Some(project.path())), Path::new("/n/x.md"));
+        for elsewhere in [None, Some(Path::new("/nowhere")), Some(Path::new("relative"))] {
+            assert_eq!(at("NOTES.md", elsewhere), Path::new("/h/offload/c1/NOTES.md"), "{elsewhere:?}");
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(project.path(), fs::Permissions::from_mode(0o777)).expect("opened");
+            assert_eq!(at("NOTES.md", Some(project.path())), Path::new("/h/offload/c1/NOTES.md"), "others write there");
+        }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) use act::Moment;
 pub use editor::{Editor, ProviderEdits};
 pub(crate) use memory::Memory;
 pub(crate) use noted::Noted;
-pub use rules::Rules;
+pub use rules::{ProjectSetting, ProjectSettings, Rules};
 pub(crate) use seen::Seen;
 pub use signal::{Figures, Signal, Told};
 
@@ -73,6 +73,11 @@ pub trait Automatic: Send + Sync {
     /// What keeps it from doing what is wanted, each in a sentence.
     fn hindrances(&self, _about: &About<'_>, _skills: &[&str]) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Settings of the project itself that are not in force.
+    fn project_settings(&self, _about: &About<'_>, _skills: &[&str]) -> Option<ProjectSettings> {
+        None
     }
 
     /// Told of what was made, or why it was not.

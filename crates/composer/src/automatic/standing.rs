@@ -3,7 +3,7 @@
 use super::act::about;
 use super::facts::Places;
 use super::seen::Seen;
-use super::{Limit, Plain};
+use super::{Limit, Plain, ProjectSettings};
 use crate::Composer;
 use crate::conversation::Conversation;
 use ctx_core::automatic::{Mode, Tally, tally};
@@ -25,6 +25,7 @@ pub(crate) struct Standing {
     pub noted: u64,
     /// What keeps the editor from doing what is wanted.
     pub hindrances: Vec<String>,
+    pub project_settings: Option<ProjectSettings>,
 }
 
 impl Composer {
@@ -62,6 +63,7 @@ impl Composer {
             tally,
             noted,
             hindrances: by.hindrances(&about, &skills),
+            project_settings: by.project_settings(&about, &skills),
             limit,
         }
     }

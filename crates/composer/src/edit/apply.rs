@@ -7,18 +7,20 @@ use super::summary::summary;
 use super::wait::When;
 use super::{Ground, Weights};
 use crate::conversation::Conversation;
+use crate::directory::Card;
 use crate::directory::lock;
 use crate::helper::{Filled, Written};
 use crate::view::CacheView;
 use crate::writer::Untold;
-use crate::{Composer, EDITED, Refusal, card, log, now, record};
+use crate::{Composer, EDITED, Refusal, card, log, mark, now, record};
 use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
 use ctx_core::message::Kind;
-use ctx_store::{NewRecord, Note, Step};
+use ctx_store::{NewRecord, Step};
+use ctx_wire::anthropic::rules;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -104,6 +106,9 @@ pub struct Preview {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RepairView {
     pub rule: String,
+    /// The rule in a few words.
+    #[serde(default)]
+    pub name: String,
     pub what: String,
 }
 
@@ -139,10 +144,9 @@ impl Composer {
     /// The same with why each of them is made.
     pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
         let Filled { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
-        let _one_at_a_time = lock(&self.editing);
-        // Only an import looks at two conversations at once.
-        let imports = wish.operations.iter().any(|operation| matches!(operation, Operation::Import { .. }));
-        let alone = imports.then(|| lock(&self.observing));
+        let name = &self.meant(name)?;
+        let mut files = Files::importing(self.gather(&wish.operations));
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         expected(&conversation, wish.expect.as_deref())?;
@@ -153,19 +157,16 @@ impl Composer {
         let waits = !wish.dry_run && !self.has_come(&conversation, wish.when, at);
         let when = wish.when;
         let dry_run = wish.dry_run || waits;
-        let mut files = Files::default();
         let (commit, mut applied) =
             self.prepared(&conversation, Wish { dry_run, ..wish }, reasons, (at, Some(when)), &mut files)?;
         applied.written = written;
         if waits {
-            drop(alone);
             return self.put_off(conversation, commit, when, applied);
         }
         if dry_run {
             return Ok(applied);
         }
         applied.commit = Some(commit.id.to_string());
-        drop(alone);
         self.commit(conversation, commit)?;
         files.keep();
         Ok(applied)
@@ -219,6 +220,7 @@ impl Composer {
         let mut nothing = None;
         for (number, operation) in (1..).zip(&wish.operations) {
             let resolved = self.resolved(conversation, &ground, (id, &effects), operation, wish.dry_run, files);
+            let resolved = resolved.map_err(|refusal| is_left(conversation, operation, refusal));
             match resolved.map_err(|refusal| within(refusal, number, wish.operations.len(), operation)) {
                 // Beside others that do something it may stand.
                 Err(refusal) if refusal.code == NOTHING => drop(nothing.get_or_insert(refusal)),
@@ -266,7 +268,7 @@ impl Composer {
                 self.offload(conversation, &desk, (ids, select), summary.as_deref(), dry_run, files)
             }
             Operation::Import { from, ids, to } => {
-                self.import(&conversation.id, &desk, (from, ids), to, (id, before.len()), files)
+                self.import(conversation, &desk, (from, ids), to, (id, before.len()), files)
             }
             Operation::Edit { id, force, .. } => {
                 let effects = desk.effects(operation)?;
@@ -357,20 +359,29 @@ impl Composer {
     ) -> Result<Untold, Refusal> {
         let id = conversation.id.clone();
         let stays = conversation.drops_thinking || conversation.strayed || !conversation.summaries.is_empty();
-        let edited = stays || conversation.waits() || conversation.automated || is_sent(&next);
+        let edited = stays || conversation.waits() || conversation.automated || next.is_sent();
         let _under_way = self.under_way(&id);
+        let (card, losses) = (card::of(&conversation), conversation.losses);
         drop(conversation);
-        let mark = Note { conversation: id.clone(), name: EDITED.into(), body: edited.then(|| b"1".to_vec()) };
-        let step = Step { records, notes: vec![mark], ..Step::default() };
-        let untold = self.writer.write_now(step).map_err(|error| {
+        let step = Step { records, notes: vec![mark(&id, EDITED, edited)], ..Step::default() };
+        let untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
                 "not-stored",
                 format!("The commit could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
+                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )
         })?;
+        // It is stored: from now on no request may leave without it, whether or not the store can be read.
+        if edited {
+            self.held.put(&Card { edited, ..card }, edited);
+        }
         // It may have been dropped from memory meanwhile, and then was replayed with the new records or will be.
-        if let Some(shared) = self.get(&id)? {
+        let loaded = self.get(&id).unwrap_or_else(|error| {
+            tracing::warn!(%error, conversation = %id, "a commit is stored, but its conversation cannot be read");
+            lock(&self.directory).unload(&id);
+            None
+        });
+        if let Some(shared) = loaded {
             let mut conversation = lock(&shared);
             conversation.history = next;
             conversation.composed_weight = None;
@@ -430,7 +441,7 @@ fn is_sent_at_all(
     if !(0..).zip(effects).any(is_lost) {
         return Ok(());
     }
-    let rules: Vec<String> = repairs.iter().map(|repair| format!("{} ({})", repair.what, repair.rule)).collect();
+    let rules: Vec<String> = repairs.iter().map(RepairView::sentence).collect();
     let name = operation.ids().join(", ");
     Err(Refusal::new(
         "bad-content",
@@ -451,7 +462,8 @@ fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
         Some((own, new)) if own <= LARGEST && new > LARGEST => Err(Refusal::new(
             "too-large",
             format!(
-                "The request would be {new} bytes long, and the provider takes {LARGEST} at most (A81); the agent's own is {own}."
+                "The request would be {new} bytes long, and the provider takes at most {LARGEST}: rule {}. The agent's own request has {own}.",
+                rules::named("A81")
             ),
             "Write less, or delete or offload something large in the same batch.",
         )),
@@ -490,15 +502,11 @@ pub(super) fn few_images(conversation: &Conversation, id: CommitId, effects: &[E
     Err(Refusal::new(
         "many-images",
         format!(
-            "The request would hold {count} images and documents; beyond {MANY} the provider refuses large ones (A82)."
+            "The request would hold {count} images and documents; beyond {MANY} the provider refuses large ones: rule {}.",
+            rules::named("A82")
         ),
         "Delete some first, or bring in the words only.",
     ))
-}
-
-/// Whether anything that is active changes what is sent.
-pub(super) fn is_sent(history: &History) -> bool {
-    history.effects(history.head()).iter().any(|(_, effect)| effect.is_sent())
 }
 
 /// The active effects with those of a commit to be on top.
@@ -526,9 +534,17 @@ pub(crate) fn expected(conversation: &Conversation, expect: Option<&str>) -> Res
     let head = head.map_or_else(|| "none".to_owned(), |head| head.to_string());
     Err(Refusal::new(
         "stale",
-        format!("The conversation has moved on: its head is {head}, not {expect}."),
-        "Look at `ctx history`, then say it again with the new head.",
+        format!("Someone committed in the meantime: the head is {head}, not {expect}."),
+        format!("Check `ctx history`, then retry with `--expect {head}`."),
     ))
+}
+
+/// Says so where an operation names a frame that the client has left behind.
+fn is_left(conversation: &Conversation, operation: &Operation, refusal: Refusal) -> Refusal {
+    if refusal.code != "unknown-id" || matches!(operation, Operation::Import { .. }) {
+        return refusal;
+    }
+    conversation.left_frames().refusal(&conversation.id, operation.ids()).unwrap_or(refusal)
 }
 
 pub(super) fn within(refusal: Refusal, number: usize, all: usize, operation: &Operation) -> Refusal {
@@ -560,7 +576,7 @@ mod tests {
     #[test]
     fn hints_for_a_batch_speak_of_what_stands_in_it() {
         assert_eq!(
-            in_json("Say one of `--after ID`, `--start` and `--end`."),
+            in_json("Give one of `--after ID`, `--start` and `--end`."),
             "Say one of `after`, `start` and `end`."
         );
         let hint = "Name a frame (`t3`), or choose with `--tool`, `--larger-than`.";

@@ -212,7 +212,7 @@ impl Composer {
         let ground = Ground::of(&conversation, true);
         let (old, _) = self.lay_at(&conversation, &ground, from)?;
         let (new, _) = self.lay_at(&conversation, &ground, to)?;
-        let texts = self.texts(&conversation, 0..ground.messages.len())?;
+        let texts = self.texts(&conversation, &ground.slots, 0..ground.messages.len())?;
         let scale = |weight: f64| conversation.calibration.tokens(weight);
         let (before, after) = (overview(&conversation, &ground, &old), overview(&conversation, &ground, &new));
         let changed = Overview::sent_otherwise(&before, &after);

@@ -2,15 +2,17 @@
 
 use crate::conversation::Conversation;
 use crate::helper::titles::{self, Titles};
+use crate::left::LeftFrames;
 use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId, PENDING};
 use ctx_core::edit::fold::{Around, Source, View, fold};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::message::Message;
 use ctx_core::tree::Slot;
-use ctx_core::{Key, SlotId, tokens};
+use ctx_core::{Key, Numbers, SlotId, tokens};
 use ctx_wire::anthropic::compose::Places;
 use ctx_wire::anthropic::envelope::{Envelope, Piece};
+use std::sync::LazyLock;
 
 /// The path of a conversation with what is around it.
 pub struct Ground<'a> {
@@ -18,6 +20,8 @@ pub struct Ground<'a> {
     pub messages: Vec<&'a Message>,
     system: Vec<Key>,
     tools: Vec<&'a str>,
+    numbers: Option<&'a Numbers>,
+    seams: Vec<usize>,
     /// Titles that a helper gave.
     titles: Option<&'a Titles>,
 }
@@ -31,7 +35,29 @@ impl<'a> Ground<'a> {
             slots.push(PENDING);
             messages.push(&reply.facts);
         }
-        Ground { titles: Some(&conversation.titles), ..Ground::new(slots, messages, &conversation.envelope) }
+        Ground {
+            titles: Some(&conversation.titles),
+            numbers: Some(&conversation.numbers),
+            ..Ground::new(slots, messages, &conversation.envelope)
+        }
+    }
+
+    /// With the frames that are no longer on the path before it. It says where things are, not what is sent.
+    pub fn with_left(conversation: &'a Conversation, left: &LeftFrames) -> Ground<'a> {
+        let mut ground = Ground::of(conversation, true);
+        let (mut slots, mut messages) = (Vec::new(), Vec::new());
+        for run in &left.runs {
+            let known = run.slots.iter().filter_map(|slot| conversation.tree.slot(*slot));
+            known.for_each(|slot| {
+                slots.push(slot.id);
+                messages.push(&slot.message);
+            });
+            ground.seams.push(slots.len());
+        }
+        slots.append(&mut ground.slots);
+        messages.append(&mut ground.messages);
+        (ground.slots, ground.messages) = (slots, messages);
+        ground
     }
 
     pub fn new(
@@ -44,12 +70,22 @@ impl<'a> Ground<'a> {
             messages,
             system: envelope.system.iter().map(|piece| piece.key).collect(),
             tools: envelope.tools.iter().flatten().map(|tool| &*tool.name).collect(),
+            numbers: None,
+            seams: Vec::new(),
             titles: None,
         }
     }
 
     pub fn source(&self) -> Source<'_> {
-        Source { slots: &self.slots, messages: &self.messages, system: &self.system, tools: &self.tools }
+        static UNNUMBERED: LazyLock<Numbers> = LazyLock::new(Numbers::default);
+        Source {
+            slots: &self.slots,
+            messages: &self.messages,
+            system: &self.system,
+            tools: &self.tools,
+            numbers: self.numbers.unwrap_or(&UNNUMBERED),
+            seams: &self.seams,
+        }
     }
 
     /// The estimate of what is sent.
@@ -130,9 +166,7 @@ impl Conversation {
 
     /// Whether operations are active: they may sleep, but what is sent has to be looked at.
     pub fn is_edited(&self) -> bool {
-        self.drops_thinking
-            || self.strayed
-            || self.effects(self.history.head()).iter().any(|(_, effect)| effect.is_sent())
+        self.drops_thinking || self.strayed || self.history.is_sent()
     }
 
     pub(crate) fn desk<'a>(

@@ -1,20 +1,33 @@
 //! Frames copied from another conversation.
+//!
+//! They are copied before the conversation they go to is locked: no thread waits for one conversation while it holds
+//! another.
 
 use super::offload::Files;
 use super::{Ground, Weights};
+use crate::conversation::Conversation;
 use crate::directory::lock;
+use crate::left;
 use crate::view::{show, titles};
 use crate::{Composer, Refusal};
 use ctx_core::Key;
-use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
 use ctx_core::edit::fold::Unit;
+use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::edit::resolve::{Desk, Scope};
+use ctx_core::edit::{CommitId, Operation};
 use ctx_core::message::{Kind, Role};
 use serde_json::Value;
+use std::collections::HashSet;
+use std::sync::TryLockError;
+use std::time::{Duration, Instant};
+
+/// A conversation that is busy is asked again for so long while another one is locked.
+const SOON: Duration = Duration::from_millis(100);
 
 /// A frame, or what was named of it, on its way.
+#[derive(Debug, Clone)]
 struct Copied {
     frame: Option<usize>,
     titles: Vec<String>,
@@ -43,31 +56,120 @@ impl LeftBehind {
     }
 }
 
+/// Frames of another conversation, as they were when they were asked for.
+#[derive(Debug, Clone)]
+struct Gathered {
+    from: String,
+    frames: Vec<Copied>,
+    remark: Option<String>,
+}
+
+/// What was asked for, by the name of the conversation and the ids in it.
+type Asked = (String, Vec<String>);
+
+/// What the import operations of a commit bring along.
+#[derive(Debug, Default)]
+pub struct Imports(Vec<(Asked, Result<Gathered, Refusal>)>);
+
 impl Composer {
-    /// Copies frames, each as a frame of its own. `(commit, index)`: the name of the first effect.
+    /// Copies all that these operations import. To be called without the lock of any conversation.
+    pub(super) fn gather(&self, operations: &[Operation]) -> Imports {
+        let gathered = |operation: &Operation| {
+            let Operation::Import { from, ids, .. } = operation else { return None };
+            let frames = self.stored(from).and_then(|shared| self.copy_frames(&lock(&shared), ids));
+            Some(((from.clone(), ids.clone()), frames))
+        };
+        Imports(operations.iter().filter_map(gathered).collect())
+    }
+
+    /// The same while another conversation is locked: one that is busy is not waited for.
+    fn gather_soon(&self, (from, ids): (&str, &[String])) -> Result<Gathered, Refusal> {
+        let from = self.meant(from)?;
+        let shared = self.conversation(&from)?;
+        let deadline = Instant::now() + SOON;
+        loop {
+            match shared.try_lock() {
+                Ok(conversation) => return self.copy_frames(&conversation, ids),
+                Err(TryLockError::Poisoned(poisoned)) => return self.copy_frames(&poisoned.into_inner(), ids),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(SOON / 20),
+                Err(TryLockError::WouldBlock) => {
+                    let message = format!("Conversation `{from}` is busy.");
+                    return Err(Refusal::new("busy", message, "Nothing was changed. Try again in a moment."));
+                }
+            }
+        }
+    }
+
+    /// Imports frames, each as a frame of its own. `(commit, index)`: the name of the first effect.
     pub(super) fn import(
         &self,
-        into: &str,
+        into: &Conversation,
         desk: &Desk<'_>,
         (from, ids): (&str, &[String]),
         to: &Where,
         (commit, index): (CommitId, usize),
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
-        let other = self.meant(from)?;
-        if other == into {
-            return Err(Refusal::new(
-                "same-conversation",
-                "These frames are in this conversation already.",
-                "`ctx move` moves them, `ctx add` writes a new one.",
-            ));
+        let is_it = |(asked, _): &&(Asked, _)| asked.0 == from && asked.1 == ids;
+        let gathered = if self.meant(from)? == into.id {
+            self.copies_of_left(into, ids)?
+        } else {
+            match files.imports.0.iter().find(is_it) {
+                Some((_, gathered)) => gathered.clone()?,
+                None => self.gather_soon((from, ids))?,
+            }
+        };
+        let source = if gathered.from == into.id { "earlier in this conversation" } else { &gathered.from };
+        let salt = format!("{}{}", gathered.from, desk.next_added);
+        let mut effects: Vec<Effect> = Vec::new();
+        for (number, mut copy) in (desk.next_added..).zip(gathered.frames) {
+            for made in &mut copy.messages {
+                made.blocks.iter_mut().for_each(|block| *block = renamed(block, &salt));
+            }
+            let title = Some(format!("{} (from {source})", copy.titles.join(", ")));
+            match effects.len() {
+                0 => effects = desk.insert(copy.messages, to, title)?,
+                before => {
+                    let effect = EffectId { commit, index: (index + before - 1) as u32 };
+                    let key = FrameKey::Made { effect, part: 0 };
+                    let to = Place::After(FrameRef { key, until: None });
+                    effects.push(Effect::Insert { number, messages: copy.messages, to, title });
+                }
+            }
         }
-        let shared = self.stored(&other)?;
-        let conversation = lock(&shared);
-        let ground = Ground::of(&conversation, true);
+        files.remarks.extend(gathered.remark);
+        Ok(effects)
+    }
+
+    /// Of another conversation: frames on its path, else frames that its client has left behind.
+    fn copy_frames(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
+        match self.copies(conversation, &Ground::of(conversation, true), ids, None) {
+            Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => {
+                let ground = Ground::with_left(conversation, &conversation.left_frames());
+                self.copies(conversation, &ground, ids, None).map_err(|_| refusal)
+            }
+            copies => copies,
+        }
+    }
+
+    /// Of one's own conversation only frames that the client has left behind: the others are sent already.
+    fn copies_of_left(&self, conversation: &Conversation, ids: &[String]) -> Result<Gathered, Refusal> {
+        let current = Ground::of(conversation, true).lay(conversation.effects(conversation.history.head()));
+        let ground = Ground::with_left(conversation, &conversation.left_frames());
+        self.copies(conversation, &ground, ids, Some(&left::names(&current)))
+    }
+
+    /// Copies what `ids` name on `ground`; nothing from a frame that is `taken`.
+    fn copies(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        ids: &[String],
+        taken: Option<&HashSet<&FrameId>>,
+    ) -> Result<Gathered, Refusal> {
         let source = ground.source();
         let view = ground.lay(conversation.effects(conversation.history.head()));
-        let weights = Weights::of(&conversation);
+        let weights = Weights::of(conversation);
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let theirs = conversation.desk(&view, &source, &weights, &scale, 0);
         let mut copied: Vec<Copied> = Vec::new();
@@ -80,13 +182,22 @@ impl Composer {
                     "Frames, steps and messages can be imported.",
                 ));
             }
+            let frame = target.frame.and_then(|at| view.frames.get(at));
+            if frame.zip(taken).is_some_and(|(frame, taken)| taken.contains(&frame.id)) {
+                return Err(Refusal::new(
+                    "same-conversation",
+                    format!("`{}` is in this conversation already.", target.name),
+                    "`ctx move` moves it, `ctx add` writes a new one. Only frames from before a compaction, or \
+                     rewound, can be imported from here: `ctx list --all` shows them.",
+                ));
+            }
             // Several parts of one frame stay together.
             if copied.last().is_none_or(|last| last.frame != target.frame) {
                 copied.push(Copied { frame: target.frame, titles: Vec::new(), messages: Vec::new() });
             }
             let Some(copy) = copied.last_mut() else { continue };
             copy.titles.push(titles::target_title(&theirs, &target));
-            let texts = self.texts(&conversation, show::messages_of(&target.units))?;
+            let texts = self.texts(conversation, source.slots, show::messages_of(&target.units))?;
             let mut last = None;
             for laid in target.units.iter().filter(|laid| laid.covered.is_none()) {
                 let (owner, role, blocks) = match laid.unit {
@@ -129,25 +240,7 @@ impl Composer {
         if copied.is_empty() {
             return Err(Refusal::new("gone", "There is nothing to import.", "`ctx list --conv` shows what there is."));
         }
-        let salt = format!("{other}{}", desk.next_added);
-        let mut effects: Vec<Effect> = Vec::new();
-        for (number, mut copy) in (desk.next_added..).zip(copied) {
-            for made in &mut copy.messages {
-                made.blocks.iter_mut().for_each(|block| *block = renamed(block, &salt));
-            }
-            let title = Some(format!("{} (from {other})", copy.titles.join(", ")));
-            match effects.len() {
-                0 => effects = desk.insert(copy.messages, to, title)?,
-                before => {
-                    let effect = EffectId { commit, index: (index + before - 1) as u32 };
-                    let key = FrameKey::Made { effect, part: 0 };
-                    let to = Place::After(FrameRef { key, until: None });
-                    effects.push(Effect::Insert { number, messages: copy.messages, to, title });
-                }
-            }
-        }
-        files.remarks.extend(left.in_words());
-        Ok(effects)
+        Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
     }
 }
 

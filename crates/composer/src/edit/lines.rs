@@ -55,7 +55,7 @@ impl Composer {
         applied.branch = next.current().to_owned();
         applied.commit = next.head().map(|head| head.to_string());
         applied.summary = match lines.as_slice() {
-            [Line::Branch { name, .. }, ..] => format!("branch {name}, now looked at"),
+            [Line::Branch { name, .. }, ..] => format!("created branch {name} and checked it out"),
             [Line::Checkout { name }, ..] => format!("checkout {name}"),
             [Line::Tag { name, .. }, ..] => format!("tag {name}"),
             [Line::RemoveBranch { name }, ..] => format!("remove branch {name}"),
@@ -128,7 +128,7 @@ fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
         return Err(Refusal::new(
             "unknown-branch",
             format!("`{given}` is a point of the history, and not a branch."),
-            format!("`ctx branch NAME --at {given}` begins one there; `ctx list --at {given}` only looks."),
+            format!("`ctx branch NAME --at {given}` starts one there; `ctx list --at {given}` only shows it."),
         ));
     }
     if let Action::RemoveBranch | Action::RemoveTag = way.action {
@@ -142,7 +142,7 @@ fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
                 return Err(Refusal::new(
                     "taken",
                     format!("There is a branch `{name}` already."),
-                    format!("`ctx checkout {name}` looks at it."),
+                    format!("`ctx checkout {name}` checks it out."),
                 ));
             }
             if history.tags().contains_key(&name) {
@@ -154,7 +154,7 @@ fn lines(conversation: &Conversation, way: &Way) -> Result<Vec<Line>, Refusal> {
         }
         Action::Checkout => match history.branches().contains_key(&name) {
             true => Ok(vec![Line::Checkout { name }]),
-            false => Err(unknown_branch(history, &name, &format!("`ctx branch {name}` makes it."))),
+            false => Err(unknown_branch(history, &name, &format!("`ctx branch {name}` creates it."))),
         },
         _ => {
             if history.branches().contains_key(&name) {
@@ -191,7 +191,7 @@ fn removed(history: &History, action: Action, name: &str) -> Result<Line, Refusa
     if name == history.current() {
         return Err(Refusal::new(
             "current-branch",
-            format!("`{name}` is the branch that is looked at; it cannot be removed."),
+            format!("`{name}` is checked out, so it cannot be deleted."),
             "Check out another one first.",
         ));
     }

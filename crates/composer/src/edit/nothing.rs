@@ -13,7 +13,7 @@ use serde_json::Value;
 /// What was asked for is so already, or a rule of the provider's keeps it so.
 pub fn nothing(operations: &[Operation], repairs: &[RepairView]) -> Refused {
     Refused::nothing(match (operations, repairs) {
-        ([one], [first, ..]) => format!("`{}` changes nothing: {} ({}).", one.name(), first.what, first.rule),
+        ([one], [first, ..]) => format!("`{}` changes nothing: {}.", one.name(), first.sentence()),
         ([one], []) => {
             let ids: Vec<String> = one.ids().iter().map(|id| format!("`{id}`")).collect();
             let names = if ids.is_empty() { "everything".to_owned() } else { ids.join(", ") };
@@ -39,8 +39,8 @@ impl Composer {
         let [effect] = effects else { return Ok(false) };
         let targets = desk.named(&[id.to_owned()])?;
         let [target] = targets.as_slice() else { return Ok(false) };
-        let texts = self.texts(conversation, show::messages_of(&target.units))?;
-        let shown = show::message_views(conversation, desk.view, desk.source.messages, target, &texts);
+        let texts = self.texts(conversation, desk.source.slots, show::messages_of(&target.units))?;
+        let shown = show::message_views(conversation, desk.view, desk.source, target, &texts);
         let blocks = || shown.iter().flat_map(|message| &message.blocks).filter(|block| block.covered.is_none());
         match effect {
             Effect::Results { results, .. } => {

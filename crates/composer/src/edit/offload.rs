@@ -1,5 +1,6 @@
 //! Content that goes to a file, and the stub that tells the agent where it is.
 
+use super::import::Imports;
 use crate::conversation::Conversation;
 use crate::view::{show, titles};
 use crate::{Composer, Refusal};
@@ -8,10 +9,10 @@ use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target, text_block};
 use ctx_core::message::{Kind, Role};
-use ctx_store::Hash;
+use ctx_store::{Hash, confined};
 use serde_json::Value;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Where offloaded content goes. Nothing is ever written outside of it, and nothing in it is overwritten.
@@ -40,42 +41,46 @@ impl Folder {
         }
     }
 
-    /// Writes a text under a name that its content decides; the same text is written once. Tells whether it is new.
+    /// Writes a text under a name that its content decides; the same text is written once. Tells whether it is new. File and
+    /// folders are on disk when this returns.
     pub(crate) fn write(&self, conversation: &str, name: &str, text: &str) -> io::Result<(PathBuf, bool)> {
-        private_folder(&self.root)?;
-        if let Some(project) = &self.project {
-            // A link on the way, which a cloned project may bring along, must not lead out of it.
-            if !fs::canonicalize(&self.root)?.starts_with(fs::canonicalize(project)?) {
-                return Err(io::Error::other(format!("{} leads out of the project", self.root.display())));
-            }
-            let ignore = self.root.join(".gitignore");
-            match create_new(&ignore) {
+        let root = self.open()?;
+        if self.project.is_some() {
+            match root.create_new(".gitignore") {
                 Ok(mut file) => file.write_all(b"*\n")?,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
-        let folder = self.root.join(conversation);
-        private_folder(&folder)?;
-        let path = fs::canonicalize(&folder)?.join(name);
-        match create_new(&path) {
+        let folder = root.make(Path::new(conversation))?;
+        let path = folder.path().join(name);
+        match folder.create_new(name) {
             Ok(mut file) => {
-                let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+                let written =
+                    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).and_then(|()| folder.sync());
                 if let Err(error) = written {
-                    let _ = fs::remove_file(&path);
+                    let _ = folder.remove(name);
                     return Err(error);
                 }
+                Ok((path, true))
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let is_file = fs::symlink_metadata(&path)?.is_file();
-                if !is_file || fs::read(&path)? != text.as_bytes() {
-                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else stands in its place"));
+                let mut found = Vec::new();
+                let read = folder.read(name).and_then(|file| file.take(text.len() as u64 + 1).read_to_end(&mut found));
+                match read {
+                    Ok(_) if found == text.as_bytes() => Ok((path, false)),
+                    _ => Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else stands in its place")),
                 }
-                return Ok((path, false));
             }
-            Err(error) => return Err(error),
+            Err(error) => Err(error),
         }
-        Ok((path, true))
+    }
+
+    /// The folder itself, made if it is missing. Below the project or the home no link is followed.
+    fn open(&self) -> io::Result<confined::Folder> {
+        let base = self.project.as_deref().or(self.root.parent()).unwrap_or(&self.root);
+        let below = self.root.strip_prefix(base).map_err(io::Error::other)?;
+        confined::Folder::create(base)?.make(below)
     }
 
     /// Where a text would go.
@@ -89,10 +94,19 @@ impl Folder {
 pub struct Files {
     pub paths: Vec<PathBuf>,
     pub remarks: Vec<String>,
+    /// What was copied from other conversations for it.
+    pub(super) imports: Imports,
     new: Vec<PathBuf>,
 }
 
 impl Files {
+    /// With what was copied from other conversations.
+    pub(super) fn importing(imports: Imports) -> Files {
+        let mut files = Files::default();
+        files.imports = imports;
+        files
+    }
+
     fn add(&mut self, path: PathBuf, is_new: bool) {
         self.new.extend(is_new.then(|| path.clone()));
         self.paths.push(path);
@@ -107,31 +121,9 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         for path in &self.new {
-            let _ = fs::remove_file(path);
+            let _ = confined::remove(path);
         }
     }
-}
-
-/// A folder of our own: made if it is not there, and no link to somewhere else.
-fn private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
-    let found = fs::symlink_metadata(folder)?;
-    if found.file_type().is_symlink() || !found.is_dir() {
-        return Err(io::Error::other(format!("{} is a link", folder.display())));
-    }
-    Ok(())
-}
-
-fn create_new(path: &Path) -> io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 impl Composer {
@@ -214,9 +206,9 @@ impl Composer {
         target: &Target,
         title: &str,
     ) -> Result<String, Refusal> {
-        let texts = self.texts(conversation, show::messages_of(&target.units))?;
+        let texts = self.texts(conversation, desk.source.slots, show::messages_of(&target.units))?;
         let mut out = format!("# {title}\n\nOffloaded from conversation {} ({}).\n", conversation.id, target.name);
-        for message in show::message_views(conversation, desk.view, desk.source.messages, target, &texts) {
+        for message in show::message_views(conversation, desk.view, desk.source, target, &texts) {
             out.push_str(&format!("\n## {}\n", message.role));
             for block in message.blocks.iter().filter(|block| block.covered.is_none()) {
                 out.push_str(&show::markdown(block));

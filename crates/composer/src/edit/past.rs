@@ -98,7 +98,8 @@ pub struct CommitView {
 impl Composer {
     /// Goes a way through the history.
     pub fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         expected(&conversation, way.expect.as_deref())?;
@@ -119,7 +120,7 @@ impl Composer {
                     return Err(Refusal::new(
                         "no-target",
                         "`source` is no commit: there is nothing in it to take back.",
-                        "`ctx rollback source` takes back all commits.",
+                        "`ctx rollback source` reverts all commits.",
                     ));
                 }
                 let target = target.flatten().map_or_else(|| history.undo(), Ok).map_err(cannot)?;
@@ -132,7 +133,7 @@ impl Composer {
             Action::Redo => (vec![history.redo().map_err(cannot)?], How::Redo),
             _ => {
                 let target = target.ok_or_else(|| {
-                    Refusal::new("no-target", "It is not said where to go back to.", "`ctx history` lists the commits.")
+                    Refusal::new("no-target", "No commit to go back to was given.", "`ctx history` lists the commits.")
                 })?;
                 (history.rollback(target).map_err(cannot)?, How::Rollback)
             }
@@ -327,7 +328,7 @@ fn refused(conversation: &Conversation, action: Action, name: &str, cannot: Cann
         Cannot::Elsewhere => Refusal::new(
             "other-branch",
             format!("{name} is not on the branch `{branch}`."),
-            "`ctx checkout` looks at another branch.",
+            "`ctx checkout` switches to another branch.",
         ),
         Cannot::Inactive => Refusal::new(
             "inactive",
@@ -337,7 +338,7 @@ fn refused(conversation: &Conversation, action: Action, name: &str, cannot: Cann
         Cannot::Needed(commits) => Refusal::new(
             "needed",
             format!("{} stand{} on {name}.", listed(&commits), if commits.len() == 1 { "s" } else { "" }),
-            "Say `--cascade` to take back those too.",
+            "Add `--cascade` to revert those too.",
         ),
         Cannot::Nothing if action == Action::Rollback => Refusal::new(
             "nothing-to-do",

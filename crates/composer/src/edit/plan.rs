@@ -228,15 +228,13 @@ impl Composer {
         chosen: &[(usize, &Planned)],
         operations: &[Operation],
     ) -> Result<PlanView, Refusal> {
-        let _one_at_a_time = lock(&self.editing);
-        // Only an import looks at two conversations at once.
-        let imports = operations.iter().any(|operation| matches!(operation, Operation::Import { .. }));
-        let _alone = imports.then(|| lock(&self.observing));
+        let name = &self.meant(name)?;
+        let mut files = Files::importing(self.gather(operations));
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
         let id = self.commit_id(&conversation, now());
-        let mut files = Files::default();
         let (resolved, misfits) = self.resolve_each(&conversation, &ground, id, chosen, &mut files);
         stale::check(&conversation, &ground, plan.expect.as_deref(), chosen, &misfits)?;
         if !misfits.is_empty() {

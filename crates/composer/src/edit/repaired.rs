@@ -9,7 +9,8 @@ use crate::{Composer, Refusal};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
-use ctx_wire::anthropic::compose::Segment;
+use ctx_wire::anthropic::compose::{Repair, Segment};
+use ctx_wire::anthropic::rules;
 
 /// What composing the newest request with some effects comes to.
 #[derive(Default)]
@@ -23,6 +24,20 @@ pub struct Repaired {
     left_out: LeftOut,
 }
 
+impl From<&Repair> for RepairView {
+    fn from(repair: &Repair) -> RepairView {
+        let name = rules::find(repair.rule).map_or("", |rule| rule.name);
+        RepairView { rule: repair.rule.to_owned(), name: name.to_owned(), what: repair.what.clone() }
+    }
+}
+
+impl RepairView {
+    /// What was repaired, and by which rule.
+    pub fn sentence(&self) -> String {
+        format!("{}: rule {}", self.what, rules::named(&self.rule))
+    }
+}
+
 impl Composer {
     /// Composes the newest request. Nothing is repaired in one that leaves as it came, or is not stored completely.
     pub(super) fn repaired(&self, conversation: &Conversation, effects: &[(EffectId, &Effect)]) -> Repaired {
@@ -32,17 +47,13 @@ impl Composer {
         let repaired = self.with_newest(conversation, |at_hand| {
             let Written { composed, .. } = conversation.compose(at_hand, effects.to_vec())?;
             let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
-            let repair = |repair: &ctx_wire::anthropic::compose::Repair| RepairView {
-                rule: repair.rule.to_owned(),
-                what: repair.what.clone(),
-            };
             let length = |segment: &Segment| match segment {
                 Segment::Source(range) => range.len(),
                 Segment::Made(bytes) => bytes.len(),
             };
             Some(Repaired {
                 size: Some((at_hand.body.bytes().len(), composed.segments.iter().map(length).sum())),
-                repairs: composed.repairs.iter().map(repair).collect(),
+                repairs: composed.repairs.iter().map(RepairView::from).collect(),
                 thinking_dropped: composed.thinking_dropped,
                 left_out: composed.kept.left_out(&ground.lay(effects.to_vec()), &ground.messages),
                 stops: Some(conversation.stops(at_hand, Some(&composed))),

@@ -8,7 +8,7 @@ use crate::directory::lock;
 use crate::observe::Ticket;
 use crate::provider::Request;
 use crate::view::rebuilt;
-use crate::{Composer, EDITED, Refusal, card, log, now, record};
+use crate::{Composer, EDITED, Refusal, card, log, mark, now, record};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
@@ -16,7 +16,7 @@ use ctx_core::edit::weigh::LeftOut;
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::{Class, Key, NodeIx, SlotId};
-use ctx_store::{Note, Step};
+use ctx_store::Step;
 use ctx_wire::anthropic::compose::{self, Composed, Input, Kept, Memo, Places, Segment};
 use ctx_wire::anthropic::context_management::{Kind, Splice};
 use ctx_wire::anthropic::envelope::{self, Envelope};
@@ -135,12 +135,15 @@ impl Conversation {
         at_hand: &AtHand<'a>,
         effects: Vec<(EffectId, &'a Effect)>,
     ) -> Option<Written<'a>> {
-        if !self.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
+        let paused = self.paused_head(at_hand.messages.iter().copied());
+        if !self.strayed && paused.is_none() && !effects.iter().any(|(_, effect)| effect.is_sent()) {
             return None;
         }
         let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
         let view = ground.lay(effects);
-        let untouched = view.is_untouched();
+        let then = paused.map(|head| ground.lay(self.effects(head)));
+        let other_tools = then.as_ref().is_some_and(|then| then.tools != view.tools);
+        let untouched = view.is_untouched() && !other_tools;
         if untouched && !self.strayed {
             return None;
         }
@@ -155,6 +158,7 @@ impl Conversation {
             digests: &at_hand.digests,
             around: at_hand.envelope.digest,
             view: &view,
+            paused: then.as_ref(),
             bound: &|signature| {
                 let own = || own.get_or_init(|| self.bound_to_own(at_hand, &prefixes));
                 self.bound.get(signature).or_else(|| own().get(signature)).copied()
@@ -284,7 +288,7 @@ impl From<Segment> for Part {
 }
 
 impl Outgoing {
-    fn of(parts: Vec<Part>) -> Outgoing {
+    pub(crate) fn of(parts: Vec<Part>) -> Outgoing {
         Outgoing { parts, betas: Vec::new(), otherwise: None }
     }
 
@@ -353,7 +357,7 @@ impl Composer {
         let id = conversation.id.clone();
         let records =
             vec![record(&id, now(), log::RECOVERY, &serde_json::json!({ "request": ticket.request }), Vec::new())];
-        let notes = vec![Note { conversation: id, name: EDITED.into(), body: Some(b"1".to_vec()) }];
+        let notes = vec![mark(&id, EDITED, true)];
         self.write(Step { records, notes, ..Step::default() });
         self.held.put(&card::of(&conversation), true);
     }
@@ -425,11 +429,7 @@ impl Composer {
         Ok(Some(match composed {
             None => Explained { untouched: true, ..Explained::default() },
             Some(composed) => Explained {
-                repairs: composed
-                    .repairs
-                    .iter()
-                    .map(|repair| RepairView { rule: repair.rule.to_owned(), what: repair.what.clone() })
-                    .collect(),
+                repairs: composed.repairs.iter().map(RepairView::from).collect(),
                 thinking_dropped: composed.thinking_dropped,
                 marks: composed.marks.len(),
                 ..Explained::default()

@@ -15,8 +15,9 @@ pub(crate) use moment::Situation;
 use super::apply::Applied;
 use crate::conversation::Conversation;
 use crate::directory::lock;
+use crate::keyed_lock::KeyGuard;
 use crate::log::{self, Wait, Wished};
-use crate::{Composer, EDITED, Refusal, card, now, record};
+use crate::{Composer, EDITED, Refusal, card, mark, now, record};
 use ctx_core::SlotId;
 use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
 use ctx_core::edit::history::Change;
@@ -24,7 +25,7 @@ use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_store::{Note, Step};
 use serde::{Deserialize, Serialize};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::MutexGuard;
 
 /// The note that a conversation has wishes that wait.
 pub(crate) const WAITING: &str = "waiting";
@@ -59,7 +60,7 @@ impl When {
             When::Now => "nothing",
             When::Cold => "a cold cache",
             When::NearLimit => "the limit to come near",
-            When::Accepted => "somebody's word",
+            When::Accepted => "your approval",
         }
     }
 }
@@ -184,7 +185,7 @@ impl Conversation {
     fn wish(&self, id: &str) -> Result<&Waiting, Refusal> {
         self.waiting.iter().find(|waiting| waiting.wished.id == id).ok_or_else(|| {
             let near = nearest(id, self.waiting.iter().map(|waiting| waiting.wished.id.as_str()));
-            let message = format!("No wish `{id}` waits in this conversation.");
+            let message = format!("There is no pending change `{id}`.");
             Refusal::new("unknown-wish", message, suggest(&near, "`ctx waiting` lists them."))
         })
     }
@@ -215,25 +216,16 @@ impl Conversation {
     }
 }
 
-/// A conversation of which something of the history is being stored: no other commit is made meanwhile.
-pub(crate) struct UnderWay<'a>(&'a Mutex<Option<String>>);
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        *lock(self.0) = None;
-    }
-}
-
 impl Composer {
     /// Whether the moment is here already.
     pub(super) fn has_come(&self, conversation: &Conversation, when: When, now: u64) -> bool {
         when == When::Now || self.situation(conversation, now).has(when)
     }
 
-    /// To be taken while the conversation is locked.
-    pub(super) fn under_way(&self, id: &str) -> UnderWay<'_> {
-        *lock(&self.storing) = Some(id.to_owned());
-        UnderWay(&self.storing)
+    /// Something of the history is being stored. To be taken while the conversation is locked, and `editing` before:
+    /// so it never waits.
+    pub(super) fn under_way(&self, id: &str) -> KeyGuard<'_> {
+        self.storing.lock(id)
     }
 
     /// Stores a wish, checked already, so that a power cut does not lose it.
@@ -256,6 +248,7 @@ impl Composer {
             author: commit.author,
             note: commit.note,
             slots,
+            numbered: true,
             summary: commit.summary,
             tokens_before: commit.tokens_before,
             tokens_after: commit.tokens_after,
@@ -279,9 +272,10 @@ impl Composer {
         })
     }
 
-    /// Takes back a wish that waits, or puts away one that failed.
+    /// Cancels a deferred edit, or dismisses one that failed.
     pub fn cancel(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let waiting = conversation.wish(id)?;
@@ -290,8 +284,8 @@ impl Composer {
             State::Made(commit) => {
                 return Err(Refusal::new(
                     "not-waiting",
-                    format!("`{id}` does not wait any more: it was made as {commit}."),
-                    format!("`ctx revert {commit}` takes it back."),
+                    format!("`{id}` is no longer pending: it was made as {commit}."),
+                    format!("`ctx revert {commit}` reverts it."),
                 ));
             }
             State::Cancelled => {
@@ -308,20 +302,21 @@ impl Composer {
         let conversation = lock(&shared);
         let view = conversation.waiting.iter().find(|waiting| waiting.wished.id == id).map(Waiting::view);
         view.ok_or_else(|| {
-            Refusal::new("unknown-wish", format!("No wish `{id}` waits any more."), "`ctx waiting` lists them.")
+            Refusal::new("unknown-wish", format!("There is no pending change `{id}`."), "`ctx waiting` lists them.")
         })
     }
 
-    /// Makes a wish that waits, whatever it waits for.
+    /// Makes a deferred edit now, whatever it waits for.
     pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
-        let _one_at_a_time = lock(&self.editing);
+        let name = &self.meant(name)?;
+        let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();
         let waiting = conversation.wish(id)?.clone();
         if waiting.state != State::Waiting {
-            let message = format!("`{id}` does not wait any more: it is {}.", waiting.state.name());
-            return Err(Refusal::new("not-waiting", message, "`ctx waiting --all` tells what became of it."));
+            let message = format!("`{id}` is no longer pending: it is {}.", waiting.state.name());
+            return Err(Refusal::new("not-waiting", message, "`ctx waiting --all` shows what became of it."));
         }
         let at = now();
         let mut commit = self.make(&conversation, &waiting.wished, waiting.at, at)?;
@@ -343,7 +338,7 @@ impl Composer {
         conversation.wait(&made, at);
         self.heed(&conversation);
         let view = conversation.waiting.iter().find(|one| one.wished.id == waiting.wished.id).map(Waiting::view);
-        view.ok_or_else(|| Refusal::new("unknown-wish", "The wish is not known any more.", "`ctx waiting` lists them."))
+        view.ok_or_else(|| Refusal::new("unknown-wish", "This change is no longer known.", "`ctx waiting` lists them."))
     }
 
     /// Stores what happens to a wish, then makes it count. While the disk works nobody else waits.
@@ -356,12 +351,13 @@ impl Composer {
         step.notes = notes(&conversation);
         conversation.waiting = before;
         let _under_way = self.under_way(&id);
+        let losses = conversation.losses;
         drop(conversation);
-        let _untold = self.writer.write_now(step).map_err(|error| {
+        let _untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(
                 "not-stored",
-                format!("The wish could not be stored: {error}."),
-                "Nothing was changed. Is the disk full? `ctx doctor` looks at the store.",
+                format!("The change could not be stored: {error}."),
+                "Nothing was changed. Is the disk full? `ctx doctor` checks the store.",
             )
         })?;
         // It may have been dropped from memory meanwhile, and then was replayed with the new record or will be.
@@ -411,12 +407,8 @@ impl Composer {
 
 /// What is noted of a conversation: that its requests are held, and that wishes wait.
 pub(crate) fn notes(conversation: &Conversation) -> Vec<Note> {
-    let note = |name: &str, holds: bool| Note {
-        conversation: conversation.id.clone(),
-        name: name.into(),
-        body: holds.then(|| b"1".to_vec()),
-    };
-    vec![note(EDITED, conversation.is_held()), note(WAITING, conversation.waits())]
+    let id = &conversation.id;
+    vec![mark(id, EDITED, conversation.is_held()), mark(id, WAITING, conversation.waits())]
 }
 
 /// The client's messages that an effect names.

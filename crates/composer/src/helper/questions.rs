@@ -208,7 +208,7 @@ impl Composer {
                 if let Some(frame) = frame.filter(|frame| is_named_by_hand(conversation, frame.key)) {
                     return Err(Refusal::new(
                         "titled",
-                        format!("`{}` has a title that somebody gave it, and that one stays.", frame.id),
+                        format!("`{}` has a title set by a person, which stays.", frame.id),
                         "Give another with `--title`, or take that one back with `ctx revert`.",
                     ));
                 }
@@ -231,10 +231,14 @@ impl Composer {
         targets: &[Target],
     ) -> Result<Material, Refusal> {
         let path = desk.source.messages;
-        let texts = self.texts(conversation, targets.iter().flat_map(|target| show::messages_of(&target.units)))?;
+        let texts = self.texts(
+            conversation,
+            desk.source.slots,
+            targets.iter().flat_map(|target| show::messages_of(&target.units)),
+        )?;
         let mut pieces = Vec::new();
         for target in targets {
-            for message in show::message_views(conversation, desk.view, path, target, &texts) {
+            for message in show::message_views(conversation, desk.view, desk.source, target, &texts) {
                 let blocks = message.blocks.into_iter();
                 pieces.extend(blocks.filter(|block| block.is_sent() && block.kind != "thinking").map(|block| {
                     let is_call = |facts: &&ctx_core::message::Block| {

@@ -1,7 +1,8 @@
 //! What is asked of the provider, laid over a request however that is composed.
 
-use crate::edit::{Otherwise, Outgoing};
+use crate::edit::{Otherwise, Outgoing, Part};
 use ctx_wire::anthropic::context_management::{Kind, Splice};
+use std::cell::RefCell;
 
 /// What is remembered of the asking until the answer comes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,6 +27,7 @@ pub struct Added {
     /// Bytes of the client's request.
     length: usize,
     pub asks: Asks,
+    left_with: RefCell<Option<Vec<Part>>>,
 }
 
 impl Added {
@@ -61,6 +63,17 @@ impl Added {
 
     /// The request with what is asked beside it; where nothing is, it leaves as it would have.
     pub fn lay(&self, outgoing: Option<Outgoing>) -> Option<Outgoing> {
+        let outgoing = self.laid_over(outgoing);
+        *self.left_with.borrow_mut() = outgoing.as_ref().map(|outgoing| outgoing.parts.clone());
+        outgoing
+    }
+
+    /// The parts of the request that it was laid over last; nothing where that left as it came.
+    pub fn left_with(&self) -> Option<Vec<Part>> {
+        self.left_with.take()
+    }
+
+    fn laid_over(&self, outgoing: Option<Outgoing>) -> Option<Outgoing> {
         if self.groups.is_empty() && self.taken_out.is_empty() {
             return outgoing;
         }
@@ -103,7 +116,6 @@ impl Added {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edit::Part;
 
     fn splice(at: std::ops::Range<usize>, bytes: &str) -> Splice {
         Splice { at, bytes: bytes.as_bytes().to_vec() }

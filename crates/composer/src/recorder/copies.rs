@@ -1,6 +1,7 @@
 //! The halves of an exchange, as the proxy holds them: copies of what passes.
 
-use super::{Event, Recorder, Reply};
+use super::opening::opening;
+use super::{Event, LaneKey, Recorder, Reply, Urgency, Withheld};
 use crate::gap::Hurry;
 use crate::provider::Refused;
 use crate::streams::PAUSE;
@@ -10,6 +11,7 @@ use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::{Arriving, Pieces};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 impl Recorder {
@@ -21,12 +23,17 @@ impl Recorder {
         let before = if encoding.is_none() { self.composer.newest().get(&hints) } else { None };
         // Begun before it is asked whether it is held: a commit in between sees the one or makes the other.
         let upload = self.composer.uploads.begin(&hints).filter(|_| !counting);
+        let lane = Lane::of(&hints);
         // The client will wait: what came before is looked at while the request arrives.
-        let held = self.composer.holds(&hints).then(|| self.composer.gaps.hurry());
+        let held = self.composer.holds(&hints).then(|| Waiting {
+            _hurry: self.composer.gaps.hurry(),
+            urgency: lane.get().map(|lane| self.composer.lanes.urge(lane)),
+        });
         let request = RequestCopy {
             recorder: self.clone(),
             exchange,
             upload: upload.filter(|_| held.is_none()),
+            lane: lane.clone(),
             held,
             counting,
             hints: Some(Box::new(hints)),
@@ -38,6 +45,7 @@ impl Recorder {
         let response = ResponseCopy {
             recorder: self.clone(),
             exchange,
+            lane,
             started,
             head: None,
             handed: started,
@@ -50,14 +58,45 @@ impl Recorder {
     }
 }
 
+/// The lane of an exchange. Without a session the words tell that a request begins with, once it has come.
+#[derive(Clone)]
+struct Lane(Arc<OnceLock<Arc<LaneKey>>>);
+
+impl Lane {
+    fn of(hints: &Hints) -> Lane {
+        Lane(Arc::new(LaneKey::of(hints).map_or_else(OnceLock::new, |key| Arc::new(key).into())))
+    }
+
+    fn get(&self) -> Option<&Arc<LaneKey>> {
+        self.0.get()
+    }
+
+    /// Of an exchange whose request begins with these bytes.
+    fn for_body(&self, body: &Pieces) -> &Arc<LaneKey> {
+        self.0.get_or_init(|| Arc::new(opening(body).map_or(LaneKey::Others, LaneKey::Opening)))
+    }
+
+    /// Of an exchange whose request may never be looked at.
+    fn for_answer(&self) -> &Arc<LaneKey> {
+        self.0.get_or_init(|| Arc::new(LaneKey::Others))
+    }
+}
+
+/// A client waits for its request to be composed.
+struct Waiting {
+    _hurry: Hurry,
+    urgency: Option<Urgency>,
+}
+
 /// Collects a request while it passes: what the session has not sent before.
 pub struct RequestCopy {
     recorder: Recorder,
     exchange: u64,
     /// It leaves while it arrives.
     upload: Option<Upload>,
+    lane: Lane,
     /// Nothing is put off while a request is held.
-    held: Option<Hurry>,
+    held: Option<Waiting>,
     counting: bool,
     hints: Option<Box<Hints>>,
     encoding: Option<Box<str>>,
@@ -77,7 +116,7 @@ impl RequestCopy {
     pub fn compose(&mut self, reply: Reply) -> Pieces {
         let body = std::mem::take(&mut self.arriving).finish();
         let Some(hints) = self.hints.take() else {
-            reply(None);
+            reply(Err(Withheld::Defect));
             return body;
         };
         let (exchange, room, at, counting) = (self.exchange, self.room, self.at, self.counting);
@@ -86,13 +125,17 @@ impl RequestCopy {
             self.recorder.composer.newest().passed(&hints, &body);
         }
         let came = body.clone();
-        let hurry = self.held.take();
+        let lane = if encoding.is_none() { self.lane.for_body(&body) } else { self.lane.for_answer() };
+        let mut waiting = self.held.take();
+        if let Some(waiting) = waiting.as_mut().filter(|waiting| waiting.urgency.is_none()) {
+            waiting.urgency = Some(self.recorder.composer.lanes.urge(lane));
+        }
         let reply: Reply = Box::new(move |composition| {
-            drop(hurry);
+            drop(waiting);
             reply(composition);
         });
         let reply = Some(reply);
-        self.recorder.send(Event::Request { exchange, hints, encoding, body, room, at, counting, reply });
+        self.recorder.send(lane, Event::Request { exchange, hints, encoding, body, room, at, counting, reply });
         came
     }
 
@@ -124,10 +167,12 @@ impl RequestCopy {
             if encoding.is_none() {
                 self.recorder.composer.newest().passed(&hints, &body);
             }
-            self.recorder.send(Event::Request { exchange, hints, encoding, body, room, at, counting, reply: None });
+            let lane = if encoding.is_none() { self.lane.for_body(&body) } else { self.lane.for_answer() };
+            let event = Event::Request { exchange, hints, encoding, body, room, at, counting, reply: None };
+            self.recorder.send(lane, event);
         } else {
             self.recorder.gauges.give_back(room);
-            self.recorder.send(Event::NoRequest { exchange });
+            self.recorder.send(self.lane.for_answer(), Event::NoRequest { exchange });
         }
     }
 }
@@ -143,6 +188,7 @@ impl Drop for RequestCopy {
 pub struct ResponseCopy {
     recorder: Recorder,
     exchange: u64,
+    lane: Lane,
     started: Instant,
     head: Option<Event>,
     /// When something was handed over last.
@@ -164,13 +210,14 @@ impl ResponseCopy {
 
     /// The provider refused thinking in the request that it answers: from now on it is asked to drop such blocks.
     pub fn unbound(&self) {
-        self.recorder.send(Event::Unbound { exchange: self.exchange });
+        self.recorder.send(self.lane.for_answer(), Event::Unbound { exchange: self.exchange });
     }
 
     /// The provider did not take what was asked beside the client; without it the request went through.
     pub fn refused(&self, mut refused: Refused) {
         refused.hide(&self.credentials);
-        self.recorder.send(Event::Refused { exchange: self.exchange, refused: Box::new(refused) });
+        let event = Event::Refused { exchange: self.exchange, refused: Box::new(refused) };
+        self.recorder.send(self.lane.for_answer(), event);
     }
 
     pub fn head(&mut self, status: u16, content_type: Option<&str>, encoding: Option<&str>) {
@@ -200,11 +247,11 @@ impl ResponseCopy {
 
     fn hand_over(&mut self) {
         if let Some(head) = self.head.take() {
-            self.recorder.send(head);
+            self.recorder.send(self.lane.for_answer(), head);
         }
         if !self.kept.is_empty() {
             let bytes = std::mem::take(&mut self.kept);
-            self.recorder.send(Event::Part { exchange: self.exchange, bytes });
+            self.recorder.send(self.lane.for_answer(), Event::Part { exchange: self.exchange, bytes });
         }
     }
 
@@ -214,7 +261,8 @@ impl ResponseCopy {
             self.hand_over();
             let after = self.started.elapsed();
             let credentials = std::mem::take(&mut self.credentials);
-            self.recorder.send(Event::End { exchange: self.exchange, ending, after, lost: self.lost, credentials });
+            let event = Event::End { exchange: self.exchange, ending, after, lost: self.lost, credentials };
+            self.recorder.send(self.lane.for_answer(), event);
         }
     }
 }

@@ -1,6 +1,8 @@
-//! The thread that looks at the copies.
+//! The threads that look at the copies.
 
-use super::{Composition, Event, Gauges};
+use super::lanes::{Job, Next};
+use super::waiting::Waiting;
+use super::{Event, Gauges, Lanes, Order};
 use crate::observe::{Seen, Ticket};
 use crate::streams::Telling;
 use crate::{Composer, Credentials, Timing, now};
@@ -11,8 +13,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// With so many bytes waiting, no gap is waited for.
 const CROWDED: u64 = 64 * 1024 * 1024;
@@ -23,7 +24,7 @@ const REST: Duration = Duration::from_secs(60);
 /// An exchange of which something is still to come. The halves come in any order: a provider may
 /// answer before it has read the request.
 #[derive(Default)]
-struct Open {
+pub(super) struct Open {
     asked: Asked,
     tap: Option<Box<Tap>>,
     telling: Telling,
@@ -42,69 +43,71 @@ enum Asked {
     Turn(Ticket),
 }
 
-pub(super) struct Work {
+/// A thread that takes events from the lanes.
+pub(super) struct Worker {
     composer: Arc<Composer>,
     gauges: Arc<Gauges>,
-    open: HashMap<u64, Open>,
 }
 
-impl Work {
-    pub fn new(composer: Arc<Composer>, gauges: Arc<Gauges>) -> Work {
-        Work { composer, gauges, open: HashMap::new() }
+impl Worker {
+    pub fn new(composer: Arc<Composer>, gauges: Arc<Gauges>) -> Worker {
+        Worker { composer, gauges }
     }
 
-    pub fn run(mut self, queue: &Receiver<(Instant, Event)>) {
-        while let Some((since, event)) = self.next(queue) {
+    pub fn run(self) {
+        let lanes = self.composer.lanes.clone();
+        loop {
+            // When nothing comes for long, memory is given back; then nothing wakes us up any more.
+            match lanes.next(self.composer.is_heavy().then_some(REST)) {
+                Next::Work(job) => self.work(&lanes, *job),
+                Next::Nothing => self.composer.rest(),
+                Next::End => return,
+            }
+        }
+    }
+
+    fn work(&self, lanes: &Lanes, job: Job) {
+        let Job { place, since, event, open } = job;
+        if !place.is_urgent {
             self.composer.gaps.wait(since, || self.gauges.queued_bytes.load(Ordering::Relaxed) > CROWDED);
-            if let Event::Settle(done) = event {
-                let _ = done.try_send(());
-                continue;
-            }
-            let bytes = event.bytes();
-            // A mistake of ours costs one observation, never the recorder.
-            if catch_unwind(AssertUnwindSafe(|| self.take(event))).is_err() {
-                tracing::error!("looking at a request or an answer failed; it was forwarded all the same");
-                self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
-                self.composer.start_over();
-            }
-            self.gauges.leave(bytes);
+        }
+        let (bytes, requests) = (event.bytes(), event.requests());
+        let mut work = Work { composer: &self.composer, gauges: &self.gauges, open, order: Some(place.order) };
+        // A mistake of ours costs one observation, never the recorder.
+        if catch_unwind(AssertUnwindSafe(|| work.take(event))).is_err() {
+            tracing::error!("a defect: looking at a request or an answer panicked");
+            self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
+            self.composer.start_over();
+        }
+        self.gauges.leave(bytes, requests);
+        lanes.finish(&place, work.open);
+        if !place.is_urgent {
             give_way();
         }
     }
+}
 
-    /// The next event. When none comes for long, memory is given back; then nothing wakes us up any more.
-    fn next(&self, queue: &Receiver<(Instant, Event)>) -> Option<(Instant, Event)> {
-        if let Ok(next) = queue.try_recv() {
-            return Some(next);
-        }
-        if self.composer.is_heavy() {
-            match queue.recv_timeout(REST) {
-                Ok(next) => return Some(next),
-                Err(RecvTimeoutError::Timeout) => self.composer.rest(),
-                Err(RecvTimeoutError::Disconnected) => return None,
-            }
-        }
-        queue.recv().ok()
-    }
+/// One event, with the exchanges of its lane.
+struct Work<'w> {
+    composer: &'w Arc<Composer>,
+    gauges: &'w Gauges,
+    open: HashMap<u64, Open>,
+    order: Option<Order>,
+}
 
+impl Work<'_> {
     fn take(&mut self, event: Event) {
         match event {
             Event::Request { exchange, hints, encoding, body, at, counting, reply, .. } => {
                 self.open.entry(exchange).or_default().asked = Asked::Nothing;
-                let is_held = reply.is_some();
-                let mut reply = reply;
-                let mut answer = |outgoing, source: &Pieces| {
-                    if let Some(reply) = reply.take() {
-                        reply(Some(Composition { outgoing, source: source.clone() }));
-                    }
-                };
-                let looked = decoded(encoding.as_deref(), body.clone()).and_then(|body| {
+                let mut waiting = reply.map(|reply| Waiting::new(reply, self.composer.clone(), &hints, &body));
+                let looked = decoded(encoding.as_deref(), body).and_then(|body| {
                     let seen = Seen { hints: *hints, pieces: body.clone(), at, counting };
-                    if !is_held {
-                        return self.composer.observe(seen);
-                    }
-                    let ticket = self.composer.hold(seen, &mut |outgoing| answer(outgoing, &body))?;
-                    answer(None, &body);
+                    let Some(waiting) = &mut waiting else { return self.composer.look(&seen, None, self.order) };
+                    waiting.decoded = Some(body);
+                    let ticket =
+                        self.composer.look(&seen, Some(&mut |outgoing| waiting.leaves(outgoing)), self.order)?;
+                    waiting.leaves(None);
                     Ok(ticket)
                 });
                 match looked {
@@ -114,8 +117,10 @@ impl Work {
                     Ok(_) => {}
                     Err(problem) => {
                         self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
-                        tracing::debug!(%problem, "a request was forwarded but not understood");
-                        answer(None, &body);
+                        tracing::debug!(%problem, "a request was not understood");
+                        if let Some(waiting) = waiting {
+                            waiting.failed(&problem);
+                        }
                     }
                 }
                 self.close(exchange);
@@ -165,7 +170,6 @@ impl Work {
                 open.credentials = credentials;
                 self.close(exchange);
             }
-            Event::Settle(_) => {}
         }
     }
 
@@ -227,26 +231,27 @@ mod tests {
     use super::super::Recorder;
     use super::*;
     use ctx_wire::anthropic::identify::Hints;
-    use std::sync::mpsc::channel;
 
     /// A recorder whose events are taken here, one by one.
-    fn by_hand() -> (Recorder, Work, Receiver<(Instant, Event)>) {
+    fn by_hand() -> (Recorder, Worker) {
         let composer = Composer::open(Arc::new(ctx_store::MemoryStore::new())).expect("a composer");
         let (composer, gauges) = (Arc::new(composer), Arc::new(Gauges::default()));
-        let (events, queue) = channel();
-        let work = Work::new(composer.clone(), gauges.clone());
-        (Recorder { events, gauges, composer }, work, queue)
+        let open = Arc::new(super::super::Open(composer.lanes.clone()));
+        let worker = Worker::new(composer.clone(), gauges.clone());
+        (Recorder { composer, gauges, _open: open }, worker)
     }
 
     #[test]
     fn nothing_is_remembered_of_an_exchange_that_is_over() {
         let body: &[u8] = br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
         let noise: &[u8] = b"?";
-        // In which order the halves end, whether the request is whole and readable, whether a head came.
-        for case in 0..16u32 {
-            let [request_first, complete, readable, head] = [1, 2, 4, 8].map(|bit| case & bit != 0);
-            let (recorder, mut work, queue) = by_hand();
-            let (mut request, mut response) = recorder.exchange(Hints::default(), None, false);
+        // In which order the halves end, whether the request is whole and readable, whether a head came, whether the
+        // session is named.
+        for case in 0..32u32 {
+            let [request_first, complete, readable, head, named] = [1, 2, 4, 8, 16].map(|bit| case & bit != 0);
+            let (recorder, worker) = by_hand();
+            let hints = Hints::read(|name| (named && name == "x-claude-code-session-id").then_some("s"));
+            let (mut request, mut response) = recorder.exchange(hints, None, false);
             request.chunk(if readable { body } else { noise });
             if request_first {
                 request.end(complete);
@@ -257,8 +262,12 @@ mod tests {
             }
             response.end(head.then_some(Ending::Complete));
             drop((request, response));
-            queue.try_iter().for_each(|(_, event)| work.take(event));
-            assert!(work.open.is_empty(), "case {case:04b}");
+            let lanes = recorder.composer.lanes.clone();
+            while let Next::Work(job) = lanes.next(Some(Duration::ZERO)) {
+                worker.work(&lanes, *job);
+            }
+            assert!(lanes.are_empty(), "case {case:05b}");
+            assert_eq!(recorder.load().queued, 0);
         }
     }
 }

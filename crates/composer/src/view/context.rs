@@ -1,7 +1,7 @@
 //! How full the context is, and what of it the automatic editor could clear.
 
 use super::{CacheView, Refusal};
-use crate::automatic::AUTHOR;
+use crate::automatic::{AUTHOR, ProjectSettings};
 use crate::directory::lock;
 use crate::edit::{Ground, Weights};
 use crate::{Composer, now};
@@ -37,10 +37,13 @@ pub struct ContextView {
     pub left_out: u64,
     /// What it would have taken out, had somebody let it.
     pub noted: u64,
-    /// Proposals of it that wait for somebody's word.
+    /// Proposals of it that wait for your approval.
     pub proposals: u64,
     /// What keeps it from doing what is wanted: a setting that is wrong, a file that cannot be written.
     pub hindrances: Vec<String>,
+    /// Settings in the project's own files that are not in force: they wait for `ctx trust`, or no project can decide them.
+    #[serde(default)]
+    pub project_settings: Option<ProjectSettings>,
     /// Phases of the work that are open.
     pub phases: Vec<String>,
     pub cache: Option<CacheView>,
@@ -121,6 +124,7 @@ impl Composer {
             noted: standing.noted,
             proposals: proposals.filter(|waiting| waiting.state == crate::edit::wait::State::Waiting).count() as u64,
             hindrances: standing.hindrances,
+            project_settings: standing.project_settings,
             phases: conversation.phases.open().map(|phase| phase.name.clone()).collect(),
             cache: self.cached(&conversation, &ground, (&view, &repaired), now()),
         })

@@ -4,9 +4,11 @@ use super::cache::CacheView;
 use super::{Refusal, titles};
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::{Ground, Weights, lacks_its_file};
+use crate::edit::{Ground, Weights, at_point, lacks_its_file};
+use crate::left::{self, Left};
 use crate::{Composer, now};
 use ctx_core::edit::EffectId;
+use ctx_core::edit::effect::PENDING;
 use ctx_core::edit::fold::{Around, Frame, Laid, Unit, View};
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::Desk;
@@ -31,7 +33,16 @@ pub struct Frames {
     /// What the provider's cache holds of it; nothing while no answer has told.
     #[serde(default)]
     pub cache: Option<CacheView>,
+    /// Frames that the client has left behind: from before a compaction, or rewound. They are listed on request.
+    #[serde(default)]
+    pub left_frames: usize,
     pub frames: Vec<FrameView>,
+    /// Requests that have passed and are still being read: the list lacks what they add.
+    #[serde(default, skip_serializing_if = "super::conversations::is_none")]
+    pub unread: u64,
+    /// The newest requests could not be stored, so frames may be missing until the next one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -47,6 +58,9 @@ pub struct FrameView {
     pub messages: usize,
     pub steps: usize,
     pub state: Vec<String>,
+    /// Why it is no longer sent, where the client has left it behind. Its tokens are in no sum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
     /// The commits that made it what it is, the newest first.
     #[serde(default)]
     pub by: Vec<String>,
@@ -89,7 +103,29 @@ impl Composer {
         let (view, repaired) = self.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
         let cache = self.cached(&conversation, &ground, (&view, &repaired), now());
         let window = conversation.envelope.model.as_deref().and_then(|model| self.window(model));
-        Ok(Frames { cache, window, ..of(&conversation, &ground, &view, with_steps) })
+        let incomplete = lock(&self.directory).is_incomplete(&conversation.id);
+        Ok(Frames { cache, window, incomplete, ..of(&conversation, &ground, &view, with_steps) })
+    }
+
+    /// The same, with the frames that the client has left behind before those on the path.
+    pub fn all_frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
+        let mut list = self.frames(name, with_steps, at)?;
+        let shared = self.conversation(&list.conversation)?;
+        let conversation = lock(&shared);
+        let left = conversation.left_frames();
+        let ground = Ground::with_left(&conversation, &left);
+        let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;
+        let current = Ground::of(&conversation, true).lay(effects.clone());
+        let names = left::names(&current);
+        let all = of(&conversation, &ground, &ground.lay(effects), with_steps).frames;
+        let earlier = all.into_iter().filter_map(|frame| {
+            let left = left.of(&frame.id.parse().ok()?, &names)?;
+            let state = frame.state.into_iter().chain([left.state().to_owned()]).collect();
+            Some(FrameView { left: Some(left), state, ..frame })
+        });
+        let turns = list.frames.iter().position(|frame| frame.kind == "turn").unwrap_or(list.frames.len());
+        list.frames.splice(turns..turns, earlier.collect::<Vec<_>>());
+        Ok(list)
     }
 
     /// What all of a conversation weighs as it is sent now.
@@ -107,9 +143,7 @@ fn of(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, with_st
     let desk = conversation.desk(view, &source, &weights, &scale, 0);
     let superseded = if with_steps { desk.superseded() } else { HashSet::new() };
     let mut views = around(conversation, view);
-    views.extend(
-        view.frames.iter().map(|frame| one(conversation, ground, &desk, frame, with_steps.then_some(&superseded))),
-    );
+    views.extend(view.frames.iter().map(|frame| one(ground, &desk, frame, with_steps.then_some(&superseded))));
     Frames {
         conversation: conversation.id.clone(),
         model: conversation.envelope.model.as_deref().map(str::to_owned),
@@ -118,22 +152,19 @@ fn of(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, with_st
         window: None,
         head: conversation.history.head().map(|head| head.to_string()),
         cache: None,
+        left_frames: conversation.left_frames().by_number.len(),
         frames: views,
+        unread: 0,
+        incomplete: false,
     }
 }
 
-fn one(
-    conversation: &Conversation,
-    ground: &Ground<'_>,
-    desk: &Desk<'_>,
-    frame: &Frame,
-    superseded: Option<&HashSet<&str>>,
-) -> FrameView {
+fn one(ground: &Ground<'_>, desk: &Desk<'_>, frame: &Frame, superseded: Option<&HashSet<&str>>) -> FrameView {
     let path = &ground.messages;
     let layout = layout(desk.view, frame, path);
     let messages: Vec<usize> = layout.groups.iter().map(|group| group.number).collect();
     let is_pending =
-        |laid: &Laid| matches!(laid.unit, Unit::Source { message, .. } if message >= conversation.tree.current().len());
+        |laid: &Laid| matches!(laid.unit, Unit::Source { message, .. } if ground.slots[message] == PENDING);
     FrameView {
         id: frame.id.to_string(),
         kind: "turn".into(),
@@ -144,6 +175,7 @@ fn one(
         messages: messages.iter().max().map_or(0, |last| last + 1),
         steps: layout.steps,
         state: chips(desk, frame, &layout.units).map(str::to_owned).collect(),
+        left: None,
         by: by(desk.view, frame.by.iter().copied().chain(layout.units.iter().flat_map(Laid::by))),
         pinned: frame.pinned,
         pending: layout.units.iter().any(is_pending),
@@ -270,6 +302,7 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
             messages: pieces.len(),
             steps: 0,
             state: state.into_iter().map(str::to_owned).collect(),
+            left: None,
             by: by(view, laid.iter().flat_map(Around::by)),
             pinned: false,
             pending: false,

@@ -10,6 +10,7 @@ mod map;
 mod misses;
 mod models;
 mod search;
+mod sent;
 pub(crate) mod show;
 mod timeline;
 pub(crate) mod titles;
@@ -26,6 +27,7 @@ pub use map::{ContextMap, KindView, ShareView, TurnView};
 pub use misses::{By, CacheMiss, Cause};
 pub use models::{ModelView, ModelsView};
 pub use search::{Found, FoundIn, Hit, terms};
+pub use sent::{SentAnswer, SentView};
 pub use show::{BlockView, MessageView, Shown};
 pub use timeline::{Event, MissView, Misses, Timeline, What};
 
@@ -35,6 +37,7 @@ use crate::directory::{Shared, lock};
 use crate::envelope::Whole;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_store::StoreError;
+use ctx_wire::anthropic::rules;
 
 /// Something that could not be done or answered: what, why, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,7 +56,7 @@ impl Refusal {
 
 impl From<ctx_core::edit::Refusal> for Refusal {
     fn from(refusal: ctx_core::edit::Refusal) -> Refusal {
-        Refusal { code: refusal.code, message: refusal.message, hint: refusal.hint }
+        Refusal { code: refusal.code, message: rules::spelled_out(&refusal.message), hint: refusal.hint }
     }
 }
 
@@ -72,7 +75,7 @@ impl Composer {
             return directory.active().map(|card| card.id.clone()).ok_or_else(|| {
                 Refusal::new(
                     "no-conversation",
-                    "No conversation has passed yet.",
+                    "No conversation has been recorded yet.",
                     "Start one with `ctx run -- claude`.",
                 )
             });
@@ -151,8 +154,9 @@ impl Composer {
 
     /// A conversation whose bytes are wanted: what still waits to be written is waited for.
     pub(crate) fn stored(&self, name: &str) -> Result<Shared, Refusal> {
-        let shared = self.conversation(name)?;
-        self.settle(crate::PATIENCE);
+        let id = self.meant(name)?;
+        let shared = self.conversation(&id)?;
+        self.writer.settle_conversation(&id, crate::PATIENCE);
         Ok(shared)
     }
 }
@@ -162,7 +166,7 @@ pub(crate) fn rebuilt(composer: &Composer, conversation: &Conversation) -> Resul
         Refusal::new(
             "incomplete",
             format!("Conversation `{}` is not completely stored.", conversation.id),
-            "Its next request completes it; `ctx doctor` tells whether the store is damaged.",
+            "Its next request completes it; `ctx doctor` shows whether the store is damaged.",
         )
     })
 }

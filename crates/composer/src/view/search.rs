@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use ctx_core::edit::fold::Unit;
+use ctx_core::SlotId;
+use ctx_core::edit::effect::PENDING;
+use ctx_core::edit::fold::{Unit, View};
+use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::resolve::{Scope, Target};
 use ctx_store::{Blob, Hash};
 use ctx_wire::anthropic::dress::dress;
@@ -14,6 +17,10 @@ use crate::Composer;
 use crate::conversation::{Conversation, Worn};
 use crate::directory::lock;
 use crate::edit::Ground;
+use crate::left::{self, Left};
+
+/// The exact bytes of messages, by slot: a path may move while the store is read.
+type BySlot = HashMap<SlotId, Vec<u8>>;
 
 /// Hits of one conversation that are shown where all are searched: one that is full of a word hides no other.
 const OF_EACH: usize = 5;
@@ -51,8 +58,11 @@ pub struct Hit {
     pub role: String,
     pub kind: String,
     pub tool: Option<String>,
-    /// Not taken out by an edit.
+    /// Not taken out by an edit, nor left behind by the client.
     pub sent: bool,
+    /// Why it is no longer sent, where the client has left its frame behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
     pub snippet: String,
 }
 
@@ -63,7 +73,7 @@ impl Composer {
     pub fn search(&self, query: &str, name: Option<&str>, most: usize) -> Result<Found, Refusal> {
         let terms = terms(query);
         if terms.is_empty() {
-            return Err(Refusal::new("bad-query", "It is not said what to search for.", "Give a word or a few."));
+            return Err(Refusal::new("bad-query", "There is nothing to search for.", "Give a word or a few."));
         }
         self.settle(crate::PATIENCE);
         let wanted = name.map(|name| self.meant(name)).transpose()?;
@@ -105,16 +115,16 @@ impl Composer {
     }
 
     /// The messages that may hold the words.
-    fn texts_with(&self, worn: Vec<(usize, Worn)>, terms: &[String]) -> Result<Texts, Refusal> {
+    fn texts_with(&self, worn: Vec<(SlotId, Worn)>, terms: &[String]) -> Result<BySlot, Refusal> {
         let mut texts = HashMap::new();
         let runs: Vec<&str> = terms.iter().map(|term| longest_run(term)).collect();
         for some in worn.chunks(AT_A_TIME) {
             let hashes: Vec<Hash> = some.iter().map(|(_, worn)| worn.blob).collect();
-            for ((at, worn), blob) in some.iter().zip(self.store.blobs(&hashes)?) {
+            for ((slot, worn), blob) in some.iter().zip(self.store.blobs(&hashes)?) {
                 if let Blob::Present(bare) = blob
                     && may_hold(&bare, &runs)
                 {
-                    texts.insert(*at, dress(&bare, &worn.dress).unwrap_or(bare));
+                    texts.insert(*slot, dress(&bare, &worn.dress).unwrap_or(bare));
                 }
             }
         }
@@ -122,9 +132,10 @@ impl Composer {
     }
 }
 
-fn worn(conversation: &Conversation) -> Vec<(usize, Worn)> {
-    let slots = conversation.tree.path().map(|slot| slot.id).enumerate();
-    slots.filter_map(|(at, slot)| Some((at, conversation.versions.get(&slot)?.clone()))).collect()
+fn worn(conversation: &Conversation) -> Vec<(SlotId, Worn)> {
+    let left = conversation.left_frames().runs.into_iter().flat_map(|run| run.slots);
+    let slots = conversation.tree.path().map(|slot| slot.id).chain(left);
+    slots.filter_map(|slot| Some((slot, conversation.versions.get(&slot)?.clone()))).collect()
 }
 
 /// What is looked for: words, and phrases in quotes, in small letters. In a phrase `\"` is a quote. A quote that is
@@ -176,15 +187,38 @@ fn may_hold(message: &[u8], runs: &[&str]) -> bool {
     std::str::from_utf8(&message.to_ascii_lowercase()).map_or(true, |text| runs.iter().all(|run| text.contains(run)))
 }
 
-/// The blocks that hold the words, in the order of the conversation. The path may have grown meanwhile.
-fn hits(conversation: &Conversation, mut texts: Texts, terms: &[String]) -> Vec<Hit> {
+/// The blocks that hold the words, in the order of the conversation; then those in frames that the client has left
+/// behind. The path may have grown meanwhile.
+fn hits(conversation: &Conversation, texts: BySlot, terms: &[String]) -> Vec<Hit> {
+    let effects = || conversation.effects(conversation.history.head());
     let ground = Ground::of(conversation, true);
-    if let Some(pending) = &conversation.pending {
-        texts.insert(ground.messages.len().saturating_sub(1), pending.bytes.clone());
+    let view = ground.lay(effects());
+    let mut hits = hits_on(conversation, (&ground, &view), &texts, terms, &|_| Some(None));
+    if !conversation.left.is_empty() {
+        let left = conversation.left_frames();
+        let current = left::names(&view);
+        let ground = Ground::with_left(conversation, &left);
+        let all = ground.lay(effects());
+        hits.extend(hits_on(conversation, (&ground, &all), &texts, terms, &|id| left.of(id, &current).map(Some)));
     }
-    let view = ground.lay(conversation.effects(conversation.history.head()));
+    hits
+}
+
+/// `wanted`: whether a frame is looked at, and why it is no longer sent.
+fn hits_on(
+    conversation: &Conversation,
+    (ground, view): (&Ground<'_>, &View<'_>),
+    texts: &BySlot,
+    terms: &[String],
+    wanted: &dyn Fn(&FrameId) -> Option<Option<Left>>,
+) -> Vec<Hit> {
+    let pending = conversation.pending.as_ref().map(|pending| &pending.bytes);
+    let text = |slot: &SlotId| if *slot == PENDING { pending } else { texts.get(slot) };
+    let places = ground.slots.iter().enumerate();
+    let texts: Texts = places.filter_map(|(at, slot)| Some((at, text(slot)?.clone()))).collect();
     let mut hits = Vec::new();
     for (at, frame) in view.frames.iter().enumerate() {
+        let Some(left) = wanted(&frame.id) else { continue };
         let mut units = view.units(frame, &ground.messages);
         units.retain(|laid| match laid.unit {
             Unit::Source { message, .. } => texts.contains_key(&message) || laid.result.is_some(),
@@ -196,8 +230,9 @@ fn hits(conversation: &Conversation, mut texts: Texts, terms: &[String]) -> Vec<
         let name = frame.id.to_string();
         let target =
             Target { name: name.clone(), scope: Scope::Frame, frame: Some(at), units, covers: Vec::new(), weight: 0.0 };
-        for message in show::message_views(conversation, &view, &ground.messages, &target, &texts) {
-            hits.extend(message.blocks.iter().filter_map(|block| hit(&name, &message, block, terms)));
+        for message in show::message_views(conversation, view, &ground.source(), &target, &texts) {
+            let found = message.blocks.iter().filter_map(|block| hit(&name, &message, block, terms));
+            hits.extend(found.map(|hit| Hit { sent: hit.sent && left.is_none(), left, ..hit }));
         }
     }
     hits
@@ -211,6 +246,7 @@ fn hit(frame: &str, message: &MessageView, block: &BlockView, terms: &[String]) 
         kind: block.kind.clone(),
         tool: block.tool.clone(),
         sent: block.is_sent(),
+        left: None,
         snippet: snippet(&block.text, terms)?,
     })
 }

@@ -4,13 +4,16 @@ use super::{Refusal, rebuilt, titles};
 use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::{Ground, RepairView, Weights};
+use crate::edit::{Ground, RepairView, Repaired, Weights, at_point};
+use crate::left::{self, Left};
 use ctx_core::edit::address::Address;
-use ctx_core::edit::fold::{Around, Laid, Unit, View};
-use ctx_core::edit::layout::{Group, layout};
+use ctx_core::edit::effect::PENDING;
+use ctx_core::edit::fold::{Around, Laid, Source, Unit, View};
+use ctx_core::edit::frame_id::FrameId;
+use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::message::{Block, Kind, Message};
-use ctx_core::tokens;
+use ctx_core::{SlotId, tokens};
 use ctx_store::{Blob, Hash};
 use ctx_wire::anthropic::dress::dress;
 use ctx_wire::anthropic::envelope::{self, Piece};
@@ -31,6 +34,9 @@ pub struct Shown {
     pub title: String,
     pub tokens: u64,
     pub calibrated: bool,
+    /// Why it is no longer sent, where the client has left it behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
     /// As in a list.
     #[serde(default)]
     pub state: Vec<String>,
@@ -89,28 +95,50 @@ impl Composer {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
+        let at = at.unwrap_or("HEAD");
+        let (view, repaired) = self.lay_at(&conversation, &ground, at)?;
+        let refusal = match self.show_in(&conversation, &ground, (&view, &repaired), id) {
+            Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => refusal,
+            shown => return shown,
+        };
+        let left = conversation.left_frames();
+        let ground = Ground::with_left(&conversation, &left);
+        let all = ground.lay(at_point(&conversation, at)?);
+        let mut shown = self.show_in(&conversation, &ground, (&all, &Repaired::default()), id).map_err(|_| refusal)?;
+        let frame = shown.messages.first().and_then(|message| message.id.split_once('#')?.0.parse().ok());
+        shown.left = frame.and_then(|id: FrameId| left.of(&id, &left::names(&view)));
+        shown.state.extend(shown.left.map(|left| left.state().to_owned()));
+        Ok(shown)
+    }
+
+    fn show_in(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        (view, repaired): (&View<'_>, &Repaired),
+        id: &str,
+    ) -> Result<Shown, Refusal> {
         let source = ground.source();
-        let (view, repaired) = self.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
-        let weights = Weights::of(&conversation);
+        let weights = Weights::of(conversation);
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
-        let desk = conversation.desk(&view, &source, &weights, &scale, 0);
+        let desk = conversation.desk(view, &source, &weights, &scale, 0);
         let targets = desk.named(&[id.to_owned()])?;
         let [first, ..] = targets.as_slice() else {
-            return Err(Refusal::new("nothing-named", "It is not said what to show.", "Name a frame, such as `t3`."));
+            return Err(Refusal::new("nothing-named", "Nothing to show was given.", "Name a frame, such as `t3`."));
         };
         if matches!(first.scope, Scope::System | Scope::Tool) {
             let address: Address = id.trim().parse().map_err(|_| {
                 Refusal::new("unknown-id", format!("`{id}` names several things."), "Show one at a time.")
             })?;
-            return self.around(&conversation, &view, &address);
+            return self.around(conversation, view, &address);
         }
         let wanted: Vec<usize> = targets.iter().flat_map(|target| messages_of(&target.units)).collect();
-        let texts = self.texts(&conversation, wanted.into_iter())?;
+        let texts = self.texts(conversation, source.slots, wanted.into_iter())?;
         let mut messages = Vec::new();
         for target in &targets {
-            let mut views = message_views(&conversation, &view, source.messages, target, &texts);
+            let mut views = message_views(conversation, view, &source, target, &texts);
             if let Some(frame) = target.frame.and_then(|at| view.frames.get(at)) {
-                let cuts = desk.cut_before(&layout(&view, frame, source.messages));
+                let cuts = desk.cut_before(&layout(view, frame, source.messages));
                 let cuts: Vec<String> = cuts.iter().map(|number| format!("{}#{number}", frame.id)).collect();
                 views.iter_mut().for_each(|message| message.cut = cuts.contains(&message.id));
             }
@@ -125,25 +153,27 @@ impl Composer {
             title: titles::target_title(&desk, first),
             tokens: scale(targets.iter().map(|target| target.weight).sum()),
             calibrated: conversation.calibration.is_calibrated(),
+            left: None,
             state: states(&desk, &targets),
-            by: made_so(&view, &targets),
+            by: made_so(view, &targets),
             messages,
         })
     }
 
-    /// The exact bytes of some messages of the path, the pending reply included.
+    /// The exact bytes of some messages of a path, the pending reply included.
     pub(crate) fn texts(
         &self,
         conversation: &Conversation,
+        slots: &[SlotId],
         wanted: impl Iterator<Item = usize>,
     ) -> Result<Texts, Refusal> {
-        let slots: Vec<_> = conversation.tree.path().map(|slot| slot.id).collect();
         let mut texts = HashMap::new();
         let mut asked = Vec::new();
         for at in wanted {
-            match slots.get(at).and_then(|slot| conversation.versions.get(slot)) {
-                Some(worn) => asked.push((at, worn)),
-                None => drop(conversation.pending.as_ref().map(|pending| texts.insert(at, pending.bytes.clone()))),
+            let Some(slot) = slots.get(at) else { continue };
+            match conversation.pending.as_ref().filter(|_| *slot == PENDING) {
+                Some(pending) => drop(texts.insert(at, pending.bytes.clone())),
+                None => asked.extend(conversation.versions.get(slot).map(|worn| (at, worn))),
             }
         }
         let hashes: Vec<Hash> = asked.iter().map(|(_, worn)| worn.blob).collect();
@@ -242,6 +272,7 @@ impl Composer {
             title,
             tokens,
             calibrated: conversation.calibration.is_calibrated(),
+            left: None,
             state: Vec::new(),
             by,
             messages: vec![view],
@@ -289,7 +320,7 @@ impl BlockView {
             (None, _) => false,
         };
         self.repaired = Some(match repairs.iter().find(names) {
-            Some(repair) => format!("{} ({})", repair.what, repair.rule),
+            Some(repair) => repair.sentence(),
             None => "the provider would refuse it here".to_owned(),
         });
     }
@@ -312,10 +343,11 @@ pub fn messages_of(units: &[Laid]) -> impl Iterator<Item = usize> + use<> {
 pub fn message_views(
     conversation: &Conversation,
     view: &View<'_>,
-    path: &[&Message],
+    source: &Source<'_>,
     target: &Target,
     texts: &Texts,
 ) -> Vec<MessageView> {
+    let path = source.messages;
     let Some(frame) = target.frame.and_then(|at| view.frames.get(at)) else { return Vec::new() };
     let layout = layout(view, frame, path);
     let mut views: Vec<MessageView> = Vec::new();
@@ -334,7 +366,7 @@ pub fn message_views(
             role: group.role.name().into(),
             tokens,
             step: group.step,
-            pending: is_pending(conversation, group),
+            pending: group.source.is_some_and(|message| source.slots.get(message) == Some(&PENDING)),
             made: group.made.is_some(),
             cut: false,
             other: group.source.and_then(|message| texts.get(&message)).map(|text| other(text)).unwrap_or_default(),
@@ -350,10 +382,6 @@ fn other(message: &[u8]) -> Map<String, Value> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_slice(message).unwrap_or_default();
     let fields = fields.into_iter().filter(|(name, _)| name != "role" && name != "content");
     fields.filter_map(|(name, raw)| Some((name, serde_json::from_str(raw.get()).ok()?))).collect()
-}
-
-fn is_pending(conversation: &Conversation, group: &Group) -> bool {
-    group.source.is_some_and(|message| message >= conversation.tree.current().len())
 }
 
 fn block_views(
@@ -513,7 +541,7 @@ pub fn plain(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, 
         weight: 0.0,
     };
     let mut out = String::new();
-    for message in message_views(conversation, view, &ground.messages, &target, texts) {
+    for message in message_views(conversation, view, &ground.source(), &target, texts) {
         let blocks: Vec<&BlockView> = message.blocks.iter().filter(|block| block.is_sent()).collect();
         if !blocks.is_empty() {
             out.push_str(&format!("## {}\n", message.role));

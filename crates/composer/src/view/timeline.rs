@@ -264,12 +264,12 @@ fn ends_in(record: &Record, before: Option<SlotId>) -> Option<SlotId> {
 }
 
 impl Composer {
-    /// The frame of every message of the current path; that of its end, where a border lies inside it.
+    /// The frame of every message, on the current path or left behind; that of its end, where a border lies inside it.
     fn frames_by_slot(&self, id: &str) -> HashMap<SlotId, FrameId> {
         let Ok(shared) = self.conversation(id) else { return HashMap::new() };
         let conversation = lock(&shared);
-        let ground = Ground::of(&conversation, true);
-        let Ok((view, _)) = self.lay_at(&conversation, &ground, "HEAD") else { return HashMap::new() };
+        let ground = Ground::with_left(&conversation, &conversation.left_frames());
+        let view = ground.lay(conversation.effects(conversation.history.head()));
         let mut found: HashMap<SlotId, (usize, FrameId)> = HashMap::new();
         for frame in &view.frames {
             for laid in view.units(frame, &ground.messages) {
@@ -338,7 +338,7 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
     }
     let what = match record.kind.as_str() {
         log::OPENED => {
-            let Opened { class, session, agent, client, parent, forked_from } =
+            let Opened { class, session, agent, client, parent, forked_from, title: _ } =
                 serde_json::from_slice(&record.body).ok()?;
             What::Opened { class, session, agent, client, parent, forked_from }
         }

@@ -1,11 +1,11 @@
 //! What frames, steps and parts are called where nobody gave them a title.
 
 use crate::edit::Ground;
-use ctx_core::edit::effect::MadeId;
+use ctx_core::edit::effect::{Effect, MadeId, Why};
 use ctx_core::edit::fold::{Frame, Laid, Unit, View};
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::frames;
-use ctx_core::message::{Message, Role};
+use ctx_core::message::{Kind, Message, Role};
 use serde_json::Value;
 
 /// The title of what was named.
@@ -35,12 +35,15 @@ pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &Frame) -> String 
     for laid in &units {
         match laid.unit {
             Unit::Source { message, block: Some(_) } => {
+                if is_rewritten(view, path, &units, message) {
+                    continue;
+                }
                 if let Some(title) = path[message].title.as_deref().filter(|_| path[message].speaks.is_some()) {
                     return title.to_owned();
                 }
                 first_words = first_words.or(path[message].title.as_deref().map(str::to_owned));
             }
-            Unit::Made(made) if first_words.is_none() => {
+            Unit::Made(made) if first_words.is_none() && laid.covered.is_none() => {
                 first_words = made_title(view, made);
             }
             _ => {}
@@ -55,6 +58,22 @@ pub fn frame_title(view: &View<'_>, path: &[&Message], frame: &Frame) -> String 
         speakers.find_map(|message| Some(step_title(view, path, &[message], &[])).filter(|title| title != NO_TEXT))
     };
     first_words.or_else(doing).unwrap_or_else(|| "(no words)".to_owned())
+}
+
+/// Whether an edit wrote all words of a message anew: then its title is the edit's.
+fn is_rewritten(view: &View<'_>, path: &[&Message], units: &[Laid], message: usize) -> bool {
+    let is_text = |laid: &&Laid| match laid.unit {
+        Unit::Source { message: of, block: Some(at) } if of == message => {
+            path[message].blocks.get(at).is_some_and(|block| block.kind == Kind::Text)
+        }
+        _ => false,
+    };
+    let is_edited = |laid: &Laid| {
+        let effect = laid.covered.and_then(|id| view.effect(id));
+        matches!(effect, Some(Effect::Replace { why: Why::Edited, by, .. }) if !by.is_empty())
+    };
+    let mut texts = units.iter().filter(is_text).peekable();
+    texts.peek().is_some() && texts.all(is_edited)
 }
 
 /// A step that says and does nothing.
@@ -81,19 +100,34 @@ pub fn title(ground: &Ground<'_>, view: &View<'_>, id: &str, at: Option<usize>) 
     }
 }
 
-/// The title of a step: what the model did, or the first of what it said; else what an edit wrote there.
+/// The title of a step: what the model does in it as it is sent, or the first of what it says. One that is not sent at
+/// all keeps its own.
 pub fn step_title(view: &View<'_>, path: &[&Message], messages: &[usize], units: &[Laid]) -> String {
-    let of_client = messages.first().zip(messages.last()).map(|(&first, &last)| {
+    let of_client = || {
+        let (first, last) = messages.first().zip(messages.last())?;
         let step = frames::Step {
-            start: frames::Border { message: first, block: 0 },
+            start: frames::Border { message: *first, block: 0 },
             end: frames::Border { message: last + 1, block: 0 },
         };
-        frames::step_title(path, &step)
-    });
-    let of_ours = || {
-        let sent = units.iter().filter(|laid| laid.covered.is_none());
-        let mut made = sent.filter_map(|laid| if let Unit::Made(made) = laid.unit { Some(made) } else { None });
-        made.find_map(|made| made_title(view, made))
+        Some(frames::step_title(path, &step)).filter(|title| title != NO_TEXT)
     };
-    of_client.filter(|title| title != NO_TEXT).or_else(of_ours).unwrap_or_else(|| NO_TEXT.to_owned())
+    let sent: Vec<&Laid> = units.iter().filter(|laid| laid.covered.is_none()).collect();
+    let blocks = sent.iter().filter_map(|laid| match laid.unit {
+        Unit::Source { message, block: Some(at) } if path[message].role == Role::Assistant => {
+            path[message].blocks.get(at)
+        }
+        _ => None,
+    });
+    let calls = || frames::calls_title(blocks.clone());
+    let words = || {
+        sent.iter().find_map(|laid| match laid.unit {
+            Unit::Made(made) => made_title(view, made),
+            Unit::Source { message, block: Some(at) } if path[message].role == Role::Assistant => {
+                let block = path[message].blocks.get(at).filter(|block| block.kind == Kind::Text)?;
+                block.label.as_deref().map(str::to_owned)
+            }
+            Unit::Source { .. } => None,
+        })
+    };
+    calls().or_else(words).or_else(of_client).unwrap_or_else(|| NO_TEXT.to_owned())
 }

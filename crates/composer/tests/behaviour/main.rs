@@ -4,6 +4,7 @@
 mod support;
 
 mod automatic;
+mod compaction;
 mod damage;
 mod day;
 mod editor;
@@ -12,7 +13,9 @@ mod frames;
 mod keeping;
 mod nameless;
 mod recorder;
+mod sent;
 mod sides;
 mod speaking;
 mod untouched;
 mod waiting;
+mod withheld;

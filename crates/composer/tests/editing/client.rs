@@ -5,7 +5,7 @@
 use crate::support::Headers;
 use crate::words::Words;
 use serde_json::{Map, Value, json};
-use testkit::Random;
+use testkit::{Random, pdf};
 
 /// Long enough that no title or label reaches the word behind it.
 const PAD: &str =
@@ -208,6 +208,9 @@ impl Client {
         if random.chance(5) {
             blocks.push(json!({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": words.said(None)}}));
         }
+        if random.chance(5) && self.pages() <= 60 {
+            blocks.push(pdf(random.between(1, 30), &words.said(None)));
+        }
         blocks.push(json!({"type": "text", "text": format!("{PAD} {}", words.said(None))}));
         self.push("user", blocks);
         self.told(random, words);
@@ -366,7 +369,28 @@ impl Client {
                 blocks.push(json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": input}));
             }
         }
+        let calls = blocks.iter().any(|block| block["type"] == "tool_use");
+        if searches && self.waiting.is_empty() && !calls && random.chance(25) {
+            // The provider pauses; the client sends the answer back to have it continued.
+            let id = format!("srvtoolu_{}", words.number());
+            let input = json!({"query": "how", "note": words.said(Some(&id))});
+            blocks.push(json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": input}));
+        }
         blocks
+    }
+
+    /// The pages of its PDF documents.
+    fn pages(&self) -> usize {
+        let blocks = self.messages.iter().flat_map(|message| &message.blocks);
+        let data = blocks.filter_map(|block| block["source"]["data"].as_str());
+        // A page is 18 bytes, 24 in base64.
+        data.map(|data| data.len() / 24).sum()
+    }
+
+    /// Whether the last answer goes back to be continued.
+    fn is_paused(&self) -> bool {
+        let last = self.messages.iter().rfind(|message| message.role != "system");
+        last.is_some_and(|last| last.role == "assistant") && self.pending.is_empty() && !self.waiting.is_empty()
     }
 
     /// An answer came.
@@ -451,7 +475,8 @@ impl Client {
     }
 
     pub fn is_waiting(&self) -> bool {
-        self.messages.iter().rfind(|message| message.role != "system").is_some_and(|message| message.role == "user")
+        let last = self.messages.iter().rfind(|message| message.role != "system");
+        last.is_some_and(|message| message.role == "user") || self.is_paused()
     }
 
     /// Whether the older models may be told to think: not in a tool loop that began without.

@@ -9,7 +9,7 @@ use ctx_core::edit::Operation;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::message::Role;
 use serde_json::{Value, json};
-use testkit::Random;
+use testkit::{Random, pdf};
 
 /// Everything in a conversation that can be named.
 struct Names {
@@ -118,11 +118,17 @@ impl World {
         let call = format!("toolu_{}", self.words.number());
         let text = |word: String| json!({"type": "text", "text": word});
         if id.starts_with("tools/") {
-            return json!({"name": id.trim_start_matches("tools/"), "description": self.word(at), "input_schema": {"type": "object"}});
+            let name = id.trim_start_matches("tools/");
+            let mut tool = json!({"name": name, "description": self.word(at), "input_schema": {"type": "object"}});
+            if name == "Later" && random.chance(70) {
+                tool["defer_loading"] = true.into();
+            }
+            return tool;
         }
         if id.contains('.') && id.contains('#') || id.starts_with("system") {
             let word = self.word(at);
-            return match random.below(4) {
+            return match random.below(5) {
+                4 => pdf(random.between(1, 95), &word),
                 0 => json!([text(word), text(self.word(at))]),
                 1 => json!({"type": "tool_use", "id": call, "name": "Read", "input": {"note": word}}),
                 2 => json!({"type": "tool_result", "tool_use_id": call, "content": word}),
@@ -138,7 +144,8 @@ impl World {
                 json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": two}]}),
             ]
         };
-        match random.below(7) {
+        match random.below(8) {
+            7 => json!({"role": "user", "content": [text(self.word(at)), pdf(random.between(1, 95), &self.word(at))]}),
             0 => json!({"role": "user", "content": self.word(at)}),
             1 => json!({"role": "assistant", "content": [text(self.word(at))]}),
             2 => json!({"role": "system", "content": self.word(at)}),
@@ -334,7 +341,9 @@ impl World {
             let system = self.words.kind(word) == Kind::Told && repairs.iter().any(|repair| repair.rule == "A13");
             let stays =
                 self.words.kind(word) == Kind::Around && repairs.iter().any(|repair| repair.what.contains("stays"));
-            named || system || stays || self.talks[at].made.contains(&word)
+            // What is held back until a paused answer is finished.
+            let paused = repairs.iter().any(|repair| repair.rule == "A44");
+            named || system || stays || paused || self.talks[at].made.contains(&word)
         };
         // The other half of a call goes along, wherever it stands.
         let partners: Vec<&str> = named.keys().filter_map(|word| self.words.tool(*word)).collect();

@@ -2,7 +2,7 @@
 //! thinking answers. It must accept every request.
 //!
 //! `CTX_SEED=17 cargo test …` runs one sequence and tells its story. `CTX_LONG=1` runs 100,000 of them, or as many as
-//! fit in `CTX_LONG_SECONDS`.
+//! fit in `CTX_LONG_SECONDS`, with new seeds each time; `CTX_FIRST` repeats such a run.
 
 mod audit;
 mod cache;
@@ -11,6 +11,7 @@ mod client;
 mod corpus;
 mod eager;
 mod editor;
+mod faults;
 mod lines;
 mod looking;
 mod nothing;
@@ -24,7 +25,7 @@ mod world;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 use tally::Tally;
-use testkit::{Random, is_long};
+use testkit::{Random, first_seed, is_long};
 use world::World;
 
 fn number(name: &str) -> Option<u64> {
@@ -100,7 +101,7 @@ fn everything_is_accepted() {
     }
     let seconds = number("CTX_LONG_SECONDS").unwrap_or(if is_long() { u64::MAX / 4 } else { 40 });
     let most = if is_long() { 100_000 } else { 1_000 };
-    let first = number("CTX_FIRST").unwrap_or(0);
+    let first = first_seed();
     let start = Instant::now();
     let mut count = 0;
     while count < most && start.elapsed().as_secs() < seconds {

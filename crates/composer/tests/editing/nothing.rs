@@ -59,7 +59,7 @@ fn the_same_again_changes_nothing() {
     let compact = json!({"op": "compact", "ids": ["t1"], "text": "short"});
     only_once(&world, compact, "`compact` changes nothing: `t1` is so already.");
     only_once(&world, json!({"op": "offload", "ids": ["t1"]}), "`t1` is offloaded already.");
-    only_once(&world, json!({"op": "delete", "ids": ["t1"]}), "Nothing of `t1` is there any more.");
+    only_once(&world, json!({"op": "delete", "ids": ["t1"]}), "Nothing of `t1` is left.");
     only_once(&world, json!({"op": "move", "ids": ["t2"], "to": {"end": true}}), "`t2` stands there already.");
 }
 

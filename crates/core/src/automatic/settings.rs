@@ -5,8 +5,8 @@ use super::targets::Target;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What it may do by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// What it may do by itself; the more, the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -161,15 +161,65 @@ impl Settings {
         self.webhook = layer.webhook.clone().or(self.webhook.take());
     }
 
+    /// Lays over this what a source says that nobody vouches for: each key only as far as less is cleared by it, or more is
+    /// preserved. Keys without such a direction do not count.
+    pub fn lay_quieter(&mut self, layer: &Layer) {
+        fn raise<T: Ord + Copy>(value: &mut T, said: Option<T>) {
+            *value = said.map_or(*value, |said| said.max(*value));
+        }
+        if let Some(mode) = layer.mode.filter(|mode| *mode < self.mode) {
+            self.mode = mode;
+        }
+        raise(&mut self.compact_threshold_percent, layer.compact_threshold_percent);
+        raise(&mut self.threshold_with_provider_percent, layer.threshold_with_provider_percent);
+        raise(&mut self.target_percent, layer.target_percent);
+        raise(&mut self.preserve_recent_turns, layer.preserve_recent_turns);
+        if let Some(targets) = &layer.clear_targets {
+            self.clear_targets.retain(|target| targets.contains(target));
+        }
+        if let Some(phases) = &layer.clear_after_phases {
+            self.keep_phases(phases);
+        }
+        if let Some(budget) = &mut self.attention_budget {
+            raise(&mut budget.single_search, layer.single_search);
+            raise(&mut budget.accumulated, layer.accumulated);
+            raise(&mut budget.session_total, layer.session_total);
+        }
+        self.preserve_more(layer);
+        add_new(&mut self.exclude_tools, &layer.exclude_tools);
+    }
+
+    /// The same of a skill: it can preserve more.
+    pub fn add_quieter(&mut self, skill: &Layer) {
+        self.preserve_more(skill);
+    }
+
+    /// Only phases that both name are cleared.
+    fn keep_phases(&mut self, phases: &[String]) {
+        let is_every = |phase: &String| phase == EVERY_PHASE;
+        if phases.iter().any(is_every) {
+            return;
+        }
+        match self.clear_after_phases.iter().any(is_every) {
+            true => self.clear_after_phases = phases.to_vec(),
+            false => self.clear_after_phases.retain(|phase| phases.contains(phase)),
+        }
+    }
+
+    /// What a name means already stays as it is: another meaning could preserve less.
+    fn preserve_more(&mut self, layer: &Layer) {
+        let known = |name: &String| self.preserve_artifacts.contains(name) || self.artifacts.contains_key(name);
+        let new: Vec<_> = layer.artifacts.iter().filter(|(name, _)| !known(name)).collect();
+        let new: Vec<_> = new.into_iter().map(|(name, artifact)| (name.clone(), artifact.clone())).collect();
+        self.artifacts.extend(new);
+        add_new(&mut self.preserve_artifacts, &layer.preserve_artifacts);
+    }
+
     /// Adds what a skill wants while it is active: it can preserve more, and name more phases, and nothing else.
     pub fn add(&mut self, skill: &Layer) {
         self.artifacts.extend(skill.artifacts.clone());
-        let own = |all: &mut Vec<String>, more: &Option<Vec<String>>| {
-            let new: Vec<String> = more.iter().flatten().filter(|name| !all.contains(name)).cloned().collect();
-            all.extend(new);
-        };
-        own(&mut self.clear_after_phases, &skill.clear_after_phases);
-        own(&mut self.preserve_artifacts, &skill.preserve_artifacts);
+        add_new(&mut self.clear_after_phases, &skill.clear_after_phases);
+        add_new(&mut self.preserve_artifacts, &skill.preserve_artifacts);
     }
 
     /// The share of what the model takes from which on it is cleared whether that pays or not.
@@ -204,6 +254,11 @@ impl Settings {
     }
 }
 
+fn add_new(all: &mut Vec<String>, more: &Option<Vec<String>>) {
+    let new: Vec<String> = more.iter().flatten().filter(|name| !all.contains(name)).cloned().collect();
+    all.extend(new);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,6 +271,65 @@ mod tests {
         assert_eq!((settings.mode, settings.preserve_recent_turns), (Mode::On, 2));
         assert_eq!(settings.attention_budget, Some(Budget { accumulated: 9, ..Budget::default() }));
         assert_eq!(settings.compact_threshold_percent, 80);
+    }
+
+    #[test]
+    fn a_source_that_nobody_vouches_for_can_only_make_it_quieter() {
+        let words = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+        let home = Settings { mode: Mode::Ask, ..Settings::default() };
+        let louder = Layer {
+            mode: Some(Mode::On),
+            compact_threshold_percent: Some(1),
+            threshold_with_provider_percent: Some(1),
+            target_percent: Some(1),
+            preserve_recent_turns: Some(0),
+            clear_targets: Some(Target::ALL.to_vec()),
+            clear_after_phases: words(&["*"]),
+            single_search: Some(1),
+            accumulated: Some(1),
+            session_total: Some(1),
+            preserve_artifacts: words(&[]),
+            artifacts: [("decision_records".to_owned(), Artifact::default())].into(),
+            exclude_tools: words(&[]),
+            ledger: Some("Makefile".into()),
+            hook: Some("x".into()),
+            webhook: Some("http://localhost".into()),
+        };
+        let mut settings = home.clone();
+        settings.lay_quieter(&louder);
+        assert_eq!(settings, home, "nothing of it counts");
+        settings.lay_quieter(&Layer {
+            mode: Some(Mode::Observe),
+            compact_threshold_percent: Some(90),
+            threshold_with_provider_percent: Some(99),
+            target_percent: Some(70),
+            preserve_recent_turns: Some(9),
+            clear_targets: Some(vec![Target::VerboseDebug]),
+            clear_after_phases: words(&["testing"]),
+            single_search: Some(9_000),
+            accumulated: Some(90_000),
+            session_total: Some(900_000),
+            preserve_artifacts: words(&["plans"]),
+            artifacts: [("plans".to_owned(), Artifact::named("plan"))].into(),
+            exclude_tools: words(&["Read"]),
+            ..Layer::default()
+        });
+        assert_eq!((settings.mode, settings.preserve_recent_turns), (Mode::Observe, 9));
+        assert_eq!((settings.threshold(false), settings.threshold(true), settings.target_percent), (90, 99, 70));
+        assert_eq!(
+            (&*settings.clear_targets, &*settings.clear_after_phases),
+            (&[Target::VerboseDebug][..], &["testing".to_owned()][..])
+        );
+        let budget = Budget { single_search: 9_000, accumulated: 90_000, session_total: 900_000 };
+        assert_eq!(settings.attention_budget, Some(budget));
+        assert!(settings.preserve_artifacts.starts_with(&home.preserve_artifacts));
+        assert!(settings.preserve_artifacts.contains(&"plans".to_owned()) && settings.artifacts.contains_key("plans"));
+        assert!(settings.excludes("Read") && settings.excludes("Skill"));
+        settings.lay_quieter(&Layer { clear_after_phases: words(&["coding"]), ..Layer::default() });
+        assert!(settings.clear_after_phases.is_empty(), "only what both name");
+        let before = settings.clone();
+        settings.add_quieter(&Layer { clear_after_phases: words(&["setup"]), ..louder });
+        assert_eq!(settings, before, "nor does a skill clear more");
     }
 
     #[test]

@@ -95,6 +95,22 @@ pub enum Named {
     Range(FrameId, FrameId),
 }
 
+impl Named {
+    /// The frames that it names, or has parts of: of a range, both ends.
+    pub fn frames(&self) -> Vec<&FrameId> {
+        match self {
+            Named::Range(from, to) => vec![from, to],
+            Named::One(
+                Address::Frame(frame)
+                | Address::Steps { frame, .. }
+                | Address::Message { frame, .. }
+                | Address::Block { frame, .. },
+            ) => vec![frame],
+            Named::One(_) => Vec::new(),
+        }
+    }
+}
+
 /// Reads what a person wrote for ids; the error is the part that names nothing.
 pub fn read(ids: &[String]) -> Result<Vec<Named>, String> {
     // A gap between commas is a slip of the hand; an id that was meant may be missing there.

@@ -31,6 +31,25 @@ pub struct Made {
     pub blocks: Vec<String>,
 }
 
+impl Made {
+    /// The tool calls in it, by id.
+    pub fn calls(&self) -> Vec<String> {
+        let blocks = self.blocks.iter().filter_map(|block| field_of(block, "id", "tool_use"));
+        blocks.filter(|(kind, _)| kind.ends_with("tool_use")).map(|(_, id)| id).collect()
+    }
+
+    /// The tool calls that it answers, by id.
+    pub fn answers(&self) -> Vec<String> {
+        self.blocks.iter().filter_map(|block| field_of(block, "tool_use_id", "tool_use_id")).map(|(_, id)| id).collect()
+    }
+}
+
+/// The type of a block and one of its fields. What does not even hold the text `hint` is not read.
+fn field_of(block: &str, name: &str, hint: &str) -> Option<(String, String)> {
+    let value: serde_json::Value = block.contains(hint).then(|| serde_json::from_str(block).ok())??;
+    Some((value["type"].as_str()?.to_owned(), value[name].as_str()?.to_owned()))
+}
+
 /// A block as it was when it was named, to be found again when the client has re-written its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
@@ -105,6 +124,16 @@ pub enum Place {
     After(FrameRef),
 }
 
+/// What a frame is cut before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Cut {
+    /// A block of a client's message.
+    Block(MessageRef, u32),
+    /// A message of an insertion.
+    Made(MadeId),
+}
+
 /// Why blocks were covered: what people are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -160,10 +189,10 @@ pub enum Effect {
     Combine {
         frames: Vec<FrameRef>,
     },
-    /// A frame is cut before each of these blocks.
+    /// A frame is cut before each of these.
     Split {
         frame: FrameKey,
-        before: Vec<(MessageRef, u32)>,
+        before: Vec<Cut>,
     },
     Title {
         frame: FrameKey,

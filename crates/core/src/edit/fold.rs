@@ -13,7 +13,8 @@ use super::weigh::LeftOut;
 use crate::frames;
 use crate::key::Key;
 use crate::message::Message;
-use crate::quick::QuickMap;
+use crate::numbers::Numbers;
+use crate::quick::{QuickMap, QuickSet};
 use crate::tree::SlotId;
 use std::ops::Range;
 
@@ -25,6 +26,9 @@ pub struct Source<'a> {
     /// The blocks of the system prompt and the tools, each by what finds it again.
     pub system: &'a [Key],
     pub tools: &'a [&'a str],
+    pub numbers: &'a Numbers,
+    /// Where messages of another path begin: no frame reaches over it.
+    pub seams: &'a [usize],
 }
 
 /// The number of a block on the path. A message without blocks has one number too.
@@ -45,8 +49,8 @@ pub struct Fate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
     Source(Range<Number>),
-    /// The messages of an insertion.
-    Made(EffectId),
+    /// Messages of an insertion.
+    Made(EffectId, Range<u32>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,19 +171,36 @@ pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> Vi
 }
 
 fn base_frames(source: &Source<'_>, starts: &[Number]) -> Vec<Frame> {
-    let number = |border: frames::Border| starts[border.message] + border.block as Number;
-    let frame = |(at, frame): (u32, &frames::Frame)| Frame {
-        id: FrameId::turn(at),
-        key: FrameKey::Opened(source.slots[frame.opening]),
-        segments: vec![Segment::Source(number(frame.start)..number(frame.end))],
-        title: None,
-        summary: None,
-        pinned: false,
-        moved: false,
-        combined: false,
-        by: Vec::new(),
+    // A path that the tree does not have, such as a side question's, may hold frames without a number.
+    let mut beyond = source.numbers.last();
+    let mut number_of = |slot: SlotId| {
+        source.numbers.of(slot).unwrap_or_else(|| {
+            beyond += 1;
+            beyond
+        })
     };
-    (1..).zip(&frames::frames(source.messages)).map(frame).collect()
+    let mut out = Vec::new();
+    let ends = source.seams.iter().copied().chain([source.messages.len()]);
+    let mut from = 0;
+    for end in ends {
+        let first = |border: frames::Border| starts[from + border.message] + border.block as Number;
+        for frame in frames::frames(&source.messages[from..end]) {
+            let opening = source.slots[from + frame.opening];
+            out.push(Frame {
+                id: FrameId::turn(number_of(opening)),
+                key: FrameKey::Opened(opening),
+                segments: vec![Segment::Source(first(frame.start)..first(frame.end))],
+                title: None,
+                summary: None,
+                pinned: false,
+                moved: false,
+                combined: false,
+                by: Vec::new(),
+            });
+        }
+        from = end;
+    }
+    out
 }
 
 impl<'a> View<'a> {
@@ -226,7 +247,7 @@ impl<'a> View<'a> {
         let mut next = 0;
         self.frames.iter().flat_map(|frame| &frame.segments).all(|segment| match segment {
             Segment::Source(range) => std::mem::replace(&mut next, range.end) == range.start,
-            Segment::Made(_) => false,
+            Segment::Made(..) => false,
         })
     }
 
@@ -259,13 +280,9 @@ impl<'a> View<'a> {
     pub fn commits(&self, effects: impl Iterator<Item = EffectId>) -> Vec<CommitId> {
         let mut places: Vec<usize> = effects.filter_map(|id| self.by_id.get(&id).copied()).collect();
         places.sort_unstable_by(|one, other| other.cmp(one));
-        let mut commits: Vec<CommitId> = Vec::new();
-        for commit in places.into_iter().map(|at| self.effects[at].0.commit) {
-            if !commits.contains(&commit) {
-                commits.push(commit);
-            }
-        }
-        commits
+        let mut known: QuickSet<CommitId> = QuickSet::default();
+        let commits = places.into_iter().map(|at| self.effects[at].0.commit);
+        commits.filter(|commit| known.insert(*commit)).collect()
     }
 
     /// Which message and block a number stands for.
@@ -289,7 +306,7 @@ impl<'a> View<'a> {
     pub fn units(&self, frame: &Frame, messages: &[&Message]) -> Vec<Laid> {
         let length = |segment: &Segment| match segment {
             Segment::Source(range) => range.len(),
-            Segment::Made(_) => 1,
+            Segment::Made(_, messages) => messages.len(),
         };
         let mut units = Vec::with_capacity(frame.segments.iter().map(length).sum());
         self.walk(frame, messages, &mut |met| match met {
@@ -311,9 +328,8 @@ impl<'a> View<'a> {
         for segment in &frame.segments {
             match segment {
                 Segment::Source(range) => self.walk_source(range.clone(), messages, meet),
-                Segment::Made(effect) => {
-                    let count = self.effect(*effect).map_or(0, |effect| effect.made().len()) as u32;
-                    (0..count).for_each(|message| self.meet_made(MadeId { effect: *effect, message }, meet));
+                Segment::Made(effect, messages) => {
+                    messages.clone().for_each(|message| self.meet_made(MadeId { effect: *effect, message }, meet));
                 }
             }
         }
@@ -388,7 +404,7 @@ impl Folding<'_, '_, '_> {
 
     fn run(&mut self) {
         let effects = self.view.effects.clone();
-        let restored = self.view.restored();
+        let restored: QuickSet<EffectId> = self.view.restored().into_iter().collect();
         for (at, (id, effect)) in effects.into_iter().enumerate() {
             if restored.contains(&id) {
                 continue;

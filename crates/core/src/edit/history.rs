@@ -5,10 +5,12 @@
 use super::effect::{Effect, EffectId};
 use super::operation::Operation;
 use crate::key::Key;
+use crate::quick::QuickMap;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// Names a commit; ten hexadecimal digits where people see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -98,6 +100,19 @@ pub struct Commit {
     pub tokens_after: u64,
 }
 
+impl Commit {
+    /// What it does to what is sent, each effect by its name.
+    fn effects(&self) -> impl Iterator<Item = (EffectId, &Effect)> {
+        let (own, inherited): (&[Effect], &[(EffectId, Effect)]) = match &self.change {
+            Change::Edit { effects, .. } => (effects, &[]),
+            Change::Inherit { effects, .. } => (&[], effects),
+            Change::Revert { .. } => (&[], &[]),
+        };
+        let own = (0..).zip(own).map(|(index, effect)| (EffectId { commit: self.id, index }, effect));
+        own.chain(inherited.iter().map(|(id, effect)| (*id, effect)))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -118,15 +133,17 @@ pub enum How {
     Rollback,
 }
 
-/// All commits of a conversation, and the line that is looked at.
+/// All commits of a conversation, and the line that is looked at. A copy of it costs a pointer for each commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    commits: HashMap<CommitId, Commit>,
+    commits: QuickMap<CommitId, Arc<Commit>>,
     /// In the order they were made.
     order: Vec<CommitId>,
     branches: BTreeMap<String, Option<CommitId>>,
     tags: BTreeMap<String, CommitId>,
     current: String,
+    /// The commits that count at the head, oldest first. Every request asks for them; they change with a commit.
+    counting: Vec<Arc<Commit>>,
 }
 
 pub const MAIN: &str = "main";
@@ -134,11 +151,12 @@ pub const MAIN: &str = "main";
 impl Default for History {
     fn default() -> History {
         History {
-            commits: HashMap::new(),
+            commits: QuickMap::default(),
             order: Vec::new(),
             branches: BTreeMap::from([(MAIN.to_owned(), None)]),
             tags: BTreeMap::new(),
             current: MAIN.to_owned(),
+            counting: Vec::new(),
         }
     }
 }
@@ -179,19 +197,32 @@ impl History {
     }
 
     pub fn get(&self, id: CommitId) -> Option<&Commit> {
-        self.commits.get(&id)
+        self.commits.get(&id).map(|commit| &**commit)
     }
 
     /// All commits, oldest first.
     pub fn all(&self) -> impl DoubleEndedIterator<Item = &Commit> {
-        self.order.iter().filter_map(|id| self.commits.get(id))
+        self.order.iter().filter_map(|id| self.get(*id))
     }
 
     /// Appends to the branch that is looked at.
     pub fn push(&mut self, commit: Commit) {
+        let goes_on = commit.parent == self.head() && !matches!(commit.change, Change::Revert { .. });
+        let commit = Arc::new(commit);
         self.branches.insert(self.current.clone(), Some(commit.id));
         self.order.push(commit.id);
-        self.commits.insert(commit.id, commit);
+        self.commits.insert(commit.id, commit.clone());
+        if goes_on {
+            self.counting.push(commit);
+        } else {
+            self.count_anew();
+        }
+    }
+
+    /// After the head has moved otherwise than by a commit on top.
+    fn count_anew(&mut self) {
+        let active: Vec<CommitId> = self.active(self.head()).iter().rev().map(|commit| commit.id).collect();
+        self.counting = active.iter().filter_map(|id| self.commits.get(id).cloned()).collect();
     }
 
     /// Takes back the newest commit, which could not be stored; `parent` was the head before.
@@ -199,12 +230,16 @@ impl History {
         if let Some(id) = self.order.pop() {
             self.commits.remove(&id);
             self.branches.insert(self.current.clone(), parent);
+            self.count_anew();
         }
     }
 
     /// A new branch at the head of the current one (or elsewhere), not looked at yet.
     pub fn branch(&mut self, name: &str, at: Option<CommitId>) {
         self.branches.insert(name.to_owned(), at);
+        if name == self.current {
+            self.count_anew();
+        }
     }
 
     /// False when there is no such branch.
@@ -212,6 +247,7 @@ impl History {
         let known = self.branches.contains_key(name);
         if known {
             self.current = name.to_owned();
+            self.count_anew();
         }
         known
     }
@@ -251,8 +287,8 @@ impl History {
 
     /// From `head` back to the first commit.
     pub fn line(&self, head: Option<CommitId>) -> impl Iterator<Item = &Commit> {
-        std::iter::successors(head.and_then(|id| self.commits.get(&id)), |commit| {
-            commit.parent.and_then(|parent| self.commits.get(&parent))
+        std::iter::successors(head.and_then(|id| self.get(id)), |commit| {
+            commit.parent.and_then(|parent| self.get(parent))
         })
     }
 
@@ -274,18 +310,15 @@ impl History {
 
     /// The effects that count at `head`, oldest first.
     pub fn effects(&self, head: Option<CommitId>) -> Vec<(EffectId, &Effect)> {
-        let mut effects = Vec::new();
-        for commit in self.active(head).into_iter().rev() {
-            match &commit.change {
-                Change::Edit { effects: own, .. } => {
-                    effects
-                        .extend((0..).zip(own).map(|(index, effect)| (EffectId { commit: commit.id, index }, effect)));
-                }
-                Change::Inherit { effects: own, .. } => effects.extend(own.iter().map(|(id, effect)| (*id, effect))),
-                Change::Revert { .. } => {}
-            }
+        if head == self.head() {
+            return self.counting.iter().flat_map(|commit| commit.effects()).collect();
         }
-        effects
+        self.active(head).into_iter().rev().flat_map(Commit::effects).collect()
+    }
+
+    /// Whether an effect that changes what is sent counts at the head.
+    pub fn is_sent(&self) -> bool {
+        self.counting.iter().flat_map(|commit| commit.effects()).any(|(_, effect)| effect.is_sent())
     }
 
     /// Active commits that cannot do without one of `gone`, directly or not; newest first.

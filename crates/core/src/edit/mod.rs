@@ -11,14 +11,15 @@ pub mod fold;
 pub mod frame_id;
 pub mod history;
 pub mod layout;
+pub mod misread;
 pub mod operation;
 pub mod refusal;
 pub mod resolve;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod weigh;
 
-pub use effect::{Cover, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, MessageRef, PENDING, Place};
+pub use effect::{Cover, Cut, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, MessageRef, PENDING, Place};
 pub use fold::{View, fold};
 pub use frame_id::FrameId;
 pub use history::{Commit, CommitId, History};

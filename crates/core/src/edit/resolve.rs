@@ -68,7 +68,7 @@ impl Desk<'_> {
                         return Err(Refusal::new(
                             "bad-role",
                             "A new frame speaks as `user` or as `assistant`.",
-                            "Leave `--role` away to speak as the user.",
+                            "Omit `--role` to speak as the user.",
                         ));
                     }
                 };
@@ -164,7 +164,7 @@ impl Desk<'_> {
                 return Err(Refusal::new(
                     "not-offloaded",
                     format!("Nothing of `{}` is offloaded.", target.name),
-                    "`ctx list` shows what is; `ctx undo` takes back any other operation.",
+                    "`ctx list` shows the current state; `ctx undo` undoes any other operation.",
                 ));
             }
             for id in found {
@@ -263,7 +263,7 @@ fn not_empty(text: &str) -> Result<&str, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::new(
             "empty",
-            "The new text is empty, and the provider refuses empty texts (A27).",
+            "The new text is empty, and the provider refuses empty texts: rule A27.",
             "Give some text, or use `ctx delete`.",
         ));
     }
@@ -275,19 +275,19 @@ fn many_results(count: usize) -> Refusal {
     Refusal::new(
         "many-results",
         format!("One text cannot stand for {count} tool results: each answers a call of its own."),
-        "Name one with `--result`, or leave `--text` away: then each gets a summary of its own.",
+        "Name one with `--result`, or omit `--text`: then each gets its own summary.",
     )
 }
 
 fn protected(blocks: &[(u32, &str)]) -> Refusal {
     let told: Vec<String> = blocks.iter().map(|(at, why)| format!("`system#{at}` is protected: {why}.")).collect();
-    Refusal::new("protected", told.join(" "), "If you are sure, say it again with `--force`.")
+    Refusal::new("protected", told.join(" "), "If you are sure, repeat it with `--force`.")
 }
 
 fn gone(name: &str) -> Refusal {
     Refusal::new(
         "gone",
-        format!("Nothing of `{name}` is there any more."),
+        format!("Nothing of `{name}` is left."),
         "`ctx history` shows what removed it; `ctx revert` brings it back.",
     )
 }

@@ -8,6 +8,7 @@ use super::refusal::Refusal;
 use super::resolve::{DROPPED, Desk, SUMMARY};
 use crate::key::Key;
 use crate::message::{Block, Kind, Message, Role};
+use crate::numbers::Numbers;
 use crate::tree::SlotId;
 
 /// The messages of a conversation.
@@ -200,7 +201,15 @@ impl Bench {
     fn view_with<R>(&self, effects: Vec<(EffectId, &Effect)>, look: impl FnOnce(&Source<'_>, &View<'_>) -> R) -> R {
         let messages: Vec<&Message> = self.talk.messages.iter().collect();
         let system = system_keys();
-        let source = Source { slots: &self.talk.slots, messages: &messages, system: &system, tools: &TOOLS };
+        let numbers = Numbers::default();
+        let source = Source {
+            slots: &self.talk.slots,
+            messages: &messages,
+            system: &system,
+            tools: &TOOLS,
+            numbers: &numbers,
+            seams: &[],
+        };
         let view = fold(&source, effects);
         look(&source, &view)
     }

@@ -138,7 +138,11 @@ impl Auto {
         let fresh = look.whole().filter(|item| item.fresh && item.tokens >= self.least);
         let short = |item: &Item| {
             let short = trim(&item.tool, &look.text(&item.call)?)?;
-            Some(Proposed::instead(item, short, "what says nothing is left out before it is sent"))
+            Some(Proposed::instead(
+                item,
+                short,
+                "trimmed before first sending: line numbers, colours and repeated lines",
+            ))
         };
         fresh.filter_map(short).collect()
     }
@@ -227,7 +231,7 @@ impl Policy for Auto {
     }
 
     fn about(&self) -> &str {
-        "new results lose what says nothing; old results and inputs shrink to their names when that pays off, or when the cache has expired"
+        "new results are trimmed; old results and inputs shrink to their names when that pays off, or when the cache has expired"
     }
 
     fn propose(&self, look: &Look) -> Vec<Proposed> {

@@ -93,6 +93,11 @@ impl Tree {
         &self.current[from..]
     }
 
+    /// How deep `slot` lies on the current path, if it does.
+    pub fn depth_of(&self, slot: SlotId) -> Option<usize> {
+        self.on_current(slot).and_then(|node| self.depth_on_current(node))
+    }
+
     /// The node of `slot` on the current path.
     pub(crate) fn on_current(&self, slot: SlotId) -> Option<NodeIx> {
         self.slot(slot)?.nodes.iter().rev().copied().find(|&node| self.depth_on_current(node).is_some())

@@ -2,6 +2,7 @@
 
 mod automatic;
 mod edit;
+mod explain;
 mod helper;
 mod live;
 mod openapi;
@@ -24,7 +25,8 @@ use ctx_composer::edit::{
     Applied, Branches, Diff, HistoryView, Plan, PlanView, Tags, WaitView, WaitingView, Way, Wish,
 };
 use ctx_composer::view::{
-    ContextMap, ContextView, Conversations, Found, Frames, Misses, ModelsView, Refusal, Shown, Stats, Timeline,
+    ContextMap, ContextView, Conversations, Found, Frames, Misses, ModelsView, Refusal, SentView, Shown, Stats,
+    Timeline,
 };
 use ctx_composer::{Composer, Imported, PhaseWish, PhasesView, Recorder, now};
 
@@ -38,6 +40,7 @@ use self::search::SearchQuery;
 use self::stats::{MissesQuery, StatsQuery};
 use self::transfer::ImportQuery;
 use self::waiting::Cancel;
+use crate::explain::{Term, Terms};
 use crate::helper::{Helper, JobView, Jobs};
 use crate::observer::Traffic;
 use crate::rooms::ControlError;
@@ -108,7 +111,7 @@ impl Api {
             Ok(answer) => answer.map_err(refused),
             Err(_) => Err(ControlError::new(
                 "internal",
-                "The daemon could not finish this; it is a defect.",
+                "The daemon could not finish this; this is a defect.",
                 "Forwarding goes on. Please report it with the daemon's log.",
             )),
         }
@@ -147,6 +150,17 @@ fn routes() -> Routes {
                 .answers_with("application/json", "The body of a request to the provider"),
         )
         .get(
+            "/conversations/{conversation}/requests/{request}",
+            read::sent,
+            told("sent", "A request that left, and what came back").answers::<SentView>(),
+        )
+        .get(
+            "/conversations/{conversation}/requests/{request}/body",
+            read::sent_body,
+            told("sentBody", "The body that really left for a request, to the byte")
+                .answers_with("application/json", "The body of a request to the provider"),
+        )
+        .get(
             "/conversations/{conversation}/explain",
             read::explain,
             told("explain", "What differs from what the client sent, and why")
@@ -161,7 +175,7 @@ fn routes() -> Routes {
         .get(
             "/conversations/{conversation}/history",
             read::history,
-            told("history", "The commits of the branch that is looked at, or of all, the newest first")
+            told("history", "The commits of the checked-out branch, or of all, newest first")
                 .query::<HistoryQuery>()
                 .answers::<HistoryView>(),
         )
@@ -204,14 +218,14 @@ fn routes() -> Routes {
         .post(
             "/conversations/{conversation}/waiting/{wish}/cancel",
             waiting::cancel,
-            told("cancel", "Takes back a wish that waits, or puts away one that failed")
+            told("cancel", "Cancels a deferred edit, or dismisses one that failed")
                 .body::<Cancel>()
                 .answers::<WaitView>(),
         )
         .post(
             "/conversations/{conversation}/waiting/{wish}/accept",
             waiting::accept,
-            told("accept", "Makes a wish that waits, whatever it waits for").body::<Cancel>().answers::<WaitView>(),
+            told("accept", "Makes a deferred edit now, whatever it waits for").body::<Cancel>().answers::<WaitView>(),
         )
         .get(
             "/conversations/{conversation}/context",
@@ -265,7 +279,7 @@ fn routes() -> Routes {
         .post(
             "/helper/jobs/{job}/retry",
             helper::retry,
-            told("helper_retry", "Begins a job anew, with the same wish").answers::<JobView>(),
+            told("helper_retry", "Starts a job again, with the same operations").answers::<JobView>(),
         )
         .post(
             "/conversations/{conversation}/heal",
@@ -307,6 +321,16 @@ fn routes() -> Routes {
             stats::models,
             told("models", "What is known of models: prices, windows, and what their caches ask for")
                 .answers::<ModelsView>(),
+        )
+        .get(
+            "/explain",
+            explain::all,
+            told("terms", "All rules of the provider and all error codes, explained").answers::<Terms>(),
+        )
+        .get(
+            "/explain/{name}",
+            explain::one,
+            told("term", "What a rule or an error code means, and what to do about it").answers::<Term>(),
         )
         .get(
             "/search",

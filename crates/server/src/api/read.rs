@@ -6,24 +6,22 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
-use ctx_composer::edit::{Branches, Diff, Explained, HistoryView, Tags};
+use ctx_composer::edit::{Branches, Diff, Explained, HistoryView, Tags, misread};
 use ctx_composer::provider::ProviderView;
 use ctx_composer::recorder::Load;
-use ctx_composer::view::{ContextMap, Conversations, Event, Frames, Shown, Timeline};
+use ctx_composer::view::{ContextMap, Conversations, Event, Frames, SentView, Shown, Timeline};
 use ctx_composer::{Refusal, now};
 use http::{StatusCode, header};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Api;
+use crate::observer::Counts;
 use crate::rooms::{ControlError, page_is_embedded};
 
 pub type Answer<T> = Result<Json<T>, ControlError>;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-
-/// The note that the composer keeps of a conversation with operations.
-const EDITED: &str = "edited";
 
 #[derive(Serialize, JsonSchema)]
 pub struct Status {
@@ -51,7 +49,10 @@ pub struct Status {
 pub struct Requests {
     total: u64,
     in_flight: u64,
+    /// Without a whole answer, though the client waited for it.
     failed: u64,
+    /// The client left before the answer was whole.
+    cancelled: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -62,19 +63,23 @@ pub struct Stored {
     blobs: u64,
     /// What could not be stored since the start.
     unsaved: u64,
+    /// Files in the home that tell of acknowledged records which are missing.
+    losses: Vec<PathBuf>,
+    /// The file was removed or replaced while the daemon runs: commits are refused.
+    gone: bool,
 }
 
 pub async fn status(State(api): State<Api>) -> Answer<Status> {
     let inside = api.0.clone();
-    let (total, in_flight, failed) = inside.traffic.counts();
+    let Counts { total, in_flight, failed, cancelled } = inside.traffic.counts();
     let recorder = inside.recorder.load();
     let (size, conversations, edited, unsaved) = api
         .ask(|composer| {
             let size = composer.store().size()?;
-            let edited = composer.store().notes(EDITED)?.len();
-            Ok((size, composer.conversation_count(), edited, composer.unsaved()))
+            Ok((size, composer.conversation_count(), composer.edited_count(), composer.unsaved()))
         })
         .await?;
+    let trouble = inside.composer.store().trouble();
     Ok(Json(Status {
         version: env!("CARGO_PKG_VERSION"),
         pid: std::process::id(),
@@ -84,7 +89,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         started_at: inside.started_at,
         conversations,
         edited,
-        requests: Requests { total, in_flight, failed },
+        requests: Requests { total, in_flight, failed, cancelled },
         recorder,
         store: Stored {
             path: inside.store_path.clone(),
@@ -92,6 +97,8 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
             records: size.records,
             blobs: size.blobs,
             unsaved,
+            losses: trouble.losses,
+            gone: trouble.gone,
         },
         provider: api.0.composer.provider_view(),
         memory_bytes: memory(),
@@ -106,7 +113,8 @@ fn memory() -> Option<u64> {
 }
 
 pub async fn conversations(State(api): State<Api>) -> Answer<Conversations> {
-    api.ask(|composer| Ok(composer.conversations())).await.map(Json)
+    let found = api.ask(|composer| Ok(composer.conversations())).await?;
+    Ok(Json(Conversations { unread: api.0.recorder.load().requests, ..found }))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -114,6 +122,9 @@ pub struct FramesQuery {
     /// Each frame with its steps.
     #[serde(default)]
     steps: bool,
+    /// Also the frames that the client has left behind: from before a compaction, or rewound.
+    #[serde(default)]
+    all: bool,
     /// The point of the history that is meant; the newest without one.
     at: Option<String>,
 }
@@ -123,8 +134,14 @@ pub async fn frames(
     Path(name): Path<String>,
     query: Result<Query<FramesQuery>, QueryRejection>,
 ) -> Answer<Frames> {
-    let FramesQuery { steps, at } = asked(query)?;
-    api.ask(move |composer| composer.frames(&name, steps, at.as_deref())).await.map(Json)
+    let FramesQuery { steps, all, at } = asked(query)?;
+    let found = api
+        .ask(move |composer| match all {
+            true => composer.all_frames(&name, steps, at.as_deref()),
+            false => composer.frames(&name, steps, at.as_deref()),
+        })
+        .await?;
+    Ok(Json(Frames { unread: api.0.recorder.load().requests, ..found }))
 }
 
 /// The point of the history that is meant: the newest without one.
@@ -151,6 +168,32 @@ pub async fn compose(
     let AtQuery { at } = asked(query)?;
     let bytes = api.ask(move |composer| composer.compose(&name, at.as_deref())).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], bytes))
+}
+
+pub async fn sent(State(api): State<Api>, Path((name, request)): Path<(String, String)>) -> Answer<SentView> {
+    let request = request_number(&request)?;
+    api.ask(move |composer| composer.sent(&name, request)).await.map(Json)
+}
+
+pub async fn sent_body(
+    State(api): State<Api>,
+    Path((name, request)): Path<(String, String)>,
+) -> Result<impl IntoResponse, ControlError> {
+    let request = request_number(&request)?;
+    let bytes = api.ask(move |composer| composer.sent_body(&name, request)).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], bytes))
+}
+
+/// A request by its name: `r17`, or `17`.
+pub fn request_number(name: &str) -> Result<u32, ControlError> {
+    let number = name.strip_prefix('r').unwrap_or(name).parse::<u32>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| {
+        ControlError::new(
+            "unknown-request",
+            format!("`{name}` is not the name of a request."),
+            "Requests are called r1, r2, and so on; `ctx timeline` lists them.",
+        )
+    })
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -316,8 +359,23 @@ pub fn understood<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ControlE
             "The request is larger than anything the provider would take.",
             "Make it in several steps, or shorten it.",
         ),
-        _ => bad_request(why.body_text()),
+        _ => bad_request(in_words(&why.body_text())),
     })
+}
+
+/// What is wrong with a body: where, and in plain words.
+fn in_words(said: &str) -> String {
+    let said = said.strip_prefix("Failed to deserialize the JSON body into the target type: ").unwrap_or(said);
+    if let Some(said) = said.strip_prefix("Failed to parse the request body as JSON: ") {
+        let place = said.find(" at line ").map_or("", |at| &said[at..]);
+        return format!("{}{place}", misread::in_words(said));
+    }
+    // The place comes first, where there is one.
+    match said.split_once(": ").filter(|(place, _)| !place.contains(' ')) {
+        Some((place, what)) if place.contains("operations[") => format!("{place}: {}", misread::of_operation(what)),
+        Some((place, what)) => format!("{place}: {}", misread::in_words(what)),
+        None => misread::in_words(said),
+    }
 }
 
 pub fn bad_request(why: String) -> ControlError {

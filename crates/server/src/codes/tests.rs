@@ -67,7 +67,7 @@ fn every_code_that_is_used_is_in_the_list_and_every_code_of_the_list_is_used() {
 fn the_codes_of_the_mcp_server_are_in_the_list_too() {
     let api = listed(API.iter().map(|code| code.code));
     let used: BTreeSet<String> = used_in(&["server/src/mcp"], "").difference(&api).cloned().collect();
-    assert_eq!(used, listed(MCP.iter().map(|(code, _)| *code)));
+    assert_eq!(used, listed(MCP.iter().map(|other| other.code)));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn the_documentation_has_every_code_with_its_status_and_meaning() {
     let docs = std::fs::read_to_string(docs).expect("docs/api.md");
     let lines: BTreeSet<&str> = docs.lines().filter(|line| line.starts_with("| `")).collect();
     let api = API.iter().map(|code| format!("| `{}` | {} | {} |", code.code, code.status.as_u16(), code.meaning));
-    let mcp = MCP.iter().map(|(code, meaning)| format!("| `{code}` | MCP | {meaning} |"));
+    let mcp = MCP.iter().map(|other| format!("| `{}` | MCP | {} |", other.code, other.meaning));
     let wanted: Vec<String> = api.chain(mcp).collect();
     let missing: Vec<&String> = wanted.iter().filter(|line| !lines.contains(line.as_str())).collect();
     assert!(missing.is_empty(), "docs/api.md lacks:\n{missing:#?}");
@@ -90,5 +90,20 @@ fn the_documentation_has_every_code_with_its_status_and_meaning() {
 fn the_codes_stand_by_status_and_then_by_name() {
     let places: Vec<(u16, &str)> = API.iter().map(|code| (code.status.as_u16(), code.code)).collect();
     assert!(places.is_sorted(), "{places:#?}");
-    assert!(MCP.is_sorted());
+    assert!(MCP.is_sorted_by_key(|other| other.code) && PROXY.is_sorted_by_key(|other| other.code));
+}
+
+#[test]
+fn the_codes_of_the_proxy_are_in_the_list_too() {
+    let text = std::fs::read_to_string(crates().join("server/src/proxy/errors.rs")).expect("the errors");
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let literals: BTreeSet<&str> = text.split('"').skip(1).step_by(2).collect();
+    let is_code =
+        |word: &&&str| word.contains('-') && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    let is_listed = |code: &str| PROXY.iter().any(|other| other.code == code) || API.iter().any(|api| api.code == code);
+    let missing: Vec<_> =
+        literals.iter().filter(is_code).filter(|code| !code.starts_with("x-") && !is_listed(code)).collect();
+    assert!(missing.is_empty(), "not explained: {missing:?}");
+    let old: Vec<_> = PROXY.iter().filter(|other| !literals.contains(other.code)).collect();
+    assert!(old.is_empty(), "no longer given: {old:?}");
 }

@@ -133,7 +133,7 @@ impl Jobs {
             Refusal::new(
                 "unknown-job",
                 format!("There is no job `{name}`."),
-                "`ctx helper status` lists them; a daemon that was started anew knows none of before.",
+                "`ctx helper status` lists them; they are forgotten when the daemon restarts.",
             )
         })
     }

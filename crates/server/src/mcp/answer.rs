@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::ask::Refusal;
 use super::own::{Caller, Own};
 use super::settings::{OPERATIONS, WAYS};
+use crate::hints;
 
 /// Lists and texts inside an answer are cut here; what was cut is told.
 const MOST_ITEMS: usize = 20;
@@ -68,26 +69,13 @@ pub fn refused(refusal: &Refusal) -> CallToolResult {
     result
 }
 
-/// A hint of the daemon's for somebody who has tools, and no command line.
+/// A hint for an agent, which has tools and no command line.
 fn for_tools(hint: &str) -> String {
-    // Every second part stands in backquotes.
-    let parts = hint.split('`').enumerate().map(|(at, part)| match at % 2 {
-        1 => in_tools(part).unwrap_or_else(|| format!("`{part}`")),
-        _ => part.to_owned(),
-    });
-    match hint.matches('`').count() % 2 {
-        0 => parts.collect(),
-        _ => hint.to_owned(),
-    }
+    hints::translated(hint, |command, _| hints::field(command).or_else(|| in_tools(command)))
 }
 
 /// What a command is called among the tools.
 fn in_tools(command: &str) -> Option<String> {
-    if let Some(flag) = command.strip_prefix("--") {
-        let (name, value) = flag.split_once(' ').unwrap_or((flag, ""));
-        let value = if value.is_empty() { String::new() } else { format!(" {value}") };
-        return Some(format!("`{}`{value}", name.replace('-', "_")));
-    }
     let (verb, rest) = command.strip_prefix("ctx ").map(|rest| rest.split_once(' ').unwrap_or((rest, "")))?;
     Some(match verb {
         "list" if rest.contains("--steps") => "ctx_list with `steps_of`".to_owned(),
@@ -149,7 +137,7 @@ mod tests {
             "Say one of `after` ID and `larger_than`."
         );
         assert_eq!(for_tools("Use `ctx delete`, or name `t3`."), "Use the operation `delete`, or name `t3`.");
-        assert_eq!(for_tools("`ctx doctor` looks at the store."), "`ctx doctor` looks at the store.");
+        assert_eq!(for_tools("`ctx doctor` checks the store."), "`ctx doctor` checks the store.");
         assert_eq!(for_tools("an odd ` quote"), "an odd ` quote");
     }
 

@@ -188,7 +188,7 @@ fn expected<'a>(own: &Own, expect: Option<&'a str>) -> Result<&'a str, Refusal> 
     expect.filter(|expect| !expect.trim().is_empty()).ok_or_else(|| {
         Refusal::new(
             "expect-needed",
-            "It is not said which head this was made against.",
+            "The head that this was made against is missing.",
             format!("Give `expect`: the `head` that you saw. It is {} now.", head(own)),
         )
     })

@@ -11,11 +11,13 @@
 mod answer;
 mod ask;
 mod edit;
+mod explain;
 mod http;
 mod list;
 mod own;
 mod phase;
 mod resources;
+mod sent;
 mod settings;
 mod show;
 mod status;
@@ -85,6 +87,10 @@ impl<A: Ask> Server<A> {
                 let given: show::ShowArguments = understood(given)?;
                 show::show(ask, &self.own(caller, &given.conv).await?, &given).await
             }
+            tools::SENT => {
+                let given: sent::Arguments = understood(given)?;
+                sent::sent(ask, &self.own(caller, &given.conv).await?, &given).await
+            }
             tools::SEARCH => {
                 let given: show::SearchArguments = understood(given)?;
                 show::search(ask, &self.own(caller, &given.conv).await?, &given).await
@@ -101,6 +107,7 @@ impl<A: Ask> Server<A> {
                 let given: edit::UndoArguments = understood(given)?;
                 edit::undo(ask, &self.own(caller, &given.conv).await?, settings, &given).await
             }
+            tools::EXPLAIN => explain::explain(ask, &understood(given)?).await,
             tools::PHASE => {
                 let given: phase::Arguments = understood(given)?;
                 phase::phase(ask, &self.own(caller, &given.conv).await?, settings, &given).await

@@ -10,6 +10,7 @@ use super::connect_error::ConnectError;
 use crate::config::UpstreamUrl;
 use crate::doors::Refusal;
 use crate::watch::Ending;
+use ctx_composer::recorder::Withheld;
 
 /// Marks an answer as ours and tells which error it is.
 pub(crate) const ERROR_HEADER: HeaderName = HeaderName::from_static("x-context-composer-error");
@@ -32,9 +33,9 @@ pub(crate) enum Failure {
     },
     /// The client went away or broke its own framing; nobody reads this answer.
     ClientBroke,
-    /// It had to be composed and could not be: a defect of ours. What was taken out must not leave, so
-    /// nothing does.
-    NotComposed,
+    /// Its conversation is edited, or may be, and the edits could not be applied. What an edit took out must not
+    /// leave, so nothing does.
+    Withheld(Withheld),
     /// `CONNECT` asks for a tunnel, and we are not that kind of proxy.
     Tunnel,
     /// All file handles are taken, and no connection rests.
@@ -54,8 +55,8 @@ impl Failure {
 
     pub(crate) fn into_response(self) -> Response<Bytes> {
         let told = self.tell();
-        if matches!(self, Self::NotComposed) {
-            tracing::error!("a request could not be composed and was not sent");
+        if let Self::Withheld(why) = self {
+            tracing::error!(?why, "a request of an edited conversation could not be composed and was not sent");
         }
         tracing::debug!(code = told.code, status = told.status.as_u16(), "answered for the upstream: {}", told.message);
         told.into_response()
@@ -92,15 +93,7 @@ impl Failure {
                 "request-broken",
                 "The request body ended before its announced end, or is not well framed. Send it again.",
             ),
-            Self::NotComposed => Told {
-                status: StatusCode::SERVICE_UNAVAILABLE,
-                kind: "api_error",
-                code: "not-composed",
-                message: "Context Composer could not lay the edits of this conversation over the request, so it was \
-                          not sent; this is a defect. Try again; if it stays, `ctx undo` takes back the newest edit."
-                    .to_owned(),
-                permanent: false,
-            },
+            Self::Withheld(why) => withheld(*why),
             Self::Tunnel => Told::refusal(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "no-tunnels",
@@ -136,6 +129,32 @@ impl Failure {
             ),
         }
     }
+}
+
+/// The client retries what may work the next time. It does not retry a body that cannot be read.
+fn withheld(why: Withheld) -> Told {
+    let (status, code, message) = match why {
+        Withheld::Store => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "store-unavailable",
+            "Context Composer cannot read its store, so it cannot apply the edits of this conversation. The request \
+             was not sent. Try again; `ctx doctor` shows what is wrong with the store.",
+        ),
+        Withheld::Unreadable => (
+            StatusCode::BAD_REQUEST,
+            "unreadable-request",
+            "Context Composer cannot read this request, so it cannot apply the edits of its conversation. The \
+             request was not sent. Check that its body is a JSON request in the encoding that its header names.",
+        ),
+        Withheld::Defect => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "not-composed",
+            "Context Composer failed to apply the edits of this conversation; this is a defect. The request was \
+             not sent. Try again; if it fails again, `ctx undo` reverts the newest edit.",
+        ),
+    };
+    let kind = if status == StatusCode::BAD_REQUEST { "invalid_request_error" } else { "api_error" };
+    Told { status, kind, code, message: message.to_owned(), permanent: false }
 }
 
 /// The answers that the HTTP parser gives before a request exists.
@@ -184,6 +203,9 @@ impl Told {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ERROR_HEADER, HeaderValue::from_static(self.code));
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
         if self.permanent {
             // Clients of the provider honour this; otherwise they repeat a 502 for minutes.
             headers.insert("x-should-retry", HeaderValue::from_static("false"));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ctx_composer::edit::{Outgoing, Part};
-use ctx_composer::recorder::Composition;
+use ctx_composer::recorder::{Composition, Withheld};
 use ctx_wire::pieces::Pieces;
 use http::request::Parts;
 use http::{HeaderMap, Request};
@@ -59,8 +59,9 @@ impl Held {
         let (answer, composed) = oneshot::channel();
         let came = eye.compose(Box::new(move |composition| drop(answer.send(composition))));
         match composed.await {
-            Ok(Some(Composition { outgoing, source })) => Ok(Self { came, source, outgoing, trailers, is_sized }),
-            Ok(None) | Err(_) => Err(Failure::NotComposed),
+            Ok(Ok(Composition { outgoing, source })) => Ok(Self { came, source, outgoing, trailers, is_sized }),
+            Ok(Err(why)) => Err(Failure::Withheld(why)),
+            Err(_) => Err(Failure::Withheld(Withheld::Defect)),
         }
     }
 

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::json;
 use crate::codes::status_of;
 use crate::doors::Refusal;
+use crate::hints;
 use crate::proxy::errors::ERROR_HEADER;
 
 /// What every control handler answers when it cannot do what was asked.
@@ -36,8 +37,16 @@ impl IntoResponse for ControlError {
         let mut response =
             json(self.status, &json!({ "error": { "code": self.code, "message": self.message, "hint": self.hint } }));
         response.headers_mut().insert(ERROR_HEADER, HeaderValue::from_static(self.code));
+        response.extensions_mut().insert(self);
         response
     }
+}
+
+/// A refusal whose hint speaks of a shell, for whoever has none.
+pub(super) fn without_shell(response: Response<Body>) -> Response<Body> {
+    let Some(error) = response.extensions().get::<ControlError>() else { return response };
+    let hint = hints::for_page(&error.hint);
+    if hint == error.hint { response } else { ControlError { hint, ..error.clone() }.into_response() }
 }
 
 pub(super) fn refused(refusal: Refusal) -> Response<Body> {
@@ -74,7 +83,7 @@ pub(super) fn refused(refusal: Refusal) -> Response<Body> {
 pub(super) fn failed() -> Response<Body> {
     ControlError::new(
         "internal",
-        "The daemon could not finish this; it is a defect.",
+        "The daemon could not finish this; this is a defect.",
         "Forwarding goes on. Please report it with the daemon's log.",
     )
     .into_response()

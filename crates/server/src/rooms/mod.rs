@@ -19,6 +19,7 @@ use tower_service::Service;
 pub use self::control::ControlError;
 pub use self::embedded::is_embedded as page_is_embedded;
 use crate::doors::{Doors, PagePass, Refusal};
+use crate::hints;
 use crate::listen::Stage;
 use crate::reply::Reply;
 
@@ -46,6 +47,7 @@ impl Rooms {
         if let Err(refusal) = self.doors.admit_control(&head) {
             return self.room(control::refused(refusal));
         }
+        let is_for_shell = hints::is_for_shell(&head.headers);
         let request = Request::from_parts(head, Body::new(incoming));
         let mut router = self.router.clone();
         let handled = self.runtime.spawn(async move { router.call(request).await });
@@ -57,6 +59,9 @@ impl Rooms {
                 control::failed()
             }
         };
+        if !is_for_shell {
+            response = control::without_shell(response);
+        }
         let headers = response.headers_mut();
         headers.insert(NO_SNIFF, HeaderValue::from_static("nosniff"));
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

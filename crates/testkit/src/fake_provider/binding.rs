@@ -1,7 +1,7 @@
 //! Thinking bound to its conversation: each block is valid only after exactly the system, tools
 //! and messages it was produced after (rulebook A60 to A75).
 
-use super::json::{Fields, text};
+use super::json::{Fields, is_truthy, text};
 use super::request::{Request, is_thinking, kind_of, without_mark};
 use super::signature::{NONE, Signature, short, sign};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(crate) const BETA: &str = "thinking-binding-controls-2026-08-01";
 
 /// Running hash of what comes before a thinking block: system less the volatile block, tools less
-/// the deferred ones, and every message block but thinking. Cache marks, key order, message
+/// the deferred ones that nothing has referred to yet, and every message block but thinking. Cache marks, key order, message
 /// borders and the string form of a text do not count.
 #[derive(Debug, Clone)]
 pub(crate) struct Prefix {
@@ -77,15 +77,35 @@ impl Prefix {
 pub(crate) fn unbound(request: &Request<'_>, volatile: &str) -> (Prefix, Vec<(usize, usize)>) {
     let mut prefix = Prefix::new(request.system.iter().map(AsRef::as_ref), request.loaded_tools(), volatile);
     let mut bad = Vec::new();
+    let mut read: Vec<String> = Vec::new();
     for (i, message) in request.messages.iter().enumerate() {
         for (j, block) in message.blocks.iter().enumerate() {
             if is_thinking(block) && (!bad.is_empty() || !prefix.accepts(block)) {
                 bad.push((i, j));
             }
+            for name in referred(&Value::Object(block.as_ref().clone())) {
+                let later = |tool: &&&Fields| text(tool, "name") == Some(&name) && is_truthy(tool.get("defer_loading"));
+                if let Some(tool) = request.tools.iter().find(later).filter(|_| !read.contains(&name)) {
+                    prefix.feed(Some("tool"), tool);
+                    read.push(name);
+                }
+            }
             prefix.feed(message.role, block);
         }
     }
     (prefix, bad)
+}
+
+/// The tools that a value refers to, however deep (A61).
+fn referred(value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(fields) if kind_of(fields) == Some("tool_reference") => {
+            ["tool_name", "name"].iter().find_map(|key| text(fields, key)).map(str::to_owned).into_iter().collect()
+        }
+        Value::Object(fields) => fields.values().flat_map(referred).collect(),
+        Value::Array(items) => items.iter().flat_map(referred).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// A system block that the API takes out before anything else, such as the attribution.

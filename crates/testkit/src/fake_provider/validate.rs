@@ -237,7 +237,8 @@ impl<'a> Pairing<'a> {
             let last = request.messages.len().saturating_sub(1);
             return Err(Refusal::EndsWithoutResults(last, self.pending.join(", ")));
         }
-        if request.spoken().next_back().and_then(|last| last.role) != Some("user") {
+        let last = request.spoken().next_back();
+        if last.and_then(|last| last.role) != Some("user") && !last.is_some_and(is_paused) {
             return Err(Refusal::Prefill);
         }
         // An empty list is accepted: side requests of the stock client send one.
@@ -246,6 +247,13 @@ impl<'a> Pairing<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether an answer stopped while a tool of the provider ran: it may be sent back to be continued.
+pub(crate) fn is_paused(message: &Message<'_>) -> bool {
+    let found = |id: Option<&Value>| message.blocks.iter().any(|block| block.get("tool_use_id") == id);
+    let mut calls = message.blocks.iter().filter(|block| kind_of(block) == Some("server_tool_use"));
+    message.role == Some("assistant") && calls.any(|call| !found(call.get("id"))) && !message.has("tool_use")
 }
 
 fn text_block(place: Place, block: &Fields) -> Result<(), Refusal> {

@@ -1,7 +1,10 @@
 //! Rules that only somebody who edits can break, and what the provider has to remember for them.
 
 use crate::fake_provider::json::{Fields, object, text};
-use crate::fake_provider::request::{Message, Request, is_thinking, kind_of};
+use crate::fake_provider::request::{Message, Request, is_thinking, kind_of, without_mark};
+use crate::fake_provider::validate::is_paused;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -14,10 +17,15 @@ pub(super) struct Memory {
     tools: HashSet<(String, String)>,
     /// Calls that it made.
     calls: HashSet<String>,
+    /// Answers that it paused, by the call that was under way: what they said, and the tools they had.
+    paused: HashMap<String, (Vec<Value>, Vec<Value>)>,
+    /// The tools of the request that is being answered.
+    tools_now: Vec<Value>,
 }
 
 impl Memory {
     pub(super) fn asked(&mut self, request: &Request<'_>) {
+        self.tools_now = request.tools.iter().map(|tool| bare(tool)).collect();
         let whose = whose(request);
         // One that is there from the start is a tool like any other.
         for name in request.tools.iter().filter_map(|tool| text(tool, "name")) {
@@ -31,6 +39,9 @@ impl Memory {
 
     pub(super) fn answered(&mut self, blocks: &[Value]) {
         let thoughts: Vec<&Fields> = blocks.iter().filter_map(Value::as_object).filter(|b| is_thinking(b)).collect();
+        if let Some(id) = under_way(blocks) {
+            self.paused.insert(id, (said(blocks.iter().filter_map(Value::as_object)), self.tools_now.clone()));
+        }
         let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
         self.calls.extend(calls.filter_map(|call| call["id"].as_str().map(str::to_owned)));
         self.thoughts.extend(thoughts.iter().filter_map(|block| Some((signature(block)?.to_owned(), thoughts.len()))));
@@ -42,8 +53,58 @@ pub(super) fn check(request: &Request<'_>, memory: &Memory) -> Result<(), String
     fallbacks(request)?;
     changes(request, memory)?;
     latest_thinking(request, memory)?;
+    paused(request, memory)?;
+    pages(request)?;
     match object(request.body, "thinking").and_then(|thinking| text(thinking, "type")) {
         Some("enabled") => open_loop(request),
+        _ => Ok(()),
+    }
+}
+
+/// A block or a tool without its cache mark.
+fn bare(fields: &Fields) -> Value {
+    without_mark(fields).map(|(key, value)| (key.clone(), value.clone())).collect::<Fields>().into()
+}
+
+/// What was said, without thinking and cache marks.
+fn said<'b>(blocks: impl Iterator<Item = &'b Fields>) -> Vec<Value> {
+    blocks.filter(|block| !is_thinking(block)).map(bare).collect()
+}
+
+/// The call of a provider's tool that an answer stopped at, waiting for nothing of the client's.
+fn under_way(blocks: &[Value]) -> Option<String> {
+    let found = |call: &Value| blocks.iter().any(|block| block["tool_use_id"] == call["id"]);
+    let calls_client = blocks.iter().any(|block| block["type"] == "tool_use");
+    let call = blocks.iter().find(|block| block["type"] == "server_tool_use" && !found(block));
+    call.filter(|_| !calls_client)?["id"].as_str().map(str::to_owned)
+}
+
+/// A paused answer that comes back to be continued is as it was given, and so are the tools (A44).
+fn paused(request: &Request<'_>, memory: &Memory) -> Result<(), String> {
+    let Some(last) = request.spoken().next_back().filter(|last| is_paused(last)) else { return Ok(()) };
+    let calls = last.blocks.iter().filter(|block| kind_of(block) == Some("server_tool_use"));
+    let known = calls.filter_map(|call| memory.paused.get(text(call, "id")?)).next();
+    let Some((answer, tools)) = known else { return Ok(()) };
+    if said(last.blocks.iter().map(AsRef::as_ref)) != *answer {
+        return Err("the paused answer was modified: resend it unchanged".into());
+    }
+    match request.tools.iter().map(|tool| bare(tool)).eq(tools.iter().cloned()) {
+        true => Ok(()),
+        false => Err("tools changed while an answer is paused".into()),
+    }
+}
+
+/// PDF documents have at most so many pages in all (A83).
+fn pages(request: &Request<'_>) -> Result<(), String> {
+    let most = if text(request.body, "model").is_some_and(|model| model.contains("-4-5")) { 100 } else { 600 };
+    let count = |block: &Fields| {
+        let source = object(block, "source").filter(|source| text(source, "media_type") == Some("application/pdf"));
+        let data = source.and_then(|source| STANDARD.decode(text(source, "data")?).ok());
+        data.map_or(0, |data| String::from_utf8_lossy(&data).matches("/Type /Page ").count())
+    };
+    let blocks = request.messages.iter().flat_map(|message| &message.blocks);
+    match blocks.map(|block| count(block)).sum::<usize>() {
+        many if many > most => Err(format!("A maximum of {most} PDF pages may be provided. Found {many}.")),
         _ => Ok(()),
     }
 }

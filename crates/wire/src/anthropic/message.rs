@@ -40,6 +40,22 @@ pub fn read(bytes: &[u8]) -> Read {
     reader.finish()
 }
 
+/// The role of a message and whether any block carries a cache mark, without reading what it says.
+pub fn glance(bytes: &[u8]) -> (Role, bool) {
+    let (mut role, mut marked) = (Role::Other, false);
+    for member in json::members(bytes, 0).into_iter().flatten().flatten() {
+        match key(bytes, &member).as_ref() {
+            "role" => role = role_of(json::string_value(bytes, member.value).as_deref()),
+            "content" => {
+                let blocks = json::elements(bytes, member.value.start).into_iter().flatten().flatten();
+                marked = blocks.into_iter().any(|block| Fields::read(bytes, block.start).mark.is_some());
+            }
+            _ => {}
+        }
+    }
+    (role, marked)
+}
+
 /// What is remembered of a thinking block's signature.
 pub fn signature(text: &str) -> Key {
     Key::of([b"signature".as_slice(), text.as_bytes()])
@@ -188,11 +204,18 @@ impl<'a> Reader<'a> {
         match (self.role, words::judge(words)) {
             (Role::User, Speech::Injected) => kind = Kind::Reminder,
             (Role::User, Speech::Human(title)) => {
-                self.speech.get_or_insert((index, title.clone()));
+                match &mut self.speech {
+                    // The client's summary gives way to what the human says behind it.
+                    Some((_, said)) if said == words::SUMMARY_TITLE => said.clone_from(&title),
+                    Some(_) => {}
+                    None => self.speech = Some((index, title.clone())),
+                }
                 label = Some(title);
             }
             (Role::User, Speech::Command(title)) => {
-                self.command.get_or_insert((index, title.clone()));
+                // The client has answered the earlier ones by itself; the last is the one that the model is asked.
+                let first = self.command.as_ref().map_or(index, |(first, _)| *first);
+                self.command = Some((first, title.clone()));
                 label = Some(title);
             }
             _ => label = Some(words::line(words)),
@@ -403,7 +426,8 @@ fn string_chars(raw: &[u8]) -> u32 {
 
 /// Characters, and tokens of images, that the model reads of a value. Encrypted fields are not read.
 fn visible_chars(bytes: &[u8], span: Span) -> (u32, u32) {
-    const DEEP: usize = 32;
+    // Each level is scanned once more, so a value that is nested deeper is counted by its bytes.
+    const DEEP: usize = 8;
     fn walk(bytes: &[u8], span: Span, depth: usize) -> (u32, u32) {
         let mut sum = (0, 0);
         let mut add = |(chars, fixed): (u32, u32)| sum = (sum.0 + chars, sum.1 + fixed);

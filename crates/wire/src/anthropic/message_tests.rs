@@ -133,3 +133,30 @@ fn calls_that_read_or_change_a_file_are_known_by_it() {
         assert_eq!(touches(name, input), None, "{name} {input}");
     }
 }
+
+#[test]
+fn a_glance_sees_the_role_and_the_mark_that_reading_sees() {
+    for text in [
+        r#"{"role":"user","content":"hi"}"#,
+        r#"{"content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}],"role":"assistant"}"#,
+        r#"{"role":"user","content":[{"type":"text","text":"cache_control"}]}"#,
+        r#"{"role":"system","content":[1,{"cache_control":null}]}"#,
+        "7",
+        "{",
+    ] {
+        let read = read(text.as_bytes());
+        assert_eq!(glance(text.as_bytes()), (read.facts.role, read.marked), "{text}");
+    }
+}
+
+#[test]
+fn what_is_nested_deeply_is_counted_by_its_bytes_and_not_scanned_for_every_level() {
+    let chars = |levels: usize| {
+        let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+        let block = format!(r#"{{"type":"tool_result","tool_use_id":"a","content":{open}"xx"{close}}}"#);
+        read(format!(r#"{{"role":"user","content":[{block}]}}"#).as_bytes()).facts.blocks[0].chars
+    };
+    assert_eq!((chars(0), chars(7)), (2, 2));
+    assert_eq!(chars(10), r#"[["xx"]]"#.len() as u32);
+    assert_eq!(chars(300_000), 4 + 2 * (300_000 - 8));
+}

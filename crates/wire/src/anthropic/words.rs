@@ -10,13 +10,13 @@ const CLOSE: &str = "</system-reminder>";
 
 /// The text without the reminders that clients weave into it.
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
-    if !text.contains(OPEN) {
+    if find(text, OPEN).is_none() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = rest.find(OPEN) {
-        let Some(length) = rest[start..].find(CLOSE) else { break };
+    while let Some(start) = find(rest, OPEN) {
+        let Some(length) = find(&rest[start..], CLOSE) else { break };
         out.push_str(&rest[..start]);
         rest = &rest[start + length + CLOSE.len()..];
     }
@@ -74,14 +74,23 @@ pub fn is_summary(text: &str) -> bool {
 }
 
 fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
-    let from = text.find(open)? + open.len();
-    let to = text[from..].find(close)?;
+    let from = find(text, open)? + open.len();
+    let to = find(&text[from..], close)?;
     Some(&text[from..from + to])
+}
+
+/// Texts may have many megabytes: at memory speed.
+fn find(text: &str, words: &str) -> Option<usize> {
+    memchr::memmem::find(text.as_bytes(), words.as_bytes())
 }
 
 /// The first words of a text on one line, cut at a word, at most 80 characters.
 pub fn line(text: &str) -> String {
     const LIMIT: usize = 80;
+    // However long a text is, its title is in its beginning.
+    const BEGINNING: usize = 64 * LIMIT;
+    let text = text.trim_start();
+    let text = text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or(text);
     let mut out = String::new();
     let mut length = 0;
     for word in text.split_whitespace().take(LIMIT) {
@@ -137,5 +146,7 @@ mod tests {
         assert!(long.chars().count() <= 81 && long.ends_with('…'), "{long}");
         assert!(line(&"x".repeat(5000)).chars().count() <= 81);
         assert_eq!(line("a\u{1b}[31mred\nb"), "a[31mred b");
+        assert_eq!(line(&"ä".repeat(1_000_000)), line(&"ä".repeat(100)));
+        assert_eq!(line(&format!("{}title", " ".repeat(100_000))), "title");
     }
 }

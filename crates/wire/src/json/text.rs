@@ -7,9 +7,14 @@ use std::borrow::Cow;
 /// surrogate, a broken escape, bytes that are not UTF-8) becomes U+FFFD.
 pub fn decode(raw: &[u8]) -> Cow<'_, str> {
     match memchr::memchr(b'\\', raw) {
-        None => String::from_utf8_lossy(raw),
+        None => lossy(raw),
         Some(first) => Cow::Owned(unescape(raw, first)),
     }
+}
+
+/// Checking a long text as a whole is many times faster than looking for what is broken in it.
+fn lossy(raw: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(raw).map_or_else(|_| String::from_utf8_lossy(raw), Cow::Borrowed)
 }
 
 /// The text of the string at `span`, quotes included in the span; `None` if it is not a string.
@@ -24,13 +29,13 @@ fn unescape(raw: &[u8], first: usize) -> String {
     let mut rest = raw;
     let mut next = Some(first);
     while let Some(at) = next {
-        out.push_str(&String::from_utf8_lossy(&rest[..at]));
+        out.push_str(&lossy(&rest[..at]));
         let (text, used) = escape(&rest[at..]);
         out.push(text);
         rest = &rest[at + used..];
         next = memchr::memchr(b'\\', rest);
     }
-    out.push_str(&String::from_utf8_lossy(rest));
+    out.push_str(&lossy(rest));
     out
 }
 

@@ -2,7 +2,7 @@
 
 use crate::judge::Case;
 use ctx_core::edit::effect::{
-    Cover, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, MessageRef, Named, NewResult, Place, Why,
+    Cover, Cut, Effect, EffectId, FrameKey, FrameRef, Made, MadeId, MessageRef, Named, NewResult, Place, Why,
 };
 use ctx_core::edit::history::CommitId;
 use ctx_core::key::Key;
@@ -118,9 +118,9 @@ fn results(random: &mut Random, case: &Case) -> Vec<NewResult> {
     results
 }
 
-fn border(random: &mut Random, case: &Case) -> (MessageRef, u32) {
+fn border(random: &mut Random, case: &Case) -> Cut {
     let message = random.below(case.facts.len());
-    (of(message), random.below(case.facts[message].blocks.len()) as u32)
+    Cut::Block(of(message), random.below(case.facts[message].blocks.len()) as u32)
 }
 
 fn frame(random: &mut Random, case: &Case) -> FrameRef {

@@ -66,6 +66,7 @@ impl Case {
             digests: &self.digests,
             around: envelope.digest,
             view: &view,
+            paused: None,
             bound: &|signature| self.bound.get(signature).copied(),
             written: &|prefix| self.written.contains(prefix),
             next: None,

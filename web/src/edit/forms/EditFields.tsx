@@ -41,7 +41,7 @@ export function EditFields({ conversation, draft, set, prefill }: FieldsProps) {
           <p className={styles.hint}>
             {mode === "text"
               ? `All messages of ${id} become one with this text.`
-              : `The messages of ${id} as they are sent, without thinking, which nobody can write.`}
+              : `The messages of ${id} as they are sent. Thinking is left out: it cannot be written.`}
           </p>
         )}
       </div>

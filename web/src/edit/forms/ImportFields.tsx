@@ -4,6 +4,7 @@ import { Checkbox, Loader, NativeSelect } from "@mantine/core";
 
 import { short } from "../../format/numbers";
 import { useConversations, useFrames } from "../../queries";
+import { LEFT_WORDS, useLeftFrames } from "../../frames/useLeftFrames";
 import styles from "../edit.module.css";
 import type { FieldsProps } from "../OperationForm";
 import { PlaceSelect } from "./PlaceSelect";
@@ -11,7 +12,8 @@ import { PlaceSelect } from "./PlaceSelect";
 export function ImportFields({ conversation, draft: { values }, set }: FieldsProps) {
   const { data: conversations = [] } = useConversations();
   const others = conversations.filter(({ id, frames }) => id !== conversation && frames > 0);
-  if (others.length === 0) return <p className={styles.hint}>There is no other conversation to copy from.</p>;
+  const { data: left = [] } = useLeftFrames(conversation);
+  if (others.length === 0 && left.length === 0) return <p className={styles.hint}>There is no other conversation to copy from.</p>;
   return (
     <div className={styles.fields}>
       <div className={styles.row}>
@@ -21,7 +23,8 @@ export function ImportFields({ conversation, draft: { values }, set }: FieldsPro
           value={values.from ?? ""}
           onChange={({ currentTarget }) => set({ from: currentTarget.value, frames: [] })}
           data={[
-            { value: "", label: "Choose a conversation", disabled: true },
+            { value: "", label: "Select a conversation", disabled: true },
+            ...(left.length === 0 ? [] : [{ value: conversation, label: "This conversation: frames no longer sent" }]),
             ...others.map(({ id, title }) => ({ value: id, label: `${title.slice(0, 60) || "Untitled"} (${id})` })),
           ]}
           data-autofocus
@@ -29,7 +32,7 @@ export function ImportFields({ conversation, draft: { values }, set }: FieldsPro
         <PlaceSelect conversation={conversation} value={values.to} onChange={(to) => set({ to })} />
       </div>
       {values.from !== undefined && values.from !== "" && (
-        <Choice from={values.from} chosen={values.frames ?? []} onChoose={(frames) => set({ frames })} />
+        <Choice from={values.from} isOwn={values.from === conversation} chosen={values.frames ?? []} onChoose={(frames) => set({ frames })} />
       )}
     </div>
   );
@@ -37,17 +40,21 @@ export function ImportFields({ conversation, draft: { values }, set }: FieldsPro
 
 interface ChoiceProps {
   from: string;
+  /** Of the conversation itself only what it no longer sends can be brought back. */
+  isOwn: boolean;
   chosen: string[];
   onChoose: (frames: string[]) => void;
 }
 
-function Choice({ from, chosen, onChoose }: ChoiceProps) {
+function Choice({ from, isOwn, chosen, onChoose }: ChoiceProps) {
   const { data } = useFrames(from);
-  if (data === undefined) return <Loader size="sm" aria-label="Loading" />;
-  const turns = data.frames.filter(({ kind }) => kind === "turn");
+  const { data: left } = useLeftFrames(from);
+  const frames = isOwn ? left : [...(left ?? []), ...(data?.frames ?? [])];
+  if (frames === undefined || data === undefined) return <Loader size="sm" aria-label="Loading" />;
+  const turns = frames.filter(({ kind }) => kind === "turn");
   return (
     <ul className={styles.list}>
-      {turns.map(({ id, title, tokens }) => (
+      {turns.map(({ id, title, tokens, state }) => (
         <li key={id}>
           <label className={styles.item}>
             <Checkbox
@@ -65,6 +72,7 @@ function Choice({ from, chosen, onChoose }: ChoiceProps) {
             />
             <span className={styles.id}>{id}</span>
             <bdi>{title}</bdi>
+            {state.some((one) => one in LEFT_WORDS) && <span className={styles.size}>no longer sent</span>}
             <span className={styles.size}>{short(tokens)}</span>
           </label>
         </li>

@@ -8,6 +8,7 @@ import { placesOf, sameWhere } from "./places";
 export function MoveFields({ conversation, draft, set }: FieldsProps) {
   const { data: frames } = useFrames(conversation);
   const places = frames === undefined ? [] : placesOf(frames, draft.targets);
+  const first = places.findIndex(({ here }) => !here);
   return (
     <div className={styles.list} role="radiogroup" aria-label="Where to">
       {places.map(({ value, to, after, here }, index) => {
@@ -22,7 +23,7 @@ export function MoveFields({ conversation, draft, set }: FieldsProps) {
             data-chosen={chosen || undefined}
             data-still={here || undefined}
             disabled={here}
-            {...(index === 0 ? { "data-autofocus": true } : {})}
+            {...(index === first ? { "data-autofocus": true } : {})}
             onClick={() => set({ to })}
           >
             {after === null ? (

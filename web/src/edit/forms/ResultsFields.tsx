@@ -15,9 +15,11 @@ export function ResultsFields({ conversation, draft, set, prefill }: FieldsProps
   const summarize = draft.name === "summarize-results";
   const contents = useContents(conversation, draft.targets);
   const words = useWords(conversation, { op: "summarize-results", ids: draft.targets }, summarize);
-  const [reading, setReading] = useState<string | null>(null);
+  const [wanted, setWanted] = useState<string | null | undefined>();
   const all = resultsOf(contents.data);
   const { results, words: written = {} } = draft.values;
+  // The first summary is open to be read and changed until another one is.
+  const reading = wanted === undefined ? (results?.[0] ?? null) : wanted;
   const found = words.data;
 
   // Everything is meant at first; when summaries are wanted, everything that has one that is shorter.
@@ -107,7 +109,7 @@ export function ResultsFields({ conversation, draft, set, prefill }: FieldsProps
                   size="compact-xs"
                   variant="subtle"
                   aria-expanded={reading === id}
-                  onClick={() => setReading(reading === id ? null : id)}
+                  onClick={() => setWanted(reading === id ? null : id)}
                 >
                   Words
                 </Button>

@@ -4,17 +4,18 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use ctx_composer::automatic::Rules;
+use ctx_composer::automatic::{ProjectSettings, Rules};
 use ctx_composer::provider::ProviderRules;
-use ctx_core::automatic::{Mode, Settings};
+use ctx_core::automatic::Settings;
 use ctx_wire::anthropic::context_management;
 
-use super::provider;
-use super::said::{Remark, Said, Speaker};
+use super::said::{Remark, Said};
 use super::sources::{Places, Source, Stamp};
+use super::voices::{self, Voice};
 use crate::config::Flags;
+use crate::config::trust::Trust;
 use crate::env::Environment;
 use crate::home::Home;
 
@@ -32,6 +33,7 @@ pub struct LiveRules {
     found: Mutex<HashMap<Who, Found>>,
     made: Mutex<HashMap<Who, Made<Settings>>>,
     asked: Mutex<HashMap<Who, Made<context_management::Rules>>>,
+    trust: Mutex<KnownTrust>,
 }
 
 /// A folder, and the skills that are active.
@@ -48,7 +50,16 @@ struct Found {
 struct Made<T> {
     at: Instant,
     of: Vec<Option<Arc<Said>>>,
+    trust: Arc<Trust>,
     what: Arc<T>,
+}
+
+/// What people trust, as of the last look.
+#[derive(Default)]
+struct KnownTrust {
+    looked: Option<Instant>,
+    changed: Option<(SystemTime, u64)>,
+    trust: Arc<Trust>,
 }
 
 /// One file.
@@ -71,7 +82,17 @@ impl LiveRules {
             found: Mutex::default(),
             made: Mutex::default(),
             asked: Mutex::default(),
+            trust: Mutex::default(),
         }
+    }
+
+    fn trust(&self, now: Instant) -> Arc<Trust> {
+        let mut known = lock(&self.trust);
+        if !known.looked.is_some_and(|looked| is_fresh(looked, now, self.every)) {
+            known.look(self.places.home());
+            known.looked = Some(now);
+        }
+        Arc::clone(&known.trust)
     }
 
     fn sources(&self, who: &Who, now: Instant) -> Arc<[Source]> {
@@ -113,20 +134,43 @@ impl LiveRules {
         &self,
         before: &Mutex<HashMap<Who, Made<T>>>,
         who: Who,
-        make: impl FnOnce(&[Source], &[Option<Arc<Said>>]) -> T,
+        make: impl FnOnce(&[Voice<'_>], &Trust) -> T,
     ) -> Arc<T> {
         let now = Instant::now();
-        let sources = self.sources(&who, now);
+        let (sources, trust) = (self.sources(&who, now), self.trust(now));
         let said: Vec<Option<Arc<Said>>> = sources.iter().map(|source| self.said(source, now)).collect();
         let mut all = lock(before);
-        if let Some(made) = all.get_mut(&who).filter(|made| are_same(&made.of, &said)) {
+        let is_same = |made: &&mut Made<T>| are_same(&made.of, &said) && Arc::ptr_eq(&made.trust, &trust);
+        if let Some(made) = all.get_mut(&who).filter(is_same) {
             made.at = now;
             return Arc::clone(&made.what);
         }
-        let what = Arc::new(make(&sources, &said));
+        let what = Arc::new(make(&voices_of(&sources, &said), &trust));
         forget(&mut all, now, |made| made.at);
-        all.insert(who, Made { at: now, of: said, what: Arc::clone(&what) });
+        all.insert(who, Made { at: now, of: said, trust, what: Arc::clone(&what) });
         what
+    }
+}
+
+fn voices_of<'v>(sources: &'v [Source], said: &'v [Option<Arc<Said>>]) -> Vec<Voice<'v>> {
+    sources.iter().zip(said).map(|(source, said)| Voice { source, said: said.as_deref() }).collect()
+}
+
+impl KnownTrust {
+    fn look(&mut self, home: &Home) {
+        let stamp = |file: std::fs::Metadata| Some((file.modified().ok()?, file.len()));
+        let changed = std::fs::metadata(Trust::path(home)).ok().and_then(stamp);
+        if self.looked.is_some() && changed == self.changed {
+            return;
+        }
+        self.changed = changed;
+        let trust = Trust::load(home).unwrap_or_else(|failure| {
+            tracing::warn!("{failure}; no project is trusted");
+            Trust::default()
+        });
+        if trust != *self.trust {
+            self.trust = Arc::new(trust);
+        }
     }
 }
 
@@ -142,7 +186,8 @@ impl Kept {
             self.good = None;
             return;
         };
-        if let Some(why) = &said.provider_wrong {
+        if !said.provider_wrong.is_empty() {
+            let why = said.provider_wrong.join("; ");
             self.wrong.push(format!("{why}; what it said of the provider before stays in force"));
             said.provider = self.good.as_ref().map(|good| good.provider.clone()).unwrap_or_default();
         }
@@ -168,9 +213,7 @@ impl Kept {
 
 impl Rules for LiveRules {
     fn of(&self, folder: Option<&Path>, skills: &[&str]) -> Arc<Settings> {
-        self.made(&self.made, who(folder, skills), |sources, said| {
-            settings(sources.iter().map(|source| source.speaker).zip(said.iter().map(Option::as_deref)))
-        })
+        self.made(&self.made, who(folder, skills), |voices, trust| voices::settings(voices, trust).0)
     }
 
     fn wrong(&self, folder: Option<&Path>, skills: &[&str]) -> Vec<String> {
@@ -178,44 +221,23 @@ impl Rules for LiveRules {
         let sources = self.sources(&who(folder, skills), now);
         sources.iter().flat_map(|source| lock(&self.kept(source, now)).wrong.clone()).collect()
     }
+
+    fn project(&self, folder: Option<&Path>, skills: &[&str]) -> Option<ProjectSettings> {
+        let now = Instant::now();
+        let (sources, trust) = (self.sources(&who(folder, skills), now), self.trust(now));
+        let said: Vec<Option<Arc<Said>>> = sources.iter().map(|source| self.said(source, now)).collect();
+        voices::of_project(folder?, &voices_of(&sources, &said), &trust)
+    }
 }
 
 impl ProviderRules for LiveRules {
     fn provider(&self, folder: Option<&Path>) -> Arc<context_management::Rules> {
-        self.made(&self.asked, who(folder, &[]), |sources, said| {
-            provider::rules(sources.iter().zip(said).filter_map(|(source, said)| {
-                let own = source.path.parent().filter(|_| source.speaker == Speaker::Project);
-                Some((own, &said.as_ref()?.provider))
-            }))
-        })
+        self.made(&self.asked, who(folder, &[]), |voices, trust| voices::provider_rules(folder, voices, trust).0)
     }
 }
 
 fn who(folder: Option<&Path>, skills: &[&str]) -> Who {
     (folder.map(Path::to_owned), skills.iter().map(|&name| name.to_owned()).collect())
-}
-
-/// What all of them say together, the weaker first.
-fn settings<'s>(spoken: impl IntoIterator<Item = (Speaker, Option<&'s Said>)>) -> Settings {
-    let mut settings = Settings::default();
-    let mut is_off = false;
-    for (speaker, said) in spoken {
-        let Some(layer) = said.and_then(Said::layer) else { continue };
-        is_off |= speaker == Speaker::Person && layer.mode == Some(Mode::Off);
-        if speaker != Speaker::Skill {
-            settings.lay(layer);
-            continue;
-        }
-        // What a name means already is not a skill's to change.
-        let mut layer = layer.clone();
-        layer.artifacts.retain(|name, _| !settings.artifacts.contains_key(name));
-        settings.add(&layer);
-    }
-    // Whoever says no at home has said no everywhere: a project may be somebody else's.
-    if is_off {
-        settings.mode = Mode::Off;
-    }
-    settings
 }
 
 fn is_fresh(at: Instant, now: Instant, every: Duration) -> bool {

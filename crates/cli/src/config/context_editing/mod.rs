@@ -7,6 +7,7 @@ pub mod provider;
 mod said;
 mod sources;
 pub mod tree;
+pub mod voices;
 mod yaml;
 
 use self::tree::Node;
@@ -22,21 +23,15 @@ pub use self::sources::{Places, Source};
 pub struct ContextEditingFile {
     /// What ctx shall do by itself.
     pub own: Said,
-    /// Why nothing of what it says of the provider counts.
-    pub provider_wrong: Option<Failure>,
+    /// Why nothing of what it says of the provider counts: everything that is wrong there.
+    pub provider_wrong: Vec<Failure>,
 }
 
 impl ContextEditingFile {
     /// What is wrong and stops nothing.
     pub fn wrong(&self, path: &std::path::Path) -> Vec<String> {
-        let own = self
-            .own
-            .wrong
-            .iter()
-            .map(|remark| format!("{}; nothing of [context_editing] in it counts", remark.at(path)));
-        let provider =
-            self.provider_wrong.iter().map(|why| format!("{why}; nothing of [context_editing.provider] in it counts"));
-        own.chain(provider).collect()
+        let provider_wrong = self.provider_wrong.iter().map(ToString::to_string).collect();
+        Said { wrong: self.own.wrong.clone(), provider_wrong, ..Said::default() }.all_wrong(path)
     }
 }
 
@@ -44,7 +39,7 @@ impl ConfigFile {
     pub(super) fn read_context_editing(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
         let node = Node::of_toml(section, &|span| reader.line(span));
         self.context_editing.own = layer::read(&sources::without_provider(node), Speaker::Person);
-        self.context_editing.provider_wrong = provider::of(reader, section).err();
+        self.context_editing.provider_wrong = provider::of(reader, section).err().unwrap_or_default();
         Ok(())
     }
 }

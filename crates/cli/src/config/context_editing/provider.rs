@@ -1,13 +1,17 @@
 //! `[context_editing.provider]`: what the provider shall clear or summarise by itself, for which projects, models and
 //! agents.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use ctx_wire::anthropic::context_management::{Agents, Inputs, Keep, Rules, Trigger, Wish};
+use ctx_wire::anthropic::context_management::{
+    Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, Rules, Trigger, Wish,
+};
 use toml::de::DeValue;
 
 use super::super::file::{Reader, Value};
+use super::tree::Node;
 use crate::failure::Failure;
 
 const NAME: &str = "context_editing.provider";
@@ -27,21 +31,56 @@ pub struct ProviderFile {
     wish: Wish,
     /// For clients that work in these folders.
     projects: Vec<(PathBuf, Wish)>,
+    /// Everything that does more than switch something off.
+    pub louder: Vec<Setting>,
+}
+
+/// One key with its value, as a file has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    pub key: String,
+    pub line: usize,
+    pub value: String,
+}
+
+impl ProviderFile {
+    /// As much of it as counts where nobody vouches for the file: what it switches off.
+    pub fn quieter(&self) -> ProviderFile {
+        let off = |switch: Option<bool>| switch.filter(|on| !on);
+        let quieter = |wish: &Wish| Wish {
+            enabled: off(wish.enabled),
+            clear_tool_uses: ClearToolUses { enabled: off(wish.clear_tool_uses.enabled), ..Default::default() },
+            clear_thinking: ClearThinking { enabled: off(wish.clear_thinking.enabled), ..Default::default() },
+            compact: Compact { enabled: off(wish.compact.enabled), ..Default::default() },
+            ..Wish::default()
+        };
+        let projects = self.projects.iter().map(|(folder, wish)| (folder.clone(), quieter(wish))).collect();
+        ProviderFile { wish: quieter(&self.wish), projects, louder: Vec::new() }
+    }
+}
+
+/// Where a project's file counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Own<'f> {
+    /// The folder of the file.
+    pub project: &'f Path,
+    /// Where the client says that it works, which is in the project.
+    pub works: &'f Path,
 }
 
 /// All that files say, the weaker first, each with the project whose own it is: what it says counts there.
-pub fn rules<'f>(files: impl IntoIterator<Item = (Option<&'f Path>, &'f ProviderFile)>) -> Rules {
+pub fn rules<'f>(files: impl IntoIterator<Item = (Option<Own<'f>>, Cow<'f, ProviderFile>)>) -> Rules {
     let mut rules = Rules::default();
     for (own, provider) in files {
         if provider.wish != Wish::default() {
-            rules.add(own.map(Path::to_owned), provider.wish.clone());
+            rules.add(own.map(|own| own.works.to_owned()), provider.wish.clone());
         }
         // The deeper folder is the stronger voice.
         let mut projects: Vec<_> = provider.projects.iter().collect();
         projects.sort_by_key(|(folder, _)| folder.components().count());
         for (folder, wish) in projects {
             // A project decides nothing for others.
-            if own.is_none_or(|own| folder.starts_with(own)) {
+            if own.is_none_or(|own| folder.starts_with(own.project)) {
                 rules.add(Some(folder.clone()), wish.clone());
             }
         }
@@ -49,100 +88,163 @@ pub fn rules<'f>(files: impl IntoIterator<Item = (Option<&'f Path>, &'f Provider
     rules
 }
 
-/// What `[context_editing]` says of it.
-pub(in crate::config) fn of(reader: &Reader<'_>, section: &Value<'_>) -> Result<ProviderFile, Failure> {
-    section.get_ref().get("provider").map_or_else(|| Ok(ProviderFile::default()), |value| read(reader, value))
-}
-
-fn read(reader: &Reader<'_>, section: &Value<'_>) -> Result<ProviderFile, Failure> {
-    let mut file = ProviderFile::default();
-    for (key, value) in reader.section(NAME, section)? {
-        let key_name = key.get_ref().as_ref();
-        if key_name == "projects" {
-            for (folder, value) in reader.section(&format!("{NAME}.projects"), value)? {
-                let name = format!("{NAME}.projects.\"{}\"", folder.get_ref());
-                let path = Path::new(folder.get_ref().as_ref());
-                if !path.is_absolute() {
-                    let why = format!("`{name}` must be a whole path, such as \"/home/me/project\"");
-                    return Err(reader.refuse(folder.span(), why));
-                }
-                let mut wish = Wish::default();
-                for (key, value) in reader.section(&name, value)? {
-                    let field = format!("{name}.{}", key.get_ref());
-                    let known = take(&mut wish, reader, key.get_ref(), &field, value)?;
-                    check_known(known, reader, key.span(), &field, SIMPLE)?;
-                }
-                file.projects.push((path.components().collect(), wish));
-            }
-            continue;
-        }
-        let field = format!("{NAME}.{key_name}");
-        let known = take(&mut file.wish, reader, key_name, &field, value)?;
-        check_known(known, reader, key.span(), &field, &format!("{SIMPLE}, projects"))?;
+/// What `[context_editing]` says of it, or everything that is wrong with that, in the order of its lines.
+pub(in crate::config) fn of(reader: &Reader<'_>, section: &Value<'_>) -> Result<ProviderFile, Vec<Failure>> {
+    let Some(section) = section.get_ref().get("provider") else { return Ok(ProviderFile::default()) };
+    let mut reading = Reading { reader, wrong: Vec::new(), louder: Vec::new() };
+    let mut file = reading.section(section);
+    if reading.wrong.is_empty() {
+        file.louder = reading.louder;
+        file.louder.sort_by_key(|setting| setting.line);
+        return Ok(file);
     }
-    Ok(file)
+    reading.wrong.sort_by_key(|(line, _)| *line);
+    Err(reading.wrong.into_iter().map(|(_, failure)| failure).collect())
 }
 
-/// False: there is no such key.
-fn take(wish: &mut Wish, reader: &Reader<'_>, key: &str, field: &str, value: &Value<'_>) -> Result<bool, Failure> {
-    match key {
-        "enabled" => wish.enabled = Some(reader.switch(field, value)?),
-        "models" => wish.models = Some(names(reader, field, value, "\"claude-opus-*\"")?),
-        "agents" => wish.agents = Some(agents(reader, field, value)?),
-        "clear_tool_uses" => {
-            let tools = &mut wish.clear_tool_uses;
-            for (key, value) in reader.section(field, value)? {
-                let field = format!("{field}.{}", key.get_ref());
-                let count = |range| number(reader, &field, value, range).map(Some);
-                match key.get_ref().as_ref() {
-                    "enabled" => tools.enabled = Some(reader.switch(&field, value)?),
-                    "trigger" => tools.trigger = Some(trigger(reader, &field, value, 1, true)?),
-                    "keep" => tools.keep = count(0..=MOST_ITEMS)?,
-                    "clear_at_least" => tools.clear_at_least = count(0..=MOST_TOKENS)?,
-                    "exclude_tools" => tools.exclude_tools = Some(names(reader, &field, value, "\"Read\"")?),
-                    "clear_tool_inputs" => tools.clear_tool_inputs = Some(inputs(reader, &field, value)?),
-                    _ => {
-                        let all = "enabled, trigger, keep, clear_at_least, exclude_tools, clear_tool_inputs";
-                        check_known(false, reader, key.span(), &field, all)?;
-                    }
+struct Reading<'r, 'f> {
+    reader: &'r Reader<'f>,
+    /// With their lines.
+    wrong: Vec<(usize, Failure)>,
+    louder: Vec<Setting>,
+}
+
+impl<'f> Reading<'_, 'f> {
+    fn section(&mut self, section: &Value<'f>) -> ProviderFile {
+        let mut file = ProviderFile::default();
+        for (key, value) in self.entries(NAME, section) {
+            let field = format!("{NAME}.{}", key.get_ref());
+            if key.get_ref() == "projects" {
+                for (folder, value) in self.entries(&field, value) {
+                    file.projects.extend(self.project(folder, value));
                 }
+                continue;
+            }
+            if !self.take(&mut file.wish, key, &field, value) {
+                self.unknown(key, &field, &format!("{SIMPLE}, projects"));
             }
         }
-        "clear_thinking" => {
-            for (key, value) in reader.section(field, value)? {
-                let field = format!("{field}.{}", key.get_ref());
-                match key.get_ref().as_ref() {
-                    "enabled" => wish.clear_thinking.enabled = Some(reader.switch(&field, value)?),
-                    "keep" => wish.clear_thinking.keep = Some(keep(reader, &field, value)?),
-                    _ => check_known(false, reader, key.span(), &field, "enabled, keep")?,
-                }
-            }
-        }
-        "compact" => {
-            for (key, value) in reader.section(field, value)? {
-                let field = format!("{field}.{}", key.get_ref());
-                match key.get_ref().as_ref() {
-                    "enabled" => wish.compact.enabled = Some(reader.switch(&field, value)?),
-                    "trigger" => wish.compact.trigger = Some(trigger(reader, &field, value, LEAST_COMPACT, false)?),
-                    "instructions" => wish.compact.instructions = Some(instructions(reader, &field, value)?),
-                    _ => check_known(false, reader, key.span(), &field, "enabled, trigger, instructions")?,
-                }
-            }
-        }
-        _ => return Ok(false),
+        file
     }
-    Ok(true)
+
+    fn project(&mut self, folder: &Key<'f>, value: &Value<'f>) -> Option<(PathBuf, Wish)> {
+        let name = format!("{NAME}.projects.\"{}\"", folder.get_ref());
+        let path = Path::new(folder.get_ref().as_ref());
+        if !path.is_absolute() {
+            let why = format!("`{name}` must be a whole path, such as \"/home/me/project\"");
+            self.refuse(folder, why);
+            return None;
+        }
+        let mut wish = Wish::default();
+        for (key, value) in self.entries(&name, value) {
+            let field = format!("{name}.{}", key.get_ref());
+            if !self.take(&mut wish, key, &field, value) {
+                self.unknown(key, &field, SIMPLE);
+            }
+        }
+        Some((path.components().collect(), wish))
+    }
+
+    /// False: there is no such key.
+    fn take(&mut self, wish: &mut Wish, key: &Key<'f>, field: &str, value: &Value<'f>) -> bool {
+        let reader = self.reader;
+        match key.get_ref().as_ref() {
+            "enabled" => wish.enabled = self.one(field, key, value, reader.switch(field, value)),
+            "models" => wish.models = self.one(field, key, value, names(reader, field, value, "\"claude-opus-*\"")),
+            "agents" => wish.agents = self.one(field, key, value, agents(reader, field, value)),
+            "clear_tool_uses" => self.clear_tool_uses(&mut wish.clear_tool_uses, field, value),
+            "clear_thinking" => self.clear_thinking(&mut wish.clear_thinking, field, value),
+            "compact" => self.compact(&mut wish.compact, field, value),
+            _ => return false,
+        }
+        true
+    }
+
+    fn clear_tool_uses(&mut self, tools: &mut ClearToolUses, field: &str, section: &Value<'f>) {
+        let reader = self.reader;
+        for (key, value) in self.entries(field, section) {
+            let field = &format!("{field}.{}", key.get_ref());
+            let count = |range| number(reader, field, value, range);
+            match key.get_ref().as_ref() {
+                "enabled" => tools.enabled = self.one(field, key, value, reader.switch(field, value)),
+                "trigger" => tools.trigger = self.one(field, key, value, trigger(reader, field, value, 1, true)),
+                "keep" => tools.keep = self.one(field, key, value, count(0..=MOST_ITEMS)),
+                "clear_at_least" => tools.clear_at_least = self.one(field, key, value, count(0..=MOST_TOKENS)),
+                "exclude_tools" => {
+                    tools.exclude_tools = self.one(field, key, value, names(reader, field, value, "\"Read\""));
+                }
+                "clear_tool_inputs" => {
+                    tools.clear_tool_inputs = self.one(field, key, value, inputs(reader, field, value));
+                }
+                _ => {
+                    let all = "enabled, trigger, keep, clear_at_least, exclude_tools, clear_tool_inputs";
+                    self.unknown(key, field, all);
+                }
+            }
+        }
+    }
+
+    fn clear_thinking(&mut self, thinking: &mut ClearThinking, field: &str, section: &Value<'f>) {
+        let reader = self.reader;
+        for (key, value) in self.entries(field, section) {
+            let field = &format!("{field}.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "enabled" => thinking.enabled = self.one(field, key, value, reader.switch(field, value)),
+                "keep" => thinking.keep = self.one(field, key, value, keep(reader, field, value)),
+                _ => self.unknown(key, field, "enabled, keep"),
+            }
+        }
+    }
+
+    fn compact(&mut self, compact: &mut Compact, field: &str, section: &Value<'f>) {
+        let reader = self.reader;
+        for (key, value) in self.entries(field, section) {
+            let field = &format!("{field}.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "enabled" => compact.enabled = self.one(field, key, value, reader.switch(field, value)),
+                "trigger" => {
+                    let trigger = trigger(reader, field, value, LEAST_COMPACT, false);
+                    compact.trigger = self.one(field, key, value, trigger);
+                }
+                "instructions" => {
+                    compact.instructions = self.one(field, key, value, instructions(reader, field, value));
+                }
+                _ => self.unknown(key, field, "enabled, trigger, instructions"),
+            }
+        }
+    }
+
+    /// A value, unless it is wrong.
+    fn one<T>(&mut self, field: &str, key: &Key<'f>, value: &Value<'f>, read: Result<T, Failure>) -> Option<T> {
+        let line = self.reader.line(key.span());
+        let is_off = field.ends_with(".enabled") && matches!(value.get_ref(), DeValue::Boolean(false));
+        if !is_off {
+            let value = Node::of_toml(value, &|span| self.reader.line(span)).in_words();
+            self.louder.push(Setting { key: field.to_owned(), line, value });
+        }
+        read.map_err(|failure| self.wrong.push((line, failure))).ok()
+    }
+
+    fn entries<'v>(&mut self, name: &str, section: &'v Value<'f>) -> Vec<(&'v Key<'f>, &'v Value<'f>)> {
+        match self.reader.section(name, section) {
+            Ok(entries) => entries.iter().collect(),
+            Err(failure) => {
+                self.wrong.push((self.reader.line(section.span()), failure));
+                Vec::new()
+            }
+        }
+    }
+
+    fn unknown(&mut self, key: &Key<'f>, field: &str, all: &str) {
+        self.refuse(key, format!("`{field}` is not known; there are {all}"));
+    }
+
+    fn refuse(&mut self, key: &Key<'f>, why: String) {
+        self.wrong.push((self.reader.line(key.span()), self.reader.refuse(key.span(), why)));
+    }
 }
 
-fn check_known(
-    known: bool,
-    reader: &Reader<'_>,
-    span: std::ops::Range<usize>,
-    field: &str,
-    all: &str,
-) -> Result<(), Failure> {
-    if known { Ok(()) } else { Err(reader.refuse(span, format!("`{field}` is not known; there are {all}"))) }
-}
+type Key<'f> = toml::Spanned<Cow<'f, str>>;
 
 fn number(reader: &Reader<'_>, field: &str, value: &Value<'_>, range: RangeInclusive<u64>) -> Result<u64, Failure> {
     let (least, most) = (*range.start(), *range.end());
@@ -243,10 +345,10 @@ fn instructions(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctx_wire::anthropic::context_management::{ClearThinking, ClearToolUses, Compact, Who};
+    use ctx_wire::anthropic::context_management::Who;
     use toml::de::DeTable;
 
-    fn read(text: &str) -> Result<ProviderFile, Failure> {
+    fn read(text: &str) -> Result<ProviderFile, Vec<Failure>> {
         let document = DeTable::parse(text).expect("TOML");
         let section = document.get_ref().get("context_editing").expect("a section");
         of(&Reader::new(Path::new("ctx.toml"), text), section)
@@ -318,9 +420,40 @@ mod tests {
             ("[context_editing.provider.projects.\"work\"]\nenabled = true", 1, "must be a whole path"),
             ("[context_editing.provider.projects.\"/w\"]\non = true", 2, "there are enabled, models, agents"),
         ] {
-            let refused = read(text).expect_err(text).to_string();
+            let refused = read(text).expect_err(text);
+            assert_eq!(refused.len(), 1, "{text}: {refused:?}");
+            let refused = refused[0].to_string();
             assert!(refused.contains(&format!("line {line}: ")) && refused.contains(told), "{text}: {refused}");
         }
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_told_in_the_order_of_its_lines() {
+        let refused = read(
+            "[context_editing.provider]\nenabled = 1\nagents = \"none\"\non = true\n\
+             clear_tool_uses = { keep = -1, trigger = \"140%\" }\nclear_thinking = 3\n\
+             [context_editing.provider.compact]\ntrigger = 1\npause = true\n\
+             [context_editing.provider.projects.\"work\"]\n[context_editing.provider.projects.\"/w\"]\nkeep = 1\n",
+        );
+        let told: Vec<String> = refused.expect_err("refused").iter().map(ToString::to_string).collect();
+        let line = |told: &String| told.split_once("line ").and_then(|(_, rest)| rest.split_once(':')?.0.parse().ok());
+        let lines: Vec<usize> = told.iter().filter_map(line).collect();
+        assert_eq!(lines, [2, 3, 4, 5, 5, 6, 8, 9, 10, 12], "{told:#?}");
+    }
+
+    #[test]
+    fn a_file_that_nobody_vouches_for_can_only_switch_off() {
+        let file = read(
+            "[context_editing.provider]\nenabled = true\nmodels = [\"*\"]\n\
+             clear_tool_uses = { enabled = false, keep = 0 }\ncompact = { enabled = true }\n",
+        );
+        let file = file.expect("read");
+        let quieter = file.quieter();
+        let off = ClearToolUses { enabled: Some(false), ..ClearToolUses::default() };
+        assert_eq!(quieter.wish, Wish { clear_tool_uses: off, ..Wish::default() });
+        let keys: Vec<(&str, usize)> =
+            file.louder.iter().map(|one| (one.key.rsplit('.').next().unwrap_or_default(), one.line)).collect();
+        assert_eq!(keys, [("enabled", 2), ("models", 3), ("keep", 4), ("enabled", 5)]);
     }
 
     #[test]
@@ -334,7 +467,8 @@ mod tests {
             "[context_editing.provider]\nenabled = true\n[context_editing.provider.projects.\"/srv/z\"]\nenabled = true\n",
         );
         let (home, project) = (home.expect("the home's"), project.expect("the project's"));
-        let rules = rules([(None, &home), (Some(Path::new("/srv/p")), &project)]);
+        let own = Own { project: Path::new("/srv/p"), works: Path::new("/srv/p") };
+        let rules = rules([(None, Cow::Borrowed(&home)), (Some(own), Cow::Borrowed(&project))]);
         let is_on = |folder| rules.of(&Who { model: "m", folder, is_sub: false }).is_some();
         assert!(is_on(Some("/srv/p/src")) && is_on(Some("/srv/a/c")));
         assert!(!is_on(Some("/srv/a/b/c")) && !is_on(Some("/srv/z")) && !is_on(Some("/else")) && !is_on(None));

@@ -6,6 +6,7 @@ use std::path::Path;
 use ctx_core::automatic::Layer;
 
 use super::provider::ProviderFile;
+use crate::config::trust::Fingerprint;
 
 pub const NAME: &str = "context_editing";
 
@@ -57,7 +58,9 @@ pub struct Said {
     /// What the provider shall do.
     pub(super) provider: ProviderFile,
     /// Why nothing of that counts.
-    pub(super) provider_wrong: Option<String>,
+    pub provider_wrong: Vec<String>,
+    /// What a project's file is known by; none of a file that is the user's own.
+    pub print: Option<Fingerprint>,
 }
 
 impl Said {
@@ -71,24 +74,40 @@ impl Said {
         self.wrong.is_empty().then_some(&self.layer)
     }
 
+    /// Everything that is wrong with it, in words.
+    pub fn all_wrong(&self, path: &Path) -> Vec<String> {
+        let own = self.wrong.iter().map(|remark| format!("{}; nothing of [{NAME}] in it counts", remark.at(path)));
+        let provider = self.provider_wrong.iter();
+        own.chain(provider.map(|why| format!("{why}; nothing of [{NAME}.provider] in it counts"))).collect()
+    }
+
+    /// Nothing, and why it is not believed.
+    pub fn ignored(remark: Remark) -> Said {
+        Said { ignored: vec![remark], ..Said::default() }
+    }
+
     /// A project cannot have commands run, be told what goes on, or have files written elsewhere.
     pub fn distrust(&mut self) {
-        let mut refuse = |key: &str, wants: &str| {
-            let line = self.lines.get(key).copied().unwrap_or_default();
+        let lines = &self.lines;
+        let mut ignore = |key: &str, wants: &str| {
+            let line = lines.get(key).copied().unwrap_or_default();
             let words = format!(
-                "`{NAME}.{key}` in a project would let it {wants}; if you mean it, say so in the ctx.toml of the home"
+                "`{NAME}.{key}` is ignored: it would let a project {wants}. If you want it, set it in the ctx.toml of the home"
             );
-            self.wrong.push(Remark { line, key: format!("{NAME}.{key}"), words });
+            self.ignored.push(Remark { line, key: format!("{NAME}.{key}"), words });
         };
-        if self.layer.hook.is_some() {
-            refuse("hook", "run commands on this machine");
+        if self.layer.hook.take().is_some() {
+            ignore("hook", "run commands on this machine");
         }
-        if self.layer.webhook.is_some() {
-            refuse("webhook", "send requests to programs on this machine");
+        if self.layer.webhook.take().is_some() {
+            ignore("webhook", "send requests to programs on this machine");
         }
-        if self.layer.ledger.as_ref().is_some_and(|path| Path::new(path).has_root()) {
-            refuse("ledger", "have files written outside of it");
+        if self.layer.ledger.take_if(|path| Path::new(path).has_root()).is_some() {
+            ignore("ledger", "have files written outside of it");
         }
-        self.wrong.sort();
+        for Remark { key, .. } in &self.ignored {
+            self.lines.remove(key.strip_prefix(NAME).unwrap_or(key).trim_start_matches('.'));
+        }
+        self.ignored.sort();
     }
 }

@@ -3,6 +3,7 @@
 use ctx_composer::edit::{Applied, RepairView, When};
 use ctx_composer::helper::{Kind, SELF, Written};
 use ctx_composer::now;
+use ctx_wire::anthropic::rules;
 
 use super::{How, price};
 use crate::client::understood;
@@ -25,7 +26,7 @@ fn written(written: &Written) -> String {
 
 /// What the provider's rules made necessary.
 pub fn repaired(repair: &RepairView) -> String {
-    text::line(&format!("repaired by rule {}: {}", repair.rule, repair.what))
+    text::line(&format!("repaired by rule {}: {}", rules::named(&repair.rule), repair.what))
 }
 
 pub fn tell(answer: &[u8], how: &How, output: &Output) -> Result<(), Failure> {
@@ -98,7 +99,7 @@ mod tests {
         );
         insta::assert_snapshot!(render(&applied, false, When::Now, &Output::plain()), @r"
         0123456789  offloaded t3 (4,120 tokens)  18,234 → 17,822 tokens
-          repaired by rule A30: the call of \x1b[2J went too
+          repaired by rule A30 (every tool call has its result): the call of \x1b[2J went too
           the provider reads 5,120 tokens again once, from t3 on
           written to /home/me/offload/t3.md
         ");

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use clap::Args;
+use ctx_core::edit::misread;
 use ctx_core::edit::operation::{Select, Where};
 
 use crate::arguments::non_empty;
@@ -46,16 +47,16 @@ pub struct Selection {
     /// Only calls and results of this tool
     #[arg(long, value_name = "NAME", value_parser = non_empty)]
     tool: Option<String>,
-    /// Only what is larger than so many tokens
+    /// Only parts larger than this many tokens
     #[arg(long, value_name = "TOKENS", value_parser = tokens)]
     larger_than: Option<u64>,
-    /// Only what is older than so many newest frames
+    /// Only parts older than this many newest frames
     #[arg(long, value_name = "FRAMES", value_parser = frames)]
     older_than: Option<usize>,
-    /// Only what was read from files that are read again, or changed, later
+    /// Only reads of files that are read again or changed later
     #[arg(long)]
     superseded: bool,
-    /// Only this call and its result, by the call's id; may be said several times
+    /// Only this call and its result, by the call's id; repeatable
     #[arg(long = "call", value_name = "ID", value_parser = non_empty)]
     calls: Vec<String>,
 }
@@ -85,13 +86,13 @@ impl Selection {
 #[derive(Args, Debug)]
 #[group(multiple = false)]
 pub struct Place {
-    /// Behind this frame
+    /// After this frame
     #[arg(long, value_name = "ID", value_parser = non_empty)]
     after: Option<String>,
     /// Before the first frame
     #[arg(long)]
     start: bool,
-    /// Behind the last frame
+    /// After the last frame
     #[arg(long)]
     end: bool,
 }
@@ -142,5 +143,13 @@ pub fn without_last_newline(mut text: String) -> String {
 
 /// JSON of the user that cannot be read; the error says where and what was expected.
 pub fn invalid_json(what: &str, error: &serde_json::Error) -> Failure {
-    Failure::new("invalid-json", format!("{what} cannot be read as JSON: {error}"))
+    Failure::new(
+        "invalid-json",
+        format!(
+            "{what} cannot be read as JSON: line {}, column {}: {}",
+            error.line(),
+            error.column(),
+            misread::in_words(&error.to_string())
+        ),
+    )
 }

@@ -58,6 +58,11 @@ fn operations_are_what_the_log_will_hold() {
     operation("ctx restore t3 t4", json!({"op": "restore", "ids": ["t3", "t4"]}));
     operation("ctx move t5 --after t2", json!({"op": "move", "ids": ["t5"], "to": {"after": "t2"}}));
     operation("ctx move t5 t6 --start", json!({"op": "move", "ids": ["t5", "t6"], "to": {"start": true}}));
+    let file = std::env::temp_dir().join(format!("ctx-add-{}.txt", std::process::id()));
+    std::fs::write(&file, "from a file\n").expect("a file");
+    let line = format!("ctx add --file {}", file.display());
+    operation(&line, json!({"op": "add", "text": "from a file", "role": "user", "to": {"end": true}}));
+    let _ = std::fs::remove_file(&file);
     operation("ctx add --text hi", json!({"op": "add", "text": "hi", "role": "user", "to": {"end": true}}));
     operation(
         "ctx add --text hi --role assistant --after t1 --title T",
@@ -174,8 +179,8 @@ fn raw_json_that_is_none_is_told_with_its_place() {
     let change = change("ctx edit t3 --raw '{\"role\":\"user\"'");
     let failure = change.wish(&Context::of_process(PlaceArguments::default())).expect_err("refused");
     assert_eq!(failure.code, "invalid-json");
-    assert!(failure.message.contains("expected `,` or `}`") || failure.message.contains("EOF"), "{failure}");
-    assert!(failure.message.contains("line 1 column 14"), "{failure}");
+    assert!(failure.message.contains("expected `,` or `}`") || failure.message.contains("ends too early"), "{failure}");
+    assert!(failure.message.contains("line 1, column 14"), "{failure}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub struct Arguments {
     /// The project's folder [default: the current one]
     #[arg(long, value_name = "DIR", value_parser = non_empty_path)]
     project: Option<PathBuf>,
-    /// The configuration file [env: CTX_CONFIG] [default: ctx.toml in the project, then in the home]
+    /// The configuration file [env: CTX_CONFIG] [default: ctx.toml in the home, and the project's]
     #[arg(long, value_name = "FILE", value_parser = non_empty_path)]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -94,7 +94,11 @@ fn render(explained: &Explained, output: &Output) -> String {
         }
     };
     lines(&mut page, &explained.notes, &paint.warning("note   "));
+    lines(&mut page, &explained.waiting, &paint.warning("waits  "));
     lines(&mut page, &explained.wrong, &paint.bad("wrong  "));
+    if !explained.waiting.is_empty() {
+        page.push_str("Settings of this project wait for your trust: `ctx trust` lets them take effect.\n");
+    }
     page.push_str(&match explained.wrong.len() {
         0 => "Nothing is wrong.\n".to_owned(),
         1 => "1 thing is wrong. ".to_owned(),
@@ -213,6 +217,7 @@ mod tests {
                 preserve_artifacts: vec!["test_results".into()],
             }],
             wrong: vec![told(Some("/h/ctx.toml"), Some(3), "context_editing.x", "`x` is not known")],
+            waiting: vec![told(Some("/p/ctx.toml"), Some(2), "context_editing.mode", "`mode` waits")],
             notes: vec![told(None, None, "context_editing.target_percent", "it is odd")],
         };
         insta::assert_snapshot!(render(&explained, &Output::plain()), @r"
@@ -233,7 +238,9 @@ mod tests {
         wrong   /h/ctx.toml
         read    /p/.loa.config.yaml
         note    context_editing.target_percent: it is odd
+        waits   ctx.toml, line 2: `mode` waits
         wrong   /h/ctx.toml, line 3: `x` is not known
+        Settings of this project wait for your trust: `ctx trust` lets them take effect.
         1 thing is wrong. A section with something wrong does not count; a daemon that runs keeps what it said before.
         ");
     }

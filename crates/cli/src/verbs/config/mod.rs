@@ -10,11 +10,11 @@ use crate::config::schema::schema;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Explain the settings: what is in force, where it was said, what is wrong with it
+/// Explain the settings: values in force, their sources, and errors
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Settings stand in ctx.toml, in the project and in the home. What is done without asking ([context_editing]) is
-also read from the project's .loa.config.yaml and from the front matter of skills, again whenever a file changes.
+    after_help = "Settings are in the ctx.toml of the home. A project's ctx.toml, its .loa.config.yaml and the front matter of its skills
+can set automatic editing for that project ([context_editing]), as far as you trust them (`ctx trust`). Changed files are read again.
 
 Examples:
   ctx config check
@@ -28,7 +28,7 @@ pub struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// Tell every value in force, where it was said, and what is wrong
+    /// Show every value in force, its source, and errors
     Check(check::Arguments),
     /// Print a JSON Schema of ctx.toml, for editors
     Schema,

@@ -27,6 +27,9 @@ pub(super) fn home(home: &Home) -> Vec<Finding> {
             Finding::new("home", Level::Wrong, format!("{shown} is not a folder")).hint("choose another with --home"),
         ];
     }
+    if let Err(failure) = home.check_writable() {
+        return vec![Finding::wrong("home", failure)];
+    }
     if is_open_to_others(path) {
         return vec![
             Finding::new("home", Level::Wrong, format!("others can look into {shown}"))
@@ -125,7 +128,7 @@ fn about(status: &Status) -> Vec<Finding> {
     trouble(
         status.recorder.dropped,
         Level::Note,
-        "copies were not looked at because the recorder could not keep up",
+        "copies were skipped because the recorder could not keep up",
         "nothing to do: the requests themselves went through, and the next one completes the picture",
     );
     trouble(

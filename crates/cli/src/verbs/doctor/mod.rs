@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text};
 
-/// Check the home, the store, the daemon and the way to the upstream
+/// Check the home, the store, the daemon and the connection to the upstream
 #[derive(Args, Debug)]
 #[command(after_help = "The exit code is 1 if something is wrong.
 

@@ -13,23 +13,21 @@ use crate::arguments::non_empty;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Replace a frame, a step or a part; without a text your editor opens
+/// Replace a frame, a step or a part; without a text, your editor opens
 #[derive(Args, Debug)]
-#[command(
-    after_help = "The editor is that of $VISUAL or $EDITOR. Leave the text as it is, or empty, to change nothing.
+#[command(after_help = "The editor is $VISUAL or $EDITOR. To change nothing, leave the text unchanged or empty.
 
 Examples:
-  ctx edit 't3#0'                         its words, in your editor; `ctx edit t3`: all its messages, in JSON
+  ctx edit 't3#0'                         its text, in your editor; `ctx edit t3`: all its messages, in JSON
   ctx edit 't3#0' --text 'Fix only the parser.'
-  ctx edit t3 --raw '[{\"role\":\"user\",\"content\":\"Hi\"},{\"role\":\"assistant\",\"content\":\"Hello\"}]'"
-)]
+  ctx edit t3 --raw '[{\"role\":\"user\",\"content\":\"Hi\"},{\"role\":\"assistant\",\"content\":\"Hello\"}]'")]
 pub struct Arguments {
     /// What to replace
     #[arg(value_name = "ID", value_parser = non_empty)]
     id: String,
     #[command(flatten)]
     by: By,
-    /// Also what is protected
+    /// Include protected parts
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -39,13 +37,13 @@ pub struct Arguments {
 #[derive(Args, Debug)]
 #[group(multiple = false)]
 struct By {
-    /// By this text; `-` reads it from stdin
+    /// The new text; `-` reads it from stdin
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
-    /// By a message or a list of messages in JSON (for a block a block, for a tool its definition); `-` is stdin
+    /// A message or a list of messages in JSON (a block for a block, a definition for a tool); `-` is stdin
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     raw: Option<String>,
-    /// By the text of this file; one that ends with .json is taken like --raw
+    /// The text of this file; a file ending in .json is read like --raw
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }

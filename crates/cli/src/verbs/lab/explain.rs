@@ -24,7 +24,7 @@ pub struct Arguments {
     /// A recorded conversation
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Which request, counted from 1; without it, all before which something was done
+    /// The request, counted from 1; without it, all requests before which the policy acted
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     turn: Option<u32>,
     /// The policy
@@ -168,8 +168,8 @@ fn frames(rows: &[Row]) -> Table {
 
 fn relied(kind: Kind) -> &'static str {
     match kind {
-        Kind::Edit => "the answer replaced a text that was not to be seen any more:",
-        Kind::Name => "the answer used a name that was not to be seen any more:",
+        Kind::Edit => "the answer replaced a text that was no longer visible:",
+        Kind::Name => "the answer used a name that was no longer visible:",
         Kind::Reread => "the answer read again what had been taken away:",
     }
 }

@@ -17,7 +17,7 @@ use crate::terminal::paint::{ID, PLAIN};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::terminal::words;
 
-/// Play recorded conversations again and see what a policy would have done
+/// Replay recorded conversations and see what a policy would have done
 #[derive(Args, Debug)]
 #[command(
     after_help = "Nothing is sent anywhere and no live conversation is touched: each request is composed by the engine that composes
@@ -37,11 +37,11 @@ pub struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// Play conversations under one or several policies and compare
+    /// Replay conversations under one or several policies and compare them
     Run(run::Arguments),
-    /// Tell what a policy did before one request, and why
+    /// Show what a policy did before one request, and why
     Explain(explain::Arguments),
-    /// The policies there are
+    /// List the policies
     Policies,
 }
 

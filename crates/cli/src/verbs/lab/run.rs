@@ -23,7 +23,7 @@ pub struct Arguments {
     /// The policy to compare with none
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = non_empty)]
     policy: String,
-    /// Several policies, by commas; the first one is what the others are compared with
+    /// Several policies, separated by commas; the others are compared with the first
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
     compare: Vec<String>,
     /// Print a line for each conversation and policy, for a spreadsheet

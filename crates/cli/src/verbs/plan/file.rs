@@ -1,6 +1,7 @@
 //! What a plan looks like in a file: an object with its operations, a list of them, or one operation a line.
 
 use ctx_composer::edit::{Planned, When};
+use ctx_core::edit::misread;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -60,7 +61,7 @@ pub fn read(text: &str) -> Result<Plan, Failure> {
         }
     };
     if plan.operations.is_empty() {
-        return Err(Failure::new("empty-batch", "the batch holds no operation").hint(EXAMPLE));
+        return Err(Failure::new("empty-batch", "there are no operations in it").hint(EXAMPLE));
     }
     Ok(plan)
 }
@@ -76,7 +77,7 @@ fn is_begun(line: &str) -> bool {
 /// A plan that is one JSON value.
 fn whole(text: &str) -> Result<Plan, Failure> {
     let told = |error: &serde_json::Error| {
-        let said = said(error);
+        let said = misread::in_words(&said(error));
         let place = match error.line() {
             0 => String::new(),
             line => format!("line {line}, column {}: ", error.column()),
@@ -90,8 +91,10 @@ fn whole(text: &str) -> Result<Plan, Failure> {
         value => serde_json::from_value(value).map_err(|error| told(&error))?,
     };
     let numbered = (1..).zip(operations).map(|(number, value): (usize, Value)| {
-        Planned::read(value)
-            .map_err(|error| Failure::new("invalid-json", format!("operation {number}: {}", said(&error))).hint(WHOLE))
+        Planned::read(value).map_err(|error| {
+            Failure::new("invalid-json", format!("operation {number}: {}", misread::of_operation(&said(&error))))
+                .hint(WHOLE)
+        })
     });
     Ok(Plan { note, expect, when: When::Now, operations: numbered.collect::<Result<_, _>>()? })
 }
@@ -101,7 +104,8 @@ fn operation(number: usize, line: &str) -> Result<Planned, Failure> {
     read.map_err(|error| {
         let said = said(&error);
         let column = column(line, &said).unwrap_or(if error.is_data() { 1 } else { error.column() });
-        Failure::new("invalid-json", format!("line {number}, column {column}: {said}")).hint(EXAMPLE)
+        Failure::new("invalid-json", format!("line {number}, column {column}: {}", misread::of_operation(&said)))
+            .hint(EXAMPLE)
     })
 }
 
@@ -187,15 +191,15 @@ mod tests {
     #[test]
     fn a_bad_line_is_told_with_its_place_and_what_was_expected() {
         let told = refused("{\"op\":\"pin\",\"ids\":[\"t1\"]}\n{\"op\":\"delte\",\"ids\":[\"t1\"]}");
-        assert!(told.starts_with("line 2, column 7: unknown variant `delte`, expected one of `delete`"), "{told}");
+        assert!(told.starts_with("line 2, column 7: `delte` is not known; expected one of `delete`"), "{told}");
         assert_eq!(refused("{\"op\":\"pin\",\"ids\":[\"t1\"}"), "line 1, column 24: expected `,` or `]`");
         let told = refused("# é\n{\"op\":\"edit\",\"id\":\"é\",\"txt\":\"a\"}");
-        assert!(told.starts_with("line 2, column 23: unknown field `txt`, expected one of `id`, `text`"), "{told}");
+        assert!(told.starts_with("line 2, column 23: unknown field `txt`; the fields are `id`, `text`"), "{told}");
         let told = refused("{\"op\":\"pin\",\"ids\":\"t1\"}");
-        assert_eq!(told, "line 1, column 19: invalid type: string \"t1\", expected a sequence");
-        assert_eq!(refused("{\"op\":\"pin\"}"), "line 1, column 1: missing field `ids`");
-        assert_eq!(refused("{\"ids\":[\"t1\"]}"), "line 1, column 1: missing field `op`");
-        assert_eq!(refused("delete t3"), "line 1, column 1: expected value");
+        assert_eq!(told, "line 1, column 19: expected a list, not the text \"t1\"");
+        assert_eq!(refused("{\"op\":\"pin\"}"), "line 1, column 1: the field `ids` is missing");
+        assert_eq!(refused("{\"ids\":[\"t1\"]}"), "line 1, column 1: the field `op` is missing");
+        assert_eq!(refused("delete t3"), "line 1, column 1: this is not JSON");
     }
 
     #[test]
@@ -203,21 +207,21 @@ mod tests {
         let told = refused("{\"note\": \"x\",\n \"operations\": [{\"op\": \"pin\" \"ids\": []}]}");
         assert_eq!(told, "line 2, column 30: expected `,` or `}`");
         let told = refused(r#"{"operations": [{"op":"pin","ids":["t1"]}, {"op":"delete","id":"t3"}]}"#);
-        assert!(told.starts_with("operation 2: unknown field `id`, expected one of"), "{told}");
+        assert!(told.starts_with("operation 2: unknown field `id`; the fields are `ids`"), "{told}");
         let told = refused(r#"{"operations": [], "why": "x"}"#);
-        assert!(told.starts_with("unknown field `why`, expected one of `note`, `expect`"), "{told}");
+        assert!(told.starts_with("unknown field `why`; the fields are `note`, `expect`"), "{told}");
         assert!(
             refused(r#"{"operations": [{"op":"pin","ids":["t1"],"reason":7}]}"#)
-                .starts_with("operation 1: invalid type")
+                .starts_with("operation 1: expected a text, not the number 7")
         );
-        assert!(refused("{\"operations\": [").contains("EOF"));
-        assert_eq!(refused(r#"{"operations": []}"#), "the batch holds no operation");
+        assert!(refused("{\"operations\": [").contains("the JSON ends too early"));
+        assert_eq!(refused(r#"{"operations": []}"#), "there are no operations in it");
     }
 
     #[test]
     fn a_batch_without_operations_is_refused() {
-        assert_eq!(refused("# nothing\n\n"), "the batch holds no operation");
-        assert_eq!(refused(""), "the batch holds no operation");
+        assert_eq!(refused("# nothing\n\n"), "there are no operations in it");
+        assert_eq!(refused(""), "there are no operations in it");
     }
 
     #[test]

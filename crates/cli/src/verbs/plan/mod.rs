@@ -19,41 +19,41 @@ use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Look at many operations as a whole, and take all or some of them as one commit
+/// Preview many operations as a whole, and apply all or some of them as one commit
 #[derive(Args, Debug)]
 #[command(
     after_help = "A plan is JSON: {\"note\":\"…\",\"expect\":\"HEAD\",\"operations\":[{\"op\":\"delete\",\"ids\":[\"t3\"],\"reason\":\"…\"}]};
-a list of operations, or one a line as for `ctx batch`, will do. `expect` is the head that it was made at (`none`: no
-commit yet): if somebody has made a commit since, the plan is refused and you are told what changed.
+a list of operations, or one per line as for `ctx batch`, works too. `expect` is the head it was made for (`none`: no
+commit yet): if someone has committed since, the plan is refused and the message shows what changed.
 
 Risk says what would be lost: high (pinned or protected, an open tool loop), medium (the newest frame, results that later
 steps work on, the system prompt or tools), low (the rest).
 
 Examples:
-  ctx plan tidy.json                      tell what it would do, and what is at risk
-  ctx plan tidy.json --apply --only 1,3   take two of its operations
+  ctx plan tidy.json                      show what it would do, and the risks
+  ctx plan tidy.json --apply --only 1,3   apply two of its operations
   ctx plan -i tidy.json                   decide one by one, as with `git add -p`"
 )]
 pub struct Arguments {
     /// The file; `-` is stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Make it one commit
+    /// Apply it as one commit
     #[arg(long, conflicts_with_all = ["interactive", "dry_run"])]
     apply: bool,
-    /// Ask for each operation
+    /// Ask about each operation
     #[arg(long, short, conflicts_with_all = ["json", "dry_run"])]
     interactive: bool,
     /// Only these operations, counted from 1: 1,3 or 2..4
     #[arg(long, value_name = "N,N")]
     only: Option<Only>,
-    /// Only tell what it would do, which is also what happens without --apply
+    /// Only show what it would do (the default without --apply)
     #[arg(long)]
     dry_run: bool,
-    /// Why, for the history; instead of the plan's own note
+    /// Why, for the history; overrides the plan's note
     #[arg(long, value_name = "TEXT", value_parser = non_empty)]
     note: Option<String>,
-    /// Refuse if this is not the newest commit (`none`: if there is one); instead of what the plan expects
+    /// Refuse if this is not the newest commit (`none`: if there is one); overrides the plan's `expect`
     #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
     expect: Option<String>,
     /// When to make it [default: now]

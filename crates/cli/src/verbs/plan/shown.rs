@@ -26,7 +26,7 @@ pub fn whole(plan: &PlanView, output: &Output) -> String {
     let preview = &applied.preview;
     let mut sum = vec![format!("risk of the whole: {}", level(plan.risk.unwrap_or_default(), output))];
     if plan.thinking_lost > 0 {
-        sum.push(format!("{} not sent any more", words::plural(plan.thinking_lost as u64, "thinking block")));
+        sum.push(format!("{} no longer sent", words::plural(plan.thinking_lost as u64, "thinking block")));
     }
     sum.extend(applied.remarks.iter().map(|remark| text::line(remark)));
     sum.extend(preview.repairs.iter().map(repaired));
@@ -171,7 +171,7 @@ mod tests {
               passed over: `t1` is pinned already.
           risk of the whole: high
           1 thinking block not sent any more
-          repaired by rule A30: the call of \x1b[2J went too
+          repaired by rule A30 (every tool call has its result): the call of \x1b[2J went too
           the first change is in t1/2; the 3,000 tokens before it stay as they are
           nothing of it is in the provider's cache
           the next request costs 12,000 instead of 18,234, each after it 12,000 instead of 18,234: it pays off at once (in input tokens: 1.25 for one written to the cache, 0.1 for one read from it)

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// Lines of a thinking block, a call or a result that are shown when it is folded.
 const FOLDED_LINES: usize = 8;
 
-/// Show what ids stand for
+/// Show the content behind ids
 #[derive(Args, Debug)]
 #[command(after_help = "Ids:
   system  tools  tools/Bash   the system prompt, the tools, one tool
@@ -34,13 +34,13 @@ pub struct Arguments {
     /// What to show (`ctx list --steps` shows all ids)
     #[arg(value_name = "ID", required = true, value_parser = non_empty)]
     ids: Vec<String>,
-    /// Print the messages as they are sent, one JSON value a line; of a block or a tool, that alone
+    /// Print the messages as they are sent, one JSON value per line; for a block or a tool, only that
     #[arg(long, conflicts_with_all = ["full", "lines", "json"])]
     raw: bool,
-    /// Fold nothing
+    /// Show everything unfolded
     #[arg(long, conflicts_with = "lines")]
     full: bool,
-    /// Lines to show of what is folded
+    /// Lines to show of folded content
     #[arg(long, value_name = "N", default_value_t = FOLDED_LINES)]
     lines: usize,
     #[command(flatten)]

@@ -120,7 +120,7 @@ fn an_open_loop_results_that_are_worked_on_and_thinking_are_told() {
     let thinking = plan(json!([{"op": "delete", "ids": ["t1"]}]));
     assert!(thinking["thinking_lost"].as_u64() > Some(1), "{thinking}");
     assert!(
-        thinking["operations"][0]["risks"].to_string().contains("thinking blocks are not sent any more"),
+        thinking["operations"][0]["risks"].to_string().contains("thinking blocks are no longer sent"),
         "{thinking}"
     );
 }
@@ -169,11 +169,11 @@ fn plans_that_are_none_are_refused_with_their_place() {
     let scene = Scene::new();
     for (text, told) in [
         ("", "holds no operation"),
-        ("{\"operations\": [", "EOF"),
-        ("{\"operations\": {}}", "invalid type: map"),
-        ("[{\"op\": \"delete\", \"ids\": [\"t1\"], \"reason\": {}}]", "operation 1: invalid type"),
+        ("{\"operations\": [", "the JSON ends too early"),
+        ("{\"operations\": {}}", "expected a list, not an object"),
+        ("[{\"op\": \"delete\", \"ids\": [\"t1\"], \"reason\": {}}]", "operation 1: expected a text"),
         ("{\"note\": \"x\"}", "missing field `op`"),
-        ("[1]", "operation 1: invalid type"),
+        ("[1]", "operation 1: expected a text"),
         ("\u{0}", "line 1, column 1"),
     ] {
         let file = scene.file("bad.json", text).display().to_string();

@@ -23,10 +23,10 @@ impl Scene {
         Self::configured("")
     }
 
-    /// With this `ctx.toml` in the project.
+    /// With this `ctx.toml` in the home.
     pub fn configured(toml: &str) -> Self {
         let (place, session) = (Place::new(), four_turns(1));
-        place.write("work/ctx.toml", toml);
+        place.write("home/ctx.toml", toml);
         let provider = FakeProvider::start(Options::strict()).expect("a provider");
         let up = place.up(&provider.url());
         let scene = Self { place, provider, up: Some(up), session, answered: Cell::new(0) };

@@ -54,7 +54,7 @@ fn a_killed_daemon_forgets_nothing_that_waits_and_the_request_that_finds_it_cold
     assert!(String::from_utf8(scene.send()).expect("text").contains("Find the needle"), "the cache is warm");
     scene.settle();
     // While the daemon is away the cache goes cold.
-    scene.place.write("work/ctx.toml", "[edits]\ncache_seconds = 1\n");
+    scene.place.write("home/ctx.toml", "[edits]\ncache_seconds = 1\n");
     std::thread::sleep(Duration::from_secs(2));
     scene.restart();
     assert!(!scene.next("go on").contains("Find the needle"), "the very request finds it cold");

@@ -10,6 +10,7 @@ use ctx_core::edit::effect::Effect;
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::layout::layout;
 use ctx_core::message::{Block, Kind, Role};
+use ctx_wire::anthropic::rules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -151,7 +152,10 @@ impl<'a> Look<'a> {
         }
         // Thinking that is left out is told already.
         for repair in repairs.iter().filter(|repair| repair.rule != "A65") {
-            risks.push(Risk::new(Level::Low, format!("rule {} changes more: {}", repair.rule, repair.what)));
+            risks.push(Risk::new(
+                Level::Low,
+                format!("rule {} changes more: {}", rules::named(&repair.rule), repair.what),
+            ));
         }
         risks.sort_by_key(|risk| std::cmp::Reverse(risk.level));
         risks
@@ -227,7 +231,7 @@ impl<'a> Look<'a> {
         let in_newest = self.newest_frame(was).is_some_and(|newest| frames.contains(&newest));
         let level = if in_newest { Level::Medium } else { Level::Low };
         let blocks = if count == 1 { "1 thinking block is".to_owned() } else { format!("{count} thinking blocks are") };
-        risks.push(Risk::new(level, format!("{blocks} not sent any more, in {}", listed(&frames))));
+        risks.push(Risk::new(level, format!("{blocks} no longer sent, in {}", listed(&frames))));
     }
 
     /// Results whose matter later steps take up again, and that nobody has fetched anew.

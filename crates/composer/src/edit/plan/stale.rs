@@ -50,14 +50,16 @@ pub fn check(
         message.push_str(&format!("\n  and {} more", since - MOST));
     }
     for (_, misfit) in misfits {
-        message.push_str(&format!("\nDoes not fit any more: {}", misfit.message));
+        message.push_str(&format!("\nNo longer fits: {}", misfit.message));
     }
     let hint = match misfits {
         [] => {
             let head = history.head().map_or_else(|| "none".to_owned(), |head| head.to_string());
-            format!("Nothing was changed. If the plan still holds, say `--expect {head}`; else make it anew.")
+            format!(
+                "Nothing was changed. If the plan is still right, retry with `--expect {head}`; otherwise write a new one."
+            )
         }
-        _ => "Nothing was changed. Look at `ctx list` and make the plan anew.".to_owned(),
+        _ => "Nothing was changed. Check `ctx list` and write a new plan.".to_owned(),
     };
     Err(Refusal::new(refusal.code, message, hint))
 }

@@ -10,7 +10,7 @@ use crate::edit::apply::Wish;
 use crate::edit::offload::Files;
 use crate::log::{self, Wait, Wished};
 use crate::{Composer, Refusal, now, record};
-use ctx_core::edit::{Commit, Operation};
+use ctx_core::edit::Commit;
 use ctx_store::{NewRecord, Step};
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use std::collections::HashSet;
 const AGAIN: u64 = 5_000;
 
 /// Refusals that say nothing of the wish.
-const PASSING: [&str; 2] = ["store", "incomplete"];
+const PASSING: [&str; 3] = ["store", "incomplete", "busy"];
 
 impl Composer {
     /// A held request has come, and the conversation is as it leaves it: what was waiting for that is made now.
@@ -33,15 +33,10 @@ impl Composer {
 
     /// The alarm has gone off for a conversation.
     pub(crate) fn wake(&self, id: &str) {
-        let _one_at_a_time = lock(&self.editing);
-        let Ok(shared) = self.stored(id) else { return };
-        let imports = {
-            let conversation = lock(&shared);
-            let operations = conversation.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
-            operations.flat_map(|waiting| &waiting.wished.operations).any(|one| matches!(one, Operation::Import { .. }))
-        };
-        // Only an import looks at two conversations at once.
-        let _alone = imports.then(|| lock(&self.observing));
+        let _one_at_a_time = self.editing.lock(id);
+        if self.stored(id).is_err() {
+            return;
+        }
         // It may have been dropped from memory while its records were waited for.
         let Ok(Some(shared)) = self.get(id) else { return };
         let mut conversation = lock(&shared);
@@ -60,7 +55,7 @@ impl Composer {
     /// Makes all wishes whose moment is here: together they cost one re-reading.
     fn make_due(&self, conversation: &mut Conversation, situation: &Situation, request: Option<u32>, step: &mut Step) {
         // Somebody's commit is just being stored, and will count in a moment.
-        if lock(&self.storing).as_deref() == Some(conversation.id.as_str()) {
+        if self.storing.is_locked(&conversation.id) {
             return;
         }
         let due: Vec<(Wished, u64)> = conversation
@@ -86,7 +81,7 @@ impl Composer {
                 }
                 Err(refusal) if PASSING.contains(&refusal.code) => continue,
                 Err(Refusal { code, message, hint }) => {
-                    tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a wish that waited does not fit any more");
+                    tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a deferred edit no longer fits");
                     Wait::Failed { id: wished.id, why: Unmade { code: code.to_owned(), message, hint } }
                 }
             };
@@ -130,8 +125,15 @@ impl Composer {
 fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> {
     let branch = &wished.branch;
     if branch != conversation.history.current() {
-        let message = format!("It was made for the branch `{branch}`, which is not there any more.");
+        let message = format!("It was made for the branch `{branch}`, which no longer exists.");
         return Err(Refusal::new("unknown-branch", message, "Nothing was changed. Say it again if you still want it."));
+    }
+    if !wished.numbered && has_ids(wished) && !counts_frames(conversation) {
+        return Err(Refusal::new(
+            "gone",
+            "An older version of ctx stored this change, and its frame ids may name other frames by now.",
+            "Nothing was changed. Look at `ctx list`, and make it again if you still want it.",
+        ));
     }
     let path: HashSet<u64> = conversation.tree.path().map(|slot| slot.id.0).collect();
     if wished.slots.iter().all(|slot| path.contains(slot)) {
@@ -139,9 +141,19 @@ fn is_here(conversation: &Conversation, wished: &Wished) -> Result<(), Refusal> 
     }
     Err(Refusal::new(
         "gone",
-        "The conversation has gone another way: what was named is not in it any more.",
-        "Nothing was changed. Look at `ctx list`, and say it again if you still want it.",
+        "The conversation took another path: the target is no longer in it.",
+        "Nothing was changed. Check `ctx list`, and repeat the change if you still want it.",
     ))
+}
+
+fn has_ids(wished: &Wished) -> bool {
+    wished.operations.iter().any(|operation| !operation.ids().is_empty())
+}
+
+/// Whether the numbers of the frames on the path are 1, 2, 3, …
+fn counts_frames(conversation: &Conversation) -> bool {
+    let numbers = conversation.tree.path().filter_map(|slot| conversation.numbers.of(slot.id));
+    (1..).zip(numbers).all(|(at, number)| at == number)
 }
 
 /// `40 s`, `12 min`, `3 h`.

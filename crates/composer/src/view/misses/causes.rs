@@ -49,9 +49,9 @@ pub fn around_changed(found: Option<(Cause, String)>, reason: &str, tokens: u64)
             format!("The client changed `{member}`: messages are found only under the same one.")
         }
         (Cause::ToolsChanged, _) => {
-            format!("The client changed its tools{first}: all that stands behind is read anew.")
+            format!("The client changed its tools{first}: everything after it is read again.")
         }
-        _ => format!("The client changed its system prompt{first}: all that stands behind is read anew."),
+        _ => format!("The client changed its system prompt{first}: everything after it is read again."),
     };
     Some(CacheMiss { place, ..CacheMiss::new(cause, By::Client, tokens, words) })
 }
@@ -67,7 +67,7 @@ pub fn edited(edit: &Edit, tokens: u64) -> CacheMiss {
         (Some(commit), Some(place)) => format!("Commit {commit} by {} changed {place}", edit.author),
         (Some(commit), None) => format!("Commit {commit} by {} changed it", edit.author),
     };
-    let words = format!("{what}: what stands behind is read anew, once.");
+    let words = format!("{what}: everything after it is read again, once.");
     let commit = edit.commit.map(|commit| commit.to_string());
     CacheMiss { place: edit.place.clone(), commit, ..CacheMiss::new(Cause::Edited, by, tokens, words) }
 }
@@ -81,11 +81,11 @@ pub fn of_history(asked: &Asked, answered: &Answered, reason: &str, tokens: u64)
     }
     let cleared = answered.cleared();
     if cleared > 0 {
-        let words = format!("The provider cleared {cleared} tokens: what stood behind them is read anew.");
+        let words = format!("The provider cleared {cleared} tokens: everything after them is read again.");
         return Some(CacheMiss::new(Cause::Cleared, By::Provider, tokens, words));
     }
     if answered.summary.is_some() || answered.summarised {
-        let words = "The provider's summary stands for what came before: what stands behind is read anew.".to_owned();
+        let words = "The provider's summary replaces what came before: everything after it is read again.".to_owned();
         return Some(CacheMiss::new(Cause::Cleared, By::Provider, tokens, words));
     }
     if asked.rewritten || reason == "messages_changed" {
@@ -101,7 +101,7 @@ pub fn unexplained(is_foreseen: bool, tokens: u64) -> CacheMiss {
         let words = "No mark of the request reaches what was written before: a mark looks back a few blocks only.";
         return CacheMiss::new(Cause::OutOfReach, By::Client, tokens, words.to_owned());
     }
-    let words = "Nothing is known to have changed: the provider did not have it any more.".to_owned();
+    let words = "No known change: the provider no longer had it.".to_owned();
     CacheMiss::new(Cause::Unknown, By::Provider, tokens, words)
 }
 

@@ -1,7 +1,7 @@
 //! Effects that cut, join, move and add frames. Blocks stay what they are.
 
 use super::{Became, Folding, Frame, FrameId, FrameKey, Number, Segment};
-use crate::edit::effect::{Effect, EffectId, FrameRef, MessageRef, Place};
+use crate::edit::effect::{Cut, Effect, EffectId, FrameRef, MadeId, MessageRef, Place};
 
 /// Parts that came to be because a frame went on growing are counted from here, those of a split from 1.
 const REST: u32 = 1 << 16;
@@ -10,12 +10,12 @@ impl Folding<'_, '_, '_> {
     /// False when it sleeps: what it names is not on this path.
     pub(super) fn arrange(&mut self, id: EffectId, effect: &Effect) -> bool {
         match effect {
-            Effect::Insert { number, to, title, .. } => {
+            Effect::Insert { number, messages, to, title } => {
                 let Some(at) = self.after(id, to) else { return false };
                 let frame = Frame {
                     id: FrameId::added(*number),
                     key: FrameKey::Made { effect: id, part: 0 },
-                    segments: vec![Segment::Made(id)],
+                    segments: vec![Segment::Made(id, 0..messages.len() as u32)],
                     title: title.clone(),
                     summary: None,
                     pinned: false,
@@ -182,22 +182,19 @@ impl Folding<'_, '_, '_> {
         true
     }
 
-    fn split(&mut self, id: EffectId, key: FrameKey, before: &[(MessageRef, u32)]) -> bool {
+    fn split(&mut self, id: EffectId, key: FrameKey, before: &[Cut]) -> bool {
         let Some(at) = self.locate(key) else { return false };
         let mut whole = self.view.frames[at].clone();
         whole.by.push(id);
         let mut parts = vec![Frame { id: whole.id.part(1), ..whole.clone() }];
         // A part is named by its cut, also when another cut is not on this path.
-        for (part, (of, block)) in (1..).zip(before) {
-            let Some(message) = self.message(of) else { continue };
-            // As above.
-            let block = match (block, self.source.messages[message].speaks) {
-                (0, _) => 0,
-                (_, Some(speaks)) => speaks,
-                (_, None) => continue,
+        for (part, cut) in (1..).zip(before) {
+            let Some(last) = parts.last_mut() else { continue };
+            let rest = match cut {
+                Cut::Block(of, block) => self.number_of(of, *block).and_then(|number| last.cut_before(number)),
+                Cut::Made(made) => last.cut_before_made(*made),
             };
-            let cut: Number = self.view.number(message, block as usize);
-            let Some(segments) = parts.last_mut().and_then(|last| last.cut_before(cut)) else { continue };
+            let Some(segments) = rest else { continue };
             let key = FrameKey::Made { effect: id, part };
             parts.push(Frame {
                 id: whole.id.part(part + 1),
@@ -214,6 +211,16 @@ impl Folding<'_, '_, '_> {
         self.view.became.push(Became { id: whole.id, into: None, by: id });
         self.view.frames.splice(at..=at, parts);
         true
+    }
+
+    /// The block that a cut is before. Inside a message that is always where a human speaks.
+    fn number_of(&self, of: &MessageRef, block: u32) -> Option<Number> {
+        let message = self.message(of)?;
+        let block = match block {
+            0 => 0,
+            _ => self.source.messages[message].speaks?,
+        };
+        Some(self.view.number(message, block as usize))
     }
 }
 
@@ -234,6 +241,24 @@ impl Frame {
             self.segments.push(Segment::Source(range.start..number));
             rest[0] = Segment::Source(number..range.end);
         }
+        self.keep_some(rest)
+    }
+
+    /// The same from a message of an insertion on.
+    fn cut_before_made(&mut self, made: MadeId) -> Option<Vec<Segment>> {
+        let holds = |segment: &Segment| matches!(segment, Segment::Made(effect, messages) if *effect == made.effect && messages.contains(&made.message));
+        let at = self.segments.iter().position(holds)?;
+        let Segment::Made(effect, messages) = self.segments[at].clone() else { return None };
+        let mut rest = self.segments.split_off(at);
+        if messages.start < made.message {
+            self.segments.push(Segment::Made(effect, messages.start..made.message));
+            rest[0] = Segment::Made(effect, made.message..messages.end);
+        }
+        self.keep_some(rest)
+    }
+
+    /// Takes `rest` back if nothing would be left without it.
+    fn keep_some(&mut self, rest: Vec<Segment>) -> Option<Vec<Segment>> {
         if self.segments.is_empty() {
             self.segments = rest;
             return None;

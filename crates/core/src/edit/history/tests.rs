@@ -27,7 +27,15 @@ impl Log {
             tokens_after: 0,
         };
         self.history.push(commit);
+        self.check();
         id
+    }
+
+    /// What is remembered of the commits that count is what walking back finds.
+    fn check(&self) {
+        let found: Vec<CommitId> = self.history.active(self.history.head()).iter().rev().map(|one| one.id).collect();
+        let remembered: Vec<CommitId> = self.history.counting.iter().map(|commit| commit.id).collect();
+        assert_eq!(remembered, found);
     }
 
     fn edit(&mut self) -> CommitId {
@@ -188,6 +196,7 @@ fn branches_go_their_own_ways() {
     log.history.branch("try", log.history.head());
     let b = log.edit();
     assert!(log.history.checkout("try") && !log.history.checkout("nope"));
+    log.check();
     assert_eq!((log.history.current(), log.edits()), ("try", set([a])));
     let c = log.edit();
     assert_eq!(log.edits(), set([a, c]));
@@ -196,9 +205,11 @@ fn branches_go_their_own_ways() {
     log.revert(a);
     assert_eq!(log.edits(), set([c]));
     assert!(log.history.checkout(MAIN));
+    log.check();
     assert_eq!(log.edits(), set([a, b]), "a revert holds on its branch");
     log.history.branch("start", None);
     assert!(log.history.checkout("start"));
+    log.check();
     assert_eq!((log.edits(), log.history.head()), (set([]), None));
     assert_eq!(log.history.all().count(), 4);
 }

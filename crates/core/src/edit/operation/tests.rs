@@ -57,6 +57,7 @@ fn every_effect_survives_json() {
     let effect = EffectId { commit: CommitId(0xff_ffff_ffff), index: u32::MAX };
     let slot = MessageRef::Slot(SlotId(u64::MAX - 1));
     let reply = MessageRef::Reply { after: SlotId(3), key: key("a reply") };
+    let cut = MadeId { effect, message: 2 };
     let named = Named { at: 3, kind: Kind::ToolResult, chars: 7, id: Some("toolu_1".into()) };
     let opened = FrameRef { key: FrameKey::Opened(SlotId(9)), until: Some((reply, 2)) };
     let part = FrameRef { key: FrameKey::Made { effect, part: 1 << 17 }, until: None };
@@ -78,7 +79,7 @@ fn every_effect_survives_json() {
         Effect::Insert { number: 1, messages: vec![], to: Place::Start, title: None },
         Effect::Move { frames: vec![opened, part], to: Place::After(part) },
         Effect::Combine { frames: vec![opened, part] },
-        Effect::Split { frame: opened.key, before: vec![(slot, 0), (reply, 3)] },
+        Effect::Split { frame: opened.key, before: vec![Cut::Block(slot, 0), Cut::Block(reply, 3), Cut::Made(cut)] },
         Effect::Title { frame: part.key, title: None, summary: Some("x".into()) },
         Effect::Pin { frames: vec![part.key, opened.key], pinned: false },
     ] {

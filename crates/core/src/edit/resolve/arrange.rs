@@ -2,12 +2,12 @@
 
 use super::target::{count, nothing_named};
 use super::{Desk, Scope, Target};
-use crate::edit::effect::{Effect, FrameKey, FrameRef, Made, MessageRef, Place};
+use crate::edit::effect::{Cut, Effect, FrameKey, FrameRef, Made, MadeId, MessageRef, Place};
 use crate::edit::fold::{Frame, Segment, Unit};
 use crate::edit::layout::{Group, Layout};
 use crate::edit::operation::{Select, Where};
 use crate::edit::refusal::{NOTHING, Refusal};
-use crate::message::{Block, Kind, Role};
+use crate::message::{Kind, Role};
 use std::collections::HashMap;
 
 impl Desk<'_> {
@@ -53,7 +53,7 @@ impl Desk<'_> {
     fn end_of(&self, frame: &Frame) -> Option<(MessageRef, u32)> {
         let ends = frame.segments.iter().filter_map(|segment| match segment {
             Segment::Source(range) => Some(range.end),
-            Segment::Made(_) => None,
+            Segment::Made(..) => None,
         });
         let (message, block) = self.view.place(ends.max()?.checked_sub(1)?);
         Some((self.message_ref(message), block as u32))
@@ -70,8 +70,8 @@ impl Desk<'_> {
             }
             _ => Err(Refusal::new(
                 "no-place",
-                "It is not said where to.",
-                "Say one of `--after ID`, `--start` and `--end`.",
+                "No position was given.",
+                "Give one of `--after ID`, `--start` and `--end`.",
             )),
         }
     }
@@ -180,7 +180,10 @@ impl Desk<'_> {
         let possible = || {
             let numbers: Vec<String> = starts.iter().map(|group| group.number.to_string()).collect();
             match numbers.as_slice() {
-                [] => format!("`{}` cannot be cut.", frame.id),
+                [] if layout.groups.iter().all(|group| group.number == 0) => {
+                    format!("`{}` is a single message, and frames are cut between messages.", frame.id)
+                }
+                [] => format!("`{}` cannot be cut: every cut would part a tool call from its result (A38).", frame.id),
                 _ => format!("`{}` can be cut before message {}.", frame.id, numbers.join(", ")),
             }
         };
@@ -193,7 +196,10 @@ impl Desk<'_> {
                 {
                     return Err(Refusal::new(
                         "cuts-a-pair",
-                        format!("A cut before `{}#{number}` would part a tool call from its result (A38).", frame.id),
+                        format!(
+                            "A cut before `{}#{number}` would part a tool call from its result: rule A38.",
+                            frame.id
+                        ),
                         possible(),
                     ));
                 }
@@ -205,6 +211,14 @@ impl Desk<'_> {
                     ));
                 }
             }
+        }
+        if each_step {
+            // Where frames were combined, a human speaks again between two steps.
+            let follows_a_step = |group: &&&Group| {
+                let before = layout.groups.iter().rev().find(|other| other.units.start < group.units.start);
+                group.step == 0 && before.is_some_and(|before| before.step > 0)
+            };
+            chosen.extend(starts.iter().filter(follows_a_step));
         }
         let steps: Vec<usize> = if each_step { (1..=layout.steps).collect() } else { at_step.to_vec() };
         for step in steps {
@@ -220,17 +234,20 @@ impl Desk<'_> {
                 }
             }
         }
-        let mut before: Vec<(MessageRef, u32)> = Vec::new();
         let mut places: Vec<usize> = chosen.iter().map(|group| group.units.start).collect();
         places.sort_unstable();
         places.dedup();
-        for place in places {
-            if let Unit::Source { message, block } = layout.units[place].unit {
-                before.push((self.message_ref(message), block.unwrap_or(0) as u32));
-            }
-        }
+        let cut = |place: usize| match layout.units[place].unit {
+            Unit::Source { message, block } => Cut::Block(self.message_ref(message), block.unwrap_or(0) as u32),
+            Unit::Made(made) => Cut::Made(made),
+        };
+        let before: Vec<Cut> = places.into_iter().map(cut).collect();
         if before.is_empty() {
-            return Err(Refusal::new("no-cut", format!("It is not said where to cut `{}`.", frame.id), possible()));
+            let message = match each_step {
+                true => format!("`{}` has no second step to cut before.", frame.id),
+                false => format!("No position to cut `{}` at was given.", frame.id),
+            };
+            return Err(Refusal::new("no-cut", message, possible()));
         }
         Ok(vec![Effect::Split { frame: frame.key, before }])
     }
@@ -240,12 +257,12 @@ impl Desk<'_> {
         self.cuts(layout).into_iter().map(|group| group.number).collect()
     }
 
-    /// The messages of the client's before which a frame can be cut.
+    /// The messages before which a frame can be cut: the client's, and those of an insertion.
     fn cuts<'l>(&self, layout: &'l Layout) -> Vec<&'l Group> {
         let whole = self.whole_until(layout);
         let mut last = layout.groups.first().map(|group| (group.number, group.step));
         let mut cuts = Vec::new();
-        for group in layout.groups.iter().filter(|group| group.source.is_some()) {
+        for group in layout.groups.iter().filter(|group| self.counts(group)) {
             let begins = last != Some((group.number, group.step));
             last = Some((group.number, group.step));
             // A system message belongs to what it follows.
@@ -256,33 +273,45 @@ impl Desk<'_> {
         cuts
     }
 
-    /// Whether a cut before it would.
-    fn parts_a_pair(&self, whole: &[bool], layout: &Layout, group: &Group) -> bool {
-        let answers = self.block_at(layout, group.units.start).is_some_and(|block| block.kind == Kind::ToolResult);
-        group.source.is_some() && (answers || !whole[group.units.start])
+    /// Whether it is a message of its own, and not one that stands in the place of another.
+    fn counts(&self, group: &Group) -> bool {
+        let is_inserted = |made: &MadeId| matches!(self.view.effect(made.effect), Some(Effect::Insert { .. }));
+        group.source.is_some() || group.made.as_ref().is_some_and(is_inserted)
     }
 
-    fn block_at(&self, layout: &Layout, at: usize) -> Option<&Block> {
+    /// Whether a cut before it would part a call from its result.
+    fn parts_a_pair(&self, whole: &[bool], layout: &Layout, group: &Group) -> bool {
+        let answers = !self.pairs_at(layout, group.units.start).1.is_empty();
+        self.counts(group) && (answers || !whole[group.units.start])
+    }
+
+    /// The ids of the calls that a unit makes, and of those that it answers.
+    fn pairs_at(&self, layout: &Layout, at: usize) -> (Vec<String>, Vec<String>) {
         match layout.units[at].unit {
-            Unit::Source { message, block: Some(block) } => self.source.messages[message].blocks.get(block),
-            _ => None,
+            Unit::Source { message, block: Some(block) } => {
+                let block = self.source.messages[message].blocks.get(block);
+                let id_of = |kind: Kind| {
+                    let block = block.filter(|block| block.kind == kind);
+                    block.and_then(|block| Some(block.tool_use_id.as_deref()?.to_owned())).into_iter().collect()
+                };
+                (id_of(Kind::ToolUse), id_of(Kind::ToolResult))
+            }
+            Unit::Source { block: None, .. } => (Vec::new(), Vec::new()),
+            Unit::Made(made) => self.view.made(made).map(|made| (made.calls(), made.answers())).unwrap_or_default(),
         }
     }
 
     /// Whether a cut before a unit leaves all pairs of calls and results whole.
     fn whole_until(&self, layout: &Layout) -> Vec<bool> {
-        let block = |at: usize| self.block_at(layout, at);
-        let result_at: HashMap<&str, usize> = (0..layout.units.len())
-            .filter_map(|at| Some((at, block(at).filter(|block| block.kind == Kind::ToolResult)?)))
-            .filter_map(|(at, block)| Some((block.tool_use_id.as_deref()?, at)))
-            .collect();
+        let pairs: Vec<_> = (0..layout.units.len()).map(|at| self.pairs_at(layout, at)).collect();
+        let answers = pairs.iter().enumerate().flat_map(|(at, (_, answers))| answers.iter().map(move |id| (id, at)));
+        let result_at: HashMap<&String, usize> = answers.collect();
         let mut open_until = 0;
         let mut whole = Vec::with_capacity(layout.units.len());
-        for at in 0..layout.units.len() {
+        for (at, (calls, _)) in pairs.iter().enumerate() {
             whole.push(open_until < at || at == 0);
-            let call = block(at).filter(|block| block.kind == Kind::ToolUse);
-            let result = call.and_then(|call| result_at.get(call.tool_use_id.as_deref()?));
-            open_until = open_until.max(result.copied().unwrap_or(0));
+            let results = calls.iter().filter_map(|call| result_at.get(call).copied());
+            open_until = results.chain([open_until]).max().unwrap_or(0);
         }
         whole
     }
@@ -296,7 +325,7 @@ impl Desk<'_> {
         if title.as_deref().unwrap_or_default().trim().is_empty() && summary.is_none() {
             return Err(Refusal::new(
                 "no-content",
-                "It is not said what to call it.",
+                "No title and no summary was given.",
                 "Give `--title` or `--summary`.",
             ));
         }
@@ -332,7 +361,7 @@ impl Desk<'_> {
 fn not_first(what: &str) -> Refusal {
     Refusal::new(
         "not-first",
-        format!("{what} does not begin with a user message, and a conversation must (A3)."),
+        format!("{what} does not begin with a user message, and a conversation must: rule A3."),
         "Put it behind a frame with `--after`.",
     )
 }

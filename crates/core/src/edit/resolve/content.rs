@@ -35,7 +35,7 @@ impl Desk<'_> {
             _ => {
                 return Err(Refusal::new(
                     "no-content",
-                    "It is not said what to write.",
+                    "No new content was given.",
                     "Give either `--text` or `--raw`.",
                 ));
             }
@@ -196,7 +196,9 @@ impl Desk<'_> {
                 Some(Value::Array(list)) if !list.is_empty() => {
                     list.iter().map(|block| self.block(block)).collect::<Result<_, _>>()?
                 }
-                Some(Value::Array(_)) => return Err(wrong("`content` is empty, and the provider refuses that (A25)")),
+                Some(Value::Array(_)) => {
+                    return Err(wrong("`content` is empty, and the provider refuses that: rule A25"));
+                }
                 _ => return Err(wrong("`content` must be a text or a list of blocks")),
             };
             messages.push(Made { role: Some(role), blocks });
@@ -216,7 +218,10 @@ impl Desk<'_> {
             Some("tool_use") => {
                 let named = ["id", "name"].iter().all(|name| fields.get(*name).is_some_and(Value::is_string));
                 if !named || !fields.get("input").is_some_and(Value::is_object) {
-                    return Err(bad("a tool call has an `id`, a `name` and an `input` that is an object (A10)", ""));
+                    return Err(bad(
+                        "a tool call has an `id`, a `name` and an `input` that is an object: rule A10",
+                        "",
+                    ));
                 }
             }
             Some("tool_result") => {
@@ -275,7 +280,7 @@ enum New {
 fn thinking(name: &str) -> Refusal {
     Refusal::new(
         "thinking",
-        format!("`{name}` is the model's thinking, which is signed: it cannot be written or changed (A54)."),
+        format!("`{name}` is the model's thinking, which is signed: it cannot be written or changed: rule A54."),
         "It can be deleted with its step.",
     )
 }

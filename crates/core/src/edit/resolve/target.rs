@@ -494,7 +494,7 @@ fn once(targets: &mut Vec<Target>) {
 pub(super) fn nothing_named() -> Refusal {
     Refusal::new(
         "nothing-named",
-        "It is not said what to change.",
+        "Nothing to change was given.",
         "Name a frame (`t3`), a step (`t3/5`), or choose with `--tool`, `--larger-than`, `--older-than`, `--superseded`.",
     )
 }

@@ -118,10 +118,10 @@ fn raw_json_that_cannot_be_sent_is_refused_with_the_reason() {
         (json!([]), "the list of messages is empty"),
         (json!({ "role": "tool", "content": "x" }), "`role` must be `user`, `assistant` or `system` (message 0)"),
         (json!([{ "role": "user", "content": "x" }, { "role": "user" }]), "(message 1)"),
-        (json!({ "role": "user", "content": [] }), "(A25)"),
+        (json!({ "role": "user", "content": [] }), "rule A25"),
         (json!({ "role": "user", "content": "x", "name": "y" }), "not `name`"),
         (json!({ "role": "user", "content": [{ "text": "x" }] }), "a block is an object with a `type`"),
-        (json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "input": "x" }] }), "(A10)"),
+        (json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "input": "x" }] }), "rule A10"),
     ] {
         let refusal = bench.refused(raw("t1", value));
         assert_eq!(refusal.code, "bad-content");
@@ -153,7 +153,7 @@ fn a_tool_pair_is_never_cut() {
     let mut bench = Bench::new(talk());
     let refusal = bench.refused(split("t2", &[3]));
     assert_eq!(refusal.code, "cuts-a-pair");
-    assert!(refusal.message.contains("`t2#3`") && refusal.message.contains("(A38)"));
+    assert!(refusal.message.contains("`t2#3`") && refusal.message.contains("rule A38"));
     assert_eq!(refusal.hint, "`t2` can be cut before message 2, 4, 6.");
     for at in [0, 1, 7] {
         assert_eq!(code(&bench, split("t2", &[at])), "bad-cut", "{at}");
@@ -170,9 +170,26 @@ fn a_tool_pair_is_never_cut() {
     bench.make(steps(&[], true));
     assert_eq!(bench.sent()[1..5], ["t2.1 5.0 6.0", "t2.2 7.0 7.1 7.2 8.0 8.1", "t2.3 9.0 9.1 10.0", "t2.4 11.0"]);
     assert_eq!(code(&bench, split("t2.2", &[1])), "cuts-a-pair");
-    assert_eq!(bench.refused(split("t2.2", &[1])).hint, "`t2.2` cannot be cut.");
+    assert_eq!(
+        bench.refused(split("t2.2", &[1])).hint,
+        "`t2.2` cannot be cut: every cut would part a tool call from its result (A38)."
+    );
     bench.make(add("x", after("t1")));
-    assert_eq!(code(&bench, split("a1", &[0])), "bad-cut");
+    let alone = bench.refused(split("a1", &[0]));
+    assert_eq!(alone.code, "bad-cut");
+    assert_eq!(alone.hint, "`a1` is a single message, and frames are cut between messages.");
+}
+
+#[test]
+fn a_combined_frame_is_cut_where_an_added_message_or_a_human_speaks_again() {
+    let mut bench = Bench::new(Talk::default().human().says().human().says());
+    bench.make(add("x", after("t1")));
+    bench.make(combine("t1,a1"));
+    bench.make(split("t1", &[2]));
+    assert_eq!(bench.sent(), ["t1.1 0.0 1.0", "t1.2 'x'", "t2 2.0 3.0"]);
+    bench.make(combine("t1.1,t1.2,t2"));
+    bench.make(Operation::Split { id: "t1.1".into(), at: vec![], at_step: vec![], each_step: true });
+    assert_eq!(bench.sent(), ["t1.1.1 0.0", "t1.1.2 1.0", "t1.1.3 'x' 2.0", "t1.1.4 3.0"]);
 }
 
 #[test]
@@ -188,7 +205,7 @@ fn a_conversation_begins_with_a_user() {
     bench.make(split("t2", &[2, 6]));
     let refusal = bench.refused(shift("t2.2", start()));
     assert_eq!(refusal.code, "not-first");
-    assert!(refusal.message.contains("`t2.2`") && refusal.message.contains("(A3)"));
+    assert!(refusal.message.contains("`t2.2`") && refusal.message.contains("rule A3."));
     bench.make(shift("t2.1,t2.2", start()));
     let speaks = |role, to| Operation::Add { text: "x".into(), role, to, title: None };
     assert_eq!(code(&bench, speaks(Role::Assistant, start())), "not-first");

@@ -104,7 +104,8 @@ fn in_path(path: &str) -> Vec<Value> {
         let what = match name {
             "conversation" => "An id or session, the beginning of one, words of a title, or `active`.",
             "job" => "A job of the helper, such as `h1`.",
-            "wish" => "A wish that waits, such as `w1`.",
+            "name" => "A rule such as `A30`, or an error code such as `unknown-id`.",
+            "wish" => "A deferred edit, such as `w1`.",
             _ => "A frame (`t3`), a step (`t3/2`), a message (`t3#1`) or a block (`t3#1.0`). It may hold slashes.",
         };
         let schema = json!({ "type": "string", "minLength": 1 });

@@ -1,10 +1,10 @@
 //! System prompt and tools: what an operation removed or replaced, and what has to stay.
 
-use super::plan::{Piece, Plan, Tag, pieces, tag};
-use super::{Repair, made, spell};
+use super::plan::{Out, Piece, Plan, Tag, pieces, tag};
+use super::{Repair, made, paused, spell};
 use crate::anthropic::envelope;
 use ctx_core::edit::effect::MadeId;
-use ctx_core::edit::fold;
+use ctx_core::edit::fold::{self, View};
 use ctx_core::key::{Key, KeyBuilder};
 
 /// One list of the envelope as it is sent.
@@ -23,11 +23,20 @@ pub(super) struct Around {
     /// Where those come from.
     pub from: Vec<(MadeId, u32)>,
     pub digest: Key,
+    /// Tools of ours that are not loaded, by name: thinking is bound to them once something refers to them (A61).
+    pub deferred: Vec<(String, Key)>,
 }
 
 impl Default for Around {
     fn default() -> Self {
-        Around { system: None, tools: None, made: Vec::new(), from: Vec::new(), digest: Key([0; 16]) }
+        Around {
+            system: None,
+            tools: None,
+            made: Vec::new(),
+            from: Vec::new(),
+            digest: Key([0; 16]),
+            deferred: Vec::new(),
+        }
     }
 }
 
@@ -46,8 +55,13 @@ pub(super) fn arrange(plan: &mut Plan<'_>) -> Around {
         let parts = system(plan, &mut around);
         around.system = Some(parts);
     }
-    if touched(&input.view.tools) {
-        let parts = tools(plan, &mut around);
+    // A paused answer is continued with the tools it began with.
+    let then = input.paused.filter(|_| paused::message(input).is_some()).unwrap_or(input.view);
+    if then.tools != input.view.tools {
+        plan.repairs.push(Repair::new("A44", "the tools stay as they were until the paused answer is finished"));
+    }
+    if touched(&then.tools) {
+        let parts = tools(plan, then, &mut around);
         around.tools = Some(parts);
     }
     around.digest = digest(plan, &around);
@@ -119,7 +133,7 @@ fn system(plan: &mut Plan<'_>, around: &mut Around) -> Vec<Part> {
         if fate.covered.is_none() || stays {
             parts.push(Part::Own(at));
         }
-        for (from, json) in made_of(plan, fate) {
+        for (from, json) in made_of(input.view, fate) {
             let bytes = json.as_bytes();
             let text = made::object(bytes).and_then(|span| {
                 let is_text = spell::text(bytes, span.start, "type")? == "text";
@@ -137,20 +151,20 @@ fn system(plan: &mut Plan<'_>, around: &mut Around) -> Vec<Part> {
     parts
 }
 
-fn made_of<'a>(plan: &Plan<'a>, fate: &fold::Around) -> Vec<((MadeId, u32), &'a String)> {
-    let made = fate.by.iter().filter_map(|id| Some((*id, plan.input.view.made(*id)?)));
+fn made_of<'a>(view: &'a View<'a>, fate: &fold::Around) -> Vec<((MadeId, u32), &'a String)> {
+    let made = fate.by.iter().filter_map(|id| Some((*id, view.made(*id)?)));
     made.flat_map(|(id, made)| (0..).zip(&made.blocks).map(move |(at, block)| ((id, at), block))).collect()
 }
 
-fn tools(plan: &mut Plan<'_>, around: &mut Around) -> Vec<Part> {
+fn tools<'a>(plan: &mut Plan<'a>, view: &'a View<'a>, around: &mut Around) -> Vec<Part> {
     let input = plan.input;
     let all = input.envelope.tools.as_deref().unwrap_or_default();
     let mut stays: Vec<bool> =
-        (0..all.len()).map(|at| input.view.tools.get(at).is_none_or(|fate| fate.covered.is_none())).collect();
+        (0..all.len()).map(|at| view.tools.get(at).is_none_or(|fate| fate.covered.is_none())).collect();
     let mut parts = Vec::new();
     let mut ours: Vec<(usize, String, bool)> = Vec::new();
-    for (at, fate) in input.view.tools.iter().enumerate().take(all.len()) {
-        for (from, json) in made_of(plan, fate) {
+    for (at, fate) in view.tools.iter().enumerate().take(all.len()) {
+        for (from, json) in made_of(view, fate) {
             let bytes = json.as_bytes();
             let name = made::object(bytes).and_then(|span| spell::text(bytes, span.start, "name"));
             let taken = |name: &str| {
@@ -160,7 +174,11 @@ fn tools(plan: &mut Plan<'_>, around: &mut Around) -> Vec<Part> {
             match name {
                 Some(name) if made::is_name(&name) && !taken(&name) => {
                     around.add(from, &made::bare(json, 0, &mut plan.repairs));
-                    ours.push((at, name.into_owned(), is_deferred(bytes)));
+                    let later = is_deferred(bytes);
+                    if later {
+                        around.deferred.push((name.to_string(), Key::of([b"deferred".as_slice(), bytes])));
+                    }
+                    ours.push((at, name.into_owned(), later));
                 }
                 _ => {
                     let what = "a tool of ours is left out: it has no name that can be, or one that is taken";
@@ -212,35 +230,8 @@ fn needed(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     let input = plan.input;
     let bytes = input.body.bytes();
     let mut names: Vec<(&'static str, String)> = Vec::new();
-    let spans = &input.body.request().messages;
-    for out in &plan.outs {
-        let source = out.source.and_then(|source| spans.get(source as usize));
-        if let (Some(span), true) = (source, out.is_whole()) {
-            names.extend(made::references(bytes, span.start).into_iter().map(|name| ("A45", name)));
-            continue;
-        }
-        for piece in pieces(input, out) {
-            match piece {
-                Piece::Made(at) => {
-                    let references = plan.made.get(at as usize).map(|made| made.references.clone());
-                    names.extend(references.unwrap_or_default().into_iter().map(|name| ("A45", name)));
-                }
-                Piece::Client { message, block, text: 0 } => {
-                    let Some(span) = spans.get(message as usize) else { continue };
-                    if memchr::memmem::find(&bytes[span.clone()], b"\"tool_reference\"").is_none() {
-                        continue;
-                    }
-                    let spell::Content::List(list) = spell::content(bytes, span.start, block as usize + 1) else {
-                        continue;
-                    };
-                    if let Some(span) = list.blocks.get(block as usize) {
-                        names.extend(made::references(bytes, span.start).into_iter().map(|name| ("A45", name)));
-                    }
-                }
-                Piece::Client { .. } => {}
-            }
-        }
-    }
+    let referenced = plan.outs.iter().flat_map(|out| references(plan, out));
+    names.extend(referenced.map(|name| ("A45", name)));
     names.extend(plan.unfinished.iter().map(|name| ("A41", name.clone())));
     if input.body.request().member(bytes, "container").is_some_and(|(_, value)| value != b"null") {
         let runs = |tool: &&envelope::Piece| {
@@ -253,6 +244,39 @@ fn needed(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         && let Some(name) = spell::text(bytes, span.start, "name")
     {
         names.push(("A9", name.into_owned()));
+    }
+    names
+}
+
+/// The tools that a message refers to.
+pub(super) fn references(plan: &Plan<'_>, out: &Out) -> Vec<String> {
+    let input = plan.input;
+    let bytes = input.body.bytes();
+    let spans = &input.body.request().messages;
+    let source = out.source.and_then(|source| spans.get(source as usize));
+    if let (Some(span), true) = (source, out.is_whole()) {
+        return made::references(bytes, span.start);
+    }
+    let mut names = Vec::new();
+    for piece in pieces(input, out) {
+        match piece {
+            Piece::Made(at) => {
+                names.extend(plan.made.get(at as usize).into_iter().flat_map(|made| made.references.clone()))
+            }
+            Piece::Client { message, block, text: 0 } => {
+                let Some(span) = spans.get(message as usize) else { continue };
+                if memchr::memmem::find(&bytes[span.clone()], b"\"tool_reference\"").is_none() {
+                    continue;
+                }
+                let spell::Content::List(list) = spell::content(bytes, span.start, block as usize + 1) else {
+                    continue;
+                };
+                if let Some(span) = list.blocks.get(block as usize) {
+                    names.extend(made::references(bytes, span.start));
+                }
+            }
+            Piece::Client { .. } => {}
+        }
     }
     names
 }

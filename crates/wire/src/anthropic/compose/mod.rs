@@ -11,7 +11,9 @@ mod made;
 mod marks;
 mod memo;
 mod open_loop;
+mod pages;
 mod pairs;
+mod paused;
 mod plan;
 mod repair;
 mod roles;
@@ -23,6 +25,7 @@ mod waits;
 
 pub use kept::{Kept, Places};
 pub use memo::Memo;
+pub use paused::is_paused;
 pub use repair::Repair;
 
 use super::envelope::Envelope;
@@ -44,6 +47,8 @@ pub struct Input<'a> {
     /// Identifies system, without the attribution, and the loaded tools, as the client sent them.
     pub around: Key,
     pub view: &'a View<'a>,
+    /// How the request was laid out that got an answer which this one sends back to be continued.
+    pub paused: Option<&'a View<'a>>,
     /// The digest of the prefix that the thinking of this signature was produced after.
     pub bound: &'a dyn Fn(&Key) -> Option<Key>,
     /// Whether an earlier request wrote the cache at this prefix.
@@ -104,7 +109,7 @@ pub fn compose(input: &Input<'_>) -> Composed {
         plan.settle();
         let reported = plan.repairs.len();
         let around = around::arrange(&mut plan);
-        let thought = thinking::sift(&mut plan, around.digest);
+        let thought = thinking::sift(&mut plan, &around);
         dropped += thought.dropped;
         if !thought.emptied {
             break (around, thought);
@@ -112,6 +117,10 @@ pub fn compose(input: &Input<'_>) -> Composed {
         plan.repairs.truncate(reported);
     };
     if dropped > 0 {
+        for name in &thought.loaded {
+            let what = format!("thinking counts the edited tool {name}: the conversation refers to it");
+            plan.repairs.push(Repair::new("A61", what));
+        }
         let blocks =
             if dropped == 1 { "1 thinking block is".to_owned() } else { format!("{dropped} thinking blocks are") };
         let what = format!("{blocks} left out: what stands before has changed");

@@ -1,7 +1,7 @@
 //! The view as a list of outgoing messages. A message that nothing touched is one entry without blocks.
 
 use super::made::{self, MadeBlock};
-use super::{Input, Repair, stays};
+use super::{Input, Repair, pages, paused, stays};
 use ctx_core::edit::effect::{Effect, MadeId};
 use ctx_core::edit::fold::{Laid, Met, Unit};
 use ctx_core::message::{Block, Kind, Role};
@@ -175,6 +175,8 @@ pub(super) fn lay_out<'a>(input: &'a Input<'a>) -> Plan<'a> {
     }
     builder.close();
     stays::settle(&mut builder.plan);
+    pages::repair(&mut builder.plan);
+    paused::restore(&mut builder.plan);
     builder.plan
 }
 

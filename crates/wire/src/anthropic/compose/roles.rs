@@ -155,7 +155,9 @@ fn systems(plan: &mut Plan<'_>) {
         }
     }
     if moved > 0 {
-        plan.repairs.push(Repair::new("A14", format!("{moved} system messages are moved to where they may stand")));
+        let messages =
+            if moved == 1 { "1 system message is".to_owned() } else { format!("{moved} system messages are") };
+        plan.repairs.push(Repair::new("A14", format!("{messages} moved to where they are allowed")));
     }
     plan.outs = new;
 }

@@ -1,6 +1,7 @@
 //! Thinking is sent if and only if the prefix before it is the one it was produced after, and all that one answer
 //! thought is there.
 
+use super::around::{Around, references};
 use super::memo::Chain;
 use super::plan::{Out, Piece, Plan, Tag, facts, opened, pieces, tag};
 use super::{Input, spell};
@@ -15,18 +16,25 @@ pub(super) struct Thought {
     pub emptied: bool,
     /// The prefix digest after each message.
     pub after: Vec<Key>,
+    /// Tools of ours that count because a message refers to them.
+    pub loaded: Vec<String>,
 }
 
 /// Goes through the messages with the digest of what stands before them.
-pub(super) fn sift(plan: &mut Plan<'_>, around: Key) -> Thought {
+pub(super) fn sift(plan: &mut Plan<'_>, around: &Around) -> Thought {
     let manual = is_manual(plan.input.body);
     let mut thought = Thought { after: Vec::with_capacity(plan.outs.len()), ..Thought::default() };
-    let mut prefix = around;
+    let mut prefix = around.digest;
+    let mut unread = around.deferred.clone();
     let mut outs = std::mem::take(&mut plan.outs);
     let mut bytes = Vec::new();
     let mut chain = plan.input.memo.chain();
-    chain.begin(around);
+    // Where a tool counts follows from the messages, so its bytes are all that tells two chains apart.
+    chain.begin(around.deferred.iter().fold(around.digest, |key, (_, tool)| key.then(*tool)));
     for out in &mut outs {
+        if !unread.is_empty() {
+            prefix = load(plan, out, prefix, &mut unread, &mut thought.loaded);
+        }
         if out.role == Role::Assistant {
             let bad = unfit(plan, out, (!manual).then_some(&prefix));
             if !bad.is_empty() {
@@ -45,6 +53,21 @@ pub(super) fn sift(plan: &mut Plan<'_>, around: Key) -> Thought {
     }
     plan.outs = outs;
     thought
+}
+
+/// A tool that is not loaded counts from the message on that refers to it, thinking in that message included (A61).
+/// The client's own count with its messages.
+fn load(plan: &Plan<'_>, out: &Out, mut prefix: Key, unread: &mut Vec<(String, Key)>, loaded: &mut Vec<String>) -> Key {
+    let names = references(plan, out);
+    unread.retain(|(name, tool)| {
+        let is_named = names.contains(name);
+        if is_named {
+            prefix = prefix.then(*tool);
+            loaded.push(name.clone());
+        }
+        !is_named
+    });
+    prefix
 }
 
 /// In manual mode nothing is bound, and an open tool loop needs its thinking.

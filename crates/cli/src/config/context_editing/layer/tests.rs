@@ -16,7 +16,9 @@ fn yaml(text: &str) -> Said {
     let home = Home::find(Some(&folder.path().join("home")), &Environment::of(&[])).expect("a home");
     let places = Places::new(&Flags::default(), &Environment::of(&[]), &home);
     fs::write(folder.path().join(".loa.config.yaml"), text).expect("written");
-    places.project(folder.path()).pop().expect("a source").read().expect("a file")
+    let said = places.project(folder.path()).pop().expect("a source").read().expect("a file");
+    assert!(said.print.is_some(), "it is known by its content");
+    Said { print: None, ..said }
 }
 
 /// What the user's own file says, or a project's.
@@ -185,7 +187,6 @@ fn the_same_is_wrong_in_yaml() {
         ("context_editing:\n  enabled: true\ncontext_editing:\n  enabled: false\n", 3, "is said twice"),
         ("context_editing:\n  clear_targets: [verbose_debug\n  enabled: true\n", 3, "this is not YAML"),
         ("a: &t 80\ncontext_editing:\n  target_percent: *t\n", 3, "an alias: write the value out"),
-        ("context_editing:\n  hook: rm -rf .\n", 2, "would let it run commands on this machine"),
     ] {
         let told = told(&yaml(text).wrong).join("\n");
         assert!(told.contains(&format!("F, line {line}: ")) && told.contains(says), "{text}: {told}");
@@ -210,12 +211,16 @@ fn a_project_cannot_run_commands_or_write_elsewhere() {
         ("webhook = \"http://localhost:1/\"", "send requests"),
         ("ledger = \"/etc/notes\"", "have files written outside of it"),
     ] {
-        let text = format!("[context_editing]\n\n{text}\n");
-        assert!(toml(&text, false).layer().is_some(), "{text}");
+        let text = format!("[context_editing]\nmode = \"ask\"\n{text}\n");
+        assert_ne!(toml(&text, false).layer(), toml(&text, true).layer(), "{text}");
         let said = toml(&text, true);
-        let told = told(&said.wrong).join("\n");
-        assert!(said.layer().is_none() && told.contains("line 3") && told.contains(wants), "{told}");
+        let told = told(&said.ignored).join("\n");
+        assert!(told.contains("line 3") && told.contains("is ignored") && told.contains(wants), "{told}");
         assert!(told.contains("the ctx.toml of the home") && !told.contains("evil"), "{told}");
+        let rest = Layer { mode: Some(Mode::Ask), ..Layer::default() };
+        assert_eq!(said.layer(), Some(&rest), "the rest counts");
     }
-    assert!(toml("[context_editing]\nledger = \"notes/LEDGER.md\"\n", true).layer().is_some());
+    assert!(told(&yaml("context_editing:\n  hook: rm -rf .\n").ignored).join("").contains("run commands"));
+    let inside = toml("[context_editing]\nledger = \"notes/LEDGER.md\"\n", true);
+    assert_eq!(inside.layer().and_then(|layer| layer.ledger.as_deref()), Some("notes/LEDGER.md"));
 }

@@ -3,6 +3,7 @@
 mod bytes;
 mod cache;
 mod open_loop;
+mod paused;
 mod rules;
 mod stays;
 mod thinking;
@@ -23,6 +24,8 @@ pub(super) struct Case {
     facts: Vec<Message>,
     digests: Vec<Key>,
     effects: Vec<Effect>,
+    /// Under which the answer was given that is sent back to be continued.
+    then: Option<Vec<Effect>>,
     pub written: Vec<Key>,
     pub next: Option<u32>,
     pub bound: HashMap<Key, Key>,
@@ -58,7 +61,7 @@ impl Case {
         for (message, prefix) in facts.iter().zip(untouched_prefix(around(), &digests)) {
             bound.extend(message.blocks.iter().filter_map(|block| Some((block.signature?, prefix))));
         }
-        Case { body, facts, digests, effects: Vec::new(), written: Vec::new(), next: None, bound }
+        Case { body, facts, digests, effects: Vec::new(), then: None, written: Vec::new(), next: None, bound }
     }
 
     fn cover(&self, at: &[(usize, usize)]) -> Vec<Cover> {
@@ -107,6 +110,10 @@ impl Case {
         self
     }
 
+    pub fn under(self, effects: Vec<Effect>) -> Case {
+        Case { then: Some(effects), ..self }
+    }
+
     pub fn prefixes(&self) -> Vec<Key> {
         untouched_prefix(around(), &self.digests).collect()
     }
@@ -118,10 +125,19 @@ impl Case {
         let system: Vec<Key> =
             envelope.system.iter().map(|block| Key::of([&self.body.bytes()[block.at.clone()]])).collect();
         let tools: Vec<&str> = envelope.tools.iter().flatten().map(|tool| &*tool.name).collect();
-        let source = Source { slots: &slots, messages: &messages, system: &system, tools: &tools };
+        let numbers = ctx_core::Numbers::default();
+        let source = Source {
+            slots: &slots,
+            messages: &messages,
+            system: &system,
+            tools: &tools,
+            numbers: &numbers,
+            seams: &[],
+        };
         let id = |index: usize| EffectId { commit: CommitId(1), index: index as u32 };
-        let effects = self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect();
-        let view = fold(&source, effects);
+        let view = fold(&source, self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect());
+        let then = self.then.iter().flatten().enumerate().map(|(at, effect)| (id(at), effect)).collect();
+        let then = self.then.as_ref().map(|_| fold(&source, then));
         let memo = Memo::default();
         let input = Input {
             body: &self.body,
@@ -130,6 +146,7 @@ impl Case {
             digests: &self.digests,
             around: around(),
             view: &view,
+            paused: then.as_ref(),
             bound: &|signature| self.bound.get(signature).copied(),
             written: &|prefix| self.written.contains(prefix),
             next: self.next,

@@ -1,0 +1,78 @@
+//! `ctx trust`: a project's settings wait until a person vouches for them.
+
+use serde_json::{Value, json};
+use testkit::Session;
+
+use crate::place::{Place, finish, provider, until};
+
+const LOUD: &str = "[context_editing]\nmode = \"observe\"\npreserve_recent_turns = 2\n";
+
+fn keys(settings: &Value) -> Vec<&str> {
+    settings.as_array().into_iter().flatten().filter_map(|setting| setting["key"].as_str()).collect()
+}
+
+#[test]
+fn a_projects_settings_wait_until_a_person_trusts_them_and_again_after_a_change() {
+    let (place, provider) = (Place::new(), provider());
+    let file = place.write("work/ctx.toml", LOUD);
+    let up = place.up(&provider.url());
+    let mut session = Session::new(8).lean().hints(true);
+    session.user(&format!("Working directory: {}\nSAY:fine", place.path("work").display()));
+    let context = || {
+        up.send(&session);
+        place.run(&["status", "--json"]).ok().json()["context"].clone()
+    };
+    let told = context();
+    assert_eq!(
+        (&told["mode"], keys(&told["project_settings"]["waiting"])),
+        (&json!("off"), vec!["context_editing.mode", "context_editing.preserve_recent_turns"])
+    );
+    let said = place.run(&["status"]).ok().out;
+    assert!(
+        said.contains("note: `context_editing.mode` = observe waits for your trust (") && said.contains("`ctx trust "),
+        "{said}"
+    );
+    let ran = place.run(&["run", "--", "true"]).ok();
+    assert!(ran.err.contains("settings of this project wait for your trust: context_editing.mode, "), "{ran:?}");
+
+    let mut by_agent = place.ctx(&["trust"]);
+    by_agent.env("CLAUDE_CODE_SESSION_ID", "s");
+    assert!(finish(by_agent).refused().err.contains("an agent cannot trust"));
+    let said = place.run(&["trust"]).ok().out;
+    assert!(said.starts_with("trusted  ") && said.contains("\n  context_editing.mode = observe\n"), "{said}");
+    until("it takes effect", || (context()["mode"] == "observe").then_some(()));
+    assert_eq!(context()["project_settings"], Value::Null);
+    let listed = place.run(&["trust", "--list", "--json"]).ok().json();
+    assert_eq!(
+        (&listed["files"][0]["state"], listed["files"].as_array().map(Vec::len)),
+        (&json!("trusted"), Some(1)),
+        "{listed}"
+    );
+
+    std::fs::write(&file, LOUD.replace("= 2", "= 1")).expect("written");
+    until("a changed file waits again", || (context()["mode"] == "off").then_some(()));
+    assert!(place.run(&["trust", "--list"]).ok().out.starts_with("changed  "));
+    place.run(&["trust", "--json"]).ok();
+    until("it takes effect again", || (context()["mode"] == "observe").then_some(()));
+    assert!(place.run(&["trust", "--revoke"]).ok().out.starts_with("revoked  "));
+    until("trust is taken back", || (context()["mode"] == "off").then_some(()));
+    assert!(place.run(&["trust", "--revoke"]).refused().err.contains("nothing in "));
+    assert!(place.run(&["trust", "--list"]).ok().out.starts_with("No project is trusted."));
+}
+
+#[test]
+fn nothing_and_what_is_wrong_cannot_be_trusted() {
+    let place = Place::new();
+    assert!(place.run(&["trust"]).refused().err.contains("there are no settings to trust in "));
+    assert!(place.run(&["trust", "nowhere"]).refused().err.contains("there is no folder nowhere"));
+    place.write("work/ctx.toml", "[context_editing]\nmode = \"loud\"\n");
+    assert!(place.run(&["trust"]).refused().err.contains("line 2: "));
+    #[cfg(unix)]
+    {
+        let file = place.write("work/ctx.toml", LOUD);
+        std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o666)).expect("opened");
+        let ran = place.run(&["trust"]).refused();
+        assert!(ran.err.contains("others can write to ") && ran.err.contains("chmod go-w"), "{ran:?}");
+    }
+    assert!(!place.home().join("trust.json").exists());
+}

@@ -1,0 +1,77 @@
+//! The words that a request begins with, found without reading it: they tell apart requests without a session.
+//!
+//! Conversations with the same opening share a lane, and one whose opening cannot be found shares it with others like
+//! it. That costs time, never correctness: attribution reads the request.
+
+use ctx_wire::pieces::Pieces;
+use memchr::memmem;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Messages that begin behind this are not looked for.
+const LOOK: usize = 64 * 1024;
+/// The first text begins at most so far behind the messages.
+const NEAR: usize = 512;
+/// As much of the text counts.
+const WORDS: usize = 256;
+
+/// The first words of the first message.
+pub fn opening(body: &Pieces) -> Option<u64> {
+    let first = body.first()?.as_ref();
+    let mut joined = Vec::new();
+    let head = if body.len() == 1 || first.len() >= LOOK {
+        first.get(..LOOK.min(first.len()))?
+    } else {
+        for piece in body.iter().map(AsRef::as_ref) {
+            let room = LOOK - joined.len();
+            joined.extend_from_slice(piece.get(..room.min(piece.len()))?);
+        }
+        &joined
+    };
+    words(head).map(|words| {
+        let mut hasher = DefaultHasher::new();
+        words.hash(&mut hasher);
+        hasher.finish()
+    })
+}
+
+/// A client may send the text as a string or as a block, with a cache mark behind it or without: only the text counts.
+fn words(head: &[u8]) -> Option<&[u8]> {
+    let messages = head.get(memmem::find(head, br#""messages""#)?..)?;
+    let near = messages.get(..NEAR.min(messages.len()))?;
+    let text = [br#""text":"#.as_slice(), br#""text": "#, br#""content":"#, br#""content": "#];
+    let begins = |name: &&[u8]| {
+        let behind = memmem::find(near, name)? + name.len();
+        (near.get(behind) == Some(&b'"')).then_some(behind + 1)
+    };
+    let start = text.iter().filter_map(begins).min()?;
+    let text = messages.get(start..)?;
+    let end = text.iter().take(WORDS).position(|byte| *byte == b'"').unwrap_or(WORDS.min(text.len()));
+    text.get(..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn of(body: &str) -> Option<u64> {
+        opening(&Arc::new(body.as_bytes().to_vec().into()))
+    }
+
+    #[test]
+    fn the_same_words_are_found_in_any_spelling_and_others_are_not() {
+        let bare = of(r#"{"model":"m","messages":[{"role":"user","content":"hi there"}]}"#);
+        let block = r#"{"system":"x","messages": [{"role": "user", "content": [{"type": "text", "text": "hi there", "cache_control": {}}]}]}"#;
+        assert!(bare.is_some());
+        assert_eq!(of(block), bare);
+        assert_ne!(of(r#"{"messages":[{"role":"user","content":"hi again"}]}"#), bare);
+        assert_eq!(of(r#"{"model":"m"}"#), None);
+        assert_eq!(of(r#"{"messages":[{"role":"user","content":[{"type":"image"}]}]}"#), None);
+    }
+
+    #[test]
+    fn what_stands_far_behind_is_not_looked_for() {
+        let far = format!(r#"{{"system":"{}","messages":[{{"content":"hi"}}]}}"#, "x".repeat(LOOK));
+        assert_eq!(of(&far), None);
+    }
+}

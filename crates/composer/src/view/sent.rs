@@ -1,0 +1,267 @@
+//! A request that left: the body as the provider got it, and what came back.
+//!
+//! The client's own bytes are in the store, message by message. Where a request left otherwise, its record says which
+//! ranges of them were sent and what stood between ([`SentBody`]). Rebuilt bytes are compared with the recorded hash.
+
+use super::Refusal;
+use crate::Composer;
+use crate::conversation::Conversation;
+use crate::edit::{Outgoing, Part};
+use crate::log::{self, Answered, Arrived, ErrorSaid, RefusedEdits, SentBody, SentPart, Usage};
+use ctx_core::edit::Commit;
+use ctx_core::edit::history::Change;
+use ctx_store::{Hash, Reader, Record};
+use serde::{Deserialize, Serialize};
+
+/// The smallest insertion that is stored as a blob: it is there once, however many requests it is in.
+const LONG: usize = 200;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SentView {
+    pub conversation: String,
+    /// Its name, such as `r17`.
+    pub request: String,
+    pub number: u32,
+    pub at: u64,
+    pub class: String,
+    pub verdict: String,
+    pub model: Option<String>,
+    /// Bytes of the body that the client sent.
+    pub client_bytes: u64,
+    /// Bytes of the body that left; absent where that cannot be rebuilt.
+    pub bytes: Option<u64>,
+    /// It left otherwise than it came.
+    pub changed: bool,
+    /// The newest commit that counted in it.
+    pub head: Option<String>,
+    /// What the provider was asked to edit by itself, beside what the client asked.
+    pub asks: Vec<String>,
+    /// Why its exact body cannot be shown; absent where it can.
+    pub missing: Option<String>,
+    pub answer: Option<SentAnswer>,
+    /// What else happened to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+}
+
+/// What came back, in short.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SentAnswer {
+    /// 0 when there was no answer.
+    pub status: u16,
+    pub ending: String,
+    pub stop_reason: Option<String>,
+    pub usage: Option<Usage>,
+    pub error: Option<ErrorSaid>,
+    pub first_byte_ms: Option<u64>,
+    pub total_ms: u64,
+}
+
+/// What the log tells of a request.
+struct Recorded {
+    arrived: Arrived,
+    record: Record,
+    conversation: Conversation,
+    answer: Option<Answered>,
+    remarks: Vec<String>,
+}
+
+impl Composer {
+    /// What left for a request, and what came back.
+    pub fn sent(&self, name: &str, request: u32) -> Result<SentView, Refusal> {
+        let recorded = self.recorded(name, request)?;
+        let body = recorded.body(&*self.store)?;
+        let Recorded { arrived, record, conversation, answer, remarks } = recorded;
+        Ok(SentView {
+            conversation: conversation.id.clone(),
+            request: format!("r{request}"),
+            number: request,
+            at: record.at,
+            class: arrived.class,
+            verdict: arrived.verdict,
+            model: arrived.model,
+            client_bytes: arrived.bytes,
+            bytes: body.as_ref().ok().map(|bytes| bytes.len() as u64),
+            changed: arrived.composed || arrived.sent.is_some(),
+            head: conversation.history.head().map(|head| head.to_string()),
+            asks: arrived.asks,
+            missing: body.err().map(|missing| missing.message),
+            answer: answer.map(|answer| SentAnswer {
+                status: answer.status,
+                ending: answer.ending,
+                stop_reason: answer.stop_reason,
+                usage: answer.usage,
+                error: answer.error,
+                first_byte_ms: answer.first_byte_ms,
+                total_ms: answer.total_ms,
+            }),
+            remarks,
+        })
+    }
+
+    /// The body that left for a request, byte for byte.
+    pub fn sent_body(&self, name: &str, request: u32) -> Result<Vec<u8>, Refusal> {
+        self.recorded(name, request)?.body(&*self.store)?
+    }
+
+    fn recorded(&self, name: &str, request: u32) -> Result<Recorded, Refusal> {
+        let id = self.meant(name)?;
+        self.settle(crate::PATIENCE);
+        let mut found = self.store.records(&id, 0)?;
+        let is_it = |record: &Record| arrived(record).is_some_and(|arrived| arrived.request == request);
+        let Some(at) = found.records.iter().position(is_it) else {
+            let last = found.records.iter().filter_map(arrived).map(|arrived| arrived.request).max().unwrap_or(0);
+            return Err(Refusal::new(
+                "unknown-request",
+                format!("There is no request r{request} in this conversation."),
+                match last {
+                    0 => "`ctx timeline` lists its requests.".to_owned(),
+                    last => format!("Its requests are r1 to r{last}; `ctx timeline` lists them."),
+                },
+            ));
+        };
+        let after = found.records.split_off(at + 1);
+        let Some(record) = found.records.last().cloned() else { return Err(damaged()) };
+        let Some(arrived) = arrived(&record) else { return Err(damaged()) };
+        found.skipped.retain(|skipped| skipped.seq < record.seq);
+        let mut conversation = Conversation::replayed(&id, &found, &*self.store)?;
+        for commit in after.iter().filter_map(commit).filter(|commit| counts_in(commit, &arrived, record.at)) {
+            conversation.take(commit);
+        }
+        let is_answer = |record: &Record| {
+            let answered: Answered = read(record, log::ANSWERED)?;
+            (answered.request == request).then_some(answered)
+        };
+        let remarks = after.iter().filter_map(|record| remark(record, request)).collect();
+        Ok(Recorded { answer: after.iter().find_map(is_answer), remarks, arrived, record, conversation })
+    }
+}
+
+impl Recorded {
+    /// The body that left; the inner error says why it cannot be rebuilt.
+    fn body(&self, store: &dyn Reader) -> Result<Result<Vec<u8>, Refusal>, Refusal> {
+        let missing = |why: &str| Ok(Err(Refusal::new("not-rebuilt", why, "`ctx sent REQUEST` tells the rest of it.")));
+        let arrived = &self.arrived;
+        match &arrived.turn {
+            None => return missing("The bodies of side requests (titles, summaries, probes) are not stored."),
+            Some(turn) if !turn.current => {
+                return missing("This request was not recognised as a turn, so its body is not stored completely.");
+            }
+            Some(_) => {}
+        }
+        let Some(whole) = self.conversation.rebuild(store)?.filter(|_| !self.conversation.broken) else {
+            return missing("A part of this request is missing from the store, or damaged.");
+        };
+        if !whole.exact {
+            return missing("This request carries a credential in its body, and credentials are never stored.");
+        }
+        let Some(sent) = &arrived.sent else {
+            return match arrived.composed || !arrived.asks.is_empty() {
+                true => missing("An older version of ctx recorded this request and did not note how it left."),
+                false if whole.bytes.len() as u64 != arrived.bytes => missing(DIFFERS),
+                false => Ok(Ok(whole.bytes)),
+            };
+        };
+        let Some(parts) = sent.read(&self.record.uses, store)? else {
+            return missing("A part of this request is missing from the store, or damaged.");
+        };
+        let bytes = Outgoing::of(parts).bytes(&whole.bytes);
+        match Hash::of(&bytes).to_string() == sent.hash {
+            true => Ok(Ok(bytes)),
+            false => missing(DIFFERS),
+        }
+    }
+}
+
+const DIFFERS: &str = "The rebuilt body differs from the one that left: its hash is another.";
+
+impl SentBody {
+    /// Of parts of `body`. Long insertions become blobs.
+    pub(crate) fn of(
+        parts: &[Part],
+        body: &[u8],
+        uses: &mut Vec<Hash>,
+        blobs: &mut Vec<(Hash, Vec<u8>)>,
+    ) -> Option<SentBody> {
+        let bytes = |part: &'_ Part| match part {
+            Part::Source(range) => body.get(range.clone()).unwrap_or_default().to_vec(),
+            Part::Made(bytes) => bytes.clone(),
+        };
+        let hash = Hash::of_parts(parts.iter().map(|part| match part {
+            Part::Source(range) => body.get(range.clone()).unwrap_or_default(),
+            Part::Made(bytes) => bytes.as_slice(),
+        }));
+        let mut stored = Vec::new();
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            stored.push(match part {
+                Part::Source(range) => SentPart::Source(range.start as u64, range.end as u64),
+                Part::Made(made) if made.len() < LONG => SentPart::Text(String::from_utf8(made.clone()).ok()?),
+                Part::Made(_) => {
+                    let blob = Hash::of(&bytes(part));
+                    let place = uses.iter().position(|used| *used == blob).unwrap_or(uses.len());
+                    if place == uses.len() {
+                        uses.push(blob);
+                        blobs.push((blob, bytes(part)));
+                    }
+                    SentPart::Blob { blob: place as u32 }
+                }
+            });
+        }
+        Some(SentBody { hash: hash.to_string(), parts: stored })
+    }
+
+    fn read(&self, uses: &[Hash], store: &dyn Reader) -> Result<Option<Vec<Part>>, Refusal> {
+        let mut parts = Vec::new();
+        for part in &self.parts {
+            parts.push(match part {
+                SentPart::Source(start, end) => Part::Source(*start as usize..*end as usize),
+                SentPart::Text(text) => Part::Made(text.clone().into_bytes()),
+                SentPart::Blob { blob } => {
+                    let Some(hash) = uses.get(*blob as usize) else { return Ok(None) };
+                    let Some(bytes) = store.blob(*hash)? else { return Ok(None) };
+                    Part::Made(bytes)
+                }
+            });
+        }
+        Ok(Some(parts))
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(record: &Record, kind: &str) -> Option<T> {
+    (record.kind == kind).then(|| serde_json::from_slice(&record.body).ok())?
+}
+
+fn arrived(record: &Record) -> Option<Arrived> {
+    read(record, log::ARRIVED)
+}
+
+fn commit(record: &Record) -> Option<Commit> {
+    read(record, log::COMMIT)
+}
+
+/// Whether a commit was made on the arrival of a request: its record follows.
+fn counts_in(commit: &Commit, arrived: &Arrived, at: u64) -> bool {
+    let inherited = matches!(commit.change, Change::Inherit { .. }) && commit.at == at;
+    arrived.made.contains(&commit.id) || inherited
+}
+
+/// What made the proxy send a request once more.
+fn remark(record: &Record, request: u32) -> Option<String> {
+    if let Some(refused) = read::<RefusedEdits>(record, log::REFUSED).filter(|refused| refused.request == request) {
+        let edits = refused.edits.join(", ");
+        return Some(format!(
+            "The provider refused {edits} ({}), and it was sent once more without. The body is that of the first try.",
+            refused.words
+        ));
+    }
+    let recovery: serde_json::Value = read(record, log::RECOVERY)?;
+    (recovery["request"] == request).then(|| {
+        "The provider refused its thinking, and it was sent once more with the request to drop what does not fit. \
+         The body is that of the first try."
+            .to_owned()
+    })
+}
+
+fn damaged() -> Refusal {
+    Refusal::new("store", "The record of this request cannot be read.", "Run `ctx doctor` to see what is wrong.")
+}

@@ -1,0 +1,108 @@
+// Questions about what is worth removing, many pending changes, frames left behind, requests that left, and terms. An older
+// daemon knows none of these paths: it answers 404, which counts as "nothing known".
+
+import { ApiError } from "./errors";
+import { KEY_HEADERS } from "./key";
+import type { Frame, Operation } from "./types";
+
+const ROOT = "/control/v1";
+
+export interface WorthRemoving {
+  percent: number;
+  tokens: number;
+  reread: number;
+  pays_off_after: number;
+  operations: Operation[];
+  words: string;
+}
+
+export interface Term {
+  name: string;
+  meaning: string;
+  why?: string | null;
+  advice: string;
+}
+
+export interface ProjectSetting {
+  file: string;
+  line: number | null;
+  key: string;
+  value: string | null;
+  why: string;
+}
+
+export interface ProjectSettings {
+  folder: string;
+  waiting: ProjectSetting[];
+  ignored: ProjectSetting[];
+}
+
+/** Why a frame is no longer sent. */
+export type Left = "before-compaction" | "rewound";
+
+export type LeftFrame = Frame & { left: Left };
+
+export interface PendingOutcome {
+  done: { id: string; summary: string }[];
+  refused: { id: string; code: string; message: string; hint: string }[];
+}
+
+export interface SentRequest {
+  request: string;
+  at: number;
+  model: string | null;
+  client_bytes: number;
+  bytes: number | null;
+  changed: boolean;
+  head: string | null;
+  missing: string | null;
+  remarks?: string[];
+}
+
+async function asked(path: string, init?: RequestInit): Promise<Response | null> {
+  const response = await fetch(`${ROOT}${path}`, { ...init, headers: { ...KEY_HEADERS, ...init?.headers } });
+  if (response.status === 404) return null;
+  if (response.ok) return response;
+  const body = (await response.json().catch(() => ({}))) as { error?: Partial<ApiError> };
+  const { code = `http-${response.status}`, message = response.statusText, hint = null } = body.error ?? {};
+  throw new ApiError(response.status, code, message, hint);
+}
+
+const of = (conversation: string, rest: string) => `/conversations/${encodeURIComponent(conversation)}/${rest}`;
+
+export async function getWorth(conversation: string): Promise<WorthRemoving | null> {
+  const response = await asked(of(conversation, "worth"));
+  return response === null ? null : ((await response.json()) as { worth: WorthRemoving | null }).worth;
+}
+
+/** Frames that the agent has left behind, before a compaction or by a rewind. */
+export async function getLeftFrames(conversation: string): Promise<LeftFrame[]> {
+  const response = await asked(of(conversation, "frames?all=true"));
+  const { frames } = response === null ? { frames: [] } : ((await response.json()) as { frames: LeftFrame[] });
+  return frames.filter(({ left }) => left != null);
+}
+
+export async function getTerm(name: string): Promise<Term | null> {
+  const response = await asked(`/explain/${encodeURIComponent(name)}`);
+  return response === null ? null : ((await response.json()) as Term);
+}
+
+export async function getSent(conversation: string, request: number): Promise<SentRequest | null> {
+  const response = await asked(of(conversation, `requests/r${request}`));
+  return response === null ? null : ((await response.json()) as SentRequest);
+}
+
+/** The body that left, to the byte. */
+export async function getSentBody(conversation: string, request: number): Promise<string | null> {
+  const response = await asked(of(conversation, `requests/r${request}/body`));
+  return response === null ? null : await response.text();
+}
+
+export async function answerMany(conversation: string, answer: "accept" | "cancel", ids: string[]): Promise<PendingOutcome | null> {
+  const response = await asked(of(conversation, `waiting/${answer}`), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ids, author: "ui" }),
+  });
+  return response === null ? null : ((await response.json()) as PendingOutcome);
+}

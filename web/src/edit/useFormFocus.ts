@@ -1,0 +1,59 @@
+// A form takes the keyboard: its first field gets the focus as soon as there is one. Fields may come later than the form,
+// with what they are filled from; until then the form itself has the focus, so that no key goes elsewhere.
+
+import { type RefObject, useEffect } from "react";
+
+const FIELD = "[data-autofocus], textarea, input:not([type=checkbox], [type=radio])";
+const CONTROL = "input, select, button";
+const isUsable = (element: HTMLElement) => !element.matches(":disabled") && element.offsetParent !== null;
+
+/** The first field, or else the first control. A button that submits is neither: a space in a text would press it. */
+function firstOf(form: HTMLFormElement): HTMLElement | null {
+  const find = (selector: string) => [...form.querySelectorAll<HTMLElement>(selector)].find(isUsable) ?? null;
+  return find(FIELD) ?? find(`[data-fields] :is(${CONTROL})`);
+}
+
+export function useFormFocus(form: RefObject<HTMLFormElement | null>): void {
+  useEffect(() => {
+    const inside = form.current;
+    if (inside === null) return;
+    /** What got the focus from here; once a person moves it, it is left alone. */
+    let given: Element | null = inside;
+    inside.focus({ preventScroll: true });
+
+    const give = () => {
+      const { activeElement } = document;
+      if (activeElement !== given && activeElement !== document.body) return stop();
+      const next = firstOf(inside);
+      if (next === null) return;
+      given = next;
+      if (next !== activeElement) next.focus({ preventScroll: true });
+      if (next.matches(FIELD)) stop();
+    };
+    const watch = new MutationObserver(give);
+    const stop = () => {
+      watch.disconnect();
+      window.removeEventListener("pointerdown", stop);
+    };
+    watch.observe(inside, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] });
+    window.addEventListener("pointerdown", stop);
+    give();
+    return stop;
+  }, [form]);
+}
+
+/** A form that has just come, or whose fields have, is scrolled into sight; not any longer once a person scrolls. */
+export function useInSight(form: RefObject<HTMLFormElement | null>): void {
+  useEffect(() => {
+    const inside = form.current;
+    if (inside === null) return;
+    const watch = new ResizeObserver(() => inside.scrollIntoView({ block: "nearest" }));
+    const stop = () => watch.disconnect();
+    watch.observe(inside);
+    window.addEventListener("wheel", stop, { once: true, passive: true });
+    return () => {
+      stop();
+      window.removeEventListener("wheel", stop);
+    };
+  }, [form]);
+}

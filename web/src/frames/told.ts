@@ -1,0 +1,15 @@
+// States that so many frames have that they are told once, above the list, instead of on every row.
+
+import type { Frame } from "../api";
+
+const THINKING = "thinking-dropped";
+/** Up to so many rows say it themselves. */
+const FEW = 2;
+
+/** The frames without their thinking, if there are too many to mark each. */
+export function withoutThinking(frames: readonly Frame[]): string[] {
+  const ids = frames.filter(({ state }) => state.includes(THINKING)).map(({ id }) => id);
+  return ids.length > FEW ? ids : [];
+}
+
+export const TOLD_ABOVE: readonly string[] = [THINKING];

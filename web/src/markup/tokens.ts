@@ -1,0 +1,35 @@
+// Markdown taken apart. Only the lexer of the library is used: no HTML is ever made of it.
+
+import { Lexer, type Token } from "marked";
+
+/** Longer texts are shown as they are: taking them apart would hold up scrolling. */
+const LONGEST = 30_000;
+const REMEMBERED = 200;
+
+const known = new Map<string, Token[]>();
+
+/** The blocks of a text; nothing if it is too long, or too twisted, to be taken apart. */
+export function blocksOf(text: string): Token[] | null {
+  if (text.length > LONGEST) return null;
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  try {
+    const blocks = new Lexer({ gfm: true }).lex(text);
+    const oldest = known.keys().next().value;
+    if (known.size >= REMEMBERED && oldest !== undefined) known.delete(oldest);
+    known.set(text, blocks);
+    return blocks;
+  } catch {
+    return null;
+  }
+}
+
+/** An address that a person may follow. Whatever a browser could run, or load by itself, is not one. */
+export function safeAddress(address: string): string | null {
+  try {
+    const { protocol, href } = new URL(address);
+    return protocol === "https:" || protocol === "http:" ? href : null;
+  } catch {
+    return null;
+  }
+}

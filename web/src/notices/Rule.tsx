@@ -1,0 +1,55 @@
+// A rule of the provider, by its number: what it means and what to do, when somebody asks.
+
+import { Loader, Popover, UnstyledButton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { getTerm } from "../api/more";
+import styles from "./notices.module.css";
+
+export function Rule({ number }: { number: string }) {
+  const [opened, setOpened] = useState(false);
+  return (
+    <Popover opened={opened} onChange={setOpened} shadow="md" width={340} withinPortal>
+      <Popover.Target>
+        <UnstyledButton
+          component="span"
+          role="button"
+          tabIndex={0}
+          className={styles.rule}
+          aria-expanded={opened}
+          title={`What rule ${number} means`}
+          onClick={(event) => {
+            event.stopPropagation();
+            setOpened(!opened);
+          }}
+          onKeyDown={(event) => event.key === "Enter" && setOpened(!opened)}
+        >
+          {number}
+        </UnstyledButton>
+      </Popover.Target>
+      <Popover.Dropdown p={10} className={styles.term ?? ""} aria-label={`Rule ${number}`}>
+        {opened && <Explained number={number} />}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+function Explained({ number }: { number: string }) {
+  const { data: term, isPending } = useQuery({
+    queryKey: ["term", number],
+    queryFn: () => getTerm(number),
+    retry: false,
+  });
+  if (isPending) return <Loader size="xs" aria-label="Loading" />;
+  if (term == null) return <p>This daemon does not explain rule {number}.</p>;
+  return (
+    <>
+      <p>
+        <strong>{term.name}</strong> {term.meaning}
+      </p>
+      {term.why != null && <p>{term.why}</p>}
+      <p>{term.advice}</p>
+    </>
+  );
+}

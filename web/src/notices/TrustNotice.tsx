@@ -1,0 +1,44 @@
+// Settings in a project's own files count only once a person trusts the project. Until then this says which ones wait.
+
+import { CloseButton } from "@mantine/core";
+import { useState } from "react";
+
+import type { ProjectSettings } from "../api/more";
+import { useContextFill } from "../context/useContextFill";
+import { Command } from "./Command";
+import styles from "./notices.module.css";
+
+export function TrustNotice({ conversation }: { conversation: string }) {
+  const { data } = useContextFill(conversation, true);
+  const [closed, setClosed] = useState<string | null>(null);
+  const settings = (data as { project_settings?: ProjectSettings | null } | undefined)?.project_settings ?? null;
+  if (settings === null || settings.waiting.length === 0 || closed === settings.folder) return null;
+  return (
+    <div className={styles.trust} role="status" aria-label="Settings that wait for trust">
+      <div>
+        <strong>This project’s settings are not in force until you trust the folder:</strong>
+        <ul>
+          {settings.waiting.map(({ file, line, key, value }) => (
+            <li key={`${file} ${key}`}>
+              <code>
+                {key}
+                {value !== null && ` = ${value}`}
+              </code>{" "}
+              <span>
+                ({file}
+                {line !== null && `, line ${line}`})
+              </span>
+            </li>
+          ))}
+        </ul>
+        <Command text={`ctx trust ${quoted(settings.folder)}`} />
+      </div>
+      <CloseButton size="sm" aria-label="Dismiss" onClick={() => setClosed(settings.folder)} />
+    </div>
+  );
+}
+
+/** A path as a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

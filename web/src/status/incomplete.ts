@@ -1,0 +1,36 @@
+// Requests that did not end well: which, of which conversation, and how they ended.
+
+import type { AnswerEvent, TimelineEvent } from "../api";
+
+export interface Incomplete {
+  conversation: string;
+  request: number;
+  at: number;
+  /** A person or the agent left before the answer was whole: no failure. */
+  cancelled: boolean;
+  words: string;
+}
+
+/** Of one conversation's timeline, the newest first. */
+export function incompleteOf(conversation: string, events: readonly TimelineEvent[]): Incomplete[] {
+  return events
+    .filter((event) => event.kind === "answer")
+    .filter((answer) => endingWords(answer) !== null)
+    .map((answer) => ({
+      conversation,
+      request: answer.request,
+      at: answer.at,
+      cancelled: answer.ending === "cancelled",
+      words: endingWords(answer) ?? "",
+    }))
+    .sort((left, right) => right.at - left.at);
+}
+
+/** How an answer ended; nothing if all was well. */
+function endingWords({ ending, status, error }: AnswerEvent): string | null {
+  if (ending === "cancelled") return "cancelled by the client";
+  if (ending === "unreachable" || status === 0) return "the provider could not be reached";
+  if (error !== null) return `${status} ${error.kind}: ${error.message}`;
+  if (status >= 400) return `the provider answered ${status}`;
+  return ending === "cut" ? "the answer was cut off" : null;
+}
