@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -73,14 +74,20 @@ impl PhaseCell {
         matches!(self.get(), Phase::New | Phase::Resting)
     }
 
-    pub(super) fn idle_since(&self) -> u64 {
-        self.idle_since.load(Ordering::Relaxed)
+    /// Since when it could make room for others, if it could. A client that has just come is about to ask.
+    pub(super) fn could_leave_since(&self) -> Option<u64> {
+        const ABOUT_TO_ASK: Duration = Duration::from_secs(1);
+        let since = self.idle_since.load(Ordering::Relaxed);
+        let could = match self.get() {
+            Phase::Resting => true,
+            Phase::New => clock(Instant::now()).saturating_sub(since) >= ABOUT_TO_ASK.as_millis() as u64,
+            _ => false,
+        };
+        could.then_some(since)
     }
 
     pub(super) fn idle(&self, since: Instant) {
-        static FIRST: OnceLock<Instant> = OnceLock::new();
-        let since = since.saturating_duration_since(*FIRST.get_or_init(|| since));
-        self.idle_since.store(since.as_millis() as u64, Ordering::Relaxed);
+        self.idle_since.store(clock(since), Ordering::Relaxed);
     }
 
     pub(super) fn step(&self, from: Phase, to: Phase) {
@@ -88,6 +95,12 @@ impl PhaseCell {
             self.enter(to);
         }
     }
+}
+
+/// Milliseconds since the first connection of this process.
+fn clock(at: Instant) -> u64 {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    at.saturating_duration_since(*FIRST.get_or_init(|| at)).as_millis() as u64
 }
 
 /// Travels with a reply's body. When it is dropped, the reply has been produced.

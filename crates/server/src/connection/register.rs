@@ -34,7 +34,6 @@ pub(crate) struct Place {
 impl Register {
     pub(crate) fn enter(self: &Arc<Self>) -> Place {
         let phase = PhaseCell::default();
-        // A new connection is the last that makes room.
         phase.idle(Instant::now());
         self.enter_as(Arc::new(phase))
     }
@@ -58,8 +57,7 @@ impl Register {
         let mut resting: Vec<(u64, u64)> = open
             .connections
             .iter()
-            .filter(|(_, entry)| entry.phase.is_idle())
-            .map(|(number, entry)| (entry.phase.idle_since(), *number))
+            .filter_map(|(number, entry)| Some((entry.phase.could_leave_since()?, *number)))
             .collect();
         resting.sort_unstable();
         resting.truncate(most);
@@ -102,6 +100,7 @@ mod tests {
         let mut places: Vec<Place> = (0..4).map(|_| register.enter()).collect();
         let now = Instant::now();
         for (place, seconds) in places.iter().zip([30, 10, 20, 0]) {
+            place.phase.enter(Phase::Resting);
             place.phase.idle(now + Duration::from_secs(seconds));
         }
         places[3].phase.enter(Phase::Serving);
@@ -116,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_has_just_come_is_the_last_to_leave() {
+    fn a_client_that_has_just_come_is_not_sent_away_before_it_could_ask() {
         let register = Arc::new(Register::default());
-        let mut rested = register.enter();
-        std::thread::sleep(Duration::from_millis(5));
-        rested.phase.idle(Instant::now());
-        std::thread::sleep(Duration::from_millis(5));
-        let mut new = register.enter();
-        assert_eq!((register.shed(1), rested.leave.try_recv().is_ok(), new.leave.try_recv().is_ok()), (1, true, false));
+        let (mut rested, mut new) = (register.enter(), register.enter());
+        rested.phase.enter(Phase::Resting);
+        assert_eq!(register.shed(9), 1);
+        assert!(rested.leave.try_recv().is_ok() && new.leave.try_recv().is_err());
+        std::thread::sleep(Duration::from_millis(1100));
+        assert_eq!(register.shed(9), 1, "one that says nothing makes room too");
     }
 }
