@@ -113,6 +113,11 @@ const CODES: &[(&str, &str, &str)] = &[
     ),
     ("store-from-the-future", "a newer version wrote this store", "Use that version, or another home."),
     ("store-full", "the disk is full", "Nothing was stored; free some space, or purge old conversations."),
+    (
+        "store-gone",
+        "the store's file was removed or replaced while the daemon runs",
+        "Put the file back, or restart the daemon.",
+    ),
     ("store-in-use", "another daemon uses this store", "Use that daemon, stop it, or choose another home."),
     (
         "store-of-another-program",
