@@ -140,6 +140,7 @@ fn to_record(
         cache_write_1h: usage.cache_write_1h.filter(|&tokens| tokens > 0),
         thinking: usage.thinking.filter(|&tokens| tokens > 0),
     });
+    record.usage = record.usage.filter(Usage::is_believable);
     record.error = answer
         .error
         .map(|error| ErrorSaid { kind: error.kind.unwrap_or_else(|| "unknown".into()), message: told(&error.message) });

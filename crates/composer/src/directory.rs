@@ -3,6 +3,7 @@
 //! Every listed conversation has a card, a small projection kept with the store so that nothing
 //! has to be replayed at start. The conversations themselves are loaded when somebody asks.
 
+use crate::activity;
 use crate::conversation::Conversation;
 use crate::log::Opened;
 use crate::sides::Side;
@@ -93,6 +94,8 @@ pub struct Directory {
     losses: HashMap<String, u64>,
     lost_all: u64,
     attic: Vec<Shared>,
+    /// Conversations whose newest requests could not be stored.
+    incomplete: HashSet<String>,
 }
 
 /// A conversation in memory.
@@ -109,17 +112,19 @@ impl Directory {
         let mut directory = Directory::default();
         let notes = store.notes(CARD)?;
         let mut cards: Vec<Card> = notes.iter().filter_map(|(_, body)| serde_json::from_slice(body).ok()).collect();
-        cards.sort_by_key(|card| card.last_activity);
-        cards.into_iter().for_each(|card| directory.put(card));
+        let rows = store.conversations()?;
+        let known: HashSet<String> = cards.iter().map(|card| card.id.clone()).collect();
         // A card that is lost is written anew from the log.
-        for row in store.conversations()? {
-            if directory.card(&row.id).is_none()
-                && let Some(conversation) = Conversation::load(&row.id, store)?
+        for row in rows.iter().filter(|row| !known.contains(&row.id)) {
+            if let Some(conversation) = Conversation::load(&row.id, store)?
                 && !conversation.tree.is_empty()
             {
-                directory.put(crate::card::of(&conversation));
+                cards.push(crate::card::of(&conversation));
             }
         }
+        activity::correct(&mut cards, &rows, crate::now());
+        cards.sort_by_key(|card| card.last_activity);
+        cards.into_iter().for_each(|card| directory.put(card));
         Ok(directory)
     }
 
@@ -139,7 +144,8 @@ impl Directory {
             .or_else(|| self.cards.values().max_by_key(|card| card.last_activity))
     }
 
-    pub fn put(&mut self, card: Card) {
+    pub fn put(&mut self, mut card: Card) {
+        self.correct_clock(&mut card, crate::now());
         if let Some(session) = &card.session {
             self.by_session.insert((session.clone(), card.agent.clone()), card.id.clone());
         }
@@ -159,14 +165,18 @@ impl Directory {
         self.cards.insert(card.id.clone(), card);
     }
 
-    pub fn forget(&mut self, id: &str) {
-        self.unload(id);
-        self.cards.remove(id);
-        self.given.remove(id);
-        self.losses.remove(id);
-        self.by_session.retain(|_, found| found != id);
+    /// Looks through everything once, however many they are.
+    pub fn forget(&mut self, gone: &HashSet<&str>) {
+        for id in gone {
+            self.unload(id);
+            self.cards.remove(*id);
+            self.given.remove(*id);
+            self.losses.remove(*id);
+            self.incomplete.remove(*id);
+        }
+        self.by_session.retain(|_, id| !gone.contains(id.as_str()));
         for map in [&mut self.by_start, &mut self.by_opening] {
-            map.values_mut().for_each(|ids| ids.retain(|found| found != id));
+            map.values_mut().for_each(|ids| ids.retain(|id| !gone.contains(id.as_str())));
             map.retain(|_, ids| !ids.is_empty());
         }
     }
@@ -186,12 +196,22 @@ impl Directory {
     /// A step of this conversation could not be stored: what was built on it does not count any more.
     pub fn lose(&mut self, id: &str) {
         *self.losses.entry(id.to_owned()).or_default() += 1;
+        self.incomplete.insert(id.to_owned());
         self.unload(id);
     }
 
     pub fn lose_all(&mut self) {
         self.lost_all += 1;
         self.unload_all();
+    }
+
+    /// A request of it was stored again, and says all that was lost.
+    pub fn complete(&mut self, id: &str) {
+        self.incomplete.remove(id);
+    }
+
+    pub fn is_incomplete(&self, id: &str) -> bool {
+        self.incomplete.contains(id)
     }
 
     /// Grows with every loss, see [`Conversation::losses`].
@@ -356,6 +376,22 @@ impl Directory {
         ids.dedup();
         ids.truncate(most);
         ids
+    }
+}
+
+impl Directory {
+    /// A clock may have been ahead. Nothing is active later than now, and nothing was active later than a
+    /// conversation that is active right now.
+    fn correct_clock(&mut self, card: &mut Card, now: u64) {
+        if card.last_activity > now + activity::SLACK {
+            card.last_activity = self.cards.get(&card.id).map_or(now, |known| known.last_activity.min(now));
+        }
+        let is_now = card.last_activity + activity::SLACK > now;
+        let latest = card.last_activity + activity::SLACK;
+        if is_now && self.cards.values().any(|other| other.last_activity > latest) {
+            let ahead = self.cards.values_mut().filter(|other| other.last_activity > latest);
+            ahead.for_each(|other| other.last_activity = card.last_activity - 1);
+        }
     }
 }
 

@@ -71,10 +71,17 @@ impl Held {
         }
     }
 
-    pub fn forget(&self, id: &str) {
+    pub fn forget(&self, id: &str, card: Option<&Card>) {
         let mut inside = self.write();
         inside.held.remove(id);
         inside.edited.remove(id);
+        if let Some(whose) = card.and_then(whose) {
+            inside.sessions.remove(&whose);
+        }
+    }
+
+    pub fn edited_count(&self) -> usize {
+        self.read().edited.len()
     }
 
     /// A session that is not known yet may be a fork of one that was edited, and a client without a session
@@ -155,7 +162,7 @@ mod tests {
         assert!(held.may_be_edited(Some("edited"), None) && held.is_edited("cedited"));
         assert!(held.may_be_edited(Some("new"), None) && held.may_be_edited(None, None));
         assert!(!held.may_be_edited(Some("waits"), None) && !held.may_be_edited(Some("plain"), None));
-        held.forget("cedited");
+        held.forget("cedited", Some(&card("edited", true)));
         assert!(!held.may_be_edited(Some("new"), None) && !held.may_be_edited(Some("edited"), None));
     }
 }

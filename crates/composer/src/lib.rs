@@ -16,6 +16,7 @@
 //! 3. The directory, the held sessions, and the other small maps: each for a few lines, none inside another but
 //!    `ledger` before the directory. Freed conversations are dropped after the directory is let go.
 
+mod activity;
 pub mod answer;
 pub mod automatic;
 mod card;
@@ -69,6 +70,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use writer::Writer;
+
+/// So many conversations are purged before others have their turn.
+const PURGED_TOGETHER: usize = 16;
 
 /// How long a reader waits for what is still to be written.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -209,6 +213,11 @@ impl Composer {
         let _ = self.writer.settle(most);
     }
 
+    /// How many conversations are edited, or may be.
+    pub fn edited_count(&self) -> usize {
+        self.held.edited_count()
+    }
+
     /// What could not be stored since the start.
     pub fn unsaved(&self) -> u64 {
         self.writer.unsaved()
@@ -217,25 +226,38 @@ impl Composer {
     /// Forgets conversations for good. Whoever works on one of them is waited for; a request of one of them that comes
     /// meanwhile waits, and then begins anew. Other conversations go on.
     pub fn purge(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {
+        let mut purged = ctx_store::Purged::default();
         // In one order, so that two that purge do not wait for each other.
-        let sorted: BTreeSet<&String> = ids.iter().collect();
-        let _commits: Vec<_> = sorted.iter().map(|id| self.editing.lock(id)).collect();
-        let places: Vec<Shared> = sorted.iter().map(|id| lock(&self.directory).place(id)).collect();
-        let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
-        // What still waits to be written would come back otherwise.
-        self.writer.settle(PATIENCE);
-        let purged = self.store.purge(ids)?;
+        let sorted: Vec<String> = ids.iter().cloned().collect::<BTreeSet<String>>().into_iter().collect();
+        // A few at a time: commits go on between them.
+        for some in sorted.chunks(PURGED_TOGETHER) {
+            let _commits: Vec<_> = some.iter().map(|id| self.editing.lock(id)).collect();
+            let places: Vec<Shared> = some.iter().map(|id| lock(&self.directory).place(id)).collect();
+            let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
+            // What still waits to be written would come back otherwise.
+            for id in some {
+                self.writer.settle_conversation(id, PATIENCE);
+            }
+            purged += self.store.remove(some)?;
+            self.forget(some);
+        }
+        purged += self.store.sweep()?;
+        Ok(purged)
+    }
+
+    /// Forgets what is known of conversations that are gone.
+    fn forget(&self, ids: &[String]) {
         let mut ledger = lock(&self.ledger);
-        ids.iter().for_each(|id| {
+        for id in ids {
             ledger.forget(id);
-            self.with_directory(|directory| directory.forget(id));
             lock(&self.titles).remove(id);
             lock(&self.weighed).remove(id);
-            self.held.forget(id);
+            let card = lock(&self.directory).card(id).cloned();
+            self.held.forget(id, card.as_ref());
             self.alarm.set(id, None);
             self.offload_folder.iter().for_each(|folder| folder.forget(id));
-        });
-        Ok(purged)
+        }
+        self.with_directory(|directory| directory.forget(&ids.iter().map(String::as_str).collect()));
     }
 
     /// The conversation, from memory or replayed from the store.

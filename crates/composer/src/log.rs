@@ -196,7 +196,7 @@ pub struct Answered {
     pub ending: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "believable")]
     pub usage: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
@@ -317,17 +317,35 @@ impl Answered {
 
     /// Tokens that the provider itself left out.
     pub fn cleared(&self) -> u64 {
-        self.applied_edits.iter().filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum()
+        sum(self.applied_edits.iter())
     }
 
     /// Those of them that were results of tools.
     pub fn cleared_results(&self) -> u64 {
         let results = self.applied_edits.iter().filter(|edit| edit["cleared_tool_uses"].as_u64() > Some(0));
-        results.filter_map(|edit| edit["cleared_input_tokens"].as_u64()).sum()
+        sum(results)
     }
 }
 
+fn sum<'a>(edits: impl Iterator<Item = &'a serde_json::Value>) -> u64 {
+    edits.filter_map(|edit| edit["cleared_input_tokens"].as_u64()).filter(|tokens| *tokens <= MOST_TOKENS).sum()
+}
+
+/// No request has so many tokens: ten times the largest context window that is known.
+const MOST_TOKENS: u64 = 20_000_000;
+
+/// A usage that cannot be true counts as unknown, also in a log that was written before this was looked at.
+fn believable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Usage>, D::Error> {
+    Ok(Option::<Usage>::deserialize(deserializer)?.filter(Usage::is_believable))
+}
+
 impl Usage {
+    pub fn is_believable(&self) -> bool {
+        let all = [self.input, self.cache_read, self.cache_write, self.output];
+        let parts = [self.cache_write_1h, self.thinking].into_iter().flatten();
+        all.into_iter().chain(parts).all(|tokens| tokens <= MOST_TOKENS)
+    }
+
     /// All the tokens the model read.
     pub fn prompt(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
@@ -474,6 +492,19 @@ pub struct Wished {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn usage_beyond_sense_is_unknown_in_old_logs_too() {
+        let read = |input: u64| {
+            let usage = format!(r#"{{"input":{input},"cache_read":2,"cache_write":3,"output":4}}"#);
+            let line = format!(r#"{{"request":1,"status":200,"ending":"complete","total_ms":9,"usage":{usage}}}"#);
+            serde_json::from_str::<Answered>(&line).expect("an answer").usage
+        };
+        assert_eq!(read(1).map(|usage| usage.prompt()), Some(6));
+        assert_eq!(read(u64::MAX), None);
+        let none = r#"{"request":1,"status":200,"ending":"complete","total_ms":9}"#;
+        assert_eq!(serde_json::from_str::<Answered>(none).expect("an answer").usage, None);
+    }
 
     /// Figures that people are shown come from it; a restart must not change them by one.
     #[test]

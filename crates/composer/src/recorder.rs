@@ -113,6 +113,8 @@ struct Gauges {
     queued_bytes: AtomicU64,
     dropped: AtomicU64,
     unreadable: AtomicU64,
+    /// Requests among what is queued.
+    requests: AtomicU64,
     exchanges: AtomicU64,
 }
 
@@ -123,8 +125,10 @@ pub struct Load {
     pub queued_bytes: u64,
     /// Copies that were not looked at for want of room.
     pub dropped: u64,
-    /// Requests that could not be read; they were forwarded.
+    /// Requests that could not be read.
     pub unreadable: u64,
+    /// Requests that have passed and are still being read.
+    pub requests: u64,
 }
 
 #[derive(Clone)]
@@ -179,15 +183,17 @@ impl Recorder {
             queued_bytes: get(&self.gauges.queued_bytes),
             dropped: get(&self.gauges.dropped),
             unreadable: get(&self.gauges.unreadable),
+            requests: get(&self.gauges.requests),
         }
     }
 
     /// Sends an event whose bytes have their room already.
     fn send(&self, lane: &Arc<LaneKey>, event: Event) {
-        let bytes = event.bytes();
+        let (bytes, requests) = (event.bytes(), event.requests());
         self.gauges.queued.fetch_add(1, Ordering::Relaxed);
+        self.gauges.requests.fetch_add(requests, Ordering::Relaxed);
         if !self.composer.lanes.push(lane, event) {
-            self.gauges.leave(bytes);
+            self.gauges.leave(bytes, requests);
         }
     }
 }
@@ -207,13 +213,18 @@ impl Gauges {
         self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    fn leave(&self, bytes: u64) {
+    fn leave(&self, bytes: u64, requests: u64) {
         self.queued.fetch_sub(1, Ordering::Relaxed);
+        self.requests.fetch_sub(requests, Ordering::Relaxed);
         self.give_back(bytes);
     }
 }
 
 impl Event {
+    fn requests(&self) -> u64 {
+        u64::from(matches!(self, Event::Request { .. }))
+    }
+
     /// The room that its copies take.
     fn bytes(&self) -> u64 {
         match self {

@@ -7,7 +7,7 @@ pub(crate) mod stores;
 use super::*;
 use ctx_wire::anthropic::identify::Hints;
 use std::sync::Barrier;
-use stores::Moody;
+use stores::FailingStore;
 
 fn body(turns: usize) -> Vec<u8> {
     let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
@@ -25,7 +25,7 @@ fn see(composer: &Composer, session: &str, turns: usize) -> String {
 
 #[test]
 fn a_conversation_that_left_memory_comes_back_with_what_was_still_to_be_written() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let composer = Composer::open(store.clone()).expect("a composer");
     let id = see(&composer, "s", 1);
     composer.settle(PATIENCE);

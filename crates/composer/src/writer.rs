@@ -6,6 +6,7 @@
 
 use crate::directory::{Directory, lock};
 use crate::gap::Gaps;
+use crate::log;
 use ctx_store::{NewRecord, Record, Step, Store, StoreError};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -327,6 +328,10 @@ impl Work {
     }
 
     fn tell(&self, steps: Vec<Vec<NewRecord>>, last: Vec<u64>) {
+        let arrived = steps.iter().flatten().filter(|record| record.kind == log::ARRIVED);
+        let mut directory = lock(&self.directory);
+        arrived.for_each(|record| directory.complete(&record.conversation));
+        drop(directory);
         let mut listeners = lock(&self.listeners);
         if listeners.is_empty() {
             return;
@@ -345,7 +350,7 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::stores::Moody;
+    use crate::tests::stores::FailingStore;
 
     #[test]
     fn what_somebody_waits_for_goes_before_other_conversations_and_behind_its_own() {
@@ -376,7 +381,7 @@ mod tests {
 
     #[test]
     fn a_step_is_refused_when_something_it_builds_on_was_lost() {
-        let store = Arc::new(Moody::new());
+        let store = Arc::new(FailingStore::new());
         let directory: Arc<Mutex<Directory>> = Arc::default();
         let writer = Writer::start(store.clone(), directory.clone(), Arc::default());
         let step = |conversation: &str| Step {

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
-use support::stores::Moody;
+use support::stores::FailingStore;
 use support::{Headers, House, LONG, answers, hints, nameless, with};
 use testkit::Session;
 
@@ -27,12 +27,12 @@ const SOON: Duration = Duration::from_secs(30);
 /// A house whose recorder runs, on a store that does what it is told to.
 struct Running {
     recorder: Recorder,
-    store: Arc<Moody>,
+    store: Arc<FailingStore>,
     house: House,
 }
 
 impl Running {
-    fn on(store: Arc<Moody>) -> Running {
+    fn on(store: Arc<FailingStore>) -> Running {
         let house = House::on(store.clone());
         Running { recorder: Recorder::start(house.composer.clone()).expect("threads"), store, house }
     }
@@ -93,7 +93,7 @@ fn assert_edited(left: &Receiver<Vec<u8>>) {
 
 #[test]
 fn a_held_request_is_composed_while_another_conversation_is_loaded() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let (first, second) = {
         let running = Running::on(store.clone());
         (running.edited(1), running.edited(2))
@@ -110,7 +110,7 @@ fn a_held_request_is_composed_while_another_conversation_is_loaded() {
 
 #[test]
 fn a_conversation_is_loaded_while_the_disk_writes_what_others_said() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let (first, second) = {
         let running = Running::on(store.clone());
         (running.edited(1), running.edited(2))
@@ -124,7 +124,7 @@ fn a_conversation_is_loaded_while_the_disk_writes_what_others_said() {
 
 #[test]
 fn a_held_request_is_composed_while_a_commit_or_an_import_of_others_is_stored() {
-    let running = Running::on(Arc::new(Moody::new()));
+    let running = Running::on(Arc::new(FailingStore::new()));
     let (first, second) = (running.edited(1), running.edited(2));
     let (id, exported) = running.composer().export(first.session_id()).expect("a file");
     running.composer().purge(&[id]).expect("forgotten");
@@ -179,7 +179,7 @@ impl Automatic for Slow {
 
 #[test]
 fn a_held_request_is_composed_while_another_one_is_being_composed() {
-    let running = Running::on(Arc::new(Moody::new()));
+    let running = Running::on(Arc::new(FailingStore::new()));
     let (first, second) = (running.edited(1), running.edited(2));
     let slow = Arc::new(Slow::default());
     running.composer().automate(Some(slow.clone()));
@@ -203,7 +203,7 @@ fn a_held_request_is_composed_while_another_one_is_being_composed() {
 
 #[test]
 fn requests_of_one_session_are_booked_in_the_order_in_which_they_came() {
-    let running = Running::on(Arc::new(Moody::new()));
+    let running = Running::on(Arc::new(FailingStore::new()));
     let mut session = running.edited(1);
     let mut leave = Vec::new();
     for turn in 0..20 {
@@ -225,7 +225,7 @@ fn requests_of_one_session_are_booked_in_the_order_in_which_they_came() {
 /// Every conversation is a fork of another, each names the other as its parent, and all come at once.
 #[test]
 fn a_storm_of_forks_ends_and_every_log_fits_together() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let running = Running::on(store.clone());
     let root = running.edited(1);
     let body = root.body();

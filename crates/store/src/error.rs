@@ -55,6 +55,9 @@ pub enum StoreError {
     #[error("could not compress a body")]
     Compression(#[source] io::Error),
 
+    #[error("{} was removed or replaced while it was in use", path.display())]
+    Gone { path: PathBuf },
+
     #[error("the disk does not keep up: what was handed to the store is not written yet")]
     Slow,
 
@@ -79,6 +82,7 @@ impl StoreError {
             Self::Full(_) => "store-full",
             Self::File { .. } => "store-file",
             Self::Compression(_) => "store-compression",
+            Self::Gone { .. } => "store-gone",
             Self::Slow => "store-slow",
             Self::Database(_) => "store-database",
         }
@@ -105,6 +109,9 @@ impl StoreError {
             Self::Full(_) => "nothing was stored; free some disk space or purge old conversations",
             Self::File { .. } => "check that the folder exists, is yours and can be written to",
             Self::Compression(_) => "nothing was stored; this is likely a lack of memory",
+            Self::Gone { .. } => {
+                "nothing that is written now would be found again; put the file back, or restart the daemon"
+            }
             Self::Slow => "try again in a moment; if it stays, look at what else uses the disk",
             Self::Database(_) => "a check tells whether the store is sound",
         }

@@ -49,6 +49,8 @@ pub enum FindingKind {
     DanglingUses,
     DamagedBlobs,
     DamagedNotes,
+    /// Records that were acknowledged and are missing.
+    LostRecords,
     /// Others may read what is ours.
     Permissions,
     /// Blobs that no record uses.
@@ -67,7 +69,8 @@ impl Finding {
             | FindingKind::DamagedRecords
             | FindingKind::DanglingUses
             | FindingKind::DamagedBlobs
-            | FindingKind::DamagedNotes => true,
+            | FindingKind::DamagedNotes
+            | FindingKind::LostRecords => true,
             FindingKind::Permissions | FindingKind::UnusedBlobs | FindingKind::LongLog | FindingKind::MovedAside => {
                 false
             }
@@ -86,6 +89,9 @@ impl Finding {
                 "nothing to do: each is written anew when the agent sends the same message again"
             }
             FindingKind::DamagedNotes => "nothing to do: notes are rebuilt from the log",
+            FindingKind::LostRecords => {
+                "edits in them are gone: compare `ctx history` with what you remember and make them again; then delete that file"
+            }
             FindingKind::Permissions => {
                 "the daemon corrects it on its next start; or do it now: chmod 700 for the folder, 600 for the files"
             }

@@ -23,6 +23,8 @@ pub use error::StoreError;
 pub use hash::{Hash, ParseHashError};
 pub use health::{Counts, Finding, FindingKind, Health};
 pub use memory::MemoryStore;
-pub use model::{Blob, ConversationRow, Damage, NewRecord, Note, Purged, Record, Records, Size, Skipped, Step};
+pub use model::{
+    Blob, ConversationRow, Damage, NewRecord, Note, Purged, Record, Records, Size, Skipped, Step, Trouble,
+};
 pub use sqlite::{Opened, SCHEMA_VERSION, SqliteReader, SqliteStore};
 pub use store::{Reader, Store};

@@ -75,7 +75,7 @@ impl State {
         self.last_seq
     }
 
-    fn purge(&mut self, conversations: &[String]) -> Purged {
+    fn remove(&mut self, conversations: &[String]) -> Purged {
         let mut purged = Purged::default();
         let gone: HashSet<&str> = conversations.iter().map(String::as_str).collect();
         self.records.retain(|_, record| {
@@ -93,6 +93,11 @@ impl State {
             }
             stays
         });
+        purged
+    }
+
+    fn sweep(&mut self) -> Purged {
+        let mut purged = Purged::default();
         let used: HashSet<Hash> = self.uses().collect();
         self.blobs.retain(|hash, bytes| {
             let stays = used.contains(hash);
@@ -128,9 +133,11 @@ impl State {
                 records: 0,
                 first_at: record.at,
                 last_at: record.at,
+                last_seq: record.seq,
             });
             row.records += 1;
             row.last_at = record.at;
+            row.last_seq = record.seq;
         }
         rows.into_values().collect()
     }
@@ -213,7 +220,11 @@ impl Store for MemoryStore {
         Ok(steps.into_iter().map(|step| state.keep(step)).collect())
     }
 
-    fn purge(&self, conversations: &[String]) -> Result<Purged, StoreError> {
-        Ok(self.write().purge(conversations))
+    fn remove(&self, conversations: &[String]) -> Result<Purged, StoreError> {
+        Ok(self.write().remove(conversations))
+    }
+
+    fn sweep(&self) -> Result<Purged, StoreError> {
+        Ok(self.write().sweep())
     }
 }

@@ -1,5 +1,7 @@
 //! The values that go into a store and come out of it. No behaviour, no storage format.
 
+use std::path::PathBuf;
+
 use crate::Hash;
 
 /// Everything one event leaves behind; it is kept as a whole or not at all.
@@ -106,6 +108,17 @@ pub struct ConversationRow {
     pub first_at: u64,
     /// Time of its last record, in log order.
     pub last_at: u64,
+    /// The number of that record.
+    pub last_seq: u64,
+}
+
+/// What threatens acknowledged commits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trouble {
+    /// Files that tell of acknowledged records that earlier starts found missing.
+    pub losses: Vec<PathBuf>,
+    /// The store's file was removed or replaced while it is in use: commits are refused.
+    pub gone: bool,
 }
 
 /// What a purge removed.
@@ -116,6 +129,14 @@ pub struct Purged {
     /// The bytes of the removed records, blobs and notes as they were handed in. How much the files
     /// shrank is the difference of two [`Size`]s.
     pub bytes: u64,
+}
+
+impl std::ops::AddAssign for Purged {
+    fn add_assign(&mut self, other: Self) {
+        self.records += other.records;
+        self.blobs += other.blobs;
+        self.bytes += other.bytes;
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What every backend promises. The promises are tested once, for all of them, in `tests/contract`.
 
-use crate::{Blob, ConversationRow, Hash, Health, Purged, Records, Size, Step, StoreError};
+use crate::{Blob, ConversationRow, Hash, Health, Purged, Records, Size, Step, StoreError, Trouble};
 
 /// The reading half: it never waits for a writer and never changes anything.
 pub trait Reader: Send + Sync {
@@ -41,6 +41,11 @@ pub trait Reader: Send + Sync {
 
     fn size(&self) -> Result<Size, StoreError>;
 
+    /// What threatens acknowledged commits, found without reading the store.
+    fn trouble(&self) -> Trouble {
+        Trouble::default()
+    }
+
     /// Reads and verifies everything. Takes time in proportion to the store.
     fn check(&self) -> Result<Health, StoreError>;
 }
@@ -54,5 +59,16 @@ pub trait Store: Reader {
 
     /// Removes the records and notes of these conversations and all blobs that no remaining record
     /// uses, durably. Unknown conversations are ignored. Numbers are not given again.
-    fn purge(&self, conversations: &[String]) -> Result<Purged, StoreError>;
+    fn purge(&self, conversations: &[String]) -> Result<Purged, StoreError> {
+        let mut purged = self.remove(conversations)?;
+        purged += self.sweep()?;
+        Ok(purged)
+    }
+
+    /// The first half of a purge: removes records and notes. It works in small transactions, each conversation
+    /// whole, so that an append never waits for long.
+    fn remove(&self, conversations: &[String]) -> Result<Purged, StoreError>;
+
+    /// The second half: removes the blobs that no record uses, whoever left them behind, and gives the space back.
+    fn sweep(&self) -> Result<Purged, StoreError>;
 }

@@ -41,6 +41,7 @@ every_store! {
     notes_are_overwritten_and_forgotten
     notes_of_one_name_are_listed_by_conversation
     conversations_tell_their_count_and_times
+    conversations_are_found_by_the_kinds_of_their_records
     a_purge_removes_records_and_notes_of_the_named_only
     a_purge_keeps_blobs_that_others_use
     a_purge_removes_blobs_that_nothing_uses
@@ -275,8 +276,29 @@ fn conversations_tell_their_count_and_times(store: &dyn Store) {
         timed.notes = vec![note("only-a-note", "x", "")];
         store.append(vec![timed]).unwrap();
     }
-    let row = |id: &str, records, first_at, last_at| ConversationRow { id: id.to_owned(), records, first_at, last_at };
-    assert_eq!(store.conversations().unwrap(), [row("a", 1, 6, 6), row("b", 3, 5, 7)]);
+    let row = |id: &str, records, first_at, last_at, last_seq| ConversationRow {
+        id: id.to_owned(),
+        records,
+        first_at,
+        last_at,
+        last_seq,
+    };
+    assert_eq!(store.conversations().unwrap(), [row("a", 1, 6, 6, 2), row("b", 3, 5, 7, 4)]);
+}
+
+fn conversations_are_found_by_the_kinds_of_their_records(store: &dyn Store) {
+    let of_kind = |conversation: &str, kind: &str| {
+        let mut step = step(conversation, "a body", &[]);
+        step.records[0].kind = kind.to_owned();
+        step
+    };
+    store
+        .append(vec![of_kind("b", "commit"), of_kind("a", "wait"), of_kind("c", "other"), of_kind("b", "wait")])
+        .unwrap();
+    assert_eq!(store.conversations_with(&["commit", "wait"]).unwrap(), ["a", "b"]);
+    assert_eq!(store.conversations_with(&["commit"]).unwrap(), ["b"]);
+    assert!(store.conversations_with(&["none"]).unwrap().is_empty());
+    assert!(store.conversations_with(&[]).unwrap().is_empty());
 }
 
 fn named(names: &[&str]) -> Vec<String> {

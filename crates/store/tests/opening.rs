@@ -36,7 +36,7 @@ fn what_was_kept_is_there_the_next_time() {
 }
 
 #[test]
-fn closing_leaves_nothing_beside_the_file() {
+fn closing_leaves_no_log_beside_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let store = kept(folder.path());
     store.records("a", 0).unwrap();
@@ -44,7 +44,7 @@ fn closing_leaves_nothing_beside_the_file() {
     let entries = fs::read_dir(folder.path()).unwrap().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
     names.sort();
-    assert_eq!(names, ["ctx.db", "ctx.lock"]);
+    assert_eq!(names, ["ctx.acknowledged", "ctx.db", "ctx.lock"]);
 }
 
 #[test]

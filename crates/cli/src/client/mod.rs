@@ -242,6 +242,8 @@ pub struct Store {
     pub blobs: u64,
     pub skipped: u64,
     pub unsaved: u64,
+    pub losses: Vec<String>,
+    pub gone: bool,
 }
 
 impl Client {

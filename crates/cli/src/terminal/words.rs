@@ -32,6 +32,12 @@ pub fn dollars(amount: f64) -> String {
 }
 
 /// `1 step`, `3 steps`.
+/// That a list is not complete yet.
+pub fn unread(requests: u64) -> Option<String> {
+    let verb = if requests == 1 { "is" } else { "are" };
+    (requests > 0).then(|| format!("{} {verb} still being read; this list may grow", plural(requests, "request")))
+}
+
 pub fn plural(number: u64, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
 }
@@ -86,6 +92,13 @@ pub fn clock(at: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_that_is_not_complete_says_so() {
+        assert_eq!(unread(0), None);
+        assert_eq!(unread(1).as_deref(), Some("1 request is still being read; this list may grow"));
+        assert_eq!(unread(2_920).as_deref(), Some("2,920 requests are still being read; this list may grow"));
+    }
 
     #[test]
     fn estimates_are_marked() {

@@ -30,6 +30,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     } else {
         let found: Conversations = understood(&answer)?;
         context.output.print(&render(&found.conversations, ctx_composer::now(), &context.output))?;
+        if let Some(note) = words::unread(found.unread) {
+            context.note(&note);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

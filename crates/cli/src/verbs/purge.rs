@@ -69,7 +69,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         None => Vec::new(),
     };
     // Files that were moved aside as damaged hold whole conversations, of which nobody knows which.
-    let aside = if all { SqliteStore::moved_aside(context.home()?.path()) } else { Vec::new() };
+    let mut aside = if all { SqliteStore::moved_aside(context.home()?.path()) } else { Vec::new() };
+    if all {
+        aside.extend(SqliteStore::losses(context.home()?.path()));
+    }
     // `--all` also takes what no listing shows, so it is done even if there seems to be nothing.
     let has_work = !chosen.is_empty() || !aside.is_empty() || (all && keeper.is_some());
     if arguments.dry_run {
@@ -173,7 +176,8 @@ impl Keeper {
             for row in composer.store().conversations()? {
                 if !kept.iter().any(|known| known.id == row.id) {
                     let (title, session) = (String::new(), String::new());
-                    kept.push(Kept { id: row.id, title, session, last_activity: row.last_at });
+                    let last_activity = row.last_at.min(ctx_composer::now());
+                    kept.push(Kept { id: row.id, title, session, last_activity });
                 }
             }
         }

@@ -31,6 +31,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.found()?;
     let answer = client.get("/status")?;
+    let status: Status = understood(&answer)?;
     // Before anything has passed there is no conversation, and that is no error.
     let filled = client.get(&of_conversation(&arguments.conversation.conversation, "context")).ok();
     if arguments.format.json {
@@ -38,7 +39,6 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         all["context"] = filled.as_deref().map(understood).transpose()?.unwrap_or_default();
         context.output.json(all.to_string().as_bytes())?;
     } else {
-        let status: Status = understood(&answer)?;
         let listen = client.address().to_string();
         let mut words = render(&status, &listen, ctx_composer::now(), &context.output);
         if let Some(filled) = filled {
@@ -46,7 +46,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         }
         context.output.print(&words)?;
     }
-    Ok(ExitCode::SUCCESS)
+    let lost_commits = status.store.gone || !status.store.losses.is_empty();
+    Ok(if lost_commits { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// How full the context is.
@@ -198,6 +199,10 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     count(recorder.unreadable, "requests could not be read (they were forwarded)");
     count(store.unsaved, "steps could not be stored");
     count(store.skipped, "damaged records are skipped");
+    if store.gone {
+        trouble.push("the store's file was removed, so edits are refused; restart the daemon".to_owned());
+    }
+    trouble.extend(store.losses.iter().map(|file| format!("acknowledged edits are missing: {file} tells which")));
     for trouble in trouble {
         lines.push(format!("{}\n", paint.warning(&format!("note: {trouble}; `ctx doctor` may know more"))));
     }
@@ -274,6 +279,14 @@ mod tests {
         to be recorded  2 events (5.0 KB)
         note: 4 copies were dropped because the recorder could not keep up; `ctx doctor` may know more
         ");
+    }
+
+    #[test]
+    fn missing_commits_are_told() {
+        let status: Status = understood(br#"{"store":{"losses":["/h/ctx.lost-3-9"],"gone":true}}"#).expect("a status");
+        let told = render(&status, "", 1_000, &Output::plain());
+        assert!(told.contains("acknowledged edits are missing: /h/ctx.lost-3-9 tells which"), "{told}");
+        assert!(told.contains("the store's file was removed"), "{told}");
     }
 
     #[test]

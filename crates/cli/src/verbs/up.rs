@@ -113,6 +113,12 @@ fn open_store(home: &Home, context: &Context) -> Result<SqliteStore, Failure> {
         context
             .note(&format!("the store's file was damaged; it lies now at {}, and a new one was made", aside.display()));
     }
+    if let Some(lost) = &opened.lost {
+        let (first, last) = (lost.start, lost.end - 1);
+        context.note(&format!(
+            "records {first} to {last} of the store were acknowledged and are missing; `ctx doctor` tells more"
+        ));
+    }
     for path in &opened.fixed_permissions {
         context.note(&format!("others could read {}; that is corrected", path.display()));
     }

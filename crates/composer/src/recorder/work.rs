@@ -71,15 +71,15 @@ impl Worker {
         if !place.is_urgent {
             self.composer.gaps.wait(since, || self.gauges.queued_bytes.load(Ordering::Relaxed) > CROWDED);
         }
-        let bytes = event.bytes();
+        let (bytes, requests) = (event.bytes(), event.requests());
         let mut work = Work { composer: &self.composer, gauges: &self.gauges, open, order: Some(place.order) };
         // A mistake of ours costs one observation, never the recorder.
         if catch_unwind(AssertUnwindSafe(|| work.take(event))).is_err() {
-            tracing::error!("looking at a request or an answer failed; it was forwarded all the same");
+            tracing::error!("a defect: looking at a request or an answer panicked");
             self.gauges.unreadable.fetch_add(1, Ordering::Relaxed);
             self.composer.start_over();
         }
-        self.gauges.leave(bytes);
+        self.gauges.leave(bytes, requests);
         lanes.finish(&place, work.open);
         if !place.is_urgent {
             give_way();

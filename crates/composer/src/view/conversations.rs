@@ -10,6 +10,9 @@ use std::collections::{HashMap, HashSet};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Conversations {
     pub conversations: Vec<ConversationView>,
+    /// Requests that have passed and are still being read: the list lacks what they add.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unread: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -72,7 +75,8 @@ impl Composer {
         let active = directory.active().map(|card| card.id.clone());
         let mut cards: Vec<&Card> = directory.cards().collect();
         cards.sort_by_key(|card| std::cmp::Reverse(card.last_activity));
-        Conversations { conversations: cards.into_iter().map(|card| view(card, active.as_deref())).collect() }
+        let conversations = cards.into_iter().map(|card| view(card, active.as_deref())).collect();
+        Conversations { conversations, unread: 0 }
     }
 
     /// What `ctx list` counts of a conversation. `card`: what its card says, which changes whenever it does.
@@ -97,6 +101,11 @@ impl Composer {
             }
         }
     }
+}
+
+/// Whether a count need not be told.
+pub(super) fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 fn view(card: &Card, active: Option<&str>) -> ConversationView {

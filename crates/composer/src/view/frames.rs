@@ -37,6 +37,12 @@ pub struct Frames {
     #[serde(default)]
     pub left_frames: usize,
     pub frames: Vec<FrameView>,
+    /// Requests that have passed and are still being read: the list lacks what they add.
+    #[serde(default, skip_serializing_if = "super::conversations::is_none")]
+    pub unread: u64,
+    /// The newest requests could not be stored, so frames may be missing until the next one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -97,7 +103,8 @@ impl Composer {
         let (view, repaired) = self.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
         let cache = self.cached(&conversation, &ground, (&view, &repaired), now());
         let window = conversation.envelope.model.as_deref().and_then(|model| self.window(model));
-        Ok(Frames { cache, window, ..of(&conversation, &ground, &view, with_steps) })
+        let incomplete = lock(&self.directory).is_incomplete(&conversation.id);
+        Ok(Frames { cache, window, incomplete, ..of(&conversation, &ground, &view, with_steps) })
     }
 
     /// The same, with the frames that the client has left behind before those on the path.
@@ -147,6 +154,8 @@ fn of(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, with_st
         cache: None,
         left_frames: conversation.left_frames().by_number.len(),
         frames: views,
+        unread: 0,
+        incomplete: false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A store that refuses for a while: nothing panics, and the next request teaches what was lost.
 
-use crate::support::stores::Moody;
+use crate::support::stores::FailingStore;
 use crate::support::{House, LONG};
 use ctx_composer::Problem;
 use proptest::collection::vec;
@@ -10,7 +10,7 @@ use testkit::Session;
 
 #[test]
 fn what_could_not_be_written_is_learned_again() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let house = House::on(store.clone());
     let mut session = Session::new(1).lean();
     session.user("first");
@@ -24,9 +24,13 @@ fn what_could_not_be_written_is_learned_again() {
         house.composer.settle(LONG);
     }
     assert!(house.composer.unsaved() >= 4);
+    let listed = house.composer.frames(&id, false, None).expect("frames");
+    assert!(listed.incomplete, "a list that lacks frames says so");
     store.refuse_writes(false);
     session.assistant("yes").user("fourth");
     house.send(&session);
+    house.composer.settle(LONG);
+    assert!(!house.composer.frames(&id, false, None).expect("frames").incomplete);
     assert_eq!(house.compose(&id), session.body());
     assert_eq!(house.titles(&id), ["first", "second", "third", "fourth"]);
     let house = house.restart();
@@ -36,7 +40,7 @@ fn what_could_not_be_written_is_learned_again() {
 
 #[test]
 fn a_conversation_whose_very_first_step_is_lost_is_still_the_sessions() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let house = House::on(store.clone());
     store.refuse_writes(true);
     let mut session = Session::new(2).lean();
@@ -56,7 +60,7 @@ fn a_conversation_whose_very_first_step_is_lost_is_still_the_sessions() {
 
 #[test]
 fn a_store_that_cannot_be_read_is_a_problem_and_no_panic() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let house = House::on(store.clone());
     let mut session = Session::new(3).lean();
     session.user("first");
@@ -80,7 +84,7 @@ proptest! {
     fn whenever_it_fails_one_good_request_makes_it_whole(
         moods in vec((any::<bool>(), any::<bool>(), 0..2usize, any::<bool>()), 1..14),
     ) {
-        let store = Arc::new(Moody::new());
+        let store = Arc::new(FailingStore::new());
         let mut house = House::on(store.clone());
         let mut sessions: Vec<Session> = [4, 5].map(|seed| Session::new(seed).lean()).into();
         for session in &mut sessions {

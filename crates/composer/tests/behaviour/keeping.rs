@@ -1,7 +1,7 @@
 //! What is kept: each message once, all of a step together, little more than what is new.
 
 use crate::support::growing::Growing;
-use crate::support::stores::Moody;
+use crate::support::stores::FailingStore;
 use crate::support::{Headers, House, LONG, answers, with};
 use ctx_store::{Record, SqliteStore, Store};
 use std::collections::HashSet;
@@ -69,7 +69,7 @@ fn a_thousand_turns_store_each_message_once_and_little_more() {
 
 #[test]
 fn all_of_a_step_is_written_together() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let house = House::on(store.clone());
     let mut session = Session::new(1).lean();
     session.user("first");
@@ -167,7 +167,7 @@ fn whoever_hears_of_a_commit_finds_it() {
 
 #[test]
 fn a_store_that_is_full_of_conversations_opens_without_replaying_them() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let house = House::on(store.clone());
     let ids: Vec<String> = (0..50)
         .map(|seed| {

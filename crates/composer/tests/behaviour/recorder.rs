@@ -1,6 +1,6 @@
 //! The recorder: passive copies in, records out, and never anybody waiting.
 
-use crate::support::stores::Moody;
+use crate::support::stores::FailingStore;
 use crate::support::{House, LONG, answers, hints, sides, with};
 use bytes::Bytes;
 use ctx_composer::Recorder;
@@ -181,7 +181,7 @@ fn what_cannot_be_read_is_counted_and_nothing_else() {
 
 #[test]
 fn a_body_that_does_not_end_is_let_go() {
-    let house = House::on(Arc::new(Moody::new()));
+    let house = House::on(Arc::new(FailingStore::new()));
     let recorder = start(&house);
     let session = Session::new(5).lean();
     let large = Bytes::from(vec![0; 40 * 1024 * 1024]);
@@ -203,7 +203,7 @@ fn a_body_that_does_not_end_is_let_go() {
 
 #[test]
 fn when_nobody_looks_copies_are_dropped_and_counted_and_nobody_waits() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let house = House::on(store.clone());
     let recorder = start(&house);
     let mut session = Session::new(5).lean();
@@ -220,10 +220,11 @@ fn when_nobody_looks_copies_are_dropped_and_counted_and_nobody_waits() {
     }
     let load = recorder.load();
     assert!(load.dropped >= 3 && load.queued_bytes <= 256 * 1024 * 1024 && load.queued > 6, "{load:?}");
+    assert!((1..=10).contains(&load.requests), "lists can say how many requests they lack: {load:?}");
     store.open();
     recorder.settle(LONG);
     let load = recorder.load();
-    assert_eq!((load.queued, load.queued_bytes), (0, 0));
+    assert_eq!((load.queued, load.queued_bytes, load.requests), (0, 0, 0));
     assert_eq!(load.unreadable + load.dropped, 9);
     session.assistant("one").user("second");
     Exchange::new(&session, &session.body(), &answer("two")).pass(&recorder);
@@ -235,7 +236,7 @@ fn when_nobody_looks_copies_are_dropped_and_counted_and_nobody_waits() {
 
 #[test]
 fn an_answer_of_which_a_piece_was_dropped_is_not_taken_for_the_reply() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let house = House::on(store.clone());
     let recorder = start(&house);
     let mut session = Session::new(6).lean();
@@ -306,7 +307,7 @@ fn halves_that_are_merely_dropped_have_ended() {
 
 #[test]
 fn a_mistake_of_ours_costs_one_observation() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let house = House::on(store.clone());
     let recorder = start(&house);
     let mut session = Session::new(9).lean();

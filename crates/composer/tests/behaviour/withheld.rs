@@ -1,6 +1,6 @@
 //! An edited conversation is never sent unedited, whatever fails; all others pass.
 
-use crate::support::stores::Moody;
+use crate::support::stores::FailingStore;
 use crate::support::{Headers, House, LONG, hints, nameless};
 use ctx_composer::Recorder;
 use ctx_composer::edit::{Outgoing, Wish};
@@ -85,8 +85,8 @@ fn session(seed: u64, first: &str) -> Session {
 }
 
 /// One conversation that is edited and one that is not, both on the disk only.
-fn stage() -> (Stage, Arc<Moody>, Session, Session) {
-    let store = Arc::new(Moody::new());
+fn stage() -> (Stage, Arc<FailingStore>, Session, Session) {
+    let store = Arc::new(FailingStore::new());
     let stage = Stage::on(store.clone());
     let (plain, edited) = (session(2, "plain"), session(1, "secret"));
     assert_eq!(stage.say(&edited), Left::Streamed);
@@ -124,7 +124,7 @@ fn a_new_session_is_withheld_only_if_it_may_be_a_fork_of_the_edited_one() {
 
 #[test]
 fn a_client_without_a_session_is_withheld_only_if_its_path_is_the_edited_one() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let stage = Stage::on(store.clone());
     let body = |first: &str| {
         let said = [("user", first), ("assistant", "yes"), ("user", "second")];
@@ -191,12 +191,12 @@ fn an_edit_counts_though_every_note_is_lost_or_damaged() {
 
 #[test]
 fn a_mark_that_was_taken_back_is_believed_over_old_commits() {
-    let store = Arc::new(Moody::new());
+    let store = Arc::new(FailingStore::new());
     let stage = Stage::on(store.clone());
     let undone = session(1, "secret");
     stage.say(&undone);
     stage.edit();
-    let undo = serde_json::from_value(json!({"action": "undo"})).expect("an undo");
+    let undo = serde_json::from_value(json!({"action": "undo", "author": "cli"})).expect("an undo");
     stage.house.composer.go(&stage.house.ids().remove(0), undo).expect("undone");
     let stage = stage.restart();
     assert_eq!(stage.say(&undone), Left::Streamed, "nothing is edited, so nothing is held");

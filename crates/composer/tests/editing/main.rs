@@ -11,6 +11,7 @@ mod client;
 mod corpus;
 mod eager;
 mod editor;
+mod faults;
 mod lines;
 mod looking;
 mod nothing;

@@ -12,6 +12,8 @@ pub struct Tally {
     pub refusals: BTreeMap<String, u64>,
     pub repairs: BTreeMap<String, u64>,
     pub restarts: u64,
+    pub faults: u64,
+    pub withheld: u64,
 }
 
 impl Tally {
@@ -20,6 +22,8 @@ impl Tally {
         self.composed += other.composed;
         self.sides += other.sides;
         self.restarts += other.restarts;
+        self.faults += other.faults;
+        self.withheld += other.withheld;
         for (mine, theirs) in [
             (&mut self.operations, &other.operations),
             (&mut self.refusals, &other.refusals),

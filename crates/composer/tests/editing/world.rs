@@ -6,6 +6,7 @@
 use crate::check;
 use crate::client::Client;
 use crate::eager::Eager;
+use crate::support::stores::FailingStore;
 use crate::support::{self, Headers, answers};
 use crate::tally::Tally;
 use crate::words::{self, Kind, Words};
@@ -57,10 +58,10 @@ impl Talk {
 
 pub struct World {
     composer: Option<Composer>,
-    store: Arc<dyn Store>,
+    pub failing: Arc<FailingStore>,
     folder: tempfile::TempDir,
     clock: u64,
-    automated: bool,
+    pub automated: bool,
     pub provider: Provider,
     pub words: Words,
     pub talks: Vec<Talk>,
@@ -89,9 +90,10 @@ impl World {
             true => Arc::new(SqliteStore::open(folder.path().join("store").as_path()).expect("a store")),
             false => Arc::new(MemoryStore::new()),
         };
+        let failing = Arc::new(FailingStore::around(store));
         let mut world = World {
             composer: None,
-            store,
+            failing,
             folder,
             clock: 1000,
             automated: false,
@@ -118,7 +120,7 @@ impl World {
     }
 
     fn open(&mut self) {
-        let composer = Composer::open(self.store.clone()).expect("a composer");
+        let composer = Composer::open(self.failing.clone()).expect("a composer");
         let composer = composer.offloading_to(Folder::in_home(self.folder.path()));
         self.composer = Some(composer);
         if self.automated {
@@ -152,7 +154,8 @@ impl World {
             32..=64 => self.operate(at, &mut random),
             65..=73 => self.travel(at, &mut random),
             74 | 75 => self.any_order(at, &mut random),
-            76..=81 => self.side(at, &mut random),
+            76..=80 => self.side(at, &mut random),
+            81 => self.faults(at, &mut random),
             82 | 83 => self.retry(at, &mut random),
             84..=86 => self.rewind(at, &mut random),
             87..=91 => self.multiply(at, &mut random),
@@ -164,7 +167,7 @@ impl World {
     }
 
     /// Sends a body the way the proxy does. The ticket and what left.
-    fn pass(
+    pub fn pass(
         &mut self,
         headers: &Headers,
         body: &[u8],
@@ -199,7 +202,7 @@ impl World {
     }
 
     /// The request of the client as it is now. The ticket if it was accepted.
-    fn request(&mut self, at: usize, script: Vec<Value>) -> Result<(Ticket, Vec<Value>), String> {
+    pub fn request(&mut self, at: usize, script: Vec<Value>) -> Result<(Ticket, Vec<Value>), String> {
         let headers = self.talks[at].client.headers();
         let body = self.talks[at].client.body().to_string().into_bytes();
         let (ticket, sent, betas) = self.pass(&headers, &body, false)?;
@@ -224,7 +227,7 @@ impl World {
         Ok((ticket, reply.blocks))
     }
 
-    fn answered(&mut self, ticket: &Ticket, blocks: &[Value]) -> Outcome {
+    pub fn answered(&mut self, ticket: &Ticket, blocks: &[Value]) -> Outcome {
         let answer = answers::blocks(blocks, 1000 + self.clock % 1000);
         let timing = Timing { at: self.now(), first_byte_ms: Some(5), total_ms: 20 };
         let noted = self.composer().answered(ticket, Some(answer.ending), Some(answer), timing);
@@ -559,14 +562,19 @@ impl World {
         self.turn(at, random)
     }
 
+    /// Only what is stored remains.
+    pub fn reopen(&mut self) {
+        self.composer().settle(support::LONG);
+        self.composer = None;
+        self.open();
+    }
+
     /// All that is in memory is gone.
     pub fn restart(&mut self) -> Outcome {
         self.tell("restart");
         self.tally.restarts += 1;
         let before = check::all(self)?;
-        self.composer().settle(support::LONG);
-        self.composer = None;
-        self.open();
+        self.reopen();
         let after = check::all(self)?;
         if before != after {
             return Err(format!("a restart changed something:\n{before}\n{after}"));

@@ -1,10 +1,12 @@
-//! Stores that misbehave: they refuse, they count, they wait.
+//! A store that fails on command: it refuses, it is slow, it waits, it panics. It also counts and keeps what it was
+//! handed.
 
 use ctx_store::{
     Blob, ConversationRow, Hash, Health, MemoryStore, Purged, Reader, Records, Size, Step, Store, StoreError,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 #[derive(Default)]
 struct Gate {
@@ -24,12 +26,11 @@ impl Gate {
     }
 }
 
-/// A store in memory that does what it is told to.
-#[derive(Default)]
-pub struct Moody {
-    inner: MemoryStore,
-    refuse_writes: AtomicBool,
-    refuse_reads: AtomicBool,
+/// A wrapper around any store.
+pub struct FailingStore {
+    inner: Arc<dyn Store>,
+    reads: Fault,
+    writes: Fault,
     panic: AtomicBool,
     reading: Gate,
     writing: Gate,
@@ -37,17 +38,76 @@ pub struct Moody {
     pub steps: Mutex<Vec<Step>>,
 }
 
-impl Moody {
-    pub fn new() -> Moody {
-        Moody::default()
+/// What happens to calls of one sort.
+#[derive(Default)]
+struct Fault {
+    /// Every n-th call fails: 0 none, 1 all.
+    every: AtomicU64,
+    calls: AtomicU64,
+    delay_ms: AtomicU64,
+}
+
+impl Fault {
+    fn meet(&self) -> Result<(), StoreError> {
+        std::thread::sleep(Duration::from_millis(self.delay_ms.load(Ordering::SeqCst)));
+        let call = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
+        match self.every.load(Ordering::SeqCst) {
+            every if every > 0 && call.is_multiple_of(every) => {
+                // Any error will do; this one can be made from outside.
+                Err(StoreError::UnknownBlob(Hash::of(b"a failing store")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FailingStore {
+    pub fn new() -> FailingStore {
+        FailingStore::around(Arc::new(MemoryStore::new()))
+    }
+
+    pub fn around(inner: Arc<dyn Store>) -> FailingStore {
+        FailingStore {
+            inner,
+            reads: Fault::default(),
+            writes: Fault::default(),
+            panic: AtomicBool::default(),
+            reading: Gate::default(),
+            writing: Gate::default(),
+            appends: AtomicU64::default(),
+            steps: Mutex::default(),
+        }
     }
 
     pub fn refuse_writes(&self, refuse: bool) {
-        self.refuse_writes.store(refuse, Ordering::SeqCst);
+        self.fail_every_write(u64::from(refuse));
     }
 
     pub fn refuse_reads(&self, refuse: bool) {
-        self.refuse_reads.store(refuse, Ordering::SeqCst);
+        self.fail_every_read(u64::from(refuse));
+    }
+
+    /// Every n-th write fails; 0: none.
+    pub fn fail_every_write(&self, n: u64) {
+        self.writes.every.store(n, Ordering::SeqCst);
+    }
+
+    /// Every n-th read fails; 0: none.
+    pub fn fail_every_read(&self, n: u64) {
+        self.reads.every.store(n, Ordering::SeqCst);
+    }
+
+    /// Every call takes this long.
+    pub fn slow(&self, delay: Duration) {
+        for fault in [&self.reads, &self.writes] {
+            fault.delay_ms.store(delay.as_millis() as u64, Ordering::SeqCst);
+        }
+    }
+
+    pub fn heal(&self) {
+        self.refuse_reads(false);
+        self.refuse_writes(false);
+        self.slow(Duration::ZERO);
     }
 
     /// The next reading of a log panics.
@@ -55,12 +115,12 @@ impl Moody {
         self.panic.store(true, Ordering::SeqCst);
     }
 
-    /// Whoever reads a log waits until it is opened again.
+    /// Readers of a log wait until it is opened again.
     pub fn close(&self) {
         self.reading.set(true);
     }
 
-    /// Whoever writes waits until it is opened again.
+    /// Writers wait until it is opened again.
     pub fn close_writes(&self) {
         self.writing.set(true);
     }
@@ -71,16 +131,11 @@ impl Moody {
     }
 
     fn readable(&self) -> Result<(), StoreError> {
-        refused(&self.refuse_reads)
+        self.reads.meet()
     }
 }
 
-fn refused(switch: &AtomicBool) -> Result<(), StoreError> {
-    // Any error will do; this one can be made from outside.
-    if switch.load(Ordering::SeqCst) { Err(StoreError::UnknownBlob(Hash::of(b"moody"))) } else { Ok(()) }
-}
-
-impl Reader for Moody {
+impl Reader for FailingStore {
     fn records(&self, conversation: &str, after: u64) -> Result<Records, StoreError> {
         self.reading.wait();
         assert!(!self.panic.swap(false, Ordering::SeqCst), "told to panic");
@@ -131,10 +186,10 @@ impl Reader for Moody {
     }
 }
 
-impl Store for Moody {
+impl Store for FailingStore {
     fn append(&self, steps: Vec<Step>) -> Result<Vec<u64>, StoreError> {
         self.writing.wait();
-        refused(&self.refuse_writes)?;
+        self.writes.meet()?;
         let copies = steps.clone();
         let numbers = self.inner.append(steps)?;
         self.appends.fetch_add(1, Ordering::SeqCst);
@@ -142,7 +197,13 @@ impl Store for Moody {
         Ok(numbers)
     }
 
-    fn purge(&self, conversations: &[String]) -> Result<Purged, StoreError> {
-        self.inner.purge(conversations)
+    fn remove(&self, conversations: &[String]) -> Result<Purged, StoreError> {
+        self.writes.meet()?;
+        self.inner.remove(conversations)
+    }
+
+    fn sweep(&self) -> Result<Purged, StoreError> {
+        self.writes.meet()?;
+        self.inner.sweep()
     }
 }

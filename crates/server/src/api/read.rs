@@ -23,9 +23,6 @@ pub type Answer<T> = Result<Json<T>, ControlError>;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// The note that the composer keeps of a conversation with operations.
-const EDITED: &str = "edited";
-
 #[derive(Serialize, JsonSchema)]
 pub struct Status {
     version: &'static str,
@@ -66,6 +63,10 @@ pub struct Stored {
     blobs: u64,
     /// What could not be stored since the start.
     unsaved: u64,
+    /// Files in the home that tell of acknowledged records which are missing.
+    losses: Vec<PathBuf>,
+    /// The file was removed or replaced while the daemon runs: commits are refused.
+    gone: bool,
 }
 
 pub async fn status(State(api): State<Api>) -> Answer<Status> {
@@ -75,10 +76,10 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
     let (size, conversations, edited, unsaved) = api
         .ask(|composer| {
             let size = composer.store().size()?;
-            let edited = composer.store().notes(EDITED)?.len();
-            Ok((size, composer.conversation_count(), edited, composer.unsaved()))
+            Ok((size, composer.conversation_count(), composer.edited_count(), composer.unsaved()))
         })
         .await?;
+    let trouble = inside.composer.store().trouble();
     Ok(Json(Status {
         version: env!("CARGO_PKG_VERSION"),
         pid: std::process::id(),
@@ -96,6 +97,8 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
             records: size.records,
             blobs: size.blobs,
             unsaved,
+            losses: trouble.losses,
+            gone: trouble.gone,
         },
         provider: api.0.composer.provider_view(),
         memory_bytes: memory(),
@@ -110,7 +113,8 @@ fn memory() -> Option<u64> {
 }
 
 pub async fn conversations(State(api): State<Api>) -> Answer<Conversations> {
-    api.ask(|composer| Ok(composer.conversations())).await.map(Json)
+    let found = api.ask(|composer| Ok(composer.conversations())).await?;
+    Ok(Json(Conversations { unread: api.0.recorder.load().requests, ..found }))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -128,7 +132,8 @@ pub async fn frames(
     query: Result<Query<FramesQuery>, QueryRejection>,
 ) -> Answer<Frames> {
     let FramesQuery { steps, at } = asked(query)?;
-    api.ask(move |composer| composer.frames(&name, steps, at.as_deref())).await.map(Json)
+    let found = api.ask(move |composer| composer.frames(&name, steps, at.as_deref())).await?;
+    Ok(Json(Frames { unread: api.0.recorder.load().requests, ..found }))
 }
 
 /// The point of the history that is meant: the newest without one.

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::log::{self, Scope};
 use super::open::{LOG_BYTES, schema_version};
 use super::read::{self, Place};
-use super::{files, purge, size};
+use super::{files, purge, size, witness};
 use crate::model::{Blob, Damage};
 use crate::{Counts, Finding, FindingKind, Hash, Health, StoreError};
 
@@ -28,6 +28,7 @@ pub fn check(connection: &Connection, database: &Path) -> Result<(Health, Vec<Ha
     checking.part(Checking::notes)?;
     checking.part(Checking::unused_blobs)?;
     checking.files(database);
+    checking.losses(database)?;
     let size = size(connection, database).unwrap_or_default();
     if size.waiting_bytes > LONG_LOG_BYTES {
         let sentence = format!("the write-ahead log has grown to {} MB", size.waiting_bytes / 1_000_000);
@@ -59,6 +60,21 @@ impl Checking<'_> {
             }
             outcome => outcome,
         }
+    }
+
+    /// What was acknowledged and is missing, noticed by a start or just now.
+    fn losses(&mut self, database: &Path) -> Result<(), StoreError> {
+        let acknowledged = witness::acknowledged(database);
+        let last = read::last_seq(self.connection)?.cast_unsigned();
+        if last < acknowledged {
+            let sentence = format!("records {} to {acknowledged} were acknowledged and are missing", last + 1);
+            self.find(FindingKind::LostRecords, sentence);
+        }
+        for path in witness::losses(database) {
+            let sentence = format!("records that were acknowledged are missing: {} tells which", path.display());
+            self.find(FindingKind::LostRecords, sentence);
+        }
+        Ok(())
     }
 
     /// The file's own structure, and whether its indexes know all rows.
@@ -163,7 +179,7 @@ impl Checking<'_> {
     fn unused_blobs(&mut self) -> Result<(), StoreError> {
         let mut statement = self.connection.prepare("SELECT count(*) FROM blobs WHERE id >= ?1 AND id < ?2")?;
         let mut unused = 0_i64;
-        for gap in purge::gaps(purge::used(self.connection)?) {
+        for gap in purge::gaps(purge::used(self.connection, 0)?) {
             let count: i64 = statement.query_row([gap.start, gap.end], |row| row.get(0))?;
             unused += count;
         }

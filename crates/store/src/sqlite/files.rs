@@ -89,8 +89,33 @@ pub fn open_to_others(folder: &Path, database: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Takes the folder for this process. The lock is gone when the file is dropped, also by a crash.
-pub fn lock(folder: &Path) -> Result<File, StoreError> {
+/// The locks of a store. They are gone when they are dropped, also by a crash.
+pub struct Locks {
+    _file: File,
+    _folder: Option<File>,
+}
+
+/// Takes the folder for this process.
+pub fn lock(folder: &Path) -> Result<Locks, StoreError> {
+    let file = lock_file(folder)?;
+    Ok(Locks { _file: file, _folder: lock_folder(folder)? })
+}
+
+/// The file may be removed while it is locked, so the folder itself is locked too. Where a system cannot lock
+/// folders, the file has to do.
+fn lock_folder(folder: &Path) -> Result<Option<File>, StoreError> {
+    let Ok(opened) = File::open(folder) else { return Ok(None) };
+    match opened.try_lock() {
+        Ok(()) => Ok(Some(opened)),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse { folder: folder.to_owned(), holder: None }),
+        Err(TryLockError::Error(error)) => {
+            tracing::debug!(%error, "cannot lock the folder of the store");
+            Ok(None)
+        }
+    }
+}
+
+fn lock_file(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join(LOCK);
     let mut file = open_private(&path).map_err(|error| StoreError::file("open the lock", &path, error))?;
     match file.try_lock() {
@@ -163,7 +188,7 @@ fn is_new(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|entries| entries.flatten().all(|entry| entry.file_name() == "ctx.toml"))
 }
 
-fn open_private(path: &Path) -> io::Result<File> {
+pub fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     private::for_file(&mut options);

@@ -11,19 +11,21 @@ mod purge;
 mod read;
 #[cfg(test)]
 mod tests;
+mod witness;
 mod write;
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
+use self::files::Locks;
 use self::log::Scope;
 pub use self::open::{Opened, SCHEMA_VERSION};
+use self::witness::Witness;
 use self::write::Writer;
-use crate::model::{Blob, ConversationRow, Purged, Records, Size, Step};
+use crate::model::{Blob, ConversationRow, Purged, Records, Size, Step, Trouble};
 use crate::{Hash, Health, Reader, Store, StoreError};
 
 /// More readers than this may be at work at once; only so many are kept for the next time.
@@ -35,8 +37,9 @@ pub struct SqliteStore {
     // one, and only after that the folder is free for others.
     reader: SqliteReader,
     writer: Mutex<Writer>,
+    witness: Witness,
     opened: Opened,
-    _lock: File,
+    _lock: Locks,
 }
 
 impl SqliteStore {
@@ -48,8 +51,26 @@ impl SqliteStore {
             opened.fixed_permissions.push(folder.to_owned());
         }
         let lock = files::lock(folder)?;
-        let writer = Writer::new(open::writer(folder, &mut opened)?)?;
-        Ok(Self { reader: SqliteReader::on(folder), writer: Mutex::new(writer), opened, _lock: lock })
+        let mut writer = Writer::new(open::writer(folder, &mut opened)?)?;
+        let database = files::database_path(folder);
+        let is_new = opened.created || opened.moved_aside.is_some();
+        let acknowledged = if is_new { 0 } else { witness::acknowledged(&database) };
+        opened.lost = writer.find_loss(acknowledged)?;
+        if let Some(lost) = &opened.lost {
+            tracing::error!(from = lost.start, until = lost.end, "records that were acknowledged are missing");
+            witness::note_loss(&database, lost.start - 1, acknowledged);
+        }
+        let witness = Witness::of(&database);
+        if is_new {
+            witness.acknowledge(0);
+        }
+        let (reader, writer) = (SqliteReader::on(folder), Mutex::new(writer));
+        Ok(Self { reader, writer, witness, opened, _lock: lock })
+    }
+
+    /// Files that tell of acknowledged records that earlier starts found missing.
+    pub fn losses(folder: &Path) -> Vec<PathBuf> {
+        witness::losses(&files::database_path(folder))
     }
 
     /// Opens the store in this folder for looking only, whether a daemon runs or not.
@@ -232,6 +253,10 @@ impl Reader for SqliteStore {
         self.reader.size()
     }
 
+    fn trouble(&self) -> Trouble {
+        Trouble { losses: witness::losses(self.path()), gone: self.witness.is_in_place().is_err() }
+    }
+
     fn check(&self) -> Result<Health, StoreError> {
         self.reader.check()
     }
@@ -245,7 +270,14 @@ impl Store for SqliteStore {
             .flat_map(|step| step.blobs.iter().map(|(hash, _)| *hash))
             .filter(|hash| damaged.contains(hash))
             .collect();
-        let numbers = self.writer().append(steps, &damaged)?;
+        let is_durable = steps.iter().any(|step| step.durable);
+        let mut writer = self.writer();
+        let numbers = writer.append(steps, &damaged)?;
+        if is_durable {
+            self.witness.is_in_place()?;
+            self.witness.acknowledge(numbers.last().copied().unwrap_or(0));
+        }
+        drop(writer);
         let mut damaged = guard(&self.reader.damaged);
         for hash in given {
             damaged.remove(&hash);
@@ -253,7 +285,11 @@ impl Store for SqliteStore {
         Ok(numbers)
     }
 
-    fn purge(&self, conversations: &[String]) -> Result<Purged, StoreError> {
-        self.writer().purge(conversations)
+    fn remove(&self, conversations: &[String]) -> Result<Purged, StoreError> {
+        purge::remove(self, conversations)
+    }
+
+    fn sweep(&self) -> Result<Purged, StoreError> {
+        purge::sweep(self)
     }
 }

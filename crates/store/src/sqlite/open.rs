@@ -1,5 +1,6 @@
 //! From a folder to a connection: settings, schema, and what to do with a file that is not sound.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ pub const PAGE_BYTES: i64 = 16 * 1024;
 pub const LOG_BYTES: i64 = 4 * 1024 * 1024;
 
 /// How long to wait for another process that has the file for a moment, for example to recover it.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What opening a store found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Opened {
     pub created: bool,
     /// The file was damaged: it lies there now, and this is a new, empty store.
     pub moved_aside: Option<PathBuf>,
+    /// Numbers of records that were acknowledged and are missing.
+    pub lost: Option<Range<u64>>,
     /// Files and folders that others could have read, until now.
     pub fixed_permissions: Vec<PathBuf>,
 }

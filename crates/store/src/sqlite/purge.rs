@@ -1,43 +1,155 @@
 //! Purging: removing conversations and the blobs that only they used, and giving the space back.
+//!
+//! All of it is done in slices, and the writer is free between two of them: an append waits for one slice at most.
+//! A purge that is interrupted is finished by the next one.
 
+use std::collections::VecDeque;
 use std::ops::Range;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::encode::decode_uses;
+use super::open::PATIENCE;
 use super::read::{conversation_id, last_seq};
 use super::write::Writer;
+use super::{SqliteStore, guard};
 use crate::StoreError;
 use crate::model::Purged;
 
+/// How long a transaction goes on before it gives way.
+const SLICE: Duration = Duration::from_millis(3);
+/// The writer's lock is not fair: without a pause an append might never get it.
+const PAUSE: Duration = Duration::from_micros(500);
+/// So many records go at once.
+const RECORDS: i64 = 64;
+/// So many pages are given back at once.
+const PAGES: i64 = 32;
+/// How often the write-ahead log is tried to be emptied: somebody may be reading it.
+const TRIES: usize = 50;
+
+/// Removes the records and notes of conversations.
+pub fn remove(store: &SqliteStore, conversations: &[String]) -> Result<Purged, StoreError> {
+    let mut purged = Purged::default();
+    let mut rest: VecDeque<&str> = conversations.iter().map(String::as_str).collect();
+    while !rest.is_empty() {
+        let removed = store.writer().slice(|transaction, end| {
+            remember_last_seq(transaction)?;
+            let mut removed = Purged::default();
+            let names = note_names(transaction)?;
+            while let Some(name) = rest.front() {
+                if remove_some(transaction, name, &names, &mut removed)? {
+                    rest.pop_front();
+                }
+                if Instant::now() > end {
+                    break;
+                }
+            }
+            Ok(removed)
+        })?;
+        purged += removed;
+        sleep(PAUSE);
+    }
+    Ok(purged)
+}
+
+/// Removes the blobs that no record uses, then makes the files smaller.
+pub fn sweep(store: &SqliteStore) -> Result<Purged, StoreError> {
+    // Looking takes long and is done beside the writer; what is written meanwhile is looked at again below.
+    let (mut unused, seen) = store.reader.with(|connection| {
+        let seen = last_seq(connection)?;
+        let newest: i64 = connection.query_row("SELECT coalesce(max(id), 0) FROM blobs", [], |row| row.get(0))?;
+        let mut unused = VecDeque::new();
+        let mut find = connection.prepare("SELECT id FROM blobs WHERE id >= ?1 AND id < ?2")?;
+        for gap in gaps(used(connection, 0)?) {
+            let end = gap.end.min(newest.saturating_add(1));
+            for id in find.query_map([gap.start, end], |row| row.get::<_, i64>(0))? {
+                unused.push_back(id?);
+            }
+        }
+        Ok((unused, seen))
+    })?;
+    let mut purged = Purged::default();
+    while !unused.is_empty() {
+        let removed = store.writer().slice(|transaction, end| {
+            let mut removed = Purged::default();
+            let used = used(transaction, seen)?;
+            while let Some(id) = unused.pop_front() {
+                if !used.iter().any(|range| range.contains(&id)) {
+                    remove_blob(transaction, id, &mut removed)?;
+                }
+                if Instant::now() > end {
+                    break;
+                }
+            }
+            Ok(removed)
+        })?;
+        purged += removed;
+        sleep(PAUSE);
+    }
+    // The purge is done and kept; that the files also become smaller may wait for the next time.
+    if let Err(error) = shrink(store) {
+        tracing::debug!(%error, "could not shrink the store's files yet");
+    }
+    Ok(purged)
+}
+
+fn shrink(store: &SqliteStore) -> Result<(), StoreError> {
+    while store.writer().give_back_pages()? {
+        sleep(PAUSE);
+    }
+    guard(&store.reader.idle).clear();
+    // Most of the log is moved while others write, by a connection of its own.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mover = Connection::open_with_flags(store.path(), flags)?;
+    mover.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+    drop(mover);
+    for _ in 0..TRIES {
+        if store.writer().empty_log()? {
+            break;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
 impl Writer {
-    pub fn purge(&mut self, conversations: &[String]) -> Result<Purged, StoreError> {
+    /// Runs one transaction that ends soon after the given moment.
+    fn slice<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>, Instant) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         self.wait_for_disk(true)?;
-        let outcome = self.try_purge(conversations);
-        self.forget();
-        let purged = outcome?;
-        self.shrink();
-        Ok(purged)
+        self.forget_conversations();
+        let outcome = (|| {
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let done = work(&transaction, Instant::now() + SLICE)?;
+            transaction.commit()?;
+            Ok(done)
+        })();
+        if outcome.is_err() {
+            self.forget();
+        }
+        outcome
     }
 
-    fn try_purge(&mut self, conversations: &[String]) -> Result<Purged, StoreError> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        remember_last_seq(&transaction)?;
-        let mut purged = Purged::default();
-        for name in conversations {
-            remove_conversation(&transaction, name, &mut purged)?;
-        }
-        remove_unused_blobs(&transaction, &mut purged)?;
-        transaction.commit()?;
-        Ok(purged)
+    /// Gives some free pages back to the system; false when there are none left.
+    fn give_back_pages(&mut self) -> Result<bool, StoreError> {
+        self.wait_for_disk(true)?;
+        let mut vacuum = self.connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+        // Each row is a page: what is not asked for is not given back.
+        let mut rows = vacuum.query([])?;
+        while rows.next()?.is_some() {}
+        Ok(super::open::pragma(&self.connection, "freelist_count")? > 0)
     }
 
-    /// The purge is done and kept; that the files also become smaller may wait for the next time.
-    fn shrink(&mut self) {
-        let shrunk = self.connection.execute_batch("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);");
-        if let Err(error) = shrunk {
-            tracing::debug!(%error, "could not shrink the store's files yet");
-        }
+    /// Empties the write-ahead log, unless somebody reads it.
+    fn empty_log(&mut self) -> Result<bool, StoreError> {
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let busy = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        self.connection.busy_timeout(PATIENCE)?;
+        Ok(busy? == 0)
     }
 }
 
@@ -47,52 +159,72 @@ fn remember_last_seq(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn remove_conversation(connection: &Connection, name: &str, purged: &mut Purged) -> Result<(), StoreError> {
+/// The names that notes have, each found with one look into their tree.
+fn note_names(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "WITH RECURSIVE found(name) AS (SELECT min(name) FROM notes UNION ALL \
+         SELECT (SELECT min(name) FROM notes WHERE notes.name > found.name) FROM found WHERE found.name IS NOT NULL) \
+         SELECT name FROM found WHERE name IS NOT NULL",
+    )?;
+    Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+/// Removes some records of a conversation; true when nothing of it is left.
+fn remove_some(
+    connection: &Connection,
+    name: &str,
+    note_names: &[String],
+    purged: &mut Purged,
+) -> Result<bool, StoreError> {
     let Some(id) = conversation_id(connection, name)? else {
-        return Ok(());
-    };
-    let sum = |sql| -> Result<u64, StoreError> {
-        let bytes: i64 = connection.prepare_cached(sql)?.query_row([id], |row| row.get(0))?;
-        Ok(bytes.cast_unsigned())
+        return Ok(true);
     };
     // A damaged size may be any number; no body is larger than this.
-    let records = sum("SELECT coalesce(sum(min(max(coalesce(size, length(body)), 0), 1000000000)), 0) \
-         FROM records WHERE conversation = ?1")?;
-    let notes = sum("SELECT coalesce(sum(length(body)), 0) FROM notes WHERE conversation = ?1")?;
-    purged.bytes += records + notes;
-    let remove = |sql| connection.prepare_cached(sql)?.execute([id]);
-    purged.records += remove("DELETE FROM records WHERE conversation = ?1")? as u64;
-    remove("DELETE FROM notes WHERE conversation = ?1")?;
-    remove("DELETE FROM conversations WHERE id = ?1")?;
-    Ok(())
-}
-
-fn remove_unused_blobs(connection: &Connection, purged: &mut Purged) -> Result<(), StoreError> {
-    for gap in gaps(used(connection)?) {
-        let mut find = connection
-            .prepare_cached("SELECT id, first, first + pieces, size FROM blobs WHERE id >= ?1 AND id < ?2")?;
-        let unused: Vec<(i64, i64, i64, Option<i64>)> =
-            find.query_map([gap.start, gap.end], |row| row.try_into())?.collect::<Result<_, _>>()?;
-        for (id, first, end, size) in unused {
-            let stored: i64 = connection
-                .prepare_cached("SELECT coalesce(sum(length(body)), 0) FROM pieces WHERE id >= ?1 AND id < ?2")?
-                .query_row([first, end], |row| row.get(0))?;
-            connection.prepare_cached("DELETE FROM pieces WHERE id >= ?1 AND id < ?2")?.execute([first, end])?;
-            connection.prepare_cached("DELETE FROM blobs WHERE id = ?1")?.execute(params![id])?;
-            purged.blobs += 1;
-            purged.bytes += size.unwrap_or(stored).clamp(0, 1_000_000_000).cast_unsigned();
-        }
+    let (count, bytes, last): (i64, i64, Option<i64>) = connection
+        .prepare_cached(
+            "SELECT count(*), coalesce(sum(min(max(coalesce(size, length(body)), 0), 1000000000)), 0), max(seq) \
+             FROM (SELECT seq, size, body FROM records WHERE conversation = ?1 ORDER BY seq LIMIT ?2)",
+        )?
+        .query_row([id, RECORDS], |row| row.try_into())?;
+    purged.bytes += bytes.cast_unsigned();
+    let remove = "DELETE FROM records WHERE conversation = ?1 AND seq <= ?2";
+    purged.records += connection.prepare_cached(remove)?.execute(params![id, last.unwrap_or(i64::MAX)])? as u64;
+    if count == RECORDS {
+        return Ok(false);
     }
+    for note in note_names {
+        let of_note = "FROM notes WHERE name = ?1 AND conversation = ?2";
+        let bytes: i64 = connection
+            .prepare_cached(&format!("SELECT coalesce(sum(length(body)), 0) {of_note}"))?
+            .query_row(params![note, id], |row| row.get(0))?;
+        purged.bytes += bytes.cast_unsigned();
+        connection.prepare_cached(&format!("DELETE {of_note}"))?.execute(params![note, id])?;
+    }
+    connection.prepare_cached("DELETE FROM conversations WHERE id = ?1")?.execute([id])?;
+    Ok(true)
+}
+
+fn remove_blob(connection: &Connection, id: i64, purged: &mut Purged) -> Result<(), StoreError> {
+    let (first, end, size): (i64, i64, Option<i64>) = connection
+        .prepare_cached("SELECT first, first + pieces, size FROM blobs WHERE id = ?1")?
+        .query_row([id], |row| row.try_into())?;
+    let stored: i64 = connection
+        .prepare_cached("SELECT coalesce(sum(length(body)), 0) FROM pieces WHERE id >= ?1 AND id < ?2")?
+        .query_row([first, end], |row| row.get(0))?;
+    connection.prepare_cached("DELETE FROM pieces WHERE id >= ?1 AND id < ?2")?.execute([first, end])?;
+    connection.prepare_cached("DELETE FROM blobs WHERE id = ?1")?.execute([id])?;
+    purged.blobs += 1;
+    purged.bytes += size.unwrap_or(stored).clamp(0, 1_000_000_000).cast_unsigned();
     Ok(())
 }
 
-/// The blobs that records use, as ranges. A list that cannot be read belongs to a damaged record: that
+/// The blobs that records with a number above `after` use, as ranges. A list that cannot be read belongs to a damaged record: that
 /// one is skipped by every reader, so nobody will ask for its blobs.
-pub fn used(connection: &Connection) -> Result<Vec<Range<i64>>, StoreError> {
+pub fn used(connection: &Connection, after: i64) -> Result<Vec<Range<i64>>, StoreError> {
     let mut used = Vec::new();
     let mut most = 100_000;
-    let mut statement = connection.prepare("SELECT uses FROM records WHERE uses <> x''")?;
-    let mut rows = statement.query([])?;
+    let mut statement = connection.prepare_cached("SELECT uses FROM records WHERE seq > ?1 AND uses <> x''")?;
+    let mut rows = statement.query([after])?;
     while let Some(row) = rows.next()? {
         let encoded = row.get_ref(0)?.as_blob().unwrap_or_default();
         used.extend(decode_uses(encoded).unwrap_or_default());

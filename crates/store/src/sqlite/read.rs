@@ -121,7 +121,7 @@ pub fn conversations(connection: &Connection) -> Result<Vec<ConversationRow>, St
     let mut statement = connection.prepare_cached(
         "WITH ends AS (SELECT conversation, count(*) AS records, min(seq) AS first, max(seq) AS last \
                        FROM records GROUP BY conversation) \
-         SELECT c.name, e.records, f.at, l.at FROM ends e \
+         SELECT c.name, e.records, f.at, l.at, e.last FROM ends e \
          JOIN conversations c ON c.id = e.conversation \
          JOIN records f ON f.seq = e.first JOIN records l ON l.seq = e.last ORDER BY c.name",
     )?;
@@ -129,7 +129,7 @@ pub fn conversations(connection: &Connection) -> Result<Vec<ConversationRow>, St
     let mut conversations = Vec::new();
     while let Some(row) = rows.next()? {
         // A name that is no longer text cannot be asked for either.
-        let Ok((id, records, first_at, last_at)) = <(String, i64, i64, i64)>::try_from(row) else {
+        let Ok((id, records, first_at, last_at, last_seq)) = <(String, i64, i64, i64, i64)>::try_from(row) else {
             continue;
         };
         conversations.push(ConversationRow {
@@ -137,6 +137,7 @@ pub fn conversations(connection: &Connection) -> Result<Vec<ConversationRow>, St
             records: records.cast_unsigned(),
             first_at: first_at.cast_unsigned(),
             last_at: last_at.cast_unsigned(),
+            last_seq: last_seq.cast_unsigned(),
         });
     }
     Ok(conversations)

@@ -1,6 +1,7 @@
 //! Writing: one transaction for all steps of an append, on the one connection that writes.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 use zstd::bulk::Compressor;
@@ -49,10 +50,26 @@ impl Writer {
         })
     }
 
+    /// Conversations may have been removed, and their numbers with them.
+    pub fn forget_conversations(&mut self) {
+        self.conversations.clear();
+    }
+
     /// Forgets what was remembered of the file's content.
     pub fn forget(&mut self) {
         self.conversations.clear();
         self.next = None;
+    }
+
+    /// The numbers that were acknowledged and are not here. They are not given again.
+    pub fn find_loss(&mut self, acknowledged: u64) -> Result<Option<Range<u64>>, StoreError> {
+        let last = last_seq(&self.connection)?.cast_unsigned();
+        if last >= acknowledged {
+            return Ok(None);
+        }
+        let sql = "INSERT OR REPLACE INTO facts (name, value) VALUES ('last-seq', ?1)";
+        self.connection.execute(sql, [acknowledged.cast_signed()])?;
+        Ok(Some(last + 1..acknowledged + 1))
     }
 
     /// Keeps all steps or none. `damaged` are blobs whose stored bytes are known to be bad: they are

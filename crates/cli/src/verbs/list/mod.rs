@@ -20,6 +20,9 @@ use crate::terminal::{Output, text, words};
 /// Columns of the largest frame's bar.
 const BAR: usize = 10;
 
+const INCOMPLETE: &str = "the newest requests of this conversation could not be stored, so frames may be missing here; \
+    `ctx doctor` shows why, and the next request that can be stored brings them back";
+
 /// List the frames of a conversation with their tokens
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -50,7 +53,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     } else if arguments.format.json {
         context.output.json(&answer)?;
     } else {
-        context.output.print(&render(&understood(&answer)?, &context.output))?;
+        let list: Frames = understood(&answer)?;
+        context.output.print(&render(&list, &context.output))?;
+        if let Some(note) = words::unread(list.unread) {
+            context.note(&note);
+        }
+        if list.incomplete {
+            context.note(INCOMPLETE);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

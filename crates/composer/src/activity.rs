@@ -1,0 +1,66 @@
+//! When conversations were active, though a clock may have been wrong.
+
+use crate::directory::Card;
+use ctx_store::ConversationRow;
+use std::collections::HashMap;
+
+/// Clocks may differ by so many milliseconds without being wrong.
+pub const SLACK: u64 = 60_000;
+
+/// Corrects activity that lies in the future. The log knows the order: what was written before another record is not
+/// later than that.
+pub fn correct(cards: &mut [Card], rows: &[ConversationRow], now: u64) {
+    let latest = now + SLACK;
+    if cards.iter().all(|card| card.last_activity <= latest) {
+        return;
+    }
+    let last: HashMap<&str, u64> = rows.iter().map(|row| (row.id.as_str(), row.last_seq)).collect();
+    for card in cards.iter_mut().filter(|card| card.last_activity > latest) {
+        let seq = last.get(card.id.as_str()).copied().unwrap_or(0);
+        let later = rows.iter().filter(|row| row.last_seq > seq && row.last_at <= latest);
+        card.last_activity = later.map(|row| row.last_at.saturating_sub(1)).min().unwrap_or(now).min(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directory::Directory;
+
+    const DAY: u64 = 86_400_000;
+
+    fn card(id: &str, last_activity: u64) -> Card {
+        Card { id: id.into(), class: "main".into(), last_activity, ..Card::default() }
+    }
+
+    #[test]
+    fn the_log_tells_when_a_conversation_of_the_future_was_active() {
+        let now = 1000 * DAY;
+        let row =
+            |id: &str, last_at, last_seq| ConversationRow { id: id.into(), records: 1, first_at: 0, last_at, last_seq };
+        let rows = [row("ahead", now + 30 * DAY, 5), row("after", now - 10 * DAY, 9), row("last", now - DAY, 12)];
+        let mut cards = [card("ahead", now + 30 * DAY), card("after", now - 10 * DAY), card("last", now - DAY)];
+        correct(&mut cards, &rows, now);
+        let times = cards.map(|card| card.last_activity);
+        assert_eq!(times, [now - 10 * DAY - 1, now - 10 * DAY, now - DAY]);
+        let mut alone = [card("ahead", now + 30 * DAY)];
+        correct(&mut alone, &rows[..1], now);
+        assert_eq!(alone[0].last_activity, now);
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_does_not_decide_which_conversation_is_meant() {
+        let now = crate::now();
+        let mut directory = Directory::default();
+        directory.put(card("ahead", now + 30 * DAY));
+        directory.put(card("newer", now));
+        assert_eq!(directory.active().map(|card| card.id.as_str()), Some("newer"));
+        // An edit writes the card anew, with the time that its log says.
+        directory.put(card("ahead", now + 30 * DAY));
+        assert_eq!(directory.active().map(|card| card.id.as_str()), Some("newer"));
+        directory.put(card("ahead", now + 1));
+        assert_eq!(directory.active().map(|card| card.id.as_str()), Some("ahead"), "it speaks again");
+        directory.put(card("imported", now - 400 * DAY));
+        assert_eq!(directory.active().map(|card| card.id.as_str()), Some("ahead"));
+    }
+}
