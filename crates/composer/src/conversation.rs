@@ -461,6 +461,7 @@ impl Conversation {
             // What was repaired was not estimated, nor what a summary stands for.
             let is_all = answered.summary.is_none() && !answered.summarised;
             if is_all && answered.repairs.iter().all(|(rule, _)| rule == "A65") {
+                answered.model.iter().for_each(|model| self.calibration.is_for(model));
                 self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
             }
             if answered.status == 200 {
