@@ -126,6 +126,11 @@ pub struct AtArguments {
 }
 
 impl AtArguments {
+    /// Whether it is about what is now.
+    pub fn is_now(&self) -> bool {
+        self.at.is_none()
+    }
+
     /// A question with this wish added to it.
     pub fn of(&self, question: &str) -> String {
         let Some(at) = &self.at else { return question.to_owned() };

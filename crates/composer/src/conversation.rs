@@ -111,6 +111,8 @@ pub struct Conversation {
     pub kept_for: Option<u64>,
     /// Wishes that wait for their moment, and those that did.
     pub waiting: Vec<Waiting>,
+    /// What is worth removing, as it was last worked out.
+    pub worth: Option<Box<crate::view::Remembered>>,
     /// Phases of the work, see [`crate::phases`].
     pub phases: Phases,
     /// The automatic editor looks at it; what it would have done; and it has told that the limit is near.
@@ -210,6 +212,7 @@ impl Conversation {
             heard: 0,
             kept_for: None,
             waiting: Vec::new(),
+            worth: None,
             phases: Phases::default(),
             automated: false,
             noted: Noted::default(),
@@ -461,6 +464,7 @@ impl Conversation {
             // What was repaired was not estimated, nor what a summary stands for.
             let is_all = answered.summary.is_none() && !answered.summarised;
             if is_all && answered.repairs.iter().all(|(rule, _)| rule == "A65") {
+                answered.model.iter().for_each(|model| self.calibration.is_for(model));
                 self.calibration.learn(estimated, usage.prompt().saturating_add(cleared));
             }
             if answered.status == 200 {

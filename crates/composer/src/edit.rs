@@ -5,6 +5,7 @@
 //! `ctx_core::edit`, those of the provider in `ctx_wire::anthropic::compose`.
 
 mod apply;
+mod client_notes;
 mod compare;
 mod cost;
 mod ground;
@@ -39,4 +40,4 @@ pub(crate) use sent::{AtHand, Stops, digest};
 pub use sent::{Explained, Otherwise, Outgoing, Part, Ready, Sent};
 pub(crate) use summary::summary;
 pub(crate) use wait::notes;
-pub use wait::{Moments, Unmade, WaitView, WaitingView, When};
+pub use wait::{Moments, PendingOutcome, PendingRefusal, Unmade, WaitView, WaitingView, When};

@@ -6,6 +6,7 @@
 use crate::automatic::Told;
 use crate::edit::{Unmade, When};
 use ctx_core::automatic::Moment;
+use ctx_core::edit::history::How;
 use ctx_core::edit::{CommitId, History, Operation};
 use ctx_core::message::{Anchor, Message};
 use ctx_core::{Key, SlotId};
@@ -439,6 +440,10 @@ pub enum Automatic {
         author: String,
     },
     /// What would have been cleared, had somebody let it.
+    /// Results of these calls stay: a fork takes over what somebody brought back, or declined to clear, before it.
+    Kept {
+        calls: Vec<String>,
+    },
     Noted {
         request: u32,
         /// The calls whose results would have been cleared.
@@ -487,6 +492,19 @@ pub struct Wished {
     pub summary: String,
     pub tokens_before: u64,
     pub tokens_after: u64,
+    /// Commits that are to be switched off; then there are no operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverts: Option<Reverts>,
+}
+
+/// A revert, undo, redo or rollback that waits: what it meant when it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reverts {
+    pub commits: Vec<CommitId>,
+    pub how: How,
+    /// Also what stands on them by then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cascade: bool,
 }
 
 #[cfg(test)]

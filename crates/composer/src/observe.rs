@@ -364,7 +364,11 @@ impl Composer {
         if let Some(turn) = &arrived.turn {
             conversation.grow(turn, fresh, packed, placed.verdict == Verdict::Compaction);
         }
+        // What a fork shares with its parent is in the provider's cache as long as the parent's own is.
+        let mut warm_until = warm_until;
         if let Some(inherited) = inherited.filter(|_| trusted) {
+            warm_until = warm_until.max(inherited.pending.warm_until);
+            self.inherit_pending(conversation, &inherited.pending, seen.at, step);
             self.inherit(conversation, &inherited, &envelope, seen.at, step);
         }
         // It counts for the very request whose arrival is the moment.
@@ -459,7 +463,7 @@ impl Composer {
         at: u64,
         step: &mut Step,
     ) {
-        let Inherited { from, effects, calibration } = inherited;
+        let Inherited { from, effects, calibration, .. } = inherited;
         let (slots, messages) = conversation.tree.path().map(|slot| (slot.id, &slot.message)).unzip();
         let ground = Ground::new(slots, messages, envelope);
         let view = ground.lay(effects.iter().map(|(id, effect)| (*id, effect)).collect());

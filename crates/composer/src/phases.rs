@@ -93,7 +93,7 @@ impl Conversation {
         match said {
             Automatic::PhaseBegan { name, moment, .. } => self.phases.begin(name, *moment),
             Automatic::PhaseEnded { name, moment, .. } => self.phases.end(name, *moment),
-            Automatic::Noted { .. } => self.noted.add(said),
+            Automatic::Noted { .. } | Automatic::Kept { .. } => self.noted.add(said),
             Automatic::Signal(told) => self.near_limit = told.signal == Signal::ContextNearLimit,
         }
     }

@@ -5,6 +5,7 @@
 
 use crate::conversation::Conversation;
 use crate::directory::{Beginning, Shared, lock};
+use crate::edit::wait::PendingForFork;
 use crate::log::Opened;
 use crate::observe::{Seen, begins_with_summary};
 use crate::recorder::Order;
@@ -261,7 +262,12 @@ impl Composer {
                 let places = above.map(Place::Known).chain(placed.places.iter().copied()).collect();
                 let effects = other.effects(other.history.head());
                 let effects = effects.into_iter().map(|(id, effect)| (id, effect.clone())).collect();
-                let inherited = Inherited { from: id.clone(), effects, calibration: other.calibration };
+                let inherited = Inherited {
+                    from: id.clone(),
+                    effects,
+                    calibration: other.calibration,
+                    pending: other.pending_for_fork(),
+                };
                 best = Some(Fork { known, kinship, from: id, places, inherited, detail: String::new() });
             } else {
                 ties += usize::from((kinship, known) == (nearest, deepest) && deepest > 0);
@@ -344,6 +350,8 @@ pub struct Inherited {
     pub effects: Vec<(EffectId, Effect)>,
     /// How the provider counts: the fork has no answer yet.
     pub calibration: Calibration,
+    /// What waits there, and what stays there.
+    pub pending: PendingForFork,
 }
 
 /// Whether the request goes on where this conversation ends, so that no other needs to be looked at.

@@ -72,7 +72,7 @@ pub struct Block {
     pub tool_use_id: Option<Box<str>>,
     /// What a thinking block is bound by.
     pub signature: Option<Key>,
-    /// A few words on what it does: a call's main argument, or the first words of a text.
+    /// A few words on what it does: a call's main argument, or the first words of a text. A reminder has none.
     pub label: Option<Box<str>>,
     /// The file that a call reads or changes.
     pub touches: Option<Box<Touch>>,
@@ -115,6 +115,13 @@ pub struct Message {
 }
 
 impl Message {
+    /// Whether a block is a note that the client keeps for the model: project instructions, environment, reminders.
+    /// The output of local commands and notices of interrupts are not: they belong to what happened.
+    pub fn is_client_note(&self, block: usize) -> bool {
+        let found = self.blocks.get(block).filter(|block| block.kind == Kind::Reminder);
+        found.is_some_and(|block| self.role == Role::System || block.label.is_none())
+    }
+
     /// The tool results that a user message opens with.
     pub fn has_results(&self) -> bool {
         self.blocks.iter().any(|block| block.kind == Kind::ToolResult)

@@ -1,6 +1,7 @@
 //! How many tokens something will cost: an estimate, corrected by what the provider reports.
 
 use crate::message::{Block, Message};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Characters a token stands for, and what each block costs on top (measured on recorded sessions).
 const CHARS_PER_TOKEN: f64 = 2.92;
@@ -23,16 +24,31 @@ pub fn of_message(message: &Message) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Calibration {
     factor: Option<f64>,
+    /// The estimate of the request that `factor` was learned from.
+    basis: f64,
+    /// The hash of the model's name: another one may have another tokenizer.
+    model: Option<u64>,
 }
 
 impl Calibration {
     /// Learns from a request that was estimated at `estimated` and billed at `reported` tokens.
-    /// The newest report holds most of the earlier ones (the history is resent), so it wins;
-    /// figures that no tokenizer could give are ignored.
+    /// The newest report holds most of the earlier ones (the history is resent), so it wins. A much smaller request
+    /// does not: what every request costs on top (the provider's own tool prompt, framing) dominates it, and would be
+    /// taken for the size of a token. Figures that no tokenizer could give are ignored.
     pub fn learn(&mut self, estimated: f64, reported: u64) {
         let factor = reported as f64 / estimated;
-        if reported > 0 && (0.2..5.0).contains(&factor) {
-            self.factor = Some(factor);
+        if reported > 0 && (0.2..5.0).contains(&factor) && estimated * 2.0 >= self.basis {
+            (self.factor, self.basis) = (Some(factor), estimated);
+        }
+    }
+
+    /// Names the model of the next report. Whatever its size, the first report of another model counts.
+    pub fn is_for(&mut self, model: &str) {
+        let mut hasher = DefaultHasher::new();
+        model.hash(&mut hasher);
+        let model = Some(hasher.finish());
+        if std::mem::replace(&mut self.model, model) != model {
+            self.basis = 0.0;
         }
     }
 
@@ -59,5 +75,18 @@ mod tests {
         calibration.learn(1000.0, 0);
         calibration.learn(1000.0, 1_000_000);
         assert_eq!(calibration.tokens(2000.0), 2500);
+    }
+
+    #[test]
+    fn a_small_request_does_not_rescale_a_large_conversation() {
+        let mut calibration = Calibration::default();
+        calibration.learn(16_000.0, 14_000);
+        calibration.learn(150.0, 640);
+        assert_eq!(calibration.tokens(16_000.0), 14_000);
+        calibration.learn(9_000.0, 9_000);
+        assert_eq!(calibration.tokens(16_000.0), 16_000, "a request of comparable size does");
+        calibration.is_for("another model");
+        calibration.learn(1_000.0, 1_500);
+        assert_eq!(calibration.tokens(16_000.0), 24_000, "so does the first one of another model");
     }
 }

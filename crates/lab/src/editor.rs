@@ -73,7 +73,9 @@ impl Automatic for Editor {
     ) -> Vec<Proposed> {
         // What is shipped is played with all that it heeds beside the policy.
         let proposed = match self.policy.name() {
-            SHIPPED => choose(settings, look, facts, Force::Usual { provider_edits: false, cleared: 0 }),
+            SHIPPED => {
+                choose(settings, look, facts, Force::Usual { provider_edits: false, cleared: 0, provider_first: false })
+            }
             _ => self.policy.propose(look),
         };
         if !proposed.is_empty() {

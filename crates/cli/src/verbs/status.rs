@@ -37,12 +37,18 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if arguments.format.json {
         let mut all: Value = understood(&answer)?;
         all["context"] = filled.as_deref().map(understood).transpose()?.unwrap_or_default();
+        let worth = client.get(&of_conversation(&arguments.conversation.conversation, "worth")).ok();
+        let worth: Value = worth.as_deref().map(understood).transpose()?.unwrap_or_default();
+        all["worth"] = worth["worth"].clone();
         context.output.json(all.to_string().as_bytes())?;
     } else {
         let listen = client.address().to_string();
         let mut words = render(&status, &listen, ctx_composer::now(), &context.output);
         if let Some(filled) = filled {
-            words.push_str(&context_in_words(&understood(&filled)?, &context.output));
+            let view: ContextView = understood(&filled)?;
+            words.push_str(&context_in_words(&view, &context.output));
+            let worth = super::list::worth_line(context, &view.conversation);
+            words.extend(worth.map(|line| format!("{}\n", context.output.paint.warning(&text::line(&line)))));
         }
         context.output.print(&words)?;
     }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use ctx_composer::edit::{WaitView, WaitingView, When};
+use ctx_composer::edit::{PendingOutcome, WaitView, WaitingView, When};
 use serde_json::json;
 
 use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
@@ -12,27 +12,30 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// List deferred edits, or accept or cancel one
+/// List pending changes (deferred edits and proposals), accept or cancel them
 #[derive(Args, Debug)]
 #[command(
-    override_usage = "ctx waiting [--all]\n       ctx waiting accept ID\n       ctx waiting cancel ID",
-    after_help = "A change made with --when cold waits until the provider's cache has expired, so that it costs nothing; with --when
-near-limit until the context nears the model's limit. Then it becomes an ordinary commit.
+    override_usage = "ctx waiting [--all]\n       ctx waiting accept ID…\n       ctx waiting cancel ID…",
+    after_help = "A deferred edit waits for its moment: with --when cold until the provider's cache has expired, so that it costs
+nothing; with --when near-limit until the context nears the model's limit. A proposal of the automatic editor
+(mode = \"ask\") waits for you. Accepted, either becomes an ordinary commit.
 
 Examples:
   ctx delete t3 --when cold
   ctx waiting
   ctx waiting --all                       including those made or cancelled
   ctx waiting cancel w1
-  ctx waiting accept w2                   make it now, whatever it waits for"
+  ctx waiting accept w2 w3                make them now, whatever they wait for
+  ctx waiting accept all
+  ctx waiting cancel w2..w5"
 )]
 pub struct Arguments {
     /// What to do
     #[arg(value_enum, value_name = "ACTION", default_value_t = What::List)]
     what: What,
-    /// The deferred edit, such as w1
+    /// Which: w2 w3, w2..w5, or all
     #[arg(value_name = "ID", value_parser = non_empty, required_if_eq_any([("what", "cancel"), ("what", "accept")]))]
-    id: Option<String>,
+    ids: Vec<String>,
     /// Include those made or cancelled
     #[arg(long)]
     all: bool,
@@ -46,9 +49,9 @@ pub struct Arguments {
 enum What {
     /// List deferred edits, and those that failed
     List,
-    /// Cancel one, or dismiss one that failed
+    /// Cancel them, decline proposals, or dismiss those that failed
     Cancel,
-    /// Make one now, whatever it waits for: accepts a proposal of the automatic editor
+    /// Make them now, whatever they wait for
     Accept,
 }
 
@@ -59,10 +62,16 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let answer = match arguments.what {
         What::List => client.get(&of_conversation(conversation, "waiting"))?,
         What::Cancel | What::Accept => {
-            let id = encoded(arguments.id.as_deref().unwrap_or_default(), "");
             let verb = if arguments.what == What::Accept { "accept" } else { "cancel" };
-            let body = json!({ "author": author(&context.environment) });
-            client.post(&of_conversation(conversation, &format!("waiting/{id}/{verb}")), &body)?
+            let author = author(&context.environment);
+            if let Some(id) = lone(&arguments.ids) {
+                let path = of_conversation(conversation, &format!("waiting/{}/{verb}", encoded(id, "")));
+                client.post(&path, &json!({ "author": author }))?
+            } else {
+                let body = json!({ "ids": arguments.ids, "author": author });
+                let answer = client.post(&of_conversation(conversation, &format!("waiting/{verb}")), &body)?;
+                return many(&answer, &arguments.format, output);
+            }
         }
     };
     if arguments.format.json {
@@ -77,6 +86,35 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         }
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The id, where just one is named.
+fn lone(ids: &[String]) -> Option<&str> {
+    match ids {
+        [id] if id != "all" && !id.contains("..") && !id.contains(',') => Some(id),
+        _ => None,
+    }
+}
+
+/// What became of several. It fails if one of them could not be done.
+fn many(answer: &[u8], format: &JsonArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let outcome: PendingOutcome = understood(answer)?;
+    let code = if outcome.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if format.json {
+        output.json(answer)?;
+        return Ok(code);
+    }
+    let mut lines = String::new();
+    for wish in &outcome.done {
+        let what = text::line(&words::grouped(&wish.summary));
+        lines.push_str(&format!("{} is {}: {what}\n", text::line(&wish.id), wish.state));
+    }
+    for refused in &outcome.refused {
+        let why = text::line(&format!("{} stays as it was: {} {}", refused.id, refused.message, refused.hint));
+        lines.push_str(&format!("{}\n", output.paint.warning(&why)));
+    }
+    output.print(&lines)?;
+    Ok(code)
 }
 
 /// What a change waits for, and how far that is.

@@ -153,7 +153,12 @@ impl Composer {
         let words = |call: &str| seen.words(conversation, &view, call);
         let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
         conversation.imagine(&mut look, by.settings.mode);
-        let about = about(conversation, moment.at);
+        let mut about = about(conversation, moment.at);
+        let before = conversation.cached.as_ref().map_or(0, |cached| cached.usage.prompt()) + about.cleared;
+        let fresh = seen.items.iter().filter(|item| item.fresh).count() as u64;
+        let tool_uses = seen.items.len() as u64;
+        about.provider_first =
+            self.provider_goes_first(&about, (before, seen.tokens), (tool_uses.saturating_sub(fresh), tool_uses));
         let limit = by.editor.limit(&about, by.settings, look.window);
         let tokens = seen.tokens.saturating_sub(conversation.summed_up + about.cleared);
         let figures = Figures { tokens, window: look.window, percent: limit.percent, limit: limit.tokens };
@@ -283,6 +288,7 @@ pub(super) fn about(conversation: &Conversation, at: u64) -> About<'_> {
         request: conversation.requests,
         at,
         cleared: conversation.cleared,
+        provider_first: false,
     }
 }
 

@@ -6,24 +6,35 @@ use super::{AUTHOR, keep, noted};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::wait::{State, Waiting};
-use crate::edit::{Applied, When, notes};
+use crate::edit::{Applied, Ground, When, notes, summary};
 use crate::log::{self, Automatic, Wait, Wished};
 use crate::{Composer, Refusal, now, record};
 use ctx_core::automatic::{Mode, Settings};
+use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
-use ctx_core::message::Kind;
+use ctx_core::message::{Block, Kind};
 use ctx_core::policy::Look;
 use ctx_core::quick::QuickSet;
+use ctx_core::tokens;
 use ctx_store::{NewRecord, Step};
 use std::collections::HashSet;
 
 impl Conversation {
+    /// The proposal of the automatic editor that waits on this branch. There is one at most: it grows.
+    fn proposal(&self) -> Option<&Waiting> {
+        self.waiting.iter().find(|waiting| {
+            let Wished { author, when, branch, .. } = &waiting.wished;
+            let is_proposal = author == AUTHOR && *when == When::Accepted;
+            is_proposal && waiting.state == State::Waiting && branch == self.history.current()
+        })
+    }
+
     /// What was only noted or asked for counts as if it were done, so that it is not said again. Who may act does not wait
     /// for an answer.
     pub(super) fn imagine(&self, look: &mut Look<'_>, mode: Mode) {
-        let is_asked = |waiting: &&Waiting| waiting.wished.author == AUTHOR && waiting.state == State::Waiting;
-        let asked = self.waiting.iter().filter(is_asked);
+        // Accepted as a whole, so what it holds counts as done for what is added to it.
+        let asked = self.proposal().into_iter();
         let waiting: HashSet<&str> = asked.flat_map(|waiting| calls(&waiting.wished.operations)).collect();
         for item in &mut look.items {
             match mode {
@@ -60,23 +71,40 @@ impl Composer {
         conversation.automatic(&noted);
     }
 
-    /// Proposes it: a wish that waits for your approval.
+    /// Proposes it. A proposal that waits already grows by it: one question, however many results it is about.
     pub(super) fn ask_for(&self, conversation: &mut Conversation, commit: Commit, step: &mut Step) {
         let at = commit.at;
-        let Change::Edit { operations, .. } = commit.change else { return };
+        let Change::Edit { operations: new, .. } = commit.change else { return };
+        let known = conversation.proposal().map(|waiting| waiting.wished.clone());
+        let (id, mut operations, mut reasons, saved) = match known {
+            Some(Wished { id, operations, reasons, tokens_before, tokens_after, .. }) => {
+                (id, operations, reasons, tokens_before.saturating_sub(tokens_after))
+            }
+            None => (format!("w{}", conversation.waiting.len() + 1), Vec::new(), Vec::new(), 0),
+        };
+        operations.extend(new);
+        let lasting = |reason: &Option<String>| reason.as_deref().map(|reason| lasting(reason).to_owned());
+        reasons.extend(commit.reasons.iter().map(lasting));
+        reasons.resize(operations.len(), None);
+        // The figures of what is new leave out what is proposed already.
+        let tokens = (commit.tokens_before + saved, commit.tokens_after);
+        let mut told: Vec<&str> = reasons.iter().flatten().map(String::as_str).collect();
+        told.sort_unstable();
+        told.dedup();
         let wished = Wished {
-            id: format!("w{}", conversation.waiting.len() + 1),
+            id,
             when: When::Accepted,
             branch: conversation.history.current().to_owned(),
-            operations,
-            reasons: commit.reasons,
             author: AUTHOR.to_owned(),
-            note: commit.note,
+            note: Some(told.join("; ")),
             slots: Vec::new(),
             numbered: true,
-            summary: commit.summary,
-            tokens_before: commit.tokens_before,
-            tokens_after: commit.tokens_after,
+            summary: summary(&operations, &frames_of(conversation, &operations), tokens),
+            tokens_before: tokens.0,
+            tokens_after: tokens.1,
+            operations,
+            reasons,
+            reverts: None,
         };
         let wait = Wait::Wished(Box::new(wished));
         step.records.push(record(&conversation.id, at, log::WAIT, &wait, Vec::new()));
@@ -106,8 +134,13 @@ impl Composer {
             let mut blocks = conversation.tree.path().flat_map(|slot| &slot.message.blocks);
             let called = blocks.find(|block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(call));
             let tool = called.and_then(|block| block.tool.as_deref()).unwrap_or("a result");
+            let mut blocks = conversation.tree.path().flat_map(|slot| &slot.message.blocks);
+            let is_result =
+                |block: &&Block| block.kind == Kind::ToolResult && block.tool_use_id.as_deref() == Some(call);
+            let weight = blocks.find(is_result).map_or(0.0, tokens::of_block);
+            let named = keep::named_as(tool, conversation.calibration.tokens(weight));
             let reason = Some(reason.as_deref().unwrap_or("accepted"));
-            let line = keep::line(&about, (tool, asked), reason.filter(|_| reason != before), file);
+            let line = keep::line(&about, (&named, asked), reason.filter(|_| reason != before), file);
             before = reason;
             editor.note(&about, &settings, &line).map_err(|why| {
                 Refusal::new("not-written", format!("Nothing was changed: {why}."), "Then accept it again.")
@@ -166,5 +199,41 @@ impl Composer {
         let mut records = vec![record(&conversation.id, at, log::COMMIT, &commit, Vec::new())];
         records.extend(step.records);
         self.store_now(conversation, records, next).map(|_| applied)
+    }
+}
+
+/// A reason without the forecast of one batch: a proposal grows, and its figures with it.
+fn lasting(reason: &str) -> &str {
+    let kind = reason.split_once(": ").map_or(reason, |(kind, _)| kind);
+    let kind = kind.split_once(", pays off").map_or(kind, |(kind, _)| kind);
+    kind.strip_suffix(", at no cost").unwrap_or(kind)
+}
+
+/// The frames that hold the results of the calls that operations name.
+fn frames_of(conversation: &Conversation, operations: &[Operation]) -> Vec<String> {
+    let wanted: HashSet<&str> = calls(operations).collect();
+    let ground = Ground::of(conversation, false);
+    let view = ground.lay(conversation.effects(conversation.history.head()));
+    let holds = |frame: &&ctx_core::edit::fold::Frame| {
+        view.units(frame, &ground.messages).iter().any(|laid| match laid.unit {
+            Unit::Source { message, block: Some(block) } => {
+                let block = ground.messages.get(message).and_then(|message| message.blocks.get(block));
+                block.and_then(|block| block.tool_use_id.as_deref()).is_some_and(|call| wanted.contains(call))
+            }
+            _ => false,
+        })
+    };
+    view.frames.iter().filter(holds).map(|frame| frame.id.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lasting;
+
+    #[test]
+    fn a_reason_lasts_without_the_figures_of_one_batch() {
+        assert_eq!(lasting("old results: 5,009 tokens less in all, pays off after 14 requests"), "old results");
+        assert_eq!(lasting("completed_phase_details (of a phase), at no cost"), "completed_phase_details (of a phase)");
+        assert_eq!(lasting("stale_tool_results (an old result)"), "stale_tool_results (an old result)");
     }
 }

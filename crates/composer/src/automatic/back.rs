@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 impl Conversation {
     /// The calls that stay, with their results.
-    pub(super) fn wanted_back(&self) -> HashSet<&str> {
+    pub(crate) fn wanted_back(&self) -> HashSet<&str> {
         let declined = self.waiting.iter().filter(|waiting| {
             waiting.wished.author == AUTHOR && !matches!(waiting.state, State::Waiting | State::Made(_))
         });
@@ -23,12 +23,13 @@ impl Conversation {
             Change::Edit { operations, .. } => operations.as_slice(),
             Change::Revert { .. } | Change::Inherit { .. } => &[],
         });
-        declined.chain(back.flat_map(|operation| calls(std::slice::from_ref(operation)))).collect()
+        let back = back.flat_map(|operation| calls(std::slice::from_ref(operation)));
+        declined.chain(back).chain(self.noted.kept()).collect()
     }
 }
 
 /// The calls whose results, or whose inputs, operations of ours change.
-pub(super) fn calls(operations: &[Operation]) -> impl Iterator<Item = &str> {
+pub(crate) fn calls(operations: &[Operation]) -> impl Iterator<Item = &str> {
     operations.iter().flat_map(|operation| {
         let (calls, input) = match operation {
             Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. } => {

@@ -86,7 +86,11 @@ impl Automatic for Editor {
     ) -> Vec<Proposed> {
         let force = match all {
             true => Force::All,
-            false => Force::Usual { provider_edits: (self.provider_edits)(about), cleared: about.cleared },
+            false => Force::Usual {
+                provider_edits: (self.provider_edits)(about),
+                cleared: about.cleared,
+                provider_first: about.provider_first,
+            },
         };
         choose(settings, look, facts, force)
     }

@@ -120,7 +120,11 @@ pub fn line(about: &About<'_>, (result, what): (&str, &str), reason: Option<&str
 /// How a result is named there.
 pub fn named(removed: &Removed<'_>) -> String {
     let of = if removed.is_input { "the input of " } else { "" };
-    format!("{of}{} ({} tokens)", removed.tool, removed.tokens)
+    named_as(&format!("{of}{}", removed.tool), removed.tokens)
+}
+
+pub fn named_as(what: &str, tokens: u64) -> String {
+    format!("{what} ({tokens} tokens)")
 }
 
 /// The file that a stub names.
@@ -145,6 +149,7 @@ mod tests {
         request: 1,
         at: 1_700_000_000_000,
         cleared: 0,
+        provider_first: false,
     };
 
     #[test]

@@ -22,6 +22,7 @@ mod signal;
 mod standing;
 
 pub(crate) use act::Moment;
+pub(crate) use back::calls;
 pub use editor::{Editor, ProviderEdits};
 pub(crate) use memory::Memory;
 pub(crate) use noted::Noted;
@@ -138,6 +139,8 @@ pub struct About<'c> {
     pub at: u64,
     /// Tokens of results that the provider itself left out of the one before.
     pub cleared: u64,
+    /// The provider edits this request for the first time: nothing else is cut from it.
+    pub provider_first: bool,
 }
 
 /// A result that is about to go, or what a call was asked with.

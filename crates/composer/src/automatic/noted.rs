@@ -16,10 +16,15 @@ pub struct Noted {
     inputs: HashSet<String>,
     /// Tokens that would have been left out of results before they were sent, by the calls.
     trimmed: HashMap<String, u64>,
+    /// Calls whose results stay, as somebody decided before this conversation forked off.
+    kept: HashSet<String>,
 }
 
 impl Noted {
     pub fn add(&mut self, noted: &Automatic) {
+        if let Automatic::Kept { calls } = noted {
+            self.kept.extend(calls.iter().cloned());
+        }
         let Automatic::Noted { calls, trimmed, inputs, .. } = noted else { return };
         self.cleared.extend(calls.iter().cloned());
         self.inputs.extend(inputs.iter().cloned());
@@ -43,6 +48,10 @@ impl Noted {
             }
         }
         saved
+    }
+
+    pub fn kept(&self) -> impl Iterator<Item = &str> {
+        self.kept.iter().map(String::as_str)
     }
 
     /// Tokens that would have been left out of a result before it was sent.

@@ -6,7 +6,7 @@ use super::seen::Seen;
 use super::{Limit, Plain, ProjectSettings};
 use crate::Composer;
 use crate::conversation::Conversation;
-use ctx_core::automatic::{Mode, Tally, tally};
+use ctx_core::automatic::{Mode, Tally, Worth, tally, worth};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::policy::Texts;
 use ctx_core::quick::QuickSet;
@@ -29,6 +29,18 @@ pub(crate) struct Standing {
 }
 
 impl Composer {
+    /// What is worth removing by the settings that count for a conversation, and the tokens of all that is sent.
+    pub(crate) fn worth_of(&self, conversation: &Conversation, desk: &Desk<'_>, cold: bool) -> (Worth, u64) {
+        let editor = self.automatic.get();
+        let by = editor.unwrap_or_else(|| Arc::new(Plain(Arc::new(ctx_core::policy::None))));
+        let settings = by.settings(&about(conversation, crate::now()), &conversation.memory.skills());
+        let seen = Seen::of(conversation, desk, &QuickSet::default());
+        let words = |call: &str| seen.words(conversation, desk.view, call);
+        let look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
+        let places = Places::of(conversation, &seen, desk.view, desk.source.messages);
+        (worth(&settings, &look, &|call| places.fact(call)), look.tokens)
+    }
+
     pub(crate) fn standing(&self, conversation: &Conversation, desk: &Desk<'_>) -> Standing {
         let at = crate::now();
         let editor = self.automatic.get();

@@ -1,6 +1,7 @@
 //! From a wish to a durable commit.
 
-use super::compare::{Overview, overview};
+use super::client_notes;
+use super::compare::{Overview, overview, thinking_left_out};
 use super::cost::Cost;
 use super::offload::Files;
 use super::summary::summary;
@@ -14,7 +15,7 @@ use crate::view::CacheView;
 use crate::writer::Untold;
 use crate::{Composer, EDITED, Refusal, card, log, mark, now, record};
 use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
-use ctx_core::edit::fold::Unit;
+use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
@@ -72,6 +73,9 @@ pub struct Applied {
     /// Requests of this conversation that began to leave before the commit and go without it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub on_their_way: usize,
+    /// What would be lost that was hardly meant: told before anything else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Words that the operations lacked and that were found for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<Written>,
@@ -91,9 +95,14 @@ pub struct Preview {
     /// Tokens before the first change: they stay as they are.
     #[serde(default)]
     pub tokens_ahead: u64,
-    /// What the provider must read again once.
+    /// What the provider must read again once because of the change, from the last place before it where its cache was
+    /// written. Nothing where the cache is cold or unused: then it reads everything anyway.
     pub tokens_reread: u64,
+    /// Thinking blocks that cannot be sent any more behind the change, and the tokens in them.
     pub thinking_dropped: usize,
+    #[serde(default)]
+    pub thinking_tokens: u64,
+    /// Beside that.
     pub repairs: Vec<RepairView>,
     /// What the provider's cache holds now, before the change.
     #[serde(default)]
@@ -161,7 +170,7 @@ impl Composer {
             self.prepared(&conversation, Wish { dry_run, ..wish }, reasons, (at, Some(when)), &mut files)?;
         applied.written = written;
         if waits {
-            return self.put_off(conversation, commit, when, applied);
+            return self.put_off(conversation, commit, (when, false), applied);
         }
         if dry_run {
             return Ok(applied);
@@ -263,6 +272,7 @@ impl Composer {
             _ => None,
         });
         let desk = conversation.desk(&view, &source, &weights, &scale, added.max().unwrap_or(0));
+        files.remarks.extend(client_notes::kept(conversation, &desk, operation));
         match operation {
             Operation::Offload { ids, select, summary } => {
                 self.offload(conversation, &desk, (ids, select), summary.as_deref(), dry_run, files)
@@ -317,7 +327,11 @@ impl Composer {
         let (old, new) = (overview(conversation, &ground, &old_view), overview(conversation, &ground, &new_view));
         let mut preview = Overview::preview(conversation, &old, &new);
         preview.thinking_dropped = is.thinking_dropped.saturating_sub(was.thinking_dropped);
-        preview.repairs = is.repairs.iter().filter(|repair| !was.repairs.contains(repair)).cloned().collect();
+        let thinking = |view: &View<'_>| conversation.calibration.tokens(thinking_left_out(&ground, view));
+        preview.thinking_tokens = thinking(&new_view).saturating_sub(thinking(&old_view));
+        // Thinking is counted above.
+        let is_new = |repair: &&RepairView| !was.repairs.contains(repair) && repair.rule != "A65";
+        preview.repairs = is.repairs.iter().filter(is_new).cloned().collect();
         let changes = !Overview::is_same(&old, &new);
         let mut applied = Applied {
             conversation: conversation.id.clone(),
@@ -333,6 +347,7 @@ impl Composer {
             files: Vec::new(),
             remarks: Vec::new(),
             on_their_way: 0,
+            warnings: client_notes::removed(conversation, &ground, (&old_view, &new_view)).into_iter().collect(),
             written: Vec::new(),
         };
         if let Some(when) = price {
@@ -390,8 +405,11 @@ impl Composer {
             let mut directory = lock(&self.directory);
             // An edit is no word of the agent's.
             card.imported = directory.card(&id).is_some_and(|card| card.imported);
+            let note = card::note(&card);
             directory.put(card);
             drop(directory);
+            // After a restart the list shows what the edit left, not what the last request weighed before it.
+            self.write(Step { notes: vec![note], ..Step::default() });
             lock(&self.weighed).remove(&id);
             self.set_alarm(&conversation);
         }

@@ -11,6 +11,7 @@ use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::layout::layout;
+use ctx_core::message::Kind;
 use ctx_core::tokens;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -89,6 +90,16 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameOverview> {
             FrameOverview { id: id.to_owned(), weight, sent, shown: Key::default() }
         })
         .collect()
+}
+
+/// The estimate of the thinking that rules keep from being sent.
+pub fn thinking_left_out(ground: &Ground<'_>, view: &View<'_>) -> f64 {
+    let units = view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages));
+    let thinking = units.filter(|laid| view.is_left_out(laid)).filter_map(|laid| match laid.unit {
+        Unit::Source { message, block: Some(block) } => ground.messages.get(message)?.blocks.get(block),
+        _ => None,
+    });
+    thinking.filter(|block| block.kind == Kind::Thinking).map(tokens::of_block).sum()
 }
 
 /// Which of the tools and the system prompt are sent alike in two views, in the order that the provider reads them.

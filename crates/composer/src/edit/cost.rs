@@ -54,7 +54,7 @@ pub struct Cost {
     /// What each later request saves.
     #[serde(default)]
     pub saves: i64,
-    /// After so many requests it has paid off; never, if it saves nothing.
+    /// After so many requests it pays off; never, if it saves nothing.
     pub pays_off_after: Option<u64>,
     /// The same at the prices of the model and with what its cache costs; nothing where they are not known.
     #[serde(default)]
@@ -167,7 +167,10 @@ impl Composer {
             after: applied.tokens_after,
             kept: reached.unwrap_or(ahead).min(ahead),
         };
-        applied.preview.cost = Some(Cost::of(sizes, cache, rates(&self.models, conversation, applied.tokens_after)));
+        let cost = Cost::of(sizes, cache, rates(&self.models, conversation, applied.tokens_after));
+        // One figure, before and after an edit.
+        applied.preview.tokens_reread = cost.reread;
+        applied.preview.cost = Some(cost);
     }
 }
 

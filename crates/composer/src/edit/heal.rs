@@ -31,6 +31,8 @@ impl Composer {
         };
         let mut applied = self.apply(name, Wish { operations: vec![illness.operation], note: Some(note), ..wish })?;
         applied.problem = Some(illness.problem);
+        // The agent is stuck: whether it pays is not the question.
+        applied.preview.cost = None;
         Ok(applied)
     }
 

@@ -136,7 +136,7 @@ impl Composer {
         dry_run: bool,
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
-        let targets = desk.targets(ids, select)?;
+        let targets = desk.without_client_notes(desk.targets(ids, select)?)?;
         let Some(folder) = &self.offload_folder else {
             return Err(Refusal::new(
                 "no-folder",

@@ -4,8 +4,10 @@ use super::Ground;
 use super::apply::{Applied, expected};
 use super::compare::is_source;
 use super::lines::{BranchView, TagView, branch_views, tag_views};
+use super::wait::When;
 use crate::conversation::Conversation;
 use crate::directory::lock;
+use crate::log::Reverts;
 use crate::{Composer, Refusal, now};
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::refusal::{nearest, suggest};
@@ -49,6 +51,9 @@ pub struct Way {
     pub expect: Option<String>,
     #[serde(default)]
     pub dry_run: bool,
+    /// The moment that a revert, undo, redo or rollback waits for.
+    #[serde(default)]
+    pub when: When,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -105,6 +110,11 @@ impl Composer {
         expected(&conversation, way.expect.as_deref())?;
         match way.action {
             Action::Revert | Action::Undo | Action::Redo | Action::Rollback => self.back(conversation, way),
+            _ if way.when != When::Now => Err(Refusal::new(
+                "bad-request",
+                "Branches and tags change nothing that is sent, so they cannot wait.",
+                "Leave `when` out.",
+            )),
             _ => self.line(conversation, way),
         }
     }
@@ -138,41 +148,83 @@ impl Composer {
                 (history.rollback(target).map_err(cannot)?, How::Rollback)
             }
         };
+        let summary = match way.action {
+            Action::Redo => format!("redo {}", undone(&conversation, &commits)),
+            Action::Rollback => format!("roll back to {named}: {}", listed(&commits)),
+            _ => format!("{} {}", verb(way.action), listed(&commits)),
+        };
         let at = now();
-        let id = self.commit_id(&conversation, at);
-        let change = Change::Revert { commits: commits.clone(), how };
+        let said = (way.author.as_str(), way.note.clone(), summary);
+        let (commit, mut applied) = self.reverting(&conversation, (commits, how), said, (at, Some(way.when)))?;
+        if way.dry_run {
+            return Ok(applied);
+        }
+        if !self.has_come(&conversation, way.when, at) {
+            let cascade = way.cascade || how != How::Revert;
+            return self.put_off(conversation, commit, (way.when, cascade), applied);
+        }
+        applied.commit = Some(commit.id.to_string());
+        self.commit(conversation, commit)?;
+        Ok(applied)
+    }
+
+    /// The commit that switches others off, and what it would do.
+    fn reverting(
+        &self,
+        conversation: &Conversation,
+        (commits, how): (Vec<CommitId>, How),
+        (author, note, summary): (&str, Option<String>, String),
+        (at, price): (u64, Option<When>),
+    ) -> Result<(Commit, Applied), Refusal> {
+        let history = &conversation.history;
         let mut commit = Commit {
-            id,
+            id: self.commit_id(conversation, at),
             parent: history.head(),
             at,
-            author: way.author,
-            note: way.note,
+            author: author.to_owned(),
+            note,
             reasons: Vec::new(),
-            change,
-            summary: String::new(),
+            change: Change::Revert { commits, how },
+            summary,
             tokens_before: 0,
             tokens_after: 0,
         };
         let mut next = history.clone();
         next.push(commit.clone());
-        let mut applied = self.difference(
-            &conversation,
-            conversation.effects(conversation.history.head()),
-            next.effects(next.head()),
-        )?;
-        applied.summary = match way.action {
-            Action::Redo => format!("redo {}", undone(&conversation, &commits)),
-            Action::Rollback => format!("roll back to {named}: {}", listed(&commits)),
-            _ => format!("{} {}", verb(way.action), listed(&commits)),
-        };
-        if way.dry_run {
-            return Ok(applied);
-        }
-        commit.summary.clone_from(&applied.summary);
+        let before = conversation.effects(history.head());
+        let mut applied = self.weigh_up(conversation, before, next.effects(next.head()), price)?.applied;
+        applied.summary.clone_from(&commit.summary);
         (commit.tokens_before, commit.tokens_after) = (applied.tokens_before, applied.tokens_after);
-        self.commit(conversation, commit)?;
-        applied.commit = Some(id.to_string());
-        Ok(applied)
+        Ok((commit, applied))
+    }
+
+    /// A revert, undo, redo or rollback whose moment has come. Commits that are off by then are passed over.
+    pub(super) fn switch_off(
+        &self,
+        conversation: &Conversation,
+        reverts: &Reverts,
+        (author, note): (&str, String),
+        at: u64,
+    ) -> Result<Commit, Refusal> {
+        let history = &conversation.history;
+        let active: HashSet<CommitId> = history.active(history.head()).iter().map(|commit| commit.id).collect();
+        let mut commits: Vec<CommitId> = Vec::new();
+        for id in reverts.commits.iter().filter(|id| active.contains(id)) {
+            let off = history.revert(*id, reverts.cascade);
+            let off = off.map_err(|cannot| refused(conversation, Action::Revert, &id.to_string(), cannot))?;
+            commits.extend(off.into_iter().filter(|id| !commits.contains(id)).collect::<Vec<_>>());
+        }
+        if commits.is_empty() {
+            return Err(ctx_core::edit::Refusal::nothing("These commits are off already.").into());
+        }
+        let summary = match reverts.how {
+            How::Redo => format!("redo {}", undone(conversation, &commits)),
+            How::Rollback => format!("roll back {}", listed(&commits)),
+            How::Undo => format!("{} {}", verb(Action::Undo), listed(&commits)),
+            How::Revert => format!("{} {}", verb(Action::Revert), listed(&commits)),
+        };
+        let said = (author, Some(note), summary);
+        self.reverting(conversation, (commits, reverts.how), said, (at, None)).map(|(commit, _)| commit)
     }
 
     /// The newest commits of the branch that is looked at.

@@ -1,30 +1,37 @@
-//! Wishes that wait for their moment: until the provider's cache is cold and an edit costs nothing, or until the
+//! Pending changes: deferred edits, which wait for a moment, and proposals, which wait for somebody's word. Until the provider's cache is cold and an edit costs nothing, or until the
 //! context nears the model's limit.
 //!
 //! A wish is checked and stored when it is made; [`moment`] says when its moment has come, [`made`] makes it then, on the
 //! arrival of a request or woken by [`alarm`]. One that does not fit any more is kept, with the reason.
 
 mod alarm;
+mod forked;
 mod made;
+mod many;
 mod moment;
 
 pub(crate) use alarm::Alarm;
+pub(crate) use forked::PendingForFork;
+pub use many::{PendingOutcome, PendingRefusal};
 pub use moment::Moments;
 pub(crate) use moment::Situation;
 
 use super::apply::Applied;
+use crate::automatic::{AUTHOR, calls};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::keyed_lock::KeyGuard;
-use crate::log::{self, Wait, Wished};
+use crate::log::{self, Reverts, Wait, Wished};
 use crate::{Composer, EDITED, Refusal, card, mark, now, record};
 use ctx_core::SlotId;
 use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
+use ctx_core::edit::fold::{Laid, Unit};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_store::{Note, Step};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::sync::MutexGuard;
 
 /// The note that a conversation has wishes that wait.
@@ -137,12 +144,26 @@ pub struct WaitView {
     pub commit: Option<CommitId>,
     /// Why it was not made.
     pub failure: Option<Unmade>,
+    /// The commits that it switches off; then it has no operations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reverts: Vec<CommitId>,
 }
 
 impl Waiting {
     fn view(&self) -> WaitView {
         let Wished {
-            id, when, branch, operations, reasons, author, note, summary, tokens_before, tokens_after, ..
+            id,
+            when,
+            branch,
+            operations,
+            reasons,
+            author,
+            note,
+            summary,
+            tokens_before,
+            tokens_after,
+            reverts,
+            ..
         } = self.wished.clone();
         let (state, at, ended) = (self.state.name().to_owned(), self.at, self.ended);
         let (commit, failure) = match &self.state {
@@ -166,6 +187,7 @@ impl Waiting {
             tokens_after,
             commit,
             failure,
+            reverts: reverts.map(|reverts| reverts.commits).unwrap_or_default(),
         }
     }
 }
@@ -190,13 +212,68 @@ impl Conversation {
         })
     }
 
+    /// The changes that wait and name something of these.
+    pub(crate) fn pending_in(&self, ground: &super::Ground<'_>, units: &[Laid]) -> Vec<String> {
+        let waiting: Vec<&Wished> = self
+            .waiting
+            .iter()
+            .filter(|waiting| waiting.state == State::Waiting)
+            .map(|waiting| &waiting.wished)
+            .collect();
+        if waiting.is_empty() {
+            return Vec::new();
+        }
+        let sources = || {
+            units.iter().filter_map(|laid| match laid.unit {
+                Unit::Source { message, block } => Some((message, block)),
+                Unit::Made(_) => None,
+            })
+        };
+        let slots: HashSet<u64> = sources().filter_map(|(message, _)| Some(ground.slots.get(message)?.0)).collect();
+        let own: HashSet<&str> = sources()
+            .filter_map(|(message, block)| ground.messages.get(message)?.blocks.get(block?)?.tool_use_id.as_deref())
+            .collect();
+        let names = |wished: &&&Wished| {
+            wished.slots.iter().any(|slot| slots.contains(slot))
+                || calls(&wished.operations).any(|call| own.contains(call))
+        };
+        waiting.iter().filter(names).map(|wished| wished.id.clone()).collect()
+    }
+
+    /// Leaves out of a proposal what it names and the client has taken back since: the rest still fits.
+    fn leave_what_is_gone(&self, wished: &mut Wished) -> Result<(), Refusal> {
+        if wished.author != AUTHOR {
+            return Ok(());
+        }
+        let there: HashSet<&str> = self
+            .tree
+            .path()
+            .flat_map(|slot| &slot.message.blocks)
+            .filter_map(|block| block.tool_use_id.as_deref())
+            .collect();
+        let is_there = |operation: &Operation| calls(std::slice::from_ref(operation)).all(|call| there.contains(call));
+        let keep: Vec<bool> = wished.operations.iter().map(is_there).collect();
+        let mut kept = keep.iter();
+        wished.operations.retain(|_| *kept.next().unwrap_or(&true));
+        let mut kept = keep.iter();
+        wished.reasons.retain(|_| *kept.next().unwrap_or(&true));
+        if wished.operations.is_empty() {
+            let message = "The conversation has gone another way: nothing of what was proposed is in it any more.";
+            return Err(Refusal::new("gone", message, "`ctx waiting cancel` removes the proposal."));
+        }
+        Ok(())
+    }
+
     /// Takes in what happens to a wish. Used live and in replay alike.
     pub fn wait(&mut self, wait: &Wait, at: u64) {
         let (id, state) = match wait {
             Wait::Wished(wished) => {
-                if !self.waiting.iter().any(|known| known.wished.id == wished.id) {
-                    let wished = (**wished).clone();
-                    self.waiting.push(Waiting { wished, at, state: State::Waiting, ended: None });
+                let wished = (**wished).clone();
+                match self.waiting.iter_mut().find(|known| known.wished.id == wished.id) {
+                    None => self.waiting.push(Waiting { wished, at, state: State::Waiting, ended: None }),
+                    // A proposal that grows.
+                    Some(known) if known.state == State::Waiting => known.wished = wished,
+                    Some(_) => {}
                 }
                 return;
             }
@@ -233,11 +310,15 @@ impl Composer {
         &self,
         conversation: MutexGuard<'_, Conversation>,
         commit: Commit,
-        when: When,
+        (when, cascade): (When, bool),
         mut applied: Applied,
     ) -> Result<Applied, Refusal> {
         let slots = self.named(&conversation, &commit);
-        let Change::Edit { operations, .. } = commit.change else { return Ok(applied) };
+        let (operations, reverts) = match commit.change {
+            Change::Edit { operations, .. } => (operations, None),
+            Change::Revert { commits, how } => (Vec::new(), Some(Reverts { commits, how, cascade })),
+            Change::Inherit { .. } => return Ok(applied),
+        };
         let id = format!("w{}", conversation.waiting.len() + 1);
         let wished = Wished {
             id: id.clone(),
@@ -252,6 +333,7 @@ impl Composer {
             summary: commit.summary,
             tokens_before: commit.tokens_before,
             tokens_after: commit.tokens_after,
+            reverts,
         };
         self.store_wait(conversation, &Wait::Wished(Box::new(wished)), commit.at)?;
         applied.waiting = Some(id);
@@ -313,12 +395,13 @@ impl Composer {
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();
-        let waiting = conversation.wish(id)?.clone();
+        let mut waiting = conversation.wish(id)?.clone();
         if waiting.state != State::Waiting {
             let message = format!("`{id}` is no longer pending: it is {}.", waiting.state.name());
             return Err(Refusal::new("not-waiting", message, "`ctx waiting --all` shows what became of it."));
         }
         let at = now();
+        conversation.leave_what_is_gone(&mut waiting.wished)?;
         let mut commit = self.make(&conversation, &waiting.wished, waiting.at, at)?;
         let note = commit.note.take().into_iter().chain([format!("accepted by {author}")]);
         commit.note = Some(note.collect::<Vec<_>>().join("; "));

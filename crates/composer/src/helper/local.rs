@@ -193,7 +193,9 @@ fn deeds(material: &Material, most: usize) -> String {
 /// Files that calls and words speak of, the most named first.
 fn files(material: &Material) -> Vec<String> {
     let mut found: Vec<(&str, usize)> = Vec::new();
-    for piece in material.pieces.iter().filter(|piece| piece.kind != "tool_result") {
+    // What the client puts in by itself names files that nobody touched.
+    let speaks = |piece: &&Piece| !matches!(piece.kind.as_str(), "tool_result" | "reminder");
+    for piece in material.pieces.iter().filter(speaks) {
         for path in paths(&piece.text) {
             if let Some((_, count)) = found.iter_mut().find(|(other, _)| *other == path) {
                 *count += 1;

@@ -15,6 +15,7 @@ use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::edit::{CommitId, Operation};
 use ctx_core::message::Kind as BlockKind;
+use ctx_wire::anthropic::words::without_reminders;
 
 /// Beyond so many a job would take minutes, and most of a day's budget.
 const MOST: usize = 50;
@@ -216,7 +217,7 @@ impl Composer {
             }
             Operation::Compact { ids, select, .. } => {
                 desk.effects(&filled)?;
-                let targets = desk.targets(ids, select)?;
+                let targets = desk.without_client_notes(desk.targets(ids, select)?)?;
                 Ok(vec![(filled, Kind::Summary, self.material(conversation, &desk, &targets)?)])
             }
             _ => Ok(Vec::new()),
@@ -254,7 +255,7 @@ impl Composer {
                         kind: block.kind,
                         tool: block.tool,
                         is_error: block.is_error,
-                        text: block.text,
+                        text: without_reminders(&block.text).into_owned(),
                     }
                 }));
             }

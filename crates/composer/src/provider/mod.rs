@@ -19,7 +19,7 @@ use crate::now;
 use ctx_core::Class;
 use ctx_wire::anthropic::context_management::{
     Facts, Kind, Rules, Who, Wish, edits, excluded, excluded_by_client, insert_summary, merge, remove_summary, thinks,
-    without_summary,
+    without_summary, would_act,
 };
 use ctx_wire::anthropic::envelope::{self, Envelope};
 use ctx_wire::anthropic::identify::Hints;
@@ -144,6 +144,19 @@ impl Composer {
         let Some(wish) = wish else { return false };
         (wish.clear_tool_uses.enabled.unwrap_or(true) && self.provider_can(model, Kind::ToolUses))
             || (wish.compact.enabled.unwrap_or(false) && self.provider_can(model, Kind::Compact))
+    }
+
+    /// Whether the provider edits the request at hand and had no reason to before: then it goes first, for two cuts at
+    /// once would be paid for twice. `tokens` and `tool_uses`: of the request before, and of this one.
+    pub(crate) fn provider_goes_first(&self, about: &About<'_>, tokens: (u64, u64), tool_uses: (u64, u64)) -> bool {
+        let Some(model) = about.model.filter(|_| self.provider_edits(about)) else { return false };
+        let rules = self.provider.rules(about.folder);
+        let Some(wish) = rules.of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() }) else {
+            return false;
+        };
+        let window = lock(&self.provider.known).window(model);
+        let window = window.or_else(|| self.models.of(model).model()?.window);
+        would_act(&wish, window, tokens.1, tool_uses.1) && !would_act(&wish, window, tokens.0, tool_uses.0)
     }
 
     /// What the provider said of a model counts, then the table.

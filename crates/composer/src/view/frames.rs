@@ -67,6 +67,9 @@ pub struct FrameView {
     pub pinned: bool,
     /// The end of it is a reply that the client has not sent back yet.
     pub pending: bool,
+    /// Pending changes that name something in it: deferred edits and proposals, by their ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_list: Option<Vec<StepView>>,
 }
@@ -143,7 +146,13 @@ fn of(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, with_st
     let desk = conversation.desk(view, &source, &weights, &scale, 0);
     let superseded = if with_steps { desk.superseded() } else { HashSet::new() };
     let mut views = around(conversation, view);
-    views.extend(view.frames.iter().map(|frame| one(ground, &desk, frame, with_steps.then_some(&superseded))));
+    views.extend(view.frames.iter().map(|frame| {
+        let waiting = match conversation.waits() {
+            true => conversation.pending_in(ground, &view.units(frame, &ground.messages)),
+            false => Vec::new(),
+        };
+        FrameView { waiting, ..one(ground, &desk, frame, with_steps.then_some(&superseded)) }
+    }));
     Frames {
         conversation: conversation.id.clone(),
         model: conversation.envelope.model.as_deref().map(str::to_owned),
@@ -179,6 +188,7 @@ fn one(ground: &Ground<'_>, desk: &Desk<'_>, frame: &Frame, superseded: Option<&
         by: by(desk.view, frame.by.iter().copied().chain(layout.units.iter().flat_map(Laid::by))),
         pinned: frame.pinned,
         pending: layout.units.iter().any(is_pending),
+        waiting: Vec::new(),
         step_list: superseded.map(|superseded| {
             (1..=layout.steps)
                 .map(|step| {
@@ -306,6 +316,7 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameView> {
             by: by(view, laid.iter().flat_map(Around::by)),
             pinned: false,
             pending: false,
+            waiting: Vec::new(),
             step_list: None,
         }
     };

@@ -14,6 +14,7 @@ mod sent;
 pub(crate) mod show;
 mod timeline;
 pub(crate) mod titles;
+mod worth;
 
 pub use cache::CacheView;
 pub use context::{ClearableView, ContextView, Standing};
@@ -30,6 +31,8 @@ pub use search::{Found, FoundIn, Hit, terms};
 pub use sent::{SentAnswer, SentView};
 pub use show::{BlockView, MessageView, Shown};
 pub use timeline::{Event, MissView, Misses, Timeline, What};
+pub(crate) use worth::Remembered;
+pub use worth::{WorthRemoving, WorthView};
 
 use crate::Composer;
 use crate::conversation::Conversation;

@@ -15,7 +15,7 @@ use ctx_wire::anthropic::models::Models;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Timeline {
@@ -175,9 +175,18 @@ impl Composer {
                     }
                     events.push(event);
                 }
+                None if is_silent(record) => {}
                 None => skipped += 1,
             }
         }
+        // A proposal that grew is told once, as it is now.
+        let mut told = HashSet::new();
+        events.reverse();
+        events.retain(|event| match &event.what {
+            What::Waiting { id, state: "waiting", .. } => told.insert(id.clone()),
+            _ => true,
+        });
+        events.reverse();
         events.drain(..events.len().saturating_sub(most));
         Ok(Timeline { conversation: id, events, skipped })
     }
@@ -254,6 +263,11 @@ impl Event {
     }
 }
 
+/// Whether a record is for the automatic editor alone.
+fn is_silent(record: &Record) -> bool {
+    record.kind == log::AUTOMATIC && matches!(serde_json::from_slice(&record.body), Ok(Automatic::Kept { .. }))
+}
+
 /// The slot of the last message of a request. A retry adds none: it ends where the one before it did.
 fn ends_in(record: &Record, before: Option<SlotId>) -> Option<SlotId> {
     let Arrived { turn, verdict, .. } = serde_json::from_slice(&record.body).ok()?;
@@ -308,15 +322,16 @@ impl Composer {
     }
 }
 
-fn automatic(said: Automatic) -> What {
-    match said {
+fn automatic(said: Automatic) -> Option<What> {
+    Some(match said {
         Automatic::PhaseBegan { name, author, .. } => What::Phase { name, ended: false, author },
         Automatic::PhaseEnded { name, author, .. } => What::Phase { name, ended: true, author },
+        Automatic::Kept { .. } => return None,
         Automatic::Noted { request, summary, note, tokens_before, tokens_after, .. } => {
             What::Noted { request, summary, note, tokens_before, tokens_after }
         }
         Automatic::Signal(told) => What::Signal(told),
-    }
+    })
 }
 
 /// What an answer cost, in dollars, and the model whose prices stand in, if one does.
@@ -391,7 +406,7 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
         }
         log::LINE => What::Line { line: serde_json::from_slice(&record.body).ok()? },
         log::RECOVERY => What::Recovery,
-        log::AUTOMATIC => automatic(serde_json::from_slice(&record.body).ok()?),
+        log::AUTOMATIC => automatic(serde_json::from_slice(&record.body).ok()?)?,
         log::REFUSED => {
             let RefusedEdits { request, model, edits, words } = serde_json::from_slice(&record.body).ok()?;
             What::Refused { request, model, edits, words }

@@ -116,9 +116,59 @@ fn what_is_proposed_waits_for_a_word_and_is_not_proposed_twice() {
     let signals = work.events("signal");
     assert!(signals.iter().any(|event| event["signal"] == "COMPACTION_COMPLETE"), "{signals:?}");
     let ledger = fs::read_to_string(work.home.path().join("NOTES.md")).expect("a ledger");
-    assert!(ledger.contains("cleared Bash `"), "{ledger}");
+    assert!(ledger.contains(" tokens) `make part-"), "with its tokens: {ledger}");
     let view = work.composer.context(&work.conversation).expect("a view");
     assert!(view.saved_automatically > 0 && view.saved_automatically <= view.saved, "{view:?}");
+}
+
+#[test]
+fn there_is_one_proposal_however_long_the_work_goes_on_and_it_grows() {
+    let mut work = Work::new(Settings { mode: Mode::Ask, ..Settings::default() });
+    let wishes = |work: &Work| work.composer.waiting(&work.conversation).expect("a list").wishes;
+    work.work(17);
+    let first = wishes(&work).remove(0);
+    for at in 0..20 {
+        work.step("Bash", json!({"command": format!("make more-{at}")}));
+    }
+    let all = wishes(&work);
+    assert_eq!(all.len(), 1, "one question: {:?}", all.iter().map(|wish| &wish.summary).collect::<Vec<_>>());
+    let grown = &all[0];
+    assert_eq!((grown.id.as_str(), grown.at), (first.id.as_str(), first.at));
+    assert!(grown.operations.len() > first.operations.len() && grown.operations.starts_with(&first.operations));
+    let saved = |wish: &ctx_composer::edit::WaitView| wish.tokens_before - wish.tokens_after;
+    assert!(saved(grown) > saved(&first), "{} {}", saved(grown), saved(&first));
+    assert_eq!(grown.reasons.len(), grown.operations.len());
+    assert!(!grown.note.as_deref().unwrap_or_default().contains("pays off"), "{:?}", grown.note);
+    assert_eq!(work.events("waiting").len(), 1, "told once");
+    let frames = work.composer.frames(&work.conversation, false, None).expect("frames").frames;
+    assert!(frames.iter().any(|frame| frame.waiting == ["w1"]), "its frames are marked");
+    let count = grown.operations.len();
+    work.restart(Settings { mode: Mode::Ask, ..Settings::default() });
+    assert_eq!(wishes(&work), all, "also after a restart");
+    let outcome = work.composer.accept_many(&work.conversation, &["all".to_owned()], "cli").expect("accepted");
+    assert_eq!((outcome.done.len(), outcome.refused.len()), (1, 0), "{outcome:?}");
+    let cleared = results(&work.send()).iter().filter(|text| text.starts_with("[Cleared to save")).count();
+    assert_eq!(cleared, count, "all of it is made");
+}
+
+#[test]
+fn what_is_stale_is_worth_removing_with_its_price_and_a_plan_that_fits() {
+    let mut work = Work::new(Settings { mode: Mode::Off, ..Settings::default() });
+    work.work(20);
+    let view = work.composer.worth(&work.conversation).expect("a view");
+    let worth = view.worth.clone().expect("worth a line");
+    assert!(worth.percent > 20 && worth.tokens > 10_000 && worth.stale >= 8, "{worth:?}");
+    assert!(worth.words.contains("stale or superseded") && worth.words.contains("a turn"), "{}", worth.words);
+    assert_eq!(work.composer.worth(&work.conversation).expect("again"), view);
+    let wish = ctx_composer::edit::Wish {
+        operations: worth.operations,
+        author: "cli".into(),
+        dry_run: true,
+        ..ctx_composer::edit::Wish::default()
+    };
+    let applied = work.composer.apply(&work.conversation, wish).expect("the plan fits");
+    let saved = applied.tokens_before - applied.tokens_after;
+    assert!(saved.abs_diff(worth.tokens) * 10 < worth.tokens, "as foreseen: {saved}, {}", worth.tokens);
 }
 
 #[test]

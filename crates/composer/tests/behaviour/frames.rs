@@ -403,6 +403,7 @@ fn what_the_provider_counts_is_held_against_what_it_was_sent() {
         note: None,
         expect: None,
         dry_run: false,
+        when: Default::default(),
     };
     let undone = house.composer.go(&id, way).expect("undone");
     let off = undone.tokens_after.abs_diff(before) as f64 / before as f64;

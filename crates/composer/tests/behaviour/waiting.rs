@@ -256,6 +256,93 @@ fn a_wish_waits_for_its_branch_to_be_looked_at() {
 }
 
 #[test]
+fn what_is_told_before_an_edit_is_told_after_it() {
+    let day = Day::new();
+    let operations = vec![serde_json::from_value(json!({"op": "drop-results", "ids": ["t1"]})).expect("one")];
+    let wish = |dry_run| Wish { operations: operations.clone(), author: "cli".into(), dry_run, ..Wish::default() };
+    let before = day.house.composer.apply(&day.conversation, wish(true)).expect("a preview");
+    let after = day.house.composer.apply(&day.conversation, wish(false)).expect("made");
+    let cost = before.preview.cost.expect("a cost");
+    assert!(cost.reread > 0, "the cache is warm: {cost:?}");
+    assert_eq!((before.preview.tokens_reread, after.preview.tokens_reread), (cost.reread, cost.reread));
+}
+
+#[test]
+fn going_back_waits_for_its_moment_too() {
+    let day = Day::new();
+    let go = |day: &Day, way: Value| {
+        let way = serde_json::from_value(way).expect("a way");
+        day.house.composer.go(&day.conversation, way)
+    };
+    let first = day.wish(delete("t1"), When::Now).commit.expect("a commit");
+    day.wish(delete("t2"), When::Now);
+    let undo = go(&day, json!({"action": "undo", "author": "cli", "when": "cold"})).expect("it waits");
+    assert_eq!((undo.waiting.as_deref(), undo.commit), (Some("w1"), None));
+    let back = json!({"action": "revert", "target": first, "author": "cli", "when": "near-limit"});
+    assert_eq!(go(&day, back).expect("it waits").waiting.as_deref(), Some("w2"));
+    assert_eq!(day.commits(), 2, "nothing is switched off yet");
+    let mut day = day.restart();
+    day.at += 10 * MINUTE;
+    day.turn();
+    let history = day.house.composer.history(&day.conversation, 10).expect("a history");
+    assert_eq!((history.commits[0].kind, history.commits.len()), ("undo", 3), "{history:?}");
+    // What it means was decided when it was asked for: a later commit is not undone in its place.
+    let made = day.wishes().into_iter().find(|wish| wish.id == "w1").expect("known");
+    assert_eq!((made.state.as_str(), made.reverts.len()), ("made", 1));
+    let accepted = day.house.composer.accept_many(&day.conversation, &["w1..w2".to_owned()], "cli").expect("made");
+    assert_eq!(accepted.done.iter().map(|wish| wish.id.as_str()).collect::<Vec<_>>(), ["w2"]);
+    let sent = String::from_utf8(day.house.compose(&day.conversation)).expect("text");
+    assert!(sent.contains("read the file"), "all is as the client sends it");
+    let named = json!({"action": "branch", "name": "trial", "author": "cli", "when": "cold"});
+    assert_eq!(go(&day, named).expect_err("refused").code, "bad-request");
+}
+
+#[test]
+fn a_fork_takes_over_what_waits_for_what_it_shares() {
+    let mut day = Day::new();
+    day.wish(delete("t1"), When::Cold);
+    day.wish(delete("t3"), When::Cold);
+    let parent = day.conversation.clone();
+    let mut fork = Session::new(1);
+    fork.user("read the file");
+    fork.assistant_tools(&[("Read", json!({"file_path": "a.rs"}))]);
+    fork.results(&[&"fn a() {}\n".repeat(300)]);
+    fork.assistant("It is long.").user("and now?").assistant("Nothing.");
+    let mut fork = fork.fork();
+    fork.user("another way");
+    day.session = fork;
+    day.at += MINUTE;
+    day.turn();
+    assert_ne!(day.conversation, parent);
+    let wishes = day.wishes();
+    let told: Vec<_> = wishes.iter().map(|wish| (wish.id.as_str(), wish.state.as_str(), wish.when)).collect();
+    assert_eq!(told, [("w1", "waiting", When::Cold)], "not what names the parent's own `t3`: {wishes:?}");
+    day.at += 10 * MINUTE;
+    let sent = day.turn().expect("it is composed");
+    assert!(!sent["messages"].to_string().contains("read the file"), "{sent}");
+}
+
+#[test]
+fn several_are_taken_back_at_once() {
+    let day = Day::new();
+    for id in ["t1", "t2", "t3"] {
+        day.wish(delete(id), When::Cold);
+    }
+    let composer = &day.house.composer;
+    let cancel = |ids: &[&str]| {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        composer.cancel_many(&day.conversation, &ids, "cli")
+    };
+    assert_eq!(cancel(&["w2", "w9"]).expect_err("one is unknown").code, "unknown-wish");
+    let ids = |outcome: ctx_composer::edit::PendingOutcome| -> Vec<String> {
+        outcome.done.into_iter().map(|wish| wish.id).collect()
+    };
+    assert_eq!(ids(cancel(&["w2,w3"]).expect("cancelled")), ["w2", "w3"]);
+    assert_eq!(ids(cancel(&["all"]).expect("cancelled")), ["w1"]);
+    assert_eq!(cancel(&["all"]).expect_err("nothing is left").code, "not-waiting");
+}
+
+#[test]
 fn other_conversations_stay_on_the_fast_path() {
     let day = Day::new();
     let mut other = Session::new(7);
@@ -296,8 +383,7 @@ fn a_preview_tells_where_it_begins_and_what_it_costs_warm_and_cold() {
     let preview = &warm.preview;
     assert_eq!((preview.first_change.as_deref(), preview.first_step.as_deref()), (Some("t1"), Some("t1/1")));
     assert!(preview.tokens_ahead > 0);
-    let off = (preview.tokens_ahead + preview.tokens_reread).abs_diff(warm.tokens_after);
-    assert!(off <= 1, "{warm:?}");
+    assert!(preview.tokens_ahead + preview.tokens_reread >= warm.tokens_after - 1, "{warm:?}");
     assert!(preview.cache.as_ref().is_some_and(|cache| cache.warm));
     let cost = preview.cost.expect("a cost");
     assert_eq!(cost.cache, ctx_composer::edit::Cache::Warm);

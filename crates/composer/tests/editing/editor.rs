@@ -5,6 +5,7 @@ use crate::words::{self, Counts, Kind};
 use crate::world::{Outcome, World, text};
 use ctx_composer::Refusal;
 use ctx_composer::edit::{Action, Applied, RepairView, Way, Wish};
+use ctx_composer::view::{BlockView, Shown};
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::message::Role;
@@ -318,7 +319,13 @@ impl World {
         };
         let mut expected = check::Expected::default();
         for id in ids.iter().flat_map(|ids| ids.split(',')) {
-            let shown = self.composer().show(&check::name(self, at), id, None).ok()?;
+            let mut shown = self.composer().show(&check::name(self, at), id, None).ok()?;
+            if keeps_notes(operation, id, &shown) {
+                shown.messages.iter_mut().for_each(|message| {
+                    let role = message.role.clone();
+                    message.blocks.retain(|block| !is_note(&role, block));
+                });
+            }
             expected.take(&shown, false);
         }
         Some(expected.sent)
@@ -389,7 +396,17 @@ impl World {
         name: Option<String>,
         cascade: bool,
     ) -> Result<Applied, Refusal> {
-        let way = Way { action, target, name, cascade, author: "ui".into(), note: None, expect: None, dry_run: false };
+        let way = Way {
+            action,
+            target,
+            name,
+            cascade,
+            author: "ui".into(),
+            note: None,
+            expect: None,
+            dry_run: false,
+            when: Default::default(),
+        };
         self.composer().go(&check::name(self, at), way)
     }
 
@@ -485,5 +502,26 @@ impl World {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Project instructions, environment and reminders.
+fn is_note(role: &str, block: &BlockView) -> bool {
+    let is_reminder = || block.text.trim_start().starts_with("<system-reminder>");
+    block.kind == "reminder" && (role == "system" || is_reminder())
+}
+
+/// Whether the client's own notes stay in what an id names: they were not named themselves.
+fn keeps_notes(operation: &Operation, id: &str, shown: &Shown) -> bool {
+    let part = id.split_once('#').map(|(_, part)| part);
+    let mut blocks =
+        shown.messages.iter().flat_map(|message| message.blocks.iter().map(|block| (&message.role, block)));
+    let only_notes = blocks.all(|(role, block)| is_note(role, block));
+    match operation {
+        Operation::Delete { force: true, .. }
+        | Operation::Edit { raw: Some(_), .. }
+        | Operation::Edit { force: true, .. } => false,
+        Operation::Edit { .. } => part.is_none(),
+        _ => part.is_none() || !only_notes,
     }
 }

@@ -25,6 +25,7 @@ fn go(world: &World, action: Action, target: Option<&str>, name: Option<&str>) -
         note: None,
         expect: None,
         dry_run: false,
+        when: Default::default(),
     };
     world.composer().go(&check::name(world, 0), way)
 }

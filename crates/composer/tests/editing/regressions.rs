@@ -41,6 +41,7 @@ fn undo(world: &World, at: usize) {
         note: None,
         expect: None,
         dry_run: false,
+        when: Default::default(),
     };
     world.composer().go(&check::name(world, at), way).expect("undone");
 }

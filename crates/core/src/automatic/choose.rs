@@ -7,7 +7,7 @@ use super::settings::{Mode, Settings};
 use super::targets::Target;
 use crate::edit::Operation;
 use crate::policy::extract::{BARE, bare};
-use crate::policy::{Auto, Cut, Item, Look, Policy, Proposed, Wanted};
+use crate::policy::{Auto, Cut, Item, Look, Policy, Price, Proposed, Wanted};
 use std::collections::HashSet;
 
 /// What is known of a call beside its result.
@@ -37,8 +37,8 @@ const LEAST: u64 = 100;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
     /// If it pays, or the limit asks for it. The provider may edit too; `cleared`: tokens of results that it left out
-    /// of the request before.
-    Usual { provider_edits: bool, cleared: u64 },
+    /// of the request before; `provider_first`: it begins to with this one.
+    Usual { provider_edits: bool, cleared: u64, provider_first: bool },
     /// Somebody wants all that may go to go now.
     All,
 }
@@ -48,7 +48,8 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
     let mut look = look.clone();
     mark(settings, &mut look, facts);
     // While the provider clears, what would pay is its business: a cut of ours would only cost its cache.
-    let leaves_it = matches!(force, Force::Usual { cleared, .. } if cleared > 0);
+    let goes_first = matches!(force, Force::Usual { provider_first: true, .. });
+    let leaves_it = goes_first || matches!(force, Force::Usual { cleared, .. } if cleared > 0);
     let mut proposed = match force {
         Force::Usual { .. } if leaves_it => Auto::default().trimmed(&look),
         Force::Usual { .. } => Auto::default().propose(&aged(settings, &look, facts)),
@@ -69,14 +70,14 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
     let shortened = |item: &Item| item.tokens.saturating_sub(item.left);
     left -= look.items.iter().filter(goes).map(shortened).sum::<u64>().min(left);
     let (from, until) = match force {
-        Force::Usual { provider_edits, cleared } => (
+        Force::Usual { provider_edits, cleared, .. } => (
             look.window / 100 * settings.threshold(provider_edits) + cleared,
             look.window / 100 * settings.target(provider_edits),
         ),
         Force::All => (0, 0),
     };
     // What pays may be enough for now; but what stands behind it is written anew anyway.
-    if look.tokens < from {
+    if look.tokens < from || goes_first {
         return proposed;
     }
     for (target, item) in in_order(settings, &look, facts) {
@@ -253,13 +254,11 @@ fn after_phases(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed
     };
     let left: Vec<&Item> = look.whole().filter(is_left).collect();
     let cuts: Vec<Cut> = left.iter().map(|item| cut(item)).collect();
-    let pays_after = look.prices(&cuts).first().map(|price| price.pays_after().ceil());
-    let Some(pays_after) = pays_after.filter(|requests| *requests <= look.steps as f64) else { return Vec::new() };
+    let prices = look.prices(&cuts);
+    let pays = |price: &&Price| price.pays_after().ceil() <= look.steps as f64;
+    let Some(price) = prices.first().filter(pays) else { return Vec::new() };
     let target = Target::CompletedPhaseDetails;
-    let why = match pays_after {
-        0.0 => format!("{} ({}), at no cost", target.name(), target.in_words()),
-        after => format!("{} ({}), paid off after {after} requests", target.name(), target.in_words()),
-    };
+    let why = format!("{} ({}), {}", target.name(), target.in_words(), price.forecast());
     Proposed::shorten(left, &why)
 }
 
@@ -333,6 +332,17 @@ pub struct Tally {
 
 fn add(sums: &mut [(Target, u64)], target: Target, more: u64) {
     sums.iter_mut().filter(|(one, _)| *one == target).for_each(|(_, tokens)| *tokens += more);
+}
+
+/// What may go by the settings, with what kind of result each is.
+pub(super) fn candidates(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Vec<(Target, Item)> {
+    let mut look = look.clone();
+    mark(settings, &mut look, facts);
+    let found = in_order(settings, &look, facts).into_iter();
+    found
+        .filter(|(_, item)| !is_held(settings, &look, facts, &item.call))
+        .map(|(target, item)| (target, item.clone()))
+        .collect()
 }
 
 pub fn tally(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Tally {

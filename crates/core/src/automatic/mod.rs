@@ -8,6 +8,7 @@ pub mod phases;
 mod searches;
 pub mod settings;
 pub mod targets;
+mod worth;
 
 pub use artifacts::{Artifact, Call};
 pub use choose::{Fact, Facts, Force, Tally, choose, tally};
@@ -15,3 +16,4 @@ pub use phases::{Moment, Phase, Phases};
 pub use searches::is_search;
 pub use settings::{Budget, Layer, Mode, Settings};
 pub use targets::Target;
+pub use worth::{Worth, worth};

@@ -1,6 +1,7 @@
 //! From what somebody asks for to effects, or to a refusal that helps. Nothing is changed here.
 
 mod arrange;
+mod client_notes;
 mod content;
 mod superseded;
 mod target;
@@ -46,12 +47,13 @@ impl Desk<'_> {
         match operation {
             Operation::Delete { ids, select, force } => {
                 let targets = self.targets(&self.still_there(ids, select)?, select)?;
+                let targets = if *force { targets } else { self.without_client_notes(targets)? };
                 let covers = self.covers(&targets, *force)?;
                 Ok(vec![Effect::Replace { why: Why::Deleted, covers, by: Vec::new() }])
             }
             Operation::Edit { id, text, raw, force } => self.edit(id, text.as_deref(), raw.as_ref(), *force),
             Operation::Compact { ids, select, text } => {
-                let targets = self.targets(ids, select)?;
+                let targets = self.without_client_notes(self.targets(ids, select)?)?;
                 let text = not_empty(text.as_deref().unwrap_or_default())?;
                 self.compact(&targets, Why::Compacted, &format!("{SUMMARY}\n{text}"))
             }

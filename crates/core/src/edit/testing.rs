@@ -52,8 +52,16 @@ impl Talk {
         self.push(Role::User, vec![block(Kind::Text, 20)], Some(0))
     }
 
+    /// A notice of the client's, such as the output of a local command.
     pub fn reminder(self) -> Talk {
-        self.push(Role::User, vec![block(Kind::Reminder, 10)], None)
+        let notice = Block { label: Some("a notice".into()), ..block(Kind::Reminder, 10) };
+        self.push(Role::User, vec![notice], None)
+    }
+
+    /// The human speaks behind two notes of the client's: project instructions and environment.
+    pub fn human_behind_notes(self) -> Talk {
+        let note = || block(Kind::Reminder, 900);
+        self.push(Role::User, vec![note(), note(), block(Kind::Text, 20)], Some(2))
     }
 
     pub fn system(self) -> Talk {

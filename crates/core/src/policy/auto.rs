@@ -219,8 +219,8 @@ impl Auto {
         let due = priced.filter(|((_, price), rent)| is_due(price, *rent)).map(|(priced, _)| priced);
         let best = due.max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));
         let Some((Cut { before: from, .. }, price)) = best else { return Vec::new() };
-        let after = price.pays_after().ceil();
-        let why = format!("{} tokens less, paid off after {after} requests", price.removed);
+        let why =
+            format!("old results: {} tokens less in all, {}", crate::figures::count(price.removed), price.forecast());
         old.iter().filter(|old| old.cut.before >= *from).map(|old| old.goes(&why)).collect()
     }
 }

@@ -181,9 +181,18 @@ pub struct Price {
 }
 
 impl Price {
-    /// After so many requests it has paid off.
+    /// After so many requests it pays off.
     pub fn pays_after(&self) -> f64 {
         if self.once <= 0.0 { 0.0 } else { self.once / self.later.max(f64::MIN_POSITIVE) }
+    }
+
+    /// The same in words: a forecast.
+    pub fn forecast(&self) -> String {
+        match self.pays_after().ceil() as u64 {
+            0 => "at no cost".to_owned(),
+            1 => "pays off after 1 request".to_owned(),
+            requests => format!("pays off after {} requests", crate::figures::count(requests)),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use ctx_composer::edit::Applied;
-use ctx_composer::view::ContextView;
+use ctx_composer::view::{ContextView, WorthView};
 use serde::Deserialize;
 
 use super::Api;
@@ -22,6 +22,10 @@ pub struct Clear {
 
 pub async fn context(State(api): State<Api>, Path(name): Path<String>) -> Answer<ContextView> {
     api.ask(move |composer| composer.context(&name)).await.map(Json)
+}
+
+pub async fn worth(State(api): State<Api>, Path(name): Path<String>) -> Answer<WorthView> {
+    api.ask(move |composer| composer.worth(&name)).await.map(Json)
 }
 
 pub async fn clear(

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use ctx_composer::edit::{Applied, Way, Wish};
+use ctx_composer::edit::{Applied, Way, When, Wish};
 use serde::Deserialize;
 
 use super::Api;
@@ -42,6 +42,9 @@ pub struct Heal {
     #[serde(default)]
     /// Tell what it would do, and do nothing.
     dry_run: bool,
+    /// The moment that it waits for.
+    #[serde(default)]
+    when: When,
 }
 
 pub async fn heal(
@@ -49,7 +52,7 @@ pub async fn heal(
     Path(name): Path<String>,
     heal: Result<Json<Heal>, JsonRejection>,
 ) -> Answer<Applied> {
-    let Heal { author, note, expect, dry_run } = understood(heal)?;
-    let wish = Wish { operations: Vec::new(), author, note, expect, dry_run, ..Wish::default() };
+    let Heal { author, note, expect, dry_run, when } = understood(heal)?;
+    let wish = Wish { operations: Vec::new(), author, note, expect, dry_run, when };
     api.ask(move |composer| composer.heal(&name, wish).map(|applied| composer.noting_uploads(applied))).await.map(Json)
 }

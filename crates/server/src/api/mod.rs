@@ -22,11 +22,11 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use ctx_composer::edit::{
-    Applied, Branches, Diff, HistoryView, Plan, PlanView, Tags, WaitView, WaitingView, Way, Wish,
+    Applied, Branches, Diff, HistoryView, PendingOutcome, Plan, PlanView, Tags, WaitView, WaitingView, Way, Wish,
 };
 use ctx_composer::view::{
     ContextMap, ContextView, Conversations, Found, Frames, Misses, ModelsView, Refusal, SentView, Shown, Stats,
-    Timeline,
+    Timeline, WorthView,
 };
 use ctx_composer::{Composer, Imported, PhaseWish, PhasesView, Recorder, now};
 
@@ -39,7 +39,7 @@ use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, HistoryQuery, Pur
 use self::search::SearchQuery;
 use self::stats::{MissesQuery, StatsQuery};
 use self::transfer::ImportQuery;
-use self::waiting::Cancel;
+use self::waiting::{Cancel, Several};
 use crate::explain::{Term, Terms};
 use crate::helper::{Helper, JobView, Jobs};
 use crate::observer::Traffic;
@@ -212,25 +212,51 @@ fn routes() -> Routes {
         .get(
             "/conversations/{conversation}/waiting",
             waiting::waiting,
-            told("waiting", "Wishes that wait for their moment, and what became of others, the newest first")
-                .answers::<WaitingView>(),
+            told(
+                "waiting",
+                "Pending changes (deferred edits and proposals), and what became of others, the newest first",
+            )
+            .answers::<WaitingView>(),
+        )
+        .post(
+            "/conversations/{conversation}/waiting/accept",
+            waiting::accept_many,
+            told("accept_many", "Makes several pending changes, or all, each as a commit of its own")
+                .body::<Several>()
+                .answers::<PendingOutcome>(),
+        )
+        .post(
+            "/conversations/{conversation}/waiting/cancel",
+            waiting::cancel_many,
+            told("cancel_many", "Takes back several pending changes, or all")
+                .body::<Several>()
+                .answers::<PendingOutcome>(),
         )
         .post(
             "/conversations/{conversation}/waiting/{wish}/cancel",
             waiting::cancel,
-            told("cancel", "Cancels a deferred edit, or dismisses one that failed")
+            told("cancel", "Takes back a pending change, or puts away one that failed")
                 .body::<Cancel>()
                 .answers::<WaitView>(),
         )
         .post(
             "/conversations/{conversation}/waiting/{wish}/accept",
             waiting::accept,
-            told("accept", "Makes a deferred edit now, whatever it waits for").body::<Cancel>().answers::<WaitView>(),
+            told("accept", "Makes a pending change, whatever it waits for").body::<Cancel>().answers::<WaitView>(),
         )
         .get(
             "/conversations/{conversation}/context",
             automatic::context,
             told("context", "How full the context is, and what of it may be cleared").answers::<ContextView>(),
+        )
+        .get(
+            "/conversations/{conversation}/worth",
+            automatic::worth,
+            told(
+                "worth",
+                "What of the context is stale or superseded, what removing it saves and costs, and the plan for it",
+            )
+            .answers::<WorthView>(),
         )
         .post(
             "/conversations/{conversation}/clear",

@@ -1,9 +1,9 @@
-//! Wishes that wait for their moment.
+//! Pending changes: deferred edits and proposals.
 
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use ctx_composer::edit::{WaitView, WaitingView};
+use ctx_composer::edit::{PendingOutcome, WaitView, WaitingView};
 use serde::Deserialize;
 
 use super::Api;
@@ -14,6 +14,35 @@ use super::read::{Answer, understood};
 pub struct Cancel {
     /// Who wants it.
     author: String,
+}
+
+/// Several pending changes.
+#[derive(Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Several {
+    /// `w2`, a range `w2..w5`, or `all`.
+    ids: Vec<String>,
+    /// Who wants it.
+    author: String,
+}
+
+/// Makes several that wait, whatever they wait for.
+pub async fn accept_many(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    several: Result<Json<Several>, JsonRejection>,
+) -> Answer<PendingOutcome> {
+    let Several { ids, author } = understood(several)?;
+    api.ask(move |composer| composer.accept_many(&name, &ids, &author)).await.map(Json)
+}
+
+pub async fn cancel_many(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    several: Result<Json<Several>, JsonRejection>,
+) -> Answer<PendingOutcome> {
+    let Several { ids, author } = understood(several)?;
+    api.ask(move |composer| composer.cancel_many(&name, &ids, &author)).await.map(Json)
 }
 
 pub async fn waiting(State(api): State<Api>, Path(name): Path<String>) -> Answer<WaitingView> {

@@ -196,13 +196,15 @@ impl<'a> Reader<'a> {
         let words = words.trim();
         let index = self.blocks.len() as u32;
         let mut kind = if self.role == Role::System { Kind::Reminder } else { Kind::Text };
-        let mut label = None;
         if !words.is_empty() {
             self.spoken.push_str(words);
             self.spoken.push('\n');
         }
-        match (self.role, words::judge(words)) {
-            (Role::User, Speech::Injected) => kind = Kind::Reminder,
+        let label = match (self.role, words::judge(words)) {
+            (Role::User, Speech::Injected) => {
+                kind = Kind::Reminder;
+                Some(words::line(words)).filter(|words| !words.is_empty())
+            }
             (Role::User, Speech::Human(title)) => {
                 match &mut self.speech {
                     // The client's summary gives way to what the human says behind it.
@@ -210,16 +212,16 @@ impl<'a> Reader<'a> {
                     Some(_) => {}
                     None => self.speech = Some((index, title.clone())),
                 }
-                label = Some(title);
+                Some(title)
             }
             (Role::User, Speech::Command(title)) => {
                 // The client has answered the earlier ones by itself; the last is the one that the model is asked.
                 let first = self.command.as_ref().map_or(index, |(first, _)| *first);
                 self.command = Some((first, title.clone()));
-                label = Some(title);
+                Some(title)
             }
-            _ => label = Some(words::line(words)),
-        }
+            _ => Some(words::line(words)),
+        };
         self.push(at, kind, text.chars().count() as u32, 0, label);
     }
 

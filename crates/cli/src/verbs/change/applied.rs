@@ -29,6 +29,15 @@ pub fn repaired(repair: &RepairView) -> String {
     text::line(&format!("repaired by rule {}: {}", rules::named(&repair.rule), repair.what))
 }
 
+/// What cannot be sent any more behind the change.
+pub fn thinking(blocks: usize, tokens: u64) -> Option<String> {
+    let are = if blocks == 1 { "is" } else { "are" };
+    let blocks_in_words = words::plural(blocks as u64, "thinking block");
+    let tokens = words::plural(tokens, "token");
+    (blocks > 0)
+        .then(|| format!("{blocks_in_words} {are} no longer sent ({tokens}): thinking is bound to what came before it"))
+}
+
 pub fn tell(answer: &[u8], how: &How, output: &Output) -> Result<(), Failure> {
     if how.format.json {
         output.json(answer)?;
@@ -53,8 +62,12 @@ pub fn render(applied: &Applied, dry_run: bool, when: When, output: &Output) -> 
     };
     let mut lines = format!("{head}  {}  {}\n", text::line(&words::grouped(&applied.summary)), paint.faint(&tokens));
     let preview = &applied.preview;
+    for warning in &applied.warnings {
+        lines.push_str(&format!("  {}\n", paint.warning(&text::line(&format!("warning: {warning}")))));
+    }
     let mut remarks: Vec<String> = applied.problem.iter().map(|problem| text::line(&words::grouped(problem))).collect();
     remarks.extend(applied.remarks.iter().map(|remark| text::line(remark)));
+    remarks.extend(thinking(preview.thinking_dropped, preview.thinking_tokens));
     remarks.extend(preview.repairs.iter().map(repaired));
     if let Some(wish) = &applied.waiting {
         let cold_at = preview.cache.as_ref().map_or(0, |cache| cache.expires_at);
@@ -63,7 +76,7 @@ pub fn render(applied: &Applied, dry_run: bool, when: When, output: &Output) -> 
     } else if dry_run && preview.cost.is_some() {
         remarks.extend(price::told(preview, now()).iter().map(|line| text::line(line)));
     } else if preview.tokens_reread > 0 {
-        let from = preview.first_change.as_ref().map(|id| format!(", from {id} on")).unwrap_or_default();
+        let from = preview.first_change.as_ref().map(|id| format!("; the first change is in {id}")).unwrap_or_default();
         let tokens = words::plural(preview.tokens_reread, "token");
         remarks.push(text::line(&format!("the provider reads {tokens} again once{from}")));
     }
@@ -94,14 +107,26 @@ mod tests {
         let applied = applied(
             r#"{"conversation":"c1","commit":"0123456789","branch":"main","frames":["t3"],"tokens_before":18234,
             "tokens_after":17822,"summary":"offloaded t3 (4120 tokens)","preview":{"first_change":"t3",
-            "tokens_reread":5120,"thinking_dropped":1,"repairs":[{"rule":"A30","what":"the call of \u001b[2J went too"}]},
+            "tokens_reread":5120,"thinking_dropped":1,"thinking_tokens":812,"repairs":[{"rule":"A30","what":"the call of \u001b[2J went too"}]},
             "problem":null,"files":["/home/me/offload/t3.md"]}"#,
         );
         insta::assert_snapshot!(render(&applied, false, When::Now, &Output::plain()), @r"
         0123456789  offloaded t3 (4,120 tokens)  18,234 → 17,822 tokens
+          1 thinking block is no longer sent (812 tokens): thinking is bound to what came before it
           repaired by rule A30 (every tool call has its result): the call of \x1b[2J went too
-          the provider reads 5,120 tokens again once, from t3 on
+          the provider reads 5,120 tokens again once; the first change is in t3
           written to /home/me/offload/t3.md
+        ");
+    }
+
+    #[test]
+    fn what_would_be_lost_is_warned_of_first() {
+        let json = r#"{"commit":null,"tokens_before":9000,"tokens_after":7000,"summary":"delete t1, 2,000 tokens less",
+            "warnings":["this removes the client's own notes"],"remarks":["a remark"]}"#;
+        insta::assert_snapshot!(render(&applied(json), true, When::Now, &Output::plain()), @r"
+        preview  delete t1, 2,000 tokens less  9,000 → 7,000 tokens
+          warning: this removes the client's own notes
+          a remark
         ");
     }
 

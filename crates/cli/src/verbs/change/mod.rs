@@ -16,7 +16,7 @@ use ctx_composer::edit::When;
 use ctx_core::edit::Operation;
 use serde_json::{Value, json};
 
-pub use self::applied::{render as applied_in_words, repaired};
+pub use self::applied::{render as applied_in_words, repaired, thinking};
 pub use self::given::{
     Ids, Place, Results, Selected, Selection, invalid_json, read, read_bytes, text, without_last_newline,
 };
@@ -188,7 +188,7 @@ impl Wish {
     fn body(&self, how: &How, author: &str) -> Value {
         let mut body = match self {
             Self::Operations { operations, .. } => {
-                json!({ "operations": operations, "when": how.when().name() })
+                json!({ "operations": operations })
             }
             Self::History { action, target, name, cascade } => {
                 json!({ "action": action, "target": target, "name": name, "cascade": cascade })
@@ -205,6 +205,9 @@ impl Wish {
             }
             Self::Heal | Self::Conversation(_) | Self::Look(_) => json!({}),
         };
+        if self.can_wait() {
+            body["when"] = how.when().name().into();
+        }
         body["author"] = author.into();
         body["note"] = json!(how.note);
         body["expect"] = json!(how.expect);
@@ -212,9 +215,13 @@ impl Wish {
         body
     }
 
-    /// Whether it can wait: what goes through the history counts at once.
+    /// Whether it can wait: it changes what is sent.
     fn can_wait(&self) -> bool {
-        matches!(self, Self::Operations { .. } | Self::Plan { .. })
+        match self {
+            Self::Operations { .. } | Self::Plan { .. } | Self::Heal => true,
+            Self::History { action, .. } => matches!(*action, "revert" | "undo" | "redo" | "rollback"),
+            Self::Clear { .. } | Self::Conversation(_) | Self::Look(_) => false,
+        }
     }
 
     /// Whether words have to be found for it.
@@ -231,7 +238,9 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
     let wish = change.wish(context)?;
     let how = change.how();
     if how.when() != When::Now && !wish.can_wait() {
-        return Err(Failure::usage("--when is for operations and batches: this counts at once, and cannot wait"));
+        return Err(Failure::usage(
+            "--when is for what changes the next request: this counts at once, and cannot wait",
+        ));
     }
     if let Wish::Conversation(file) = &wish {
         super::import::take_in(file, how, context)?;

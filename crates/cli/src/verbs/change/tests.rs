@@ -120,6 +120,9 @@ fn every_change_is_signed_and_may_carry_a_note_and_an_expectation() {
     let (_, body) = asked("ctx undo --note 'too much' --expect 3f9a --dry-run");
     assert_eq!(body["author"], "cli");
     assert_eq!((&body["note"], &body["expect"], &body["dry_run"]), (&"too much".into(), &"3f9a".into(), &true.into()));
+    for line in ["ctx undo", "ctx revert 3f9a", "ctx rollback good", "ctx redo", "ctx heal", "ctx delete t3"] {
+        assert_eq!(asked(&format!("{line} --when cold")).1["when"], "cold", "{line} can wait");
+    }
     let (_, body) = asked("ctx heal");
     assert_eq!((&body["note"], &body["expect"], &body["dry_run"]), (&Value::Null, &Value::Null, &false.into()));
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anstyle::Style;
 use clap::Args;
-use ctx_composer::view::Frames;
+use ctx_composer::view::{Frames, WorthView};
 
 use crate::arguments::{AtArguments, ConversationArguments, JsonArguments};
 use crate::client::{of_conversation, understood};
@@ -64,7 +64,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.output.json(&answer)?;
     } else {
         let list: Frames = understood(&answer)?;
-        context.output.print(&render(&list, &context.output))?;
+        let worth = if arguments.at.is_now() { worth_line(context, &list.conversation) } else { None };
+        let worth = worth.map(|line| format!("{}\n", context.output.paint.warning(&text::line(&line))));
+        context.output.print(&(render(&list, &context.output) + &worth.unwrap_or_default()))?;
         if let Some(note) = words::unread(list.unread) {
             context.note(&note);
         }
@@ -73,6 +75,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is worth removing, and how to look at it. A list is worth showing without it.
+pub fn worth_line(context: &Context, conversation: &str) -> Option<String> {
+    let answer = context.client().ok()?.get(&of_conversation(conversation, "worth")).ok()?;
+    let view: WorthView = understood(&answer).ok()?;
+    view.worth.map(|worth| format!("{} Review: `ctx plan --stale`", worth.words))
 }
 
 fn render(list: &Frames, output: &Output) -> String {
@@ -102,7 +111,9 @@ fn render(list: &Frames, output: &Output) -> String {
         let style = if is_turn && frame.tokens > 0 && frame.left.is_none() { PLAIN } else { FAINT };
         let own = [(frame.pinned, "pinned"), (frame.pending, "pending")];
         let own = own.iter().filter(|(holds, _)| *holds).map(|(_, chip)| *chip);
-        let title = titled(frame.state.iter().map(String::as_str).chain(own), &frame.title, style);
+        let waiting: Vec<String> = frame.waiting.iter().map(|id| format!("{id} waits")).collect();
+        let waiting = waiting.iter().map(String::as_str);
+        let title = titled(frame.state.iter().map(String::as_str).chain(own).chain(waiting), &frame.title, style);
         let mut row = vec![Cell::styled(&frame.id, ID)];
         row.extend(figures(frame.tokens, frame.source_tokens, PLAIN));
         let steps = if is_turn { count(frame.steps) } else { Cell::default() };

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::edit::{PlanView, When};
+use ctx_composer::edit::{PlanView, Planned, When};
+use ctx_composer::view::WorthView;
 use serde_json::Value;
 
 use self::file::{Only, Plan};
@@ -32,12 +33,16 @@ steps work on, the system prompt or tools), low (the rest).
 Examples:
   ctx plan tidy.json                      show what it would do, and the risks
   ctx plan tidy.json --apply --only 1,3   apply two of its operations
-  ctx plan -i tidy.json                   decide one by one, as with `git add -p`"
+  ctx plan -i tidy.json                   decide one by one, as with `git add -p`
+  ctx plan --stale                        what removing stale results would save and cost"
 )]
 pub struct Arguments {
     /// The file; `-` is stdin
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "stale", conflicts_with = "stale")]
+    file: Option<PathBuf>,
+    /// Instead of a file: remove the tool results that are stale or superseded
+    #[arg(long)]
+    stale: bool,
     /// Apply it as one commit
     #[arg(long, conflicts_with_all = ["interactive", "dry_run"])]
     apply: bool,
@@ -67,9 +72,12 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     if arguments.interactive {
-        in_a_terminal(&arguments.file)?;
+        in_a_terminal(arguments.file.as_deref())?;
     }
-    let mut plan = file::read(&read(&arguments.file)?)?;
+    let mut plan = match &arguments.file {
+        Some(file) => file::read(&read(file)?)?,
+        None => stale(&arguments.conversation.conversation, context)?,
+    };
     plan.note = arguments.note.or(plan.note);
     plan.expect = arguments.expect.or(plan.expect);
     plan.when = arguments.when.map_or(When::Now, Moment::when);
@@ -108,13 +116,29 @@ pub fn tell(plan: &PlanView, when: When, context: &Context) -> io::Result<()> {
     }
 }
 
+/// The plan that removes what is stale or superseded.
+fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
+    let view: WorthView = understood(&context.client()?.get(&of_conversation(conversation, "worth"))?)?;
+    let Some(worth) = view.worth else {
+        return Err(Failure::new(
+            "nothing-to-do",
+            "Too little of this context is stale or superseded to be worth a change",
+        )
+        .hint("`ctx list --steps` shows where the tokens are"));
+    };
+    let planned = |operation| Planned { operation, reason: Some("stale or superseded".to_owned()) };
+    let operations = worth.operations.into_iter().map(planned).collect();
+    let expect = Some(view.head.unwrap_or_else(|| "none".to_owned()));
+    Ok(Plan { note: Some(worth.words), expect, when: When::Now, operations })
+}
+
 /// Questions need somebody who answers.
-fn in_a_terminal(file: &Path) -> Result<(), Failure> {
+fn in_a_terminal(file: Option<&Path>) -> Result<(), Failure> {
     let refuse = |what: &str| {
         Failure::new("no-terminal", format!("--interactive asks, and {what}"))
             .hint("`ctx plan FILE` shows the plan; `ctx plan FILE --apply --only 1,3` takes some of it")
     };
-    if file.to_str() == Some("-") {
+    if file.and_then(Path::to_str) == Some("-") {
         return Err(refuse("the plan itself would come from stdin: put it into a file"));
     }
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {

@@ -5,7 +5,7 @@ use ctx_composer::now;
 use serde_json::Value;
 
 use crate::terminal::{Output, text, words};
-use crate::verbs::change::{price, repaired};
+use crate::verbs::change::{price, repaired, thinking};
 
 /// Characters of a new text that are shown.
 const WORDS: usize = 60;
@@ -20,14 +20,15 @@ pub fn whole(plan: &PlanView, output: &Output) -> String {
         paint.faint(&tokens(applied.tokens_before, applied.tokens_after))
     );
     plan.note.iter().for_each(|note| lines.push_str(&format!("  {}\n", paint.faint(&text::line(note)))));
+    for warning in &applied.warnings {
+        lines.push_str(&format!("  {}\n", paint.warning(&text::line(&format!("warning: {warning}")))));
+    }
     for operation in &plan.operations {
         lines.push_str(&one(operation, output));
     }
     let preview = &applied.preview;
     let mut sum = vec![format!("risk of the whole: {}", level(plan.risk.unwrap_or_default(), output))];
-    if plan.thinking_lost > 0 {
-        sum.push(format!("{} no longer sent", words::plural(plan.thinking_lost as u64, "thinking block")));
-    }
+    sum.extend(thinking(preview.thinking_dropped, preview.thinking_tokens));
     sum.extend(applied.remarks.iter().map(|remark| text::line(remark)));
     sum.extend(preview.repairs.iter().map(repaired));
     sum.extend(price::told(preview, now()).iter().map(|line| text::line(line)));
@@ -136,7 +137,7 @@ mod tests {
         serde_json::from_value(json!({
             "conversation": "c1", "commit": null, "branch": "main", "frames": ["t1", "t3"], "tokens_before": 18234,
             "tokens_after": 12000, "summary": "delete, drop-results t1, t3, 6234 tokens less",
-            "preview": {"first_change": "t1", "first_step": "t1/2", "tokens_ahead": 3000, "tokens_reread": 9000, "thinking_dropped": 1,
+            "preview": {"first_change": "t1", "first_step": "t1/2", "tokens_ahead": 3000, "tokens_reread": 9000, "thinking_dropped": 1, "thinking_tokens": 812,
                 "cost": {"cache": "unused", "without": 18234, "next_without": 18234, "first": 12000, "later": 12000, "once": -6234,
                     "saves": 6234, "pays_off_after": 1},
                 "repairs": [{"rule": "A30", "what": "the call of \u{1b}[2J went too"}]},
@@ -170,7 +171,7 @@ mod tests {
          4  pin t1
               passed over: `t1` is pinned already.
           risk of the whole: high
-          1 thinking block not sent any more
+          1 thinking block is no longer sent (812 tokens): thinking is bound to what came before it
           repaired by rule A30 (every tool call has its result): the call of \x1b[2J went too
           the first change is in t1/2; the 3,000 tokens before it stay as they are
           nothing of it is in the provider's cache

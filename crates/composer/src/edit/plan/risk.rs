@@ -75,6 +75,8 @@ struct LostBlock<'a> {
     role: Role,
     /// Only its content was replaced.
     replaced: bool,
+    /// It is the client's, for the model to go by.
+    is_note: bool,
 }
 
 impl Lost<'_> {
@@ -127,7 +129,8 @@ impl<'a> Look<'a> {
             let after = is.get(&at);
             let (facts, role) = self.block(at)?;
             let same = after.is_some_and(|after| after.result == before.result);
-            (!same).then_some(LostBlock { at, frame: before.frame, facts, role, replaced: after.is_some() })
+            let is_note = self.ground.messages.get(at.0).is_some_and(|message| message.is_client_note(at.1));
+            (!same).then_some(LostBlock { at, frame: before.frame, facts, role, replaced: after.is_some(), is_note })
         });
         Lost { blocks: blocks.collect() }
     }
@@ -144,6 +147,7 @@ impl<'a> Look<'a> {
         if effects.iter().any(Effect::is_sent) {
             self.pinned(was, is, &mut risks);
             self.around(&was.view, &is.view, &mut risks);
+            client_notes(lost, &mut risks);
             self.newest(&was.view, lost, &mut risks);
             self.thinking(&was.view, lost, &mut risks);
             self.referred(operation, &is.view, lost, &mut risks);
@@ -292,6 +296,15 @@ impl<'a> Look<'a> {
         let blocks = self.ground.messages.iter().flat_map(|message| &message.blocks);
         let mut calls = blocks.filter(|block| block.kind == Kind::ToolUse);
         calls.find(|block| block.tool_use_id.as_deref() == Some(id))
+    }
+}
+
+/// Project instructions, environment and reminders.
+fn client_notes(lost: &Lost<'_>, risks: &mut Vec<Risk>) {
+    let frames = lost.frames(|block| block.is_note);
+    if !frames.is_empty() {
+        let what = "the client's own notes go (project instructions, environment, reminders), in";
+        risks.push(Risk::new(Level::High, format!("{what} {}", listed(&frames))));
     }
 }
 

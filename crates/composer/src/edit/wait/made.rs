@@ -81,7 +81,7 @@ impl Composer {
                 }
                 Err(refusal) if PASSING.contains(&refusal.code) => continue,
                 Err(Refusal { code, message, hint }) => {
-                    tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a deferred edit no longer fits");
+                    tracing::warn!(conversation = %conversation.id, wish = %wished.id, %message, "a pending change no longer fits");
                     Wait::Failed { id: wished.id, why: Unmade { code: code.to_owned(), message, hint } }
                 }
             };
@@ -108,6 +108,9 @@ impl Composer {
         is_here(conversation, wished)?;
         let waited = format!("waited {} for {}", span(at.saturating_sub(since)), wished.when.in_words());
         let note = wished.note.iter().cloned().chain([waited]).collect::<Vec<_>>().join("; ");
+        if let Some(reverts) = &wished.reverts {
+            return self.switch_off(conversation, reverts, (&wished.author, note), at);
+        }
         let wish = Wish {
             operations: wished.operations.clone(),
             author: wished.author.clone(),

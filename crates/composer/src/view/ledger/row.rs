@@ -5,6 +5,7 @@ use super::Spent;
 use crate::Composer;
 use crate::log::{self, Answered, Line, Usage};
 use ctx_core::edit::Commit;
+use ctx_core::tokens::Calibration;
 use ctx_store::Record;
 use ctx_wire::anthropic::models::Models;
 use ctx_wire::anthropic::price::{Billed, Price};
@@ -17,6 +18,8 @@ pub struct Talk {
     story: Story,
     /// What the cache would hold of it unedited.
     held: u64,
+    /// What an estimated token of it really is.
+    calibration: Calibration,
     pub days: BTreeMap<Day, Sum>,
 }
 
@@ -82,7 +85,7 @@ impl Talk {
 
     fn row(&mut self, models: &Models, record: &Record, answered: &Answered, told: Told) -> Option<Row> {
         let usage = answered.usage?;
-        let removed = removed(answered, &usage);
+        let removed = self.removed(answered, &usage, &told);
         let billed = usage.billed();
         let unedited = self.unedited(&billed, removed, &told);
         if told.turn && answered.status == 200 {
@@ -112,6 +115,20 @@ impl Talk {
             _ => sum.unpriced = 1,
         }
         Some(Row { request: answered.request, at: sum.at, model: told.model, sum })
+    }
+
+    /// Tokens that operations kept from being sent. The estimate is scaled by the newest request that was large enough
+    /// to tell: what is left after nearly everything was deleted is not.
+    fn removed(&mut self, answered: &Answered, usage: &Usage, told: &Told) -> i64 {
+        let counted = usage.prompt().saturating_add(answered.cleared());
+        let sent = answered.edited.map(|edited| edited.sent).or(answered.estimated);
+        if let Some(sent) = sent.filter(|_| told.turn && answered.summary.is_none() && !answered.summarised) {
+            told.model.iter().for_each(|model| self.calibration.is_for(model));
+            self.calibration.learn(sent, counted);
+        }
+        let Some(edited) = answered.edited else { return 0 };
+        let (own, sent) = (self.calibration.tokens(edited.own), self.calibration.tokens(edited.sent));
+        own as i64 - sent as i64
     }
 
     /// The same request without operations, under the same cache.
@@ -147,13 +164,6 @@ impl Talk {
         };
         Billed { read, write_5m: written - long.min(written), write_1h: long.min(written), ..*billed }
     }
-}
-
-/// Tokens that operations kept from being sent.
-fn removed(answered: &Answered, usage: &Usage) -> i64 {
-    let Some(edited) = answered.edited.filter(|edited| edited.sent > 0.0) else { return 0 };
-    let scale = usage.prompt().saturating_add(answered.cleared()) as f64 / edited.sent;
-    ((edited.own - edited.sent) * scale).round() as i64
 }
 
 fn billionths(price: &Price, billed: &Billed) -> i64 {

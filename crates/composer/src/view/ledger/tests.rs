@@ -84,15 +84,15 @@ fn an_edit_costs_once_and_saves_from_then_on() {
     assert!(near(told.ask(1, (100_000, 1_000), None), 0.0));
     told.commit();
     // 40,000 tokens are gone from behind the first 50,000; 11,000 behind them are written again, and 1,000 are new.
-    let saved = told.ask(1, (50_000, 12_000), Some((62.0, 102.0)));
+    let saved = told.ask(1, (50_000, 12_000), Some((62_000.0, 102_000.0)));
     // Unedited: 101,000 read, 1,000 written.
     let expected = (101_000.0 * 0.2 + 1_000.0 * 5.0) - (50_000.0 * 0.2 + 12_000.0 * 5.0);
     assert!(near(saved, expected) && saved < 0.0, "{saved} {expected}");
     // From then on 40,000 are not read.
-    let saved = told.ask(1, (62_000, 1_000), Some((63.0, 103.0)));
+    let saved = told.ask(1, (62_000, 1_000), Some((63_000.0, 103_000.0)));
     assert!(near(saved, 40_000.0 * 0.2), "{saved}");
     // A cold cache would have been written with them.
-    let saved = told.ask(1_000, (0, 64_000), Some((64.0, 104.0)));
+    let saved = told.ask(1_000, (0, 64_000), Some((64_000.0, 104_000.0)));
     assert!(near(saved, 40_000.0 * 5.0), "{saved}");
     // Taking it back costs too: unedited all would still be there.
     told.commit();
@@ -106,8 +106,20 @@ fn an_edit_in_the_cold_costs_nothing() {
     let mut told = Told::new();
     told.ask(1, (0, 100_000), None);
     told.commit();
-    let saved = told.ask(1_000, (0, 60_000), Some((60.0, 100.0)));
+    let saved = told.ask(1_000, (0, 60_000), Some((60_000.0, 100_000.0)));
     assert!(near(saved, 40_000.0 * 5.0), "{saved}");
+}
+
+#[test]
+fn a_request_of_which_little_is_left_saves_no_more_than_the_whole_would_have_cost() {
+    let mut told = Told::new();
+    // All but 40 tokens of 16,000 are deleted; what the provider adds to every request makes 640 of them.
+    told.ask(1, (0, 16_000), Some((16_000.0, 16_000.0)));
+    told.commit();
+    let saved = told.ask(1, (0, 640), Some((40.0, 16_100.0)));
+    assert!(saved <= 17_000.0 * 5.0, "{saved}");
+    let saved = told.ask(1, (640, 60), Some((60.0, 16_200.0)));
+    assert!(near(saved, 16_140.0 * 0.2), "{saved}");
 }
 
 #[test]

@@ -53,6 +53,24 @@ fn what_was_brought_back_stays_also_after_a_restart_until_somebody_wants_otherwi
 }
 
 #[test]
+fn what_was_brought_back_stays_in_a_fork_too() {
+    let mut work = Work::new(on());
+    let cleared = work.until_cleared();
+    let commit = work.commits()[0].id.to_string();
+    work.go("revert", Some(&commit));
+    let parent = work.conversation.clone();
+    work.session = work.session.fork();
+    for at in 0..4 {
+        let sent = results(&work.step("Bash", json!({"command": format!("make more-{at}")})));
+        assert!(cleared.iter().all(|at| sent[*at].starts_with("line ")), "they stay, whatever goes");
+    }
+    assert_ne!(work.conversation, parent);
+    work.restart(on());
+    let sent = results(&work.step("Bash", json!({"command": "make the rest"})));
+    assert!(cleared.iter().all(|at| sent[*at].starts_with("line ")), "also after a restart");
+}
+
+#[test]
 fn what_was_undone_and_done_again_is_ours_again() {
     let mut work = Work::new(on());
     let cleared = work.until_cleared();

@@ -40,7 +40,7 @@ fn gone(proposed: &[Proposed]) -> Vec<&str> {
     proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect()
 }
 
-const USUAL: Force = Force::Usual { provider_edits: false, cleared: 0 };
+const USUAL: Force = Force::Usual { provider_edits: false, cleared: 0, provider_first: false };
 
 #[test]
 fn below_the_limit_nothing_is_forced() {
@@ -60,7 +60,9 @@ fn at_the_limit_it_goes_in_order_until_the_target_and_what_is_recent_stays() {
     assert!(gone(&proposed).iter().all(|call| call[1..].parse::<usize>().expect("a number") <= 12));
     // Below the raised threshold only what pays goes.
     let look = Look { tokens: 170_000, rates: Rates { read: 0.0, write: 1.0 }, ..look };
-    let forced = |provider_edits| choose(&settings, &look, &nothing, Force::Usual { provider_edits, cleared: 0 });
+    let forced = |provider_edits| {
+        choose(&settings, &look, &nothing, Force::Usual { provider_edits, cleared: 0, provider_first: false })
+    };
     assert!(!forced(false).is_empty());
     assert!(forced(true).is_empty(), "the provider edits: it is left to it for longer");
 }
@@ -68,11 +70,30 @@ fn at_the_limit_it_goes_in_order_until_the_target_and_what_is_recent_stays() {
 #[test]
 fn what_the_provider_clears_is_left_to_it_until_that_does_not_suffice() {
     let look = Look { cold: true, ..look(&[("Grep", 10_000); 19]) };
-    let with = |cleared| choose(&Settings::default(), &look, &nothing, Force::Usual { provider_edits: true, cleared });
+    let with = |cleared| {
+        choose(
+            &Settings::default(),
+            &look,
+            &nothing,
+            Force::Usual { provider_edits: true, cleared, provider_first: false },
+        )
+    };
     assert!(look.tokens >= 190_000, "the limit is near, the cache is cold, and the searches are beyond their budget");
     assert!(!with(0).is_empty());
     assert!(with(100_000).is_empty(), "the model reads half of it");
     assert!(!with(5_000).is_empty(), "the model reads nearly all of it");
+}
+
+#[test]
+fn when_the_provider_begins_to_clear_nothing_else_is_cut_from_that_request() {
+    // From far below both triggers to far above them in one step.
+    let look = Look { cold: true, ..look(&[("Grep", 10_000); 19]) };
+    let with = |provider_first| {
+        let force = Force::Usual { provider_edits: true, cleared: 0, provider_first };
+        choose(&Settings::default(), &look, &nothing, force)
+    };
+    assert!(!with(false).is_empty());
+    assert!(with(true).is_empty(), "it goes first");
 }
 
 #[test]
@@ -142,7 +163,7 @@ fn what_an_ended_phase_leaves_goes_when_that_pays_however_small_the_conversation
     let proposed = choose(&settings, &look, &much, USUAL);
     let old: Vec<String> = (0..15).map(|step| format!("c{step}")).collect();
     assert_eq!(gone(&proposed), old, "what is recent stays");
-    assert!(proposed[0].reason.contains("completed_phase_details") && proposed[0].reason.contains("paid off after"));
+    assert!(proposed[0].reason.contains("completed_phase_details") && proposed[0].reason.contains("pays off after"));
     assert!(choose(&settings, &look, &little, USUAL).is_empty(), "two results do not pay for what stands behind them");
     let cold = Look { cold: true, ..look.clone() };
     assert!(gone(&choose(&settings, &cold, &little, USUAL)).contains(&"c3"), "unless that is written anew anyway");

@@ -61,7 +61,12 @@ impl Desk<'_> {
             Scope::Message => Target { covers: self.cover(&units), units, ..target.clone() },
             _ => target.clone(),
         };
-        let covers = self.covers(&[target], force)?;
+        // A new text for a frame says nothing of the client's notes in it; raw messages are all that is to be there.
+        let targets = match (text, target.scope) {
+            (Some(_), Scope::Frame | Scope::Steps) if !force => self.without_client_notes(vec![target])?,
+            _ => vec![target],
+        };
+        let covers = self.covers(&targets, force)?;
         Ok(vec![Effect::Replace { why: Why::Edited, covers, by }])
     }
 

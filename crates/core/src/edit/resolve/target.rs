@@ -68,7 +68,7 @@ impl Desk<'_> {
             targets = self.everywhere(select, false);
         }
         if !everything {
-            once(&mut targets);
+            self.once(&mut targets);
         }
         targets.retain(|target| self.is_old(target, select));
         if let Some(tool) = &select.tool {
@@ -473,22 +473,27 @@ impl Desk<'_> {
         });
         Some(role.unwrap_or(Role::User))
     }
-}
 
-/// Leaves away what is named twice, alone and as a part of something larger.
-fn once(targets: &mut Vec<Target>) {
-    let sets: Vec<HashSet<Unit>> =
-        targets.iter().map(|target| target.units.iter().map(|laid| laid.unit).collect()).collect();
-    let same = |a: usize, b: usize| targets[a].name == targets[b].name;
-    let inside = |a: usize, b: usize| {
-        let smaller = sets[a].len() < sets[b].len() || (sets[a].len() == sets[b].len() && b < a);
-        targets[a].frame == targets[b].frame && !sets[a].is_empty() && smaller && sets[a].is_subset(&sets[b])
-    };
-    let doubled: Vec<bool> = (0..targets.len())
-        .map(|a| (0..targets.len()).any(|b| a != b && ((same(a, b) && b < a) || inside(a, b))))
-        .collect();
-    let mut doubled = doubled.into_iter();
-    targets.retain(|_| !doubled.next().unwrap_or(false));
+    /// Leaves out what is named twice, alone and as a part of something larger. A note of the client's that is named
+    /// stays named: the larger part alone would not remove it.
+    fn once(&self, targets: &mut Vec<Target>) {
+        let sets: Vec<HashSet<Unit>> =
+            targets.iter().map(|target| target.units.iter().map(|laid| laid.unit).collect()).collect();
+        let same = |a: usize, b: usize| targets[a].name == targets[b].name;
+        let inside = |a: usize, b: usize| {
+            let smaller = sets[a].len() < sets[b].len() || (sets[a].len() == sets[b].len() && b < a);
+            targets[a].frame == targets[b].frame
+                && !sets[a].is_empty()
+                && smaller
+                && sets[a].is_subset(&sets[b])
+                && !self.is_named_note(&targets[a])
+        };
+        let doubled: Vec<bool> = (0..targets.len())
+            .map(|a| (0..targets.len()).any(|b| a != b && ((same(a, b) && b < a) || inside(a, b))))
+            .collect();
+        let mut doubled = doubled.into_iter();
+        targets.retain(|_| !doubled.next().unwrap_or(false));
+    }
 }
 
 pub(super) fn nothing_named() -> Refusal {

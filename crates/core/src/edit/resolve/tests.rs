@@ -385,6 +385,40 @@ fn named_twice_is_done_once() {
 }
 
 #[test]
+fn the_clients_own_notes_stay_when_their_frame_goes() {
+    let bench = || Bench::new(Talk::default().human_behind_notes().system().says().human().says());
+    for operation in [delete("t1"), delete("t1#0"), delete("t1..t2")] {
+        let mut bench = bench();
+        bench.make(operation.clone());
+        assert!(bench.sent()[0].starts_with("t1 0.0 0.1") && !bench.sent()[0].contains("0.2"), "{operation:?}");
+    }
+    for operation in [compact("t1", "short"), edit("t1", "∑short")] {
+        let mut bench = bench();
+        bench.make(operation);
+        assert!(bench.sent()[0].starts_with("t1 0.0 0.1 '∑short'"), "{:?}", bench.sent());
+    }
+}
+
+#[test]
+fn the_clients_own_notes_go_when_they_are_named() {
+    let bench = || Bench::new(Talk::default().human_behind_notes().says().human().says());
+    let sent = |operation| {
+        let mut bench = bench();
+        bench.make(operation);
+        bench.sent()[0].clone()
+    };
+    assert_eq!(sent(delete("t1#0.0")), "t1 0.1 0.2 1.0");
+    assert_eq!(sent(delete("t1,t1#0.0")), "t1 0.1");
+    assert_eq!(sent(compact("t1,t1#0.0,t1#0.1", "short")), "t1 '∑short'");
+    assert_eq!(sent(Operation::Delete { ids: ids("t1"), select: Select::default(), force: true }), "t1");
+    let mut twice = bench();
+    twice.make(delete("t1"));
+    let refusal = twice.refused(delete("t1"));
+    assert_eq!(refusal.code, NOTHING);
+    assert!(refusal.message.contains("own notes") && refusal.hint.contains("name those"), "{refusal:?}");
+}
+
+#[test]
 fn messages_and_steps_keep_their_numbers() {
     let plain = Bench::new(talk());
     let numbers = ["t2#0", "t2#2", "t2#3", "t2#4", "t2#6", "t2/1", "t2/2", "t2/3", "t2#3.1", "t2#4.1"];

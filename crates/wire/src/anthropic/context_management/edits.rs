@@ -112,6 +112,22 @@ fn tool_uses(wish: &Wish, facts: &Facts<'_>) -> String {
     rest
 }
 
+/// Whether the provider would edit a prompt of so many tokens and tool uses, as far as its triggers tell.
+pub fn would_act(wish: &Wish, window: Option<u64>, prompt: u64, tool_uses: u64) -> bool {
+    let clears = wish.clear_tool_uses.enabled.unwrap_or(true) && {
+        let trigger = wish.clear_tool_uses.trigger.unwrap_or(Trigger::Percent(CLEAR_PERCENT));
+        match trigger {
+            Trigger::ToolUses(calls) => tool_uses > calls,
+            other => prompt >= tokens(other, window).unwrap_or(CLEAR_TOKENS),
+        }
+    };
+    let compacts = wish.compact.enabled.unwrap_or(false) && {
+        let trigger = wish.compact.trigger.unwrap_or(Trigger::Percent(COMPACT_PERCENT));
+        prompt >= tokens(trigger, window).unwrap_or(COMPACT_TOKENS).max(LEAST_COMPACT)
+    };
+    clears || compacts
+}
+
 fn tokens(trigger: Trigger, window: Option<u64>) -> Option<u64> {
     match trigger {
         Trigger::Tokens(tokens) => Some(tokens),

@@ -9,7 +9,7 @@ mod summary;
 mod wish;
 
 pub use answers::{Capability, capabilities, refused};
-pub use edits::{Edit, Facts, edits, thinks, worth_it};
+pub use edits::{Edit, Facts, edits, thinks, worth_it, would_act};
 pub use merge::{excluded, excluded_by_client, merge};
 pub use summary::{insert_summary, remove_summary, summary, without_summary};
 pub use wish::{Agents, ClearThinking, ClearToolUses, Compact, Inputs, Keep, Rules, Trigger, Who, Wish};

@@ -1,0 +1,85 @@
+//! What of a conversation is worth removing, and what that costs: the results that are stale or superseded.
+
+use super::choose::{Facts, candidates};
+use super::settings::Settings;
+use super::targets::Target;
+use crate::policy::{Cut, Look, Price};
+
+/// Tokens that stay of a result whose content is in a file (the note says where), and of one that is dropped.
+const OFFLOADED: u64 = 110;
+const DROPPED: u64 = 40;
+
+/// Results that are worth removing, by the ids of their calls.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Worth {
+    /// Nothing has needed them for long: their content is worth a file.
+    pub stale: Vec<Box<str>>,
+    /// The same file was read again, or changed, later: their content is out of date.
+    pub superseded: Vec<Box<str>>,
+    /// Tokens that each request would save.
+    pub removed: u64,
+    /// Tokens that the provider reads again once; none with a cold cache.
+    pub reread: u64,
+    pub price: Option<Price>,
+}
+
+/// What may go by these settings and is stale, superseded or left behind by a phase that has ended.
+pub fn worth(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Worth {
+    let mut worth = Worth::default();
+    let mut cuts: Vec<Cut> = Vec::new();
+    for (target, item) in candidates(settings, look, facts) {
+        let (calls, stays) = match target {
+            Target::SupersededFileReads => (&mut worth.superseded, DROPPED),
+            _ if item.superseded => (&mut worth.superseded, DROPPED),
+            Target::StaleToolResults | Target::CompletedPhaseDetails => (&mut worth.stale, OFFLOADED),
+            Target::IntermediateOutputs | Target::VerboseDebug => continue,
+        };
+        let removed = item.tokens.saturating_sub(stays);
+        if removed > 0 {
+            calls.push(item.call.clone());
+            cuts.push(Cut { before: item.before, removed });
+        }
+    }
+    cuts.sort_by_key(|cut| cut.before);
+    worth.price = look.prices(&cuts).first().copied();
+    worth.removed = cuts.iter().map(|cut| cut.removed).sum();
+    let first = cuts.first().map_or(look.tokens, |cut| cut.before);
+    worth.reread = if look.cold { 0 } else { look.tokens.saturating_sub(first + worth.removed) };
+    worth
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::choose::Fact;
+    use super::*;
+    use crate::policy::{Item, Rates, Texts};
+
+    fn item(call: &str, step: usize, before: u64, superseded: bool) -> Item {
+        Item {
+            call: call.into(),
+            tool: "Read".into(),
+            tokens: 5_000,
+            left: 100,
+            step,
+            before,
+            superseded,
+            ..Item::default()
+        }
+    }
+
+    #[test]
+    fn what_is_stale_or_superseded_is_priced_as_a_whole() {
+        let items =
+            vec![item("old", 1, 10_000, false), item("outdated", 25, 20_000, true), item("new", 30, 40_000, false)];
+        let rates = Rates { read: 0.1, write: 1.25 };
+        let look = Look { items, tokens: 50_000, window: 200_000, steps: 30, cold: false, rates, texts: Texts(None) };
+        let settings = Settings { preserve_recent_turns: 3, ..Settings::default() };
+        let found = worth(&settings, &look, &|_| Fact::default());
+        assert_eq!((found.stale, found.superseded), (vec!["old".into()], vec!["outdated".into()]));
+        assert_eq!((found.removed, found.reread), (4_890 + 4_960, 50_000 - 10_000 - 9_850));
+        let price = found.price.expect("a price");
+        assert_eq!(price.pays_after().ceil(), (30_150.0_f64 * 1.15 / 985.0).ceil());
+        let cold = worth(&settings, &Look { cold: true, ..look }, &|_| Fact::default());
+        assert_eq!((cold.reread, cold.price.expect("a price").pays_after()), (0, 0.0));
+    }
+}

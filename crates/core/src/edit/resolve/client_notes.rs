@@ -1,0 +1,48 @@
+//! Notes of the client's own: project instructions, environment, reminders. They stand inside frames, but they are not
+//! what happened there. A change of a frame leaves them in place; naming one removes it.
+
+use super::{Desk, Scope, Target};
+use crate::edit::fold::{Laid, Unit};
+use crate::edit::refusal::Refusal;
+
+impl Desk<'_> {
+    pub fn is_client_note(&self, laid: &Laid) -> bool {
+        match laid.unit {
+            Unit::Source { message, block: Some(block) } => self.source.messages[message].is_client_note(block),
+            _ => false,
+        }
+    }
+
+    /// Whether a target was named for its notes: it is a block or a message that holds nothing else.
+    pub(super) fn is_named_note(&self, target: &Target) -> bool {
+        matches!(target.scope, Scope::Block | Scope::Message)
+            && !target.units.is_empty()
+            && target.units.iter().all(|laid| self.is_client_note(laid))
+    }
+
+    /// The targets without the client's notes inside them, unless those were named themselves.
+    pub fn without_client_notes(&self, targets: Vec<Target>) -> Result<Vec<Target>, Refusal> {
+        let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
+        let mut left = Vec::with_capacity(targets.len());
+        for target in targets {
+            if self.is_named_note(&target) || !target.units.iter().any(|laid| self.is_client_note(laid)) {
+                left.push(target);
+                continue;
+            }
+            let units: Vec<Laid> = target.units.iter().copied().filter(|laid| !self.is_client_note(laid)).collect();
+            if units.iter().any(|laid| laid.covered.is_none()) {
+                left.push(Target { covers: self.cover(&units), weight: self.weight(&units), units, ..target });
+            }
+        }
+        if left.is_empty() {
+            let names = names.join(", ");
+            return Err(Refusal {
+                hint: format!(
+                    "`ctx show {names}` shows their ids; name those to remove them, or `ctx delete --force`."
+                ),
+                ..Refusal::nothing(format!("Only the client's own notes are left of `{names}`, and they stay."))
+            });
+        }
+        Ok(left)
+    }
+}
