@@ -230,11 +230,13 @@ async fn whatever_a_helper_does_wrong_changes_nothing_and_is_told() {
     let huge = openai(&"x".repeat(3_000_000));
     let long = openai(&"words ".repeat(3_000));
     let refusal = json!({"error": {"message": "no such \u{7} model"}}).to_string();
+    let repeating = json!({"error": {"message": format!("bad key:{KEY}!")}}).to_string();
     for (answer, status, code, told) in [
         (None, 504, "helper-slow", "did not answer within 0.7 s"),
         (Some(("500 Oops", "{}".to_owned())), 502, "helper-down", "status 500"),
         (Some(("429 Slow", "{}".to_owned())), 502, "helper-down", "status 429"),
         (Some(("404 No", refusal)), 502, "helper-refused", "no such  model"),
+        (Some(("401 No", repeating)), 502, "helper-refused", "bad key:[credential]!"),
         (Some(("200 OK", "<html>".to_owned())), 502, "helper-nonsense", "not JSON"),
         (Some(("200 OK", json!({"choices": []}).to_string())), 502, "helper-nonsense", "no content"),
         (Some(("200 OK", json!({"choices": 7}).to_string())), 502, "helper-nonsense", "no content"),

@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use ctx_composer::helper::Prompt;
-use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{StatusCode, Uri};
 use serde_json::{Value, json};
 
 use super::{Said, Trouble};
@@ -62,14 +62,15 @@ pub(super) async fn openai(
 async fn post(target: &Target, path: &str, headers: HeaderMap, body: &Value) -> Result<Value, Trouble> {
     // People write addresses with and without the version.
     let path = if target.base_path().ends_with("/v1") { path.trim_start_matches("/v1") } else { path };
+    let credentials = crate::secret::credentials(&Uri::default(), &headers);
     let (status, body) = call::post(target, path, headers, Bytes::from(body.to_string()), LONGEST).await?;
     let answer: Option<Value> = serde_json::from_slice(&body).ok();
     if status.is_success() {
         return answer.ok_or(Trouble::Nonsense("it is not JSON"));
     }
     let said = answer.as_ref().and_then(|answer| answer["error"]["message"].as_str());
-    // A stranger's words: a line of them will do.
-    let said = said.map(|said| said.chars().filter(|c| !c.is_control()).take(200).collect());
+    // A stranger's words: a line of them will do, and the key that it may repeat is no part of it.
+    let said = said.map(|said| credentials.hide(said).chars().filter(|c| !c.is_control()).take(200).collect());
     Err(Trouble::Refused { status, said })
 }
 
