@@ -34,6 +34,7 @@ pub enum Verb {
     Show(verbs::show::Arguments),
     Search(verbs::search::Arguments),
     Compose(verbs::compose::Arguments),
+    Sent(verbs::sent::Arguments),
     #[command(flatten)]
     Change(verbs::change::Change),
     Preview(verbs::preview::Arguments),
@@ -167,6 +168,12 @@ impl DaemonArguments {
 
 pub fn non_empty(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+/// A request by its name, `r17`, or its number.
+pub fn request_name(text: &str) -> Result<u32, String> {
+    let number = text.strip_prefix('r').unwrap_or(text).parse::<u32>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "requests are called r1, r2, and so on; `ctx timeline` lists them".to_owned())
 }
 
 pub fn non_empty_path(text: &str) -> Result<PathBuf, String> {

@@ -17,11 +17,6 @@ const CODES: &[(&str, &str, &str)] = &[
     ("cannot-write", "a report could not be written", "Check the path and its permissions."),
     ("changed-meanwhile", "a settings file changed while `ctx` was about to write it", "Run the command again."),
     ("config", "a setting is wrong", "Correct it; `ctx config check` shows the file and the line."),
-    (
-        "config-untrusted",
-        "a project's settings file wants something only your own settings may decide",
-        "Move that setting to your home's ctx.toml, or name the file with `--config`.",
-    ),
     ("cut", "the answer ended early", "Run the command again; `ctx status` shows whether the daemon runs."),
     ("daemon", "the daemon answered something unexpected", "Compare `ctx --version` with `ctx status`."),
     ("daemon-not-up", "the daemon was started but does not answer", "Run `ctx up` to see why, or `ctx doctor`."),
@@ -31,6 +26,7 @@ const CODES: &[(&str, &str, &str)] = &[
     ("environment", "an environment variable has a wrong value", "Correct or unset it; the message names it."),
     ("file", "a file could not be read or written", "Check the path and its permissions."),
     ("helper-under-way", "the helper's result is already being committed", "Wait for it, then `ctx undo`."),
+    ("home-not-writable", "the home cannot be written to", "Make it writable, or choose another one with `--home`."),
     ("hook", "the hook could not be run", "Check the command in `[context_editing]`."),
     (
         "invalid-json",
@@ -70,7 +66,18 @@ const CODES: &[(&str, &str, &str)] = &[
     ),
     ("not-confirmed", "the question was not answered with yes", "Nothing was changed; run it again with `--yes`."),
     ("not-stopped", "the daemon could not be stopped", "Stop its process by hand."),
+    ("not-trusted", "nothing in this folder is trusted", "Run `ctx trust --list` to see what is."),
     ("not-understood", "the daemon's answer is not understood", "Compare `ctx --version` with `ctx status`."),
+    (
+        "not-yours",
+        "the file or folder belongs to another user or others can write to it",
+        "Trust only files that are yours alone.",
+    ),
+    (
+        "nothing-to-trust",
+        "the project has no settings to trust",
+        "Write a ctx.toml first; without one there is nothing to do.",
+    ),
     (
         "other-base-url",
         "the agent's settings point to another address already",
@@ -106,6 +113,11 @@ const CODES: &[(&str, &str, &str)] = &[
     ),
     ("store-from-the-future", "a newer version wrote this store", "Use that version, or another home."),
     ("store-full", "the disk is full", "Nothing was stored; free some space, or purge old conversations."),
+    (
+        "store-gone",
+        "the store's file was removed or replaced while the daemon runs",
+        "Put the file back, or restart the daemon.",
+    ),
     ("store-in-use", "another daemon uses this store", "Use that daemon, stop it, or choose another home."),
     (
         "store-of-another-program",
@@ -120,6 +132,12 @@ const CODES: &[(&str, &str, &str)] = &[
     ("store-slow", "the disk does not keep up with writing", "Try again in a moment; check what else uses the disk."),
     ("token", "the daemon's token cannot be read or written", "Check the file `token` in the home."),
     ("too-slow", "the daemon does not answer in time", "Try again; `ctx doctor` shows what it is doing."),
+    ("trust-by-agent", "an agent cannot trust the project it works in", "Run `ctx trust` in a terminal of your own."),
+    (
+        "trust-unreadable",
+        "the list of trusted projects cannot be read",
+        "Delete the file, then run `ctx trust` again in each project.",
+    ),
     ("unchanged", "the edited text is the same as before", "Nothing was changed."),
     (
         "unknown-conversation",
@@ -185,7 +203,8 @@ mod tests {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates");
         let mut files = Vec::new();
         sources(&crates.join("cli/src"), &mut files);
-        let mut used = codes_behind(&["Failure::new(", "Self::new(", "with_advice("], &files);
+        let mut used =
+            codes_behind(&["Failure::new(", "Self::new(", "with_advice(", "pub const NOT_WRITABLE: &str ="], &files);
         used.extend(codes_behind(&["=>"], &[crates.join("cli/src/failure.rs"), crates.join("store/src/error.rs")]));
         used.retain(|code| code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
         assert_eq!(used, CODES.iter().map(|(code, ..)| (*code).to_owned()).collect::<BTreeSet<_>>());

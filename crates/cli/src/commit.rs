@@ -77,6 +77,10 @@ impl Commit {
     }
 
     pub fn tokens(&self) -> String {
+        // Older forks did not note what they inherited is worth.
+        if self.kind == "inherit" && self.tokens_before == 0 {
+            return String::new();
+        }
         format!("{} → {}", words::count(self.tokens_before), words::count(self.tokens_after))
     }
 }

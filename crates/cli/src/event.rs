@@ -77,6 +77,11 @@ pub struct Usage {
 }
 
 impl Event {
+    /// Of a request or its answer: `r17`.
+    pub fn name_of_request(&self) -> Option<String> {
+        self.request.map(|number| format!("r{number}"))
+    }
+
     /// Does this answer belong to that request?
     pub fn answers(&self, request: &Event) -> bool {
         self.kind == "answer" && self.request.is_some_and(|number| number == request.request.unwrap_or(request.seq))

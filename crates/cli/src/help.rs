@@ -35,6 +35,7 @@ const GROUPS: [Group; 8] = [
             ("show", "t3"),
             ("search", "'parser'"),
             ("compose", "--explain"),
+            ("sent", "r17"),
             ("timeline", ""),
             ("watch", ""),
             ("explain", "A65"),

@@ -141,6 +141,12 @@ pub fn open_private(path: &Path, choose: impl FnOnce(&mut OpenOptions) -> &mut O
     choose(&mut options).open(path)
 }
 
+/// Makes sure that the name of a new file survives a power cut.
+pub fn sync_name(file: &Path) -> io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    ctx_store::confined::Folder::open(folder)?.sync()
+}
+
 #[cfg(target_os = "macos")]
 fn default_folder(environment: &Environment) -> Option<PathBuf> {
     Some(PathBuf::from(environment.get(env::USER_HOME)?).join("Library/Application Support/ctx"))

@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Verb::Show(arguments) => verbs::show::run(arguments, &context),
         Verb::Search(arguments) => verbs::search::run(arguments, &context),
         Verb::Compose(arguments) => verbs::compose::run(arguments, &context),
+        Verb::Sent(arguments) => verbs::sent::run(arguments, &context),
         Verb::Change(change) => verbs::change::run(change, &context),
         Verb::Preview(arguments) => verbs::preview::run(arguments, &context),
         Verb::Plan(arguments) => verbs::plan::run(arguments, &context),

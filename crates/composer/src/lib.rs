@@ -41,6 +41,7 @@ pub mod recorder;
 mod sides;
 pub mod streams;
 mod transfer;
+mod uploads;
 pub mod view;
 mod whose;
 mod writer;
@@ -101,6 +102,7 @@ pub struct Composer {
     writer: Writer,
     newest: Newest,
     held: Held,
+    uploads: Arc<uploads::Uploads>,
     offload_folder: Option<edit::Folder>,
     gaps: Arc<Gaps>,
     streams: Arc<streams::Streams>,
@@ -149,6 +151,7 @@ impl Composer {
             gaps,
             streams: Arc::default(),
             held,
+            uploads: Arc::default(),
             offload_folder: None,
             nonce: AtomicU64::new(0),
             automatic: automatic::Switch::default(),
@@ -227,26 +230,28 @@ impl Composer {
     /// meanwhile waits, and then begins anew. Other conversations go on.
     pub fn purge(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {
         let mut purged = ctx_store::Purged::default();
-        // In one order, so that two that purge do not wait for each other.
-        let sorted: Vec<String> = ids.iter().cloned().collect::<BTreeSet<String>>().into_iter().collect();
-        // A few at a time: commits go on between them.
-        for some in sorted.chunks(PURGED_TOGETHER) {
-            let _commits: Vec<_> = some.iter().map(|id| self.editing.lock(id)).collect();
-            let places: Vec<Shared> = some.iter().map(|id| lock(&self.directory).place(id)).collect();
-            let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
-            // What still waits to be written would come back otherwise.
-            for id in some {
-                self.writer.settle_conversation(id, PATIENCE);
-            }
-            purged += self.store.remove(some)?;
-            self.forget(some);
+        // A few at a time, so that none of them waits for all the others.
+        for some in ids.chunks(PURGED_TOGETHER) {
+            purged += self.purge_some(some)?;
         }
         purged += self.store.sweep()?;
         Ok(purged)
     }
 
-    /// Forgets what is known of conversations that are gone.
-    fn forget(&self, ids: &[String]) {
+    fn purge_some(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {
+        // In one order, so that two that purge do not wait for each other.
+        let sorted: BTreeSet<&String> = ids.iter().collect();
+        let _commits: Vec<_> = sorted.iter().map(|id| self.editing.lock(id)).collect();
+        let places: Vec<Shared> = sorted.iter().map(|id| lock(&self.directory).place(id)).collect();
+        let _busy: Vec<_> = places.iter().map(|place| lock(place)).collect();
+        // What still waits to be written would come back otherwise.
+        self.settle(PATIENCE);
+        let removed = self.store.remove(ids);
+        if removed.is_err() {
+            // They are still stored: an empty place must not be taken for one of them.
+            self.with_directory(|directory| ids.iter().for_each(|id| directory.unload(id)));
+            return removed;
+        }
         let mut ledger = lock(&self.ledger);
         for id in ids {
             ledger.forget(id);
@@ -258,6 +263,7 @@ impl Composer {
             self.offload_folder.iter().for_each(|folder| folder.forget(id));
         }
         self.with_directory(|directory| directory.forget(&ids.iter().map(String::as_str).collect()));
+        removed
     }
 
     /// The conversation, from memory or replayed from the store.

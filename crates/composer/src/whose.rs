@@ -444,6 +444,8 @@ fn tail(body: &Body) -> Tail {
         let (role, marked) = message::glance(body.message(at));
         match last {
             None if marked => return tail,
+            // The answer goes back to be continued: a side request ends with the user's words.
+            None if role == Role::Assistant => return tail,
             None if role != Role::System => last = Some(at),
             None => {}
             Some(_) if marked => {

@@ -139,8 +139,8 @@ pub const API: &[Code] = &[
     code(
         UNKNOWN,
         "unknown-request",
-        "no answer to a request with this number is recorded",
-        "List the timeline, which shows the numbers.",
+        "no request has this name, or no answer to it is recorded",
+        "List the timeline, which shows the names.",
     ),
     code(UNKNOWN, "unknown-rule", "no rule or error code has this name", "List all of them, and use one of the names."),
     code(UNKNOWN, "unknown-tag", "no tag has this name", "List the tags and use one of their names."),
@@ -174,6 +174,12 @@ pub const API: &[Code] = &[
         "incomplete",
         "the conversation is not completely stored",
         "Let the agent send its next request; that completes it.",
+    ),
+    code(
+        CONFLICT,
+        "not-rebuilt",
+        "the exact body of this request cannot be rebuilt; the message says why",
+        "Look at the rest of the request: its size, its edits and its answer are recorded.",
     ),
     code(
         CONFLICT,
@@ -230,6 +236,12 @@ pub const API: &[Code] = &[
     code(UNFIT, "inactive", "the commit is already switched off", "Nothing to do; redo switches it on again."),
     code(
         UNFIT,
+        "left",
+        "the client has left this frame behind: it is from before a compaction, or rewound",
+        "Import the frame from its own conversation to bring a copy back.",
+    ),
+    code(
+        UNFIT,
         "many-images",
         "more images and documents than the provider accepts",
         "Delete some first, or add only their text.",
@@ -256,7 +268,7 @@ pub const API: &[Code] = &[
     code(
         UNFIT,
         "no-cut",
-        "no position to split at was given",
+        "no position to split at was given, or the frame has none",
         "Say before which message or step to cut, or cut at every step.",
     ),
     code(UNFIT, "no-editor", "this daemon has no automatic editor", "Switch `[context_editing]` on."),
@@ -305,7 +317,7 @@ pub const API: &[Code] = &[
     code(
         UNFIT,
         "same-conversation",
-        "frames are imported from another conversation",
+        "the frame is sent already; only frames left behind are imported from the same conversation",
         "Name another conversation, or move the frame.",
     ),
     code(
@@ -404,6 +416,11 @@ pub const PROXY: &[Other] = &[
         "Check the client, and that it speaks http, not https.",
     ),
     other(
+        "navigation",
+        "a browser opened an address that is for programs",
+        "Open the link of the page to see your conversations.",
+    ),
+    other(
         "no-tunnels",
         "the client uses the daemon as an HTTPS proxy",
         "Use the daemon's address as the base URL, not as HTTPS_PROXY.",
@@ -419,6 +436,11 @@ pub const PROXY: &[Other] = &[
         "store-unavailable",
         "the store cannot be read, so the edits of the conversation cannot be applied",
         "Try again; the doctor shows what is wrong with the store.",
+    ),
+    other(
+        "too-many-connections",
+        "the daemon has no file handle left for another connection",
+        "Try again when others are done, or start it with a higher limit (`ulimit -n`).",
     ),
     other(
         "unreadable-request",

@@ -62,6 +62,32 @@ async fn operations_become_a_commit_that_every_view_shows() {
 }
 
 #[tokio::test]
+async fn a_first_commit_says_which_requests_left_before_it() {
+    let (server, house) = known().await;
+    let whole = request("one", &conversation("one", 5));
+    let (first, last) = whole.split_at(whole.len() - 20);
+    let mut client = house.connect().await;
+    client.send(first).await;
+    let mut peer = server.accept().await;
+    assert!(peer.head().await.contains("X-Session-Id: one"), "it streams");
+
+    let dry = json!({"operations": [{"op": "delete", "ids": ["t2"]}], "author": "cli", "dry_run": true});
+    assert_eq!(house.post("conversations/one/operations", &dry).await.get("on_their_way"), None);
+    let applied = house.edit("one", json!([{"op": "delete", "ids": ["t2"]}])).await;
+    assert_eq!(applied["on_their_way"], 1, "{applied}");
+    let remark = "1 request is already on its way without this edit; the next one has it";
+    assert!(applied["remarks"].as_array().is_some_and(|remarks| remarks.contains(&json!(remark))), "{applied}");
+
+    client.send(last).await;
+    let body = conversation("one", 5);
+    assert_eq!(peer.exactly(body.len()).await, body.as_bytes(), "it left as it began");
+    peer.send(answer("200 OK", support::house::ANSWER)).await;
+    client.rest().await;
+    let applied = house.edit("one", json!([{"op": "delete", "ids": ["t3"]}])).await;
+    assert_eq!(applied.get("on_their_way"), None, "{applied}");
+}
+
+#[tokio::test]
 async fn every_way_through_the_history_can_be_gone() {
     let (_server, house) = known().await;
     let path = "conversations/one/history";

@@ -47,6 +47,9 @@ export async function getFrame(conversation: string, id: string, at: string | nu
   )) as FrameContent;
 }
 
+/** What a rule of the provider or an error code means. */
+export const getTerm = (name: string) => taken(client.GET("/explain/{name}", { params: { path: { name } } }));
+
 export const getExplanation = (conversation: string, at: string | null = null) =>
   taken(
     client.GET("/conversations/{conversation}/explain", {

@@ -1,5 +1,5 @@
-// Questions about what is worth removing, many pending changes, frames left behind, requests that left, and terms. An older
-// daemon knows none of these paths: it answers 404, which counts as "nothing known".
+// Questions about what is worth removing, many pending changes, frames left behind and requests that left. A 404 counts as
+// "nothing known".
 
 import { ApiError } from "./errors";
 import { KEY_HEADERS } from "./key";
@@ -14,27 +14,6 @@ export interface WorthRemoving {
   pays_off_after: number;
   operations: Operation[];
   words: string;
-}
-
-export interface Term {
-  name: string;
-  meaning: string;
-  why?: string | null;
-  advice: string;
-}
-
-export interface ProjectSetting {
-  file: string;
-  line: number | null;
-  key: string;
-  value: string | null;
-  why: string;
-}
-
-export interface ProjectSettings {
-  folder: string;
-  waiting: ProjectSetting[];
-  ignored: ProjectSetting[];
 }
 
 /** Why a frame is no longer sent. */
@@ -80,11 +59,6 @@ export async function getLeftFrames(conversation: string): Promise<LeftFrame[]> 
   const response = await asked(of(conversation, "frames?all=true"));
   const { frames } = response === null ? { frames: [] } : ((await response.json()) as { frames: LeftFrame[] });
   return frames.filter(({ left }) => left != null);
-}
-
-export async function getTerm(name: string): Promise<Term | null> {
-  const response = await asked(`/explain/${encodeURIComponent(name)}`);
-  return response === null ? null : ((await response.json()) as Term);
 }
 
 export async function getSent(conversation: string, request: number): Promise<SentRequest | null> {

@@ -3,10 +3,14 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { getLeftFrames } from "../api/more";
-import { keys } from "../queries";
+import { keys, useFrames } from "../queries";
 
+/** Asked for only where there are some. */
 export function useLeftFrames(conversation: string) {
+  const { data: frames } = useFrames(conversation);
+  const count = (frames as { left_frames?: number } | undefined)?.left_frames ?? 0;
   return useQuery({
+    enabled: count > 0,
     queryKey: [...keys.conversation(conversation), "left"],
     queryFn: () => getLeftFrames(conversation),
   });

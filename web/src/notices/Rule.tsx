@@ -4,7 +4,7 @@ import { Loader, Popover, UnstyledButton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { getTerm } from "../api/more";
+import { getTerm } from "../api";
 import styles from "./notices.module.css";
 
 export function Rule({ number }: { number: string }) {
@@ -36,13 +36,13 @@ export function Rule({ number }: { number: string }) {
 }
 
 function Explained({ number }: { number: string }) {
-  const { data: term, isPending } = useQuery({
+  const { data: term, error, isPending } = useQuery({
     queryKey: ["term", number],
     queryFn: () => getTerm(number),
     retry: false,
   });
   if (isPending) return <Loader size="xs" aria-label="Loading" />;
-  if (term == null) return <p>This daemon does not explain rule {number}.</p>;
+  if (term === undefined) return <p>{error?.message}</p>;
   return (
     <>
       <p>

@@ -3,7 +3,6 @@
 import { CloseButton } from "@mantine/core";
 import { useState } from "react";
 
-import type { ProjectSettings } from "../api/more";
 import { useContextFill } from "../context/useContextFill";
 import { Command } from "./Command";
 import styles from "./notices.module.css";
@@ -11,7 +10,7 @@ import styles from "./notices.module.css";
 export function TrustNotice({ conversation }: { conversation: string }) {
   const { data } = useContextFill(conversation, true);
   const [closed, setClosed] = useState<string | null>(null);
-  const settings = (data as { project_settings?: ProjectSettings | null } | undefined)?.project_settings ?? null;
+  const settings = data?.project_settings ?? null;
   if (settings === null || settings.waiting.length === 0 || closed === settings.folder) return null;
   return (
     <div className={styles.trust} role="status" aria-label="Settings that wait for trust">
@@ -22,11 +21,11 @@ export function TrustNotice({ conversation }: { conversation: string }) {
             <li key={`${file} ${key}`}>
               <code>
                 {key}
-                {value !== null && ` = ${value}`}
+                {value != null && ` = ${value}`}
               </code>{" "}
               <span>
                 ({file}
-                {line !== null && `, line ${line}`})
+                {line != null && `, line ${line}`})
               </span>
             </li>
           ))}

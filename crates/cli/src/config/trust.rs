@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::home::{Home, open_private};
+use crate::home::{Home, open_private, sync_name};
 
 const VERSION: u32 = 1;
 
@@ -69,7 +69,8 @@ impl Trust {
         let draft = home.path().join(format!("trust.json.{}", std::process::id()));
         let written = open_private(&draft, |options| options.truncate(true))
             .and_then(|mut file| file.write_all(&serde_json::to_vec_pretty(self)?).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&draft, &path));
+            .and_then(|()| fs::rename(&draft, &path))
+            .and_then(|()| sync_name(&path));
         written.map_err(|error| Failure::file("write", &path, &error))
     }
 

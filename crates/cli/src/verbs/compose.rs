@@ -79,7 +79,7 @@ fn summary(body: &[u8]) -> String {
     for setting in settings {
         lines.push_str(&format!("  {setting}\n"));
     }
-    lines.push_str("`ctx compose --dump` prints its exact bytes.\n");
+    lines.push_str("`ctx compose --dump` prints its exact bytes; `ctx sent r1 --dump` those of a request that left.\n");
     lines
 }
 
@@ -131,7 +131,7 @@ mod tests {
           max_tokens: 32,000
           stream: true
           thinking: {"type":"adaptive"}
-        `ctx compose --dump` prints its exact bytes.
+        `ctx compose --dump` prints its exact bytes; `ctx sent r1 --dump` those of a request that left.
         "#);
     }
 

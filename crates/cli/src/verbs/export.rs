@@ -84,7 +84,8 @@ fn keep(file: &Path, content: &[u8], force: bool) -> Result<(), Failure> {
     let part = file.with_file_name(format!(".{name}.{}.part", std::process::id()));
     let written = home::open_private(&part, |options| options.create_new(true))
         .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
-        .and_then(|()| if force { fs::rename(&part, file) } else { name_it(&part, file) });
+        .and_then(|()| if force { fs::rename(&part, file) } else { name_it(&part, file) })
+        .and_then(|()| home::sync_name(file));
     let _ = fs::remove_file(&part);
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => taken(file),

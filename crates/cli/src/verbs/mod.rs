@@ -42,6 +42,7 @@ pub mod revert;
 pub mod rollback;
 pub mod run;
 pub mod search;
+pub mod sent;
 pub mod show;
 pub mod split;
 pub mod stats;

@@ -124,7 +124,11 @@ fn kind(hit: &Hit) -> String {
         "text" => hit.role.clone(),
         other => other.to_owned(),
     };
-    if hit.sent { kind } else { format!("{kind}, not sent") }
+    match hit.left {
+        Some(left) => format!("{kind}, {}", left.in_words()),
+        None if hit.sent => kind,
+        None => format!("{kind}, not sent"),
+    }
 }
 
 /// The words stand out.

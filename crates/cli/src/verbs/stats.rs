@@ -23,12 +23,12 @@ const USUAL: usize = 30;
     after_help = "INPUT is uncached, READ comes from the provider's cache, WRITTEN goes into it. COST uses list prices (`ctx models`). SAVED
 is what the same requests would have cost unedited, with the same cache, minus what they did cost: the request after an
 edit costs more, because its cache is cut, and later ones cost less. CLEARED are tokens that the provider itself
-cleared. Days are in UTC. --json and --csv list all groups, otherwise the newest or most expensive 30 are shown.
+cleared. Days are in UTC. --all, --json and --csv list all groups, otherwise the newest or most expensive 30 are shown.
 
 Examples:
   ctx stats
   ctx stats --by day --since 7d
-  ctx stats --by request --conv active
+  ctx stats --by request --conv active --all
   ctx stats --by project --since 2026-11-01 --csv > november.csv
   ctx stats --json | jq .total.cost"
 )]
@@ -42,6 +42,9 @@ pub struct Arguments {
     /// Only this conversation: an id, the start of one, words of its title, or `active`
     #[arg(long = "conv", value_name = "ID", value_parser = non_empty)]
     conversation: Option<String>,
+    /// Show all rows, not only the newest or dearest 30
+    #[arg(long)]
+    all: bool,
     /// Print comma-separated values, for spreadsheets
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -76,7 +79,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if let Some(conversation) = &arguments.conversation {
         question.push_str(&format!("&conv={}", encoded(conversation, "")));
     }
-    if !arguments.csv && !arguments.format.json {
+    if !arguments.csv && !arguments.format.json && !arguments.all {
         question.push_str(&format!("&limit={USUAL}"));
     }
     let answer = context.client()?.get(&question)?;
@@ -119,11 +122,13 @@ fn render(stats: &Stats, output: &Output) -> String {
     .dispensing(&["MODEL", "TITLE", "CLEARED", "REQUESTS"]);
     for group in &stats.groups {
         let about = group.title.as_deref().or(group.model.as_deref()).unwrap_or_default();
-        table.row(row(Cell::styled(&name(group), ID), &group.spent, about));
+        table.row(row(Cell::styled(&name(group, stats.by), ID), &group.spent, about));
     }
     if stats.groups.len() + stats.more > 1 {
-        let about =
-            if stats.more > 0 { format!("and {} not shown", words::count(stats.more as u64)) } else { String::new() };
+        let about = match stats.more {
+            0 => String::new(),
+            more => format!("and {} not shown (--all)", words::count(more as u64)),
+        };
         table.row(row(Cell::styled("all", STRONG), &stats.total, &about));
     }
     let mut lines = table.render(output);
@@ -131,7 +136,13 @@ fn render(stats: &Stats, output: &Output) -> String {
     lines
 }
 
-fn name(group: &GroupView) -> String {
+fn name(group: &GroupView, by: Grouping) -> String {
+    // As in the timeline.
+    if let Some((conversation, number)) =
+        group.key.as_deref().filter(|_| by == Grouping::Request).and_then(|key| key.rsplit_once('/'))
+    {
+        return format!("{} r{number}", text::line(conversation));
+    }
     // The end of a folder tells more than its beginning.
     const MOST: usize = 30;
     let Some(key) = &group.key else { return "(not known)".to_owned() };
@@ -256,7 +267,7 @@ mod tests {
         CONVERSATION  REQUESTS  INPUT  READ  WRITTEN  OUTPUT      COST    SAVED  CLEARED  TITLE
         c3f9a1              12   1.2K  9.1M      45K     812     $2.50  -$0.012           Fix, the \x1b[31mparser
         c77                  1   1.2K  9.1M      45K     812  ≈$0.0004   $0.500           =2+3
-        all              1,013   1.2K  9.1M      45K     812  ≈$123.46   $0.488      52K  and 2 not shown
+        all              1,013   1.2K  9.1M      45K     812  ≈$123.46   $0.488      52K  and 2 not shown (--all)
         Cost by day  ▂▁█  2026-11-13 to 2026-11-15
         1 request to models not listed: ≈ priced as the nearest of their family.
         1 record could not be read; `ctx doctor` tells more.

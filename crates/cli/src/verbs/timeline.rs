@@ -10,19 +10,21 @@ use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::event::Event;
 use crate::failure::Failure;
-use crate::terminal::paint::{BAD, FAINT, GOOD, PLAIN};
+use crate::terminal::paint::{BAD, FAINT, GOOD, ID, PLAIN};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::terminal::{Output, words};
 
 /// Show what happened: requests, answers and commits
 #[derive(Args, Debug)]
-#[command(after_help = "Columns: KNOWN, NEW and CHANGED count messages of the request; READ and WRITTEN are the
+#[command(
+    after_help = "Columns: ID names the request (`ctx sent r17`); KNOWN, NEW and CHANGED count messages of the request; READ and WRITTEN are the
 provider's cache; a row without STATUS has no answer yet.
 
 Examples:
   ctx timeline
   ctx timeline --limit 5 --conv c3f9
-  ctx timeline --json | jq '.events[] | select(.kind == \"answer\") | .usage'")]
+  ctx timeline --json | jq '.events[] | select(.kind == \"answer\") | .usage'"
+)]
 pub struct Arguments {
     /// Show only the newest N exchanges (with --json: events)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -67,6 +69,7 @@ fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String
         return "No request has been recorded yet.\n".to_owned();
     }
     let mut table = Table::new(&[
+        Column::Left("ID"),
         Column::Left("WHEN"),
         Column::Left("CLASS"),
         Column::Left("VERDICT"),
@@ -89,7 +92,7 @@ fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String
         if let Some(aside) = request.aside() {
             let change = request.change.as_deref().unwrap_or_default();
             let kind = if request.kind == "line" { "branch" } else { &request.kind };
-            table.row([words::ago(now, request.at).into(), Cell::styled(kind, GOOD), change.into()]);
+            table.row([Cell::default(), words::ago(now, request.at).into(), Cell::styled(kind, GOOD), change.into()]);
             table.remark(Cell::styled(&aside, FAINT));
             request.commit.whys().iter().for_each(|why| table.remark(Cell::styled(why, FAINT)));
             continue;
@@ -115,6 +118,7 @@ fn row(request: &Event, answer: Option<&Event>, now: u64) -> Vec<Cell> {
     let usage = answer.and_then(|answer| answer.usage.as_ref());
     let status_style = if answer.is_some_and(Event::is_failure) { BAD } else { PLAIN };
     vec![
+        Cell::styled(&request.name_of_request().unwrap_or_default(), ID),
         words::ago(now, request.at).into(),
         request.class.as_deref().unwrap_or_default().into(),
         request.verdict.as_deref().unwrap_or_default().into(),

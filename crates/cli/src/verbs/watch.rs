@@ -98,6 +98,7 @@ fn opened(event: &Event) -> String {
 fn request(event: &Event) -> String {
     let number = |count: Option<u64>| words::count(count.unwrap_or(0));
     let parts = [
+        event.name_of_request(),
         Some([event.class.as_deref(), event.verdict.as_deref()].map(Option::unwrap_or_default).join(" ")),
         Some(format!("known {} new {} changed {}", number(event.known), number(event.new), number(event.changed))),
         event.bytes.map(words::bytes),
@@ -120,7 +121,7 @@ fn answer(event: &Event) -> String {
         Some(0) | None => event.ending_in_words(),
         Some(status) => format!("{status} {}", event.ending_in_words()),
     };
-    let parts = [Some(ended), usage, event.total_ms.map(words::duration)];
+    let parts = [event.name_of_request(), Some(ended), usage, event.total_ms.map(words::duration)];
     text::line(&parts.into_iter().flatten().collect::<Vec<_>>().join(" · "))
 }
 
@@ -137,8 +138,8 @@ mod tests {
         insta::assert_snapshot!(
             [
                 rendered(r#"{"kind":"opened","at":0,"conversation":"c1","class":"subagent","parent":"c0","client":"claude-cli/2"}"#),
-                rendered(r#"{"kind":"request","at":1000,"conversation":"c1","class":"main","verdict":"next","known":5,"new":2,"changed":0,"model":"claude-opus-5","bytes":51234,"detail":"two \u001b[2J tips"}"#),
-                rendered(r#"{"kind":"answer","at":62000,"conversation":"c1","status":200,"stop_reason":"end_turn","ending":"complete","usage":{"input":3,"cache_read":100,"cache_write":20,"output":9},"total_ms":340}"#),
+                rendered(r#"{"kind":"request","at":1000,"conversation":"c1","request":7,"class":"main","verdict":"next","known":5,"new":2,"changed":0,"model":"claude-opus-5","bytes":51234,"detail":"two \u001b[2J tips"}"#),
+                rendered(r#"{"kind":"answer","at":62000,"conversation":"c1","request":7,"status":200,"stop_reason":"end_turn","ending":"complete","usage":{"input":3,"cache_read":100,"cache_write":20,"output":9},"total_ms":340}"#),
                 rendered(r#"{"kind":"answer","at":62000,"conversation":"c1","status":0,"ending":"unreachable","usage":null,"total_ms":12,"error":{"kind":"api_error","message":"no way"}}"#),
                 rendered(r#"{"kind":"commit","change":"edit","at":62000,"conversation":"c1","id":"00000000a1","author":"ui","summary":"pinned t1","note":"keep","tokens_before":9,"tokens_after":9}"#),
                 rendered(r#"{"kind":"edited","at":62000,"conversation":"c1"}"#),
@@ -146,9 +147,9 @@ mod tests {
             .concat(),
             @r"
             00:00:00Z c1 + a new subagent conversation, agent of c0, claude-cli/2
-            00:00:01Z c1 → main next · known 5 new 2 changed 0 · 51.2 KB · claude-opus-5
+            00:00:01Z c1 → r7 · main next · known 5 new 2 changed 0 · 51.2 KB · claude-opus-5
                 two \x1b[2J tips
-            00:01:02Z c1 ← 200 end_turn · input 3 read 100 written 20 output 9 · 340 ms
+            00:01:02Z c1 ← r7 · 200 end_turn · input 3 read 100 written 20 output 9 · 340 ms
             00:01:02Z c1 ← unreachable · 12 ms
                 error api_error: no way
             00:01:02Z c1 * 00000000a1 by ui: pinned t1 (9 → 9 tokens)

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ctx_composer::view::{By, CacheMiss, MissView, Misses};
 
-use crate::arguments::{ConversationArguments, JsonArguments};
+use crate::arguments::{ConversationArguments, JsonArguments, request_name};
 use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -22,12 +22,12 @@ client, the user, an agent, a policy or the provider.
 
 Examples:
   ctx why-miss
-  ctx why-miss 12 --conv c3f9
+  ctx why-miss r12 --conv c3f9
   ctx why-miss --json | jq '.misses[].miss.words'"
 )]
 pub struct Arguments {
-    /// One request, by its number in the timeline; without it, the newest misses
-    #[arg(value_name = "REQUEST", value_parser = clap::value_parser!(u32).range(1..))]
+    /// One request, by its name in the timeline, such as r12; without it, the newest misses
+    #[arg(value_name = "REQUEST", value_parser = request_name)]
     request: Option<u32>,
     /// Show at most N misses
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
@@ -96,7 +96,7 @@ fn row(view: &MissView, now: u64) -> Vec<Cell> {
     let miss = view.miss.as_ref();
     let text = |of: fn(&CacheMiss) -> Option<String>| miss.and_then(of).unwrap_or_default();
     vec![
-        Cell::styled(&view.request.to_string(), ID),
+        Cell::styled(&format!("r{}", view.request), ID),
         words::ago(now, view.at).into(),
         view.expected.map(words::count).unwrap_or_default().into(),
         words::count(view.read).into(),
@@ -139,9 +139,9 @@ mod tests {
     fn a_miss_is_told_with_its_cause() {
         insta::assert_snapshot!(render(&misses(), false, 121_000, &Output::plain()), @r"
         REQUEST  WHEN       EXPECTED   READ    ANEW  CAUSE   BY    WHERE
-             12  2 min ago     5,200  5,210  12,345  edited  user  t2/1
+            r12  2 min ago     5,200  5,210  12,345  edited  user  t2/1
             Commit 00000000a1 by cli changed t2/1: everything after it is read again, once.
-              9  2 min ago                0
+             r9  2 min ago                0
             Nothing that was in the cache was read again.
         … 3 more: --limit N
         What was foreseen came true within 5% for 40 of 41 requests (97%).

@@ -4,6 +4,8 @@
 mod asked_wrongly;
 mod automatic;
 mod configuring;
+#[cfg(unix)]
+mod crowded;
 mod doctor;
 mod editing;
 mod install;

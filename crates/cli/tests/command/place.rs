@@ -132,9 +132,18 @@ impl Place {
     }
 
     pub fn up_with(&self, arguments: &[&str]) -> Up {
+        self.started(self.ctx(&[&["up", "--listen", "127.0.0.1:0"], arguments].concat()))
+    }
+
+    /// A daemon that the shell starts after setting its limits.
+    #[cfg(unix)]
+    pub fn up_with_handles(&self, limit: &str, upstream: &str) -> Up {
+        self.started(self.shell(&format!("{limit} && exec ctx up --listen 127.0.0.1:0 --upstream {upstream}")))
+    }
+
+    fn started(&self, mut command: Command) -> Up {
         let greeting = self.path("greeting");
         let log = self.path("log");
-        let mut command = self.ctx(&[&["up", "--listen", "127.0.0.1:0"], arguments].concat());
         command.stdout(fs::File::create(&greeting).expect("a file")).stderr(fs::File::create(&log).expect("a file"));
         let mut daemon = command.spawn().expect("ctx starts");
         let listen = until("the daemon is up", || {

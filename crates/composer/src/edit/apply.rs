@@ -69,9 +69,16 @@ pub struct Applied {
     /// What else is worth knowing: what stays though it was named, what does not come along.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// Requests of this conversation that began to leave before the commit and go without it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub on_their_way: usize,
     /// Words that the operations lacked and that were found for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<Written>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
@@ -325,6 +332,7 @@ impl Composer {
             problem: None,
             files: Vec::new(),
             remarks: Vec::new(),
+            on_their_way: 0,
             written: Vec::new(),
         };
         if let Some(when) = price {

@@ -5,6 +5,7 @@ use super::{Event, LaneKey, Recorder, Reply, Urgency, Withheld};
 use crate::gap::Hurry;
 use crate::provider::Refused;
 use crate::streams::PAUSE;
+use crate::uploads::Upload;
 use crate::{Credentials, now};
 use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::Ending;
@@ -21,6 +22,8 @@ impl Recorder {
         // An encoded body has nothing in common with the one before.
         let before = if encoding.is_none() { self.composer.newest().get(&hints) } else { None };
         let lane = Lane::of(&hints);
+        // Begun before it is asked whether it is held: a commit in between sees the one or makes the other.
+        let upload = self.composer.uploads.begin(&hints).filter(|_| !counting);
         // The client will wait: what came before is looked at while the request arrives.
         let held = self.composer.holds(&hints).then(|| Waiting {
             _hurry: self.composer.gaps.hurry(),
@@ -30,6 +33,7 @@ impl Recorder {
             recorder: self.clone(),
             exchange,
             lane: lane.clone(),
+            upload: upload.filter(|_| held.is_none()),
             held,
             counting,
             hints: Some(Box::new(hints)),
@@ -89,6 +93,8 @@ pub struct RequestCopy {
     recorder: Recorder,
     exchange: u64,
     lane: Lane,
+    /// It leaves while it arrives.
+    upload: Option<Upload>,
     /// Nothing is put off while a request is held.
     held: Option<Waiting>,
     counting: bool,
@@ -154,6 +160,7 @@ impl RequestCopy {
     pub fn end(&mut self, complete: bool) {
         let body = std::mem::take(&mut self.arriving).finish();
         let Some(hints) = self.hints.take() else { return };
+        self.upload = None;
         let (exchange, room, at) = (self.exchange, self.room, self.at);
         if complete {
             let (encoding, counting) = (self.encoding.take(), self.counting);

@@ -52,7 +52,10 @@ fn a_call_that_goes_with_its_result_is_not_counted_and_shown_as_left_out() {
     assert_eq!(after.state, ["trimmed", "repaired", "thinking-dropped"]);
     assert_eq!(after.step_list.as_ref().expect("steps")[0].state, ["trimmed", "repaired"]);
     let call = blocks(&world, "t2").into_iter().find(|block| block.kind == "tool_use").expect("the call");
-    assert_eq!(call.repaired.as_deref(), Some("the call toolu_1 goes too: its result is not sent (A30)"));
+    assert_eq!(
+        call.repaired.as_deref(),
+        Some("the call toolu_1 goes too: its result is not sent: rule A30 (every tool call has its result)")
+    );
     let sent: u64 = blocks(&world, "t2").iter().filter(|block| block.is_sent()).map(|block| block.tokens).sum();
     assert!(sent.abs_diff(after.tokens) <= 3, "{sent} {after:?}");
     assert_eq!(after.source_tokens, before.tokens);

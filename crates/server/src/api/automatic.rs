@@ -31,5 +31,7 @@ pub async fn clear(
 ) -> Answer<Applied> {
     let Clear { reason, author } = understood(clear)?;
     let reason = reason.map_or_else(|| format!("asked for by {author}"), |reason| format!("{reason} ({author})"));
-    api.ask(move |composer| composer.clear_now(&name, &reason)).await.map(Json)
+    api.ask(move |composer| composer.clear_now(&name, &reason).map(|done| composer.noting_uploads(done)))
+        .await
+        .map(Json)
 }

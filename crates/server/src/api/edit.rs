@@ -18,7 +18,7 @@ pub async fn operations(
     if super::helper::is_wanted(&api, &wish) {
         return super::helper::apply(&api, name, wish).await;
     }
-    api.ask(move |composer| composer.apply(&name, wish)).await.map(Json)
+    api.ask(move |composer| composer.apply(&name, wish).map(|applied| composer.noting_uploads(applied))).await.map(Json)
 }
 
 pub async fn history(
@@ -27,7 +27,7 @@ pub async fn history(
     way: Result<Json<Way>, JsonRejection>,
 ) -> Answer<Applied> {
     let way = understood(way)?;
-    api.ask(move |composer| composer.go(&name, way)).await.map(Json)
+    api.ask(move |composer| composer.go(&name, way).map(|applied| composer.noting_uploads(applied))).await.map(Json)
 }
 
 /// A wish whose operation the daemon finds itself.
@@ -51,5 +51,5 @@ pub async fn heal(
 ) -> Answer<Applied> {
     let Heal { author, note, expect, dry_run } = understood(heal)?;
     let wish = Wish { operations: Vec::new(), author, note, expect, dry_run, ..Wish::default() };
-    api.ask(move |composer| composer.heal(&name, wish)).await.map(Json)
+    api.ask(move |composer| composer.heal(&name, wish).map(|applied| composer.noting_uploads(applied))).await.map(Json)
 }

@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use ctx_composer::Refusal;
 use ctx_composer::edit::{Applied, Wish};
 use ctx_composer::helper::{Kind, Material, Piece, Question};
+use ctx_composer::{Composer, Refusal};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -127,7 +127,9 @@ async fn start(api: &Api, name: String, wish: Wish) -> Result<Handle, ControlErr
     let commit = api.clone();
     let helper = asks.then(|| api.0.helper.clone());
     Ok(api.0.jobs.begin(helper, again, open, |conversation, wish| async move {
-        let applied = commit.ask(move |composer| composer.apply(&conversation, wish)).await;
+        let apply =
+            move |composer: &Composer| composer.apply(&conversation, wish).map(|done| composer.noting_uploads(done));
+        let applied = commit.ask(apply).await;
         applied.map_err(|error| Refusal { code: error.code, message: error.message, hint: error.hint })
     }))
 }

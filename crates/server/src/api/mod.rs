@@ -25,7 +25,8 @@ use ctx_composer::edit::{
     Applied, Branches, Diff, HistoryView, Plan, PlanView, Tags, WaitView, WaitingView, Way, Wish,
 };
 use ctx_composer::view::{
-    ContextMap, ContextView, Conversations, Found, Frames, Misses, ModelsView, Refusal, Shown, Stats, Timeline,
+    ContextMap, ContextView, Conversations, Found, Frames, Misses, ModelsView, Refusal, SentView, Shown, Stats,
+    Timeline,
 };
 use ctx_composer::{Composer, Imported, PhaseWish, PhasesView, Recorder, now};
 
@@ -146,6 +147,17 @@ fn routes() -> Routes {
             read::compose,
             told("compose", "The request that would be sent, to the byte")
                 .query::<AtQuery>()
+                .answers_with("application/json", "The body of a request to the provider"),
+        )
+        .get(
+            "/conversations/{conversation}/requests/{request}",
+            read::sent,
+            told("sent", "A request that left, and what came back").answers::<SentView>(),
+        )
+        .get(
+            "/conversations/{conversation}/requests/{request}/body",
+            read::sent_body,
+            told("sentBody", "The body that really left for a request, to the byte")
                 .answers_with("application/json", "The body of a request to the provider"),
         )
         .get(

@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use ctx_composer::edit::{Branches, Diff, Explained, HistoryView, Tags, misread};
 use ctx_composer::provider::ProviderView;
 use ctx_composer::recorder::Load;
-use ctx_composer::view::{ContextMap, Conversations, Event, Frames, Shown, Timeline};
+use ctx_composer::view::{ContextMap, Conversations, Event, Frames, SentView, Shown, Timeline};
 use ctx_composer::{Refusal, now};
 use http::{StatusCode, header};
 use schemars::JsonSchema;
@@ -122,6 +122,9 @@ pub struct FramesQuery {
     /// Each frame with its steps.
     #[serde(default)]
     steps: bool,
+    /// Also the frames that the client has left behind: from before a compaction, or rewound.
+    #[serde(default)]
+    all: bool,
     /// The point of the history that is meant; the newest without one.
     at: Option<String>,
 }
@@ -131,8 +134,13 @@ pub async fn frames(
     Path(name): Path<String>,
     query: Result<Query<FramesQuery>, QueryRejection>,
 ) -> Answer<Frames> {
-    let FramesQuery { steps, at } = asked(query)?;
-    let found = api.ask(move |composer| composer.frames(&name, steps, at.as_deref())).await?;
+    let FramesQuery { steps, all, at } = asked(query)?;
+    let found = api
+        .ask(move |composer| match all {
+            true => composer.all_frames(&name, steps, at.as_deref()),
+            false => composer.frames(&name, steps, at.as_deref()),
+        })
+        .await?;
     Ok(Json(Frames { unread: api.0.recorder.load().requests, ..found }))
 }
 
@@ -160,6 +168,32 @@ pub async fn compose(
     let AtQuery { at } = asked(query)?;
     let bytes = api.ask(move |composer| composer.compose(&name, at.as_deref())).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], bytes))
+}
+
+pub async fn sent(State(api): State<Api>, Path((name, request)): Path<(String, String)>) -> Answer<SentView> {
+    let request = request_number(&request)?;
+    api.ask(move |composer| composer.sent(&name, request)).await.map(Json)
+}
+
+pub async fn sent_body(
+    State(api): State<Api>,
+    Path((name, request)): Path<(String, String)>,
+) -> Result<impl IntoResponse, ControlError> {
+    let request = request_number(&request)?;
+    let bytes = api.ask(move |composer| composer.sent_body(&name, request)).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], bytes))
+}
+
+/// A request by its name: `r17`, or `17`.
+pub fn request_number(name: &str) -> Result<u32, ControlError> {
+    let number = name.strip_prefix('r').unwrap_or(name).parse::<u32>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| {
+        ControlError::new(
+            "unknown-request",
+            format!("`{name}` is not the name of a request."),
+            "Requests are called r1, r2, and so on; `ctx timeline` lists them.",
+        )
+    })
 }
 
 #[derive(Serialize, JsonSchema)]

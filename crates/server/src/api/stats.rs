@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Api;
-use super::read::{Answer, asked};
+use super::read::{Answer, asked, request_number};
 
 /// Misses that are listed unless more are wanted.
 const USUAL: usize = 20;
@@ -38,8 +38,8 @@ pub async fn stats(State(api): State<Api>, query: Result<Query<StatsQuery>, Quer
 
 #[derive(Deserialize, JsonSchema)]
 pub struct MissesQuery {
-    /// One request, by its number, whether it missed something or not.
-    request: Option<u32>,
+    /// One request, by its name (`r17`) or number, whether it missed something or not.
+    request: Option<String>,
     /// At most so many; 20 without it.
     limit: Option<usize>,
 }
@@ -50,5 +50,6 @@ pub async fn misses(
     query: Result<Query<MissesQuery>, QueryRejection>,
 ) -> Answer<Misses> {
     let MissesQuery { request, limit } = asked(query)?;
+    let request = request.as_deref().map(request_number).transpose()?;
     api.ask(move |composer| composer.misses(&name, request, limit.unwrap_or(USUAL))).await.map(Json)
 }

@@ -57,7 +57,7 @@ pub(crate) async fn serve(accepted: Accepted<TcpStream>, house: Arc<House>, limi
             .header_read_timeout(None)
             .serve_connection(TokioIo::new(wire), service)
     );
-    let mut patience = Patience::new(&limits, &phase);
+    let mut patience = Patience::new(&limits);
     let mut is_closing = false;
     poll_fn(|context| {
         if let Poll::Ready(ended) = connection.as_mut().poll(context) {

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::OnceLock;
 use std::task::Context;
 use std::time::Duration;
 
@@ -20,10 +19,14 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) fn new(limits: &Limits, phase: &PhaseCell) -> Self {
-        let since = Instant::now();
-        phase.idle(clock(since));
-        Self { head: limits.head_timeout, rest: limits.client_idle_timeout, seen: 0, since, alarm: None }
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            head: limits.head_timeout,
+            rest: limits.client_idle_timeout,
+            seen: 0,
+            since: Instant::now(),
+            alarm: None,
+        }
     }
 
     pub(super) fn is_over(&mut self, phase: &PhaseCell, context: &mut Context<'_>) -> bool {
@@ -36,7 +39,7 @@ impl Patience {
         if self.seen != phase.changes() {
             self.seen = phase.changes();
             self.since = Instant::now();
-            phase.idle(clock(self.since));
+            phase.idle(self.since);
         }
         let deadline = self.since + limit;
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
@@ -52,10 +55,4 @@ impl Patience {
         }
         false
     }
-}
-
-/// Milliseconds since the first connection of this process.
-fn clock(at: Instant) -> u64 {
-    static FIRST: OnceLock<Instant> = OnceLock::new();
-    at.saturating_duration_since(*FIRST.get_or_init(|| at)).as_millis() as u64
 }

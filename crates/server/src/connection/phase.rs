@@ -1,8 +1,11 @@
 //! What a client connection is doing. Three parties need to know and each sees only a part: the socket
 //! wrapper, the service and the reply's body. All run in one task; the atomics only make it shareable.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -24,7 +27,7 @@ pub(super) struct PhaseCell {
     phase: AtomicU8,
     changes: AtomicU32,
     flushes: AtomicU32,
-    /// In milliseconds of the connections' clock.
+    /// In milliseconds since the first connection of this process.
     idle_since: AtomicU64,
 }
 
@@ -71,12 +74,20 @@ impl PhaseCell {
         matches!(self.get(), Phase::New | Phase::Resting)
     }
 
-    pub(super) fn idle_since(&self) -> u64 {
-        self.idle_since.load(Ordering::Relaxed)
+    /// Since when it could make room for others, if it could. A client that has just come is about to ask.
+    pub(super) fn could_leave_since(&self) -> Option<u64> {
+        const ABOUT_TO_ASK: Duration = Duration::from_secs(1);
+        let since = self.idle_since.load(Ordering::Relaxed);
+        let could = match self.get() {
+            Phase::Resting => true,
+            Phase::New => clock(Instant::now()).saturating_sub(since) >= ABOUT_TO_ASK.as_millis() as u64,
+            _ => false,
+        };
+        could.then_some(since)
     }
 
-    pub(super) fn idle(&self, since: u64) {
-        self.idle_since.store(since, Ordering::Relaxed);
+    pub(super) fn idle(&self, since: Instant) {
+        self.idle_since.store(clock(since), Ordering::Relaxed);
     }
 
     pub(super) fn step(&self, from: Phase, to: Phase) {
@@ -84,6 +95,12 @@ impl PhaseCell {
             self.enter(to);
         }
     }
+}
+
+/// Milliseconds since the first connection of this process.
+fn clock(at: Instant) -> u64 {
+    static FIRST: OnceLock<Instant> = OnceLock::new();
+    at.saturating_duration_since(*FIRST.get_or_init(|| at)).as_millis() as u64
 }
 
 /// Travels with a reply's body. When it is dropped, the reply has been produced.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::phase::PhaseCell;
 
@@ -32,7 +33,9 @@ pub(crate) struct Place {
 
 impl Register {
     pub(crate) fn enter(self: &Arc<Self>) -> Place {
-        self.enter_as(Arc::default())
+        let phase = PhaseCell::default();
+        phase.idle(Instant::now());
+        self.enter_as(Arc::new(phase))
     }
 
     fn enter_as(self: &Arc<Self>, phase: Arc<PhaseCell>) -> Place {
@@ -54,8 +57,7 @@ impl Register {
         let mut resting: Vec<(u64, u64)> = open
             .connections
             .iter()
-            .filter(|(_, entry)| entry.phase.is_idle())
-            .map(|(number, entry)| (entry.phase.idle_since(), *number))
+            .filter_map(|(number, entry)| Some((entry.phase.could_leave_since()?, *number)))
             .collect();
         resting.sort_unstable();
         resting.truncate(most);
@@ -90,13 +92,16 @@ impl Drop for Place {
 mod tests {
     use super::super::phase::Phase;
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn those_that_rested_longest_leave_first_and_busy_ones_stay() {
         let register = Arc::new(Register::default());
         let mut places: Vec<Place> = (0..4).map(|_| register.enter()).collect();
-        for (place, since) in places.iter().zip([30, 10, 20, 0]) {
-            place.phase.idle(since);
+        let now = Instant::now();
+        for (place, seconds) in places.iter().zip([30, 10, 20, 0]) {
+            place.phase.enter(Phase::Resting);
+            place.phase.idle(now + Duration::from_secs(seconds));
         }
         places[3].phase.enter(Phase::Serving);
         assert_eq!(register.shed(2), 2);
@@ -107,5 +112,16 @@ mod tests {
         assert_eq!((register.count(), register.shed(9), register.count()), (3, 2, 1));
         drop(places);
         assert_eq!(register.count(), 0);
+    }
+
+    #[test]
+    fn a_client_that_has_just_come_is_not_sent_away_before_it_could_ask() {
+        let register = Arc::new(Register::default());
+        let (mut rested, mut new) = (register.enter(), register.enter());
+        rested.phase.enter(Phase::Resting);
+        assert_eq!(register.shed(9), 1);
+        assert!(rested.leave.try_recv().is_ok() && new.leave.try_recv().is_err());
+        std::thread::sleep(Duration::from_millis(1100));
+        assert_eq!(register.shed(9), 1, "one that says nothing makes room too");
     }
 }

@@ -24,11 +24,14 @@ pub struct Arguments {
     steps_of: Option<String>,
     from: Option<String>,
     limit: Option<usize>,
+    all: bool,
 }
 
 pub async fn list(ask: &impl Ask, own: &Own, arguments: &Arguments, copies: usize) -> Result<Answer, Refusal> {
     let steps = arguments.steps_of.is_some();
-    let mut list = ask.ask(format!("/conversations/{}/frames?steps={steps}", encoded(&own.id)), None).await?;
+    let mut list = ask
+        .ask(format!("/conversations/{}/frames?steps={steps}&all={}", encoded(&own.id), arguments.all), None)
+        .await?;
     let all = match &arguments.steps_of {
         Some(frame) => steps_of(&mut list, frame)?,
         None => taken(&mut list, "frames"),
@@ -56,6 +59,7 @@ pub async fn list(ask: &impl Ask, own: &Own, arguments: &Arguments, copies: usiz
         "tokens": list["tokens"],
         "window": list["window"],
         "count": count,
+        "left_frames": list["left_frames"],
         "columns": columns,
         "rows": rows,
         "next": next,

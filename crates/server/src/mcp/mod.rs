@@ -17,6 +17,7 @@ mod list;
 mod own;
 mod phase;
 mod resources;
+mod sent;
 mod settings;
 mod show;
 mod status;
@@ -85,6 +86,10 @@ impl<A: Ask> Server<A> {
             tools::SHOW => {
                 let given: show::ShowArguments = understood(given)?;
                 show::show(ask, &self.own(caller, &given.conv).await?, &given).await
+            }
+            tools::SENT => {
+                let given: sent::Arguments = understood(given)?;
+                sent::sent(ask, &self.own(caller, &given.conv).await?, &given).await
             }
             tools::SEARCH => {
                 let given: show::SearchArguments = understood(given)?;

@@ -42,6 +42,7 @@ pub async fn show(ask: &impl Ask, own: &Own, arguments: &ShowArguments) -> Resul
         "id": arguments.id,
         "title": line(shown["title"].as_str().unwrap_or_default(), 80),
         "tokens": shown["tokens"],
+        "left": shown["left"],
         "text": part,
         "characters": all,
         "next_from": next,
@@ -113,7 +114,11 @@ pub async fn search(ask: &impl Ask, own: &Own, arguments: &SearchArguments) -> R
     let count = here["matches"].as_u64().unwrap_or(0);
     let row = |hit: &Value| {
         let tool = hit["tool"].as_str().map(|tool| format!(" {tool}")).unwrap_or_default();
-        let gone = if hit["sent"] == false { ", not sent" } else { "" };
+        let gone = match (hit["left"].as_str(), hit["sent"] == false) {
+            (Some(left), _) => format!(", {}", left.replace('_', " ")),
+            (None, true) => ", not sent".to_owned(),
+            (None, false) => String::new(),
+        };
         json!([hit["id"], format!("{} {}{tool}{gone}", word(hit, "role"), word(hit, "kind")), hit["snippet"]])
     };
     let rows: Vec<Value> = here["hits"].as_array().into_iter().flatten().map(row).collect();

@@ -17,6 +17,7 @@ pub const INSTRUCTIONS: &str = "ctx shows and edits what the model is sent: by d
 pub const STATUS: &str = "ctx_status";
 pub const LIST: &str = "ctx_list";
 pub const SHOW: &str = "ctx_show";
+pub const SENT: &str = "ctx_sent";
 pub const SEARCH: &str = "ctx_search";
 pub const PREVIEW: &str = "ctx_preview";
 pub const APPLY: &str = "ctx_apply";
@@ -40,6 +41,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
                 "steps_of": {"type": "string", "description": "list the steps of this frame instead"},
                 "from": {"type": "string", "description": "begin at this id (`next` of a list that was cut)"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": 250},
+                "all": {"type": "boolean", "description": "also frames from before a compaction, or rewound: show and import take their ids"},
             }),
         ),
         tool(
@@ -48,6 +50,16 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
             json!({
                 "id": {"type": "string", "description": "t3, t3/5, t3#2, t3#2.1, system, tools/Bash"},
                 "from": {"type": "integer", "minimum": 0, "description": "begin at this character"},
+                "length": {"type": "integer", "minimum": 1, "maximum": 40000, "description": "characters; 6000 unless told"},
+            }),
+        ),
+        tool(
+            SENT,
+            "A request that left: status, usage, error, and on demand the body as the provider got it.",
+            json!({
+                "request": {"type": "string", "description": "r17"},
+                "body": {"type": "boolean", "description": "with its body, written as compact JSON"},
+                "from": {"type": "integer", "minimum": 0, "description": "begin at this character of the body"},
                 "length": {"type": "integer", "minimum": 1, "maximum": 40000, "description": "characters; 6000 unless told"},
             }),
         ),
@@ -121,6 +133,7 @@ fn tool(name: &'static str, what: &'static str, properties: Value) -> Tool {
     };
     let required: Vec<&str> = match name {
         SHOW => vec!["id"],
+        SENT => vec!["request"],
         SEARCH => vec!["text"],
         PREVIEW => vec!["operations"],
         APPLY => vec!["operations", "expect"],

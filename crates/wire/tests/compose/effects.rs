@@ -22,9 +22,7 @@ pub fn any(random: &mut Random, case: &Case) -> Effect {
         10 => Effect::Insert { number: 1, messages: made(random, case), to: place(random, case), title: None },
         11 | 12 => Effect::Move { frames: frames(random, case), to: place(random, case) },
         13 => Effect::Combine { frames: frames(random, case) },
-        14 => {
-            Effect::Split { frame: frame(random, case).key, before: vec![border(random, case), border(random, case)] }
-        }
+        14 => Effect::Split { frame: frame(random, case).key, before: vec![cut(random, case), cut(random, case)] },
         _ => Effect::Replace { why: Why::Edited, covers: vec![around(random)], by: around_by(random) },
     }
 }
@@ -118,9 +116,14 @@ fn results(random: &mut Random, case: &Case) -> Vec<NewResult> {
     results
 }
 
-fn border(random: &mut Random, case: &Case) -> Cut {
+fn border(random: &mut Random, case: &Case) -> (MessageRef, u32) {
     let message = random.below(case.facts.len());
-    Cut::Block(of(message), random.below(case.facts[message].blocks.len()) as u32)
+    (of(message), random.below(case.facts[message].blocks.len()) as u32)
+}
+
+fn cut(random: &mut Random, case: &Case) -> Cut {
+    let (message, block) = border(random, case);
+    Cut::Block(message, block)
 }
 
 fn frame(random: &mut Random, case: &Case) -> FrameRef {

@@ -55,7 +55,15 @@ impl Case {
         let slots: Vec<SlotId> = (0..messages.len() as u64).map(SlotId).collect();
         let system: Vec<Key> = envelope.system.iter().map(|block| block.key).collect();
         let tools: Vec<&str> = envelope.tools.iter().flatten().map(|tool| &*tool.name).collect();
-        let source = Source { slots: &slots, messages: &messages, system: &system, tools: &tools };
+        let numbers = ctx_core::Numbers::default();
+        let source = Source {
+            slots: &slots,
+            messages: &messages,
+            system: &system,
+            tools: &tools,
+            numbers: &numbers,
+            seams: &[],
+        };
         let effects = self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect();
         let view = fold(&source, effects);
         let memo = Memo::default();

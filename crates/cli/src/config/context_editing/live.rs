@@ -193,12 +193,14 @@ impl Kept {
         }
         let words =
             |remarks: &[Remark]| remarks.iter().map(|remark| remark.at(&source.path)).collect::<Vec<_>>().join("; ");
-        if said.wrong.is_empty() {
+        // What was trusted stays in force as a whole: the changed file is not trusted yet.
+        let stays = !said.provider_wrong.is_empty() && said.print.is_some() && self.good.is_some();
+        if said.wrong.is_empty() && !stays {
             if !said.ignored.is_empty() {
                 tracing::info!("{}", words(&said.ignored));
             }
             self.good = Some(Arc::new(said));
-        } else {
+        } else if !said.wrong.is_empty() {
             let meanwhile = match &self.good {
                 Some(_) => "what it said before stays in force",
                 None => "nothing of it is in force",

@@ -28,12 +28,16 @@ const INCOMPLETE: &str = "the newest requests of this conversation could not be 
 #[command(after_help = "Examples:
   ctx list
   ctx list --steps --conv c3f9
+  ctx list --all                          also what the agent's own compaction left behind
   ctx list --json | jq '.frames | max_by(.tokens).id'
   ctx list --json --compact               short, for an agent")]
 pub struct Arguments {
     /// Also list the steps of each frame
     #[arg(long)]
     steps: bool,
+    /// Also list the frames from before the agent's own compaction, and those it has rewound; they are not sent
+    #[arg(long)]
+    all: bool,
     /// With --json: id, tokens, state and a short title only, at most 40 tokens a frame
     #[arg(long, requires = "json")]
     compact: bool,
@@ -46,7 +50,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let question = arguments.at.of(if arguments.steps { "frames?steps=true" } else { "frames" });
+    let question = match (arguments.steps, arguments.all) {
+        (true, true) => "frames?steps=true&all=true",
+        (true, false) => "frames?steps=true",
+        (false, true) => "frames?all=true",
+        (false, false) => "frames",
+    };
+    let question = arguments.at.of(question);
     let answer = context.client()?.get(&of_conversation(&arguments.conversation.conversation, &question))?;
     if arguments.compact {
         context.output.json(compact::of(&understood(&answer)?).to_string().as_bytes())?;
@@ -67,7 +77,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn render(list: &Frames, output: &Output) -> String {
     // What the agent sent is worth a column only where something else goes out.
-    let source: u64 = list.frames.iter().map(|frame| frame.source_tokens).sum();
+    let sent = || list.frames.iter().filter(|frame| frame.left.is_none());
+    let source: u64 = sent().map(|frame| frame.source_tokens).sum();
     let is_edited = list.frames.iter().any(|frame| frame.tokens != frame.source_tokens);
     let mut columns = vec![Column::Left("ID"), Column::Right("TOKENS")];
     columns.extend(is_edited.then_some(Column::Right("SOURCE")));
@@ -88,7 +99,7 @@ fn render(list: &Frames, output: &Output) -> String {
     let count = |number: usize| Cell::from(words::count(number as u64));
     for frame in &list.frames {
         let is_turn = frame.kind == "turn";
-        let style = if is_turn && frame.tokens > 0 { PLAIN } else { FAINT };
+        let style = if is_turn && frame.tokens > 0 && frame.left.is_none() { PLAIN } else { FAINT };
         let own = [(frame.pinned, "pinned"), (frame.pending, "pending")];
         let own = own.iter().filter(|(holds, _)| *holds).map(|(_, chip)| *chip);
         let title = titled(frame.state.iter().map(String::as_str).chain(own), &frame.title, style);
@@ -105,13 +116,26 @@ fn render(list: &Frames, output: &Output) -> String {
             table.row(row);
         }
     }
-    let messages: usize = list.frames.iter().filter(|frame| frame.kind == "turn").map(|frame| frame.messages).sum();
-    let steps: usize = list.frames.iter().map(|frame| frame.steps).sum();
+    let messages: usize = sent().filter(|frame| frame.kind == "turn").map(|frame| frame.messages).sum();
+    let steps: usize = sent().map(|frame| frame.steps).sum();
     let mut row = vec![Cell::styled("total", STRONG)];
     row.extend(figures(list.tokens, source, STRONG));
     row.extend([Cell::default(), count(messages), count(steps)]);
     table.row(row);
-    table.render(output) + &format!("{}\n", output.paint.faint(&about(list)))
+    let earlier = earlier(list).map(|line| format!("{}\n", output.paint.faint(&line))).unwrap_or_default();
+    table.render(output) + &earlier + &format!("{}\n", output.paint.faint(&about(list)))
+}
+
+/// What is not sent because the client has left it behind.
+fn earlier(list: &Frames) -> Option<String> {
+    let frames = words::plural(list.left_frames as u64, "frame");
+    match list.frames.iter().any(|frame| frame.left.is_some()) {
+        true => Some(format!("{frames} from before a compaction or rewound: not sent, and not in the total.")),
+        false if list.left_frames > 0 => {
+            Some(format!("{frames} from before a compaction or rewound: `ctx list --all` shows them."))
+        }
+        false => None,
+    }
 }
 
 /// A title behind what is to be known about it.
@@ -124,7 +148,7 @@ fn chip_style(chip: &str) -> Style {
     match chip {
         "deleted" => BAD,
         "pinned" => GOOD,
-        "pending" => FAINT,
+        "pending" | "before-compaction" | "rewound" => FAINT,
         _ => WARNING,
     }
 }

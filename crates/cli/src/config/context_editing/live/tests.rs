@@ -332,6 +332,22 @@ fn a_project_that_nobody_trusts_only_makes_it_quieter_and_what_waits_is_told() {
 }
 
 #[test]
+fn a_trusted_file_whose_provider_section_becomes_wrong_stays_as_it_was() {
+    let place = Place::new();
+    let good = "[context_editing]\nmode = \"on\"\n[context_editing.provider]\nenabled = true\n";
+    place.write("p/ctx.toml", good);
+    place.trust("p/ctx.toml");
+    let now = || (place.of("p", &[]).mode, place.rules.provider(Some(&place.path("p"))).are_off());
+    assert_eq!(now(), (Mode::On, false));
+    place.write("p/ctx.toml", &good.replace("true", "3"));
+    assert_eq!(now(), (Mode::On, false));
+    let told = place.rules.wrong(Some(&place.path("p")), &[]);
+    assert!(told.len() == 1 && told[0].contains("must be true or false"), "{told:?}");
+    place.write("p/ctx.toml", "[context_editing]\nmode = \"ask\"\n");
+    assert_eq!(now(), (Mode::Off, true), "a changed file that is right waits for trust");
+}
+
+#[test]
 fn what_concerns_the_whole_daemon_is_ignored_in_a_project_and_told() {
     let place = Place::new();
     let text = "[upstream]\nurl = \"http://localhost:1\"\n[mcp]\nallow = []\n[future]\nx = 1\n[context_editing]\nhook = \"x\"\n";

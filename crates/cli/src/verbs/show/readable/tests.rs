@@ -26,6 +26,7 @@ fn shown() -> Shown {
         conversation: "c3f9a1".into(),
         id: "t1".into(),
         kind: "turn".into(),
+        left: None,
         title: "Fix the parser".into(),
         tokens: 1_234,
         calibrated: false,

@@ -1,0 +1,42 @@
+//! `ctx_sent`: a request as it left, and what came back.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::ask::{Ask, Refusal, encoded};
+use super::own::Own;
+
+const LENGTH: usize = 6_000;
+const LONGEST: usize = 40_000;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    #[serde(default)]
+    pub conv: Option<String>,
+    request: String,
+    #[serde(default)]
+    body: bool,
+    #[serde(default)]
+    from: usize,
+    #[serde(default)]
+    length: Option<usize>,
+}
+
+pub async fn sent(ask: &impl Ask, own: &Own, arguments: &Arguments) -> Result<Answer, Refusal> {
+    let path = format!("/conversations/{}/requests/{}", encoded(&own.id), encoded(arguments.request.trim()));
+    let mut answer = ask.ask(path.clone(), None).await?;
+    let words = format!("{} of {}", arguments.request.trim(), own.id);
+    if arguments.body {
+        let body: Value = ask.ask(format!("{path}/body"), None).await?;
+        let text = body.to_string();
+        let length = arguments.length.unwrap_or(LENGTH).clamp(1, LONGEST);
+        let all = text.chars().count();
+        let end = arguments.from.saturating_add(length);
+        answer["body"] = text.chars().skip(arguments.from).take(length).collect::<String>().into();
+        answer["characters"] = all.into();
+        answer["next_from"] = json!((end < all).then_some(end));
+    }
+    Ok(Answer::about(own, answer).in_words(words))
+}
