@@ -595,7 +595,7 @@ mod tests {
     fn hints_for_a_batch_speak_of_what_stands_in_it() {
         assert_eq!(
             in_json("Give one of `--after ID`, `--start` and `--end`."),
-            "Say one of `after`, `start` and `end`."
+            "Give one of `after`, `start` and `end`."
         );
         let hint = "Name a frame (`t3`), or choose with `--tool`, `--larger-than`.";
         assert_eq!(in_json(hint), "Name a frame (`t3`), or choose with `tool`, `larger_than`.");

@@ -36,10 +36,11 @@ pub struct Plan {
 
 type Series = fn(&Stage, &Plan, &mut Report) -> io::Result<()>;
 
-const SERIES: [(&str, Series); 6] = [
+const SERIES: [(&str, Series); 7] = [
     ("latency", series::latency::run),
     ("throughput", series::throughput::run),
     ("editing", series::editing::run),
+    ("parallel", series::parallel::run),
     ("streaming", series::streaming::run),
     ("daemon", series::daemon::run),
     ("growth", series::growth::run),

@@ -30,6 +30,9 @@ pub const SIZES: [Size; 4] = [
     Size { name: "5.3 MB", bytes: 5_300_000, result: 3000, lean: false },
 ];
 
+/// Longer than any real request, and as long as a provider takes.
+pub const GIANT: Size = Size { name: "30 MB", bytes: 30_000_000, result: 200_000, lean: true };
+
 #[derive(Debug, Clone)]
 pub struct Script {
     /// Head of each request up to the host.

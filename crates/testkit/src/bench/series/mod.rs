@@ -4,5 +4,6 @@ pub mod daemon;
 pub mod editing;
 pub mod growth;
 pub mod latency;
+pub mod parallel;
 pub mod streaming;
 pub mod throughput;
