@@ -29,6 +29,7 @@ const FRAMES: [&str; 14] = [
     "t9",
     "ü..",
 ];
+const REQUESTS: [&str; 4] = ["r1", "2", "r99", "none"];
 const JOBS: [&str; 3] = ["h1", "h2", "none"];
 const WISHES: [&str; 3] = ["w1", "w2", "none"];
 const POINTS: [&str; 4] = ["HEAD", "source", "main", "aaaa"];
@@ -87,6 +88,7 @@ fn likely(name: &str) -> Option<&'static [&'static str]> {
     match name {
         "ids" | "id" | "after" => Some(&FRAMES),
         "conversation" | "from" | "conv" | "conversations" => Some(&CONVERSATIONS),
+        "request" => Some(&REQUESTS),
         "job" => Some(&JOBS),
         "wish" => Some(&WISHES),
         "at" | "target" | "to" | "expect" => Some(&POINTS),

@@ -27,6 +27,7 @@ fn an_agent_is_greeted_shortly_and_offered_few_tools() {
             "ctx_status",
             "ctx_list",
             "ctx_show",
+            "ctx_sent",
             "ctx_search",
             "ctx_preview",
             "ctx_explain",

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::scene::Scene;
 use crate::speaker::Speaker;
 
-const LOOKING: [&str; 5] = ["ctx_status", "ctx_list", "ctx_show", "ctx_search", "ctx_preview"];
+const LOOKING: [&str; 7] =
+    ["ctx_status", "ctx_list", "ctx_show", "ctx_sent", "ctx_search", "ctx_preview", "ctx_explain"];
 
 fn apply(operation: &str) -> Value {
     json!({"operations": [{"op": operation, "ids": ["t1"]}], "expect": "none"})

@@ -7,8 +7,8 @@ use super::answer::Answer;
 use super::ask::{Ask, Refusal, encoded};
 use super::own::Own;
 
+/// Characters of a body that are shown at a time.
 const LENGTH: usize = 6_000;
-const LONGEST: usize = 40_000;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,8 +20,6 @@ pub struct Arguments {
     body: bool,
     #[serde(default)]
     from: usize,
-    #[serde(default)]
-    length: Option<usize>,
 }
 
 pub async fn sent(ask: &impl Ask, own: &Own, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -31,10 +29,9 @@ pub async fn sent(ask: &impl Ask, own: &Own, arguments: &Arguments) -> Result<An
     if arguments.body {
         let body: Value = ask.ask(format!("{path}/body"), None).await?;
         let text = body.to_string();
-        let length = arguments.length.unwrap_or(LENGTH).clamp(1, LONGEST);
         let all = text.chars().count();
-        let end = arguments.from.saturating_add(length);
-        answer["body"] = text.chars().skip(arguments.from).take(length).collect::<String>().into();
+        let end = arguments.from.saturating_add(LENGTH);
+        answer["body"] = text.chars().skip(arguments.from).take(LENGTH).collect::<String>().into();
         answer["characters"] = all.into();
         answer["next_from"] = json!((end < all).then_some(end));
     }

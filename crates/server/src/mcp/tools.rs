@@ -41,7 +41,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
                 "steps_of": {"type": "string", "description": "list the steps of this frame instead"},
                 "from": {"type": "string", "description": "begin at this id (`next` of a list that was cut)"},
                 "limit": {"type": "integer", "minimum": 1, "maximum": 250},
-                "all": {"type": "boolean", "description": "also frames from before a compaction, or rewound: show and import take their ids"},
+                "all": {"type": "boolean", "description": "also frames from before a compaction, or rewound"},
             }),
         ),
         tool(
@@ -55,12 +55,11 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
         ),
         tool(
             SENT,
-            "A request that left: status, usage, error, and on demand the body as the provider got it.",
+            "A request as it was sent, and what came back.",
             json!({
                 "request": {"type": "string", "description": "r17"},
-                "body": {"type": "boolean", "description": "with its body, written as compact JSON"},
-                "from": {"type": "integer", "minimum": 0, "description": "begin at this character of the body"},
-                "length": {"type": "integer", "minimum": 1, "maximum": 40000, "description": "characters; 6000 unless told"},
+                "body": {"type": "boolean", "description": "with its body, as JSON"},
+                "from": {"type": "integer", "minimum": 0},
             }),
         ),
         tool(

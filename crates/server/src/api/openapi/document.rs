@@ -103,6 +103,7 @@ fn in_path(path: &str) -> Vec<Value> {
     let parameter = |name: &str| {
         let what = match name {
             "conversation" => "An id or session, the beginning of one, words of a title, or `active`.",
+            "request" => "A request by its name, such as `r17`, or its number.",
             "job" => "A job of the helper, such as `h1`.",
             "name" => "A rule such as `A30`, or an error code such as `unknown-id`.",
             "wish" => "A deferred edit, such as `w1`.",
