@@ -92,7 +92,7 @@ fn among_others_that_change_something_it_may_stand() {
     assert_eq!(applied.frames, ["t2"]);
     let before = commits(&world);
     let refusal = wish(&world, json!([delete("t1"), delete("t2")])).expect_err("nothing to do");
-    assert_eq!(refusal.message, "Operation 1 (`delete`): Nothing of `t1` is there any more.");
+    assert_eq!(refusal.message, "Operation 1 (`delete`): Nothing of `t1` is left.");
     let pins = json!([{"op": "pin", "ids": ["t3"]}, {"op": "unpin", "ids": ["t3"]}]);
     let refusal = wish(&world, pins).expect_err("nothing to do");
     assert_eq!((refusal.code, commits(&world)), ("nothing-to-do", before));
