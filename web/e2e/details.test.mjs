@@ -158,7 +158,7 @@ test("somebody else's commit meanwhile is told, and nothing is overwritten", asy
   await write(page, 'Written by me')
   await panel(page).getByTestId('price').waitFor()
   await stage.ctx('edit', 't2#0', '--text', 'Written by somebody else')
-  await panel(page).getByText('This conversation was changed meanwhile.').waitFor()
+  await panel(page).getByText('This conversation has changed since you started.').waitFor()
   assert.ok(!(await next()).includes('Written by me'))
   await panel(page).getByRole('button', { name: 'Review with the new price' }).click()
   await panel(page).getByTestId('price').waitFor()

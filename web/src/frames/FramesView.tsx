@@ -23,6 +23,7 @@ import { foldable, rowsOf } from "./rows";
 import { TOLD_ABOVE, withoutThinking } from "./told";
 import { Toolbar } from "./Toolbar";
 import { useUnfolded } from "./useUnfolded";
+import { WorthLine } from "./WorthLine";
 
 export function FramesView({ conversation }: { conversation: Conversation }) {
   const [{ at }, go] = useRoute();
@@ -164,6 +165,7 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
 
   return (
     <>
+      {!past && <WorthLine conversation={conversation} frames={frames} />}
       {!past && <LeftFrames conversation={conversation} count={left_frames} />}
       {(unread > 0 || incomplete) && (
         <p className={styles.note} role="status">

@@ -1,30 +1,30 @@
-// The first thing on the workbench: how much of the context is worth removing, with its price, and the plan for it.
+// The first thing on the workbench: how much of the context is worth removing, with its price. A review puts the plan into
+// the tray, where each operation can be looked at and taken out again.
 
 import { Button } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 
-import { getWorth } from "../api/more";
+import type { Frames, Operation } from "../api";
 import { useStage } from "../edit/stage";
 import { useOperate } from "../edit/useOperate";
-import { WithCode } from "../notices/Problem";
-import { keys } from "../queries";
+import { usePrice } from "../edit/usePrice";
 import styles from "./frames.module.css";
+import { removable, worthWords } from "./worth";
 
-export function WorthLine({ conversation }: { conversation: string }) {
+const NOTHING: readonly Operation[] = [];
+
+export function WorthLine({ conversation, frames }: { conversation: string; frames: Frames }) {
   const { stage } = useOperate(conversation);
-  const { operations } = useStage(conversation);
-  const { data: worth } = useQuery({
-    queryKey: [...keys.conversation(conversation), "worth"],
-    queryFn: () => getWorth(conversation),
-  });
-  if (worth == null) return null;
-  const staged = new Set(operations.map((operation) => JSON.stringify(operation)));
-  const left = worth.operations.filter((operation) => !staged.has(JSON.stringify(operation)));
+  const { operations: staged } = useStage(conversation);
+  const found = useMemo(() => removable(frames), [frames]);
+  const operations = found?.operations ?? NOTHING;
+  const { data: plan } = usePrice(conversation, operations, frames.head ?? "none");
+  if (found === null || plan === undefined) return null;
+  const known = new Set(staged.map((operation) => JSON.stringify(operation)));
+  const left = operations.filter((operation) => !known.has(JSON.stringify(operation)));
   return (
     <p className={styles.worth} role="note" aria-label="Worth removing">
-      <span>
-        <WithCode text={worth.words} />
-      </span>
+      <span>{worthWords(plan)}</span>
       <Button size="compact-xs" variant="light" disabled={left.length === 0} onClick={() => stage(...left)}>
         {left.length === 0 ? "In the tray" : "Review"}
       </Button>
