@@ -67,7 +67,7 @@ impl Default for Rates {
 const LEFT: u64 = 50;
 
 /// A result of a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Item {
     /// The id of its call.
     pub call: Box<str>,
