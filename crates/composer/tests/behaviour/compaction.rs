@@ -228,3 +228,38 @@ fn the_reply_that_the_client_summarised_before_it_sent_it_back_is_kept() {
     assert!(house.judge(&session).verdict == "return", "the way back is known all the same");
     assert_eq!(house.compose(&id), session.body());
 }
+
+#[test]
+fn a_fork_tells_how_many_tokens_the_edits_it_inherits_remove() {
+    let house = House::new();
+    let mut session = begun();
+    let id = house.send(&session).conversation;
+    make(&house, &id, Operation::Delete { ids: ids(&["t2"]), select: Default::default(), force: false });
+    let mut fork = session.fork();
+    fork.user("go on elsewhere");
+    let forked = house.hold(&fork).0.conversation;
+    let history = house.composer.history(&forked, 10).expect("a history");
+    let inherited = &history.commits[0];
+    assert_eq!(inherited.kind, "inherit");
+    assert!(inherited.tokens_after < inherited.tokens_before && inherited.tokens_after > 0, "{inherited:?}");
+}
+
+#[test]
+fn titles_follow_edits_and_a_summary_keeps_them() {
+    let house = House::new();
+    let mut session = begun();
+    session.user("fourth task");
+    let id = house.send(&session).conversation;
+    let edit = |place: &str, text: &str| {
+        let (id, text) = (place.into(), Some(text.into()));
+        Operation::Edit { id, text, raw: None, force: false }
+    };
+    make(&house, &id, edit("t1#2", "I never said that"));
+    make(&house, &id, edit("t3#0", "other words"));
+    make(&house, &id, Operation::Compact { ids: ids(&["t2"]), select: Default::default(), text: Some("short".into()) });
+    let frames = house.composer.frames(&id, true, None).expect("frames").frames;
+    let frame = |id: &str| frames.iter().find(|frame| frame.id == id).expect("a frame");
+    let steps = frame("t1").step_list.as_deref().expect("steps");
+    assert_eq!(steps[0].title, "I never said that");
+    assert_eq!((frame("t3").title.as_str(), frame("t2").title.as_str()), ("other words", "second task: the zebra"));
+}
