@@ -73,6 +73,7 @@ const CODES: &[(&str, &str, &str)] = &[
         "the file or folder belongs to another user or others can write to it",
         "Trust only files that are yours alone.",
     ),
+    ("nothing-to-do", "the change would have no effect", "Nothing to do."),
     (
         "nothing-to-trust",
         "the project has no settings to trust",

@@ -4,7 +4,7 @@ import { forPage, forTray } from "./refusals";
 
 const gone = {
   code: "gone",
-  message: "Operation 2 (`offload`): Nothing of `t2` is there any more.",
+  message: "Operation 2 (`offload`): Nothing of `t2` is left.",
   hint: "`ctx history` shows what removed it; `ctx revert` brings it back.",
 };
 

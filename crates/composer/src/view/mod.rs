@@ -59,7 +59,11 @@ impl Refusal {
 
 impl From<ctx_core::edit::Refusal> for Refusal {
     fn from(refusal: ctx_core::edit::Refusal) -> Refusal {
-        Refusal { code: refusal.code, message: rules::spelled_out(&refusal.message), hint: refusal.hint }
+        Refusal {
+            code: refusal.code,
+            message: rules::spelled_out(&refusal.message),
+            hint: rules::spelled_out(&refusal.hint),
+        }
     }
 }
 

@@ -251,3 +251,27 @@ fn what_a_tool_of_the_provider_found_is_not_imported_otherwise_than_it_was() {
     apply(&world, 1, json!({"op": "import", "from": from, "ids": ["t1"], "to": {"after": "t1"}}));
     turns(&mut world, 1, 2);
 }
+
+#[test]
+fn a_paused_answer_goes_back_unchanged_with_the_tools_it_began_with() {
+    let mut world = world();
+    let has_bash = |world: &World| sent(world, 0).0["tools"].to_string().contains("\"Bash\"");
+    turns(&mut world, 0, 1);
+    world.pause(0, "srvtoolu_1").expect("asked");
+    apply(&world, 0, json!({"op": "delete", "ids": ["tools/Bash"]}));
+    world.go_on(0, "srvtoolu_1").expect("the tools are those of before");
+    assert!(has_bash(&world));
+    let name = check::name(&world, 0);
+    let repairs = world.composer().explain(&name, None).expect("explained").repairs;
+    assert!(repairs.iter().any(|repair| repair.rule == "A44"), "{repairs:?}");
+    turns(&mut world, 0, 1);
+    assert!(!has_bash(&world), "the edit counts from the next request on");
+    // The other way round: what was taken out stays out until the answer is finished, also over a restart.
+    world.pause(0, "srvtoolu_2").expect("asked");
+    undo(&world, 0);
+    world.restart().expect("nothing is lost");
+    world.go_on(0, "srvtoolu_2").expect("the tools are those of before");
+    assert!(!has_bash(&world));
+    turns(&mut world, 0, 1);
+    assert!(has_bash(&world));
+}

@@ -296,6 +296,27 @@ impl World {
         Ok(())
     }
 
+    /// A question, and the provider pauses while it searches.
+    pub fn pause(&mut self, at: usize, id: &str) -> Outcome {
+        self.talks[at].client.ask(&mut self.words);
+        let call = json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "how"}});
+        self.hear(at, vec![json!({"type": "text", "text": "wait"}), call])
+    }
+
+    /// The client sends the paused answer back, and it is continued.
+    pub fn go_on(&mut self, at: usize, id: &str) -> Outcome {
+        let found = json!([{"type": "web_search_result", "title": "so"}]);
+        let result = json!({"type": "web_search_tool_result", "tool_use_id": id, "content": found});
+        self.hear(at, vec![result, json!({"type": "text", "text": "yes"})])
+    }
+
+    fn hear(&mut self, at: usize, script: Vec<Value>) -> Outcome {
+        let (ticket, blocks) = self.request(at, script)?;
+        self.answered(&ticket, &blocks)?;
+        self.talks[at].client.answer(blocks);
+        Ok(())
+    }
+
     /// The call has a result, and the client a note beside it.
     pub fn result(&mut self, at: usize) {
         self.talks[at].client.note_a_result(&mut self.words);

@@ -78,7 +78,7 @@ pub fn all(settings: &Settings) -> Vec<Tool> {
         ),
         tool(
             EXPLAIN,
-            "What a rule (A30) or an error code means, and what to do about it.",
+            "What a rule such as A30 or an error code means, and what to do about it.",
             json!({"name": {"type": "string"}}),
         ),
     ];

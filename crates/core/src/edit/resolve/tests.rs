@@ -172,7 +172,7 @@ fn a_tool_pair_is_never_cut() {
     assert_eq!(code(&bench, split("t2.2", &[1])), "cuts-a-pair");
     assert_eq!(
         bench.refused(split("t2.2", &[1])).hint,
-        "`t2.2` cannot be cut: every cut would part a tool call from its result (A38)."
+        "`t2.2` cannot be cut: every cut would part a tool call from its result: rule A38."
     );
     bench.make(add("x", after("t1")));
     let alone = bench.refused(split("a1", &[0]));

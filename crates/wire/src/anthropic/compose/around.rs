@@ -57,10 +57,11 @@ pub(super) fn arrange(plan: &mut Plan<'_>) -> Around {
     }
     // A paused answer is continued with the tools it began with.
     let then = input.paused.filter(|_| paused::message(input).is_some()).unwrap_or(input.view);
-    if then.tools != input.view.tools {
+    let held_back = then.tools != input.view.tools;
+    if held_back {
         plan.repairs.push(Repair::new("A44", "the tools stay as they were until the paused answer is finished"));
     }
-    if touched(&then.tools) {
+    if touched(&then.tools) || held_back {
         let parts = tools(plan, then, &mut around);
         around.tools = Some(parts);
     }
