@@ -17,7 +17,7 @@ export interface WorthRemoving {
 }
 
 /** Why a frame is no longer sent. */
-export type Left = "before-compaction" | "rewound";
+export type Left = "before_compaction" | "rewound";
 
 export type LeftFrame = Frame & { left: Left };
 

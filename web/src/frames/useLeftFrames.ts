@@ -16,4 +16,7 @@ export function useLeftFrames(conversation: string) {
   });
 }
 
-export const LEFT_WORDS = { "before-compaction": "before compaction", rewound: "rewound" } as const;
+export const LEFT_WORDS = { before_compaction: "before compaction", rewound: "rewound" } as const;
+
+/** The states of frames that the agent has left behind. */
+export const LEFT_STATES: readonly string[] = ["before-compaction", "rewound"];

@@ -2,13 +2,14 @@
 
 import { Loader, Popover, UnstyledButton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useId, useState } from "react";
 
 import { getTerm } from "../api";
 import styles from "./notices.module.css";
 
 export function Rule({ number }: { number: string }) {
   const [opened, setOpened] = useState(false);
+  const name = useId();
   return (
     <Popover opened={opened} onChange={setOpened} shadow="md" width={340} withinPortal>
       <Popover.Target>
@@ -28,7 +29,8 @@ export function Rule({ number }: { number: string }) {
           {number}
         </UnstyledButton>
       </Popover.Target>
-      <Popover.Dropdown p={10} className={styles.term ?? ""} aria-label={`Rule ${number}`}>
+      <Popover.Dropdown p={10} className={styles.term ?? ""} aria-labelledby={name}>
+        <h3 id={name}>Rule {number}</h3>
         {opened && <Explained number={number} />}
       </Popover.Dropdown>
     </Popover>
@@ -45,9 +47,7 @@ function Explained({ number }: { number: string }) {
   if (term === undefined) return <p>{error?.message}</p>;
   return (
     <>
-      <p>
-        <strong>{term.name}</strong> {term.meaning}
-      </p>
+      <p>{term.meaning}</p>
       {term.why != null && <p>{term.why}</p>}
       <p>{term.advice}</p>
     </>

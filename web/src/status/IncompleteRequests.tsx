@@ -2,7 +2,7 @@
 
 import { Loader, Popover, UnstyledButton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useId, useState } from "react";
 
 import { getTimeline, type Status } from "../api";
 import { count } from "../format/numbers";
@@ -20,6 +20,7 @@ const SHOWN = 12;
 
 export function IncompleteRequests({ requests }: { requests: Status["requests"] }) {
   const [opened, setOpened] = useState(false);
+  const name = useId();
   const { failed, cancelled } = requests;
   if (failed + cancelled === 0) return null;
   return (
@@ -30,7 +31,10 @@ export function IncompleteRequests({ requests }: { requests: Status["requests"] 
           {cancelled > 0 && <span>{count(cancelled)} cancelled</span>}
         </UnstyledButton>
       </Popover.Target>
-      <Popover.Dropdown p={8} aria-label="Requests without a whole answer">
+      <Popover.Dropdown p={8} aria-labelledby={name}>
+        <h3 id={name} className={styles.title}>
+          Requests without a whole answer
+        </h3>
         {opened && <Recent onOpen={() => setOpened(false)} />}
       </Popover.Dropdown>
     </Popover>

@@ -4,7 +4,7 @@ import { Checkbox, Loader, NativeSelect } from "@mantine/core";
 
 import { short } from "../../format/numbers";
 import { useConversations, useFrames } from "../../queries";
-import { LEFT_WORDS, useLeftFrames } from "../../frames/useLeftFrames";
+import { LEFT_STATES, useLeftFrames } from "../../frames/useLeftFrames";
 import styles from "../edit.module.css";
 import type { FieldsProps } from "../OperationForm";
 import { PlaceSelect } from "./PlaceSelect";
@@ -72,7 +72,7 @@ function Choice({ from, isOwn, chosen, onChoose }: ChoiceProps) {
             />
             <span className={styles.id}>{id}</span>
             <bdi>{title}</bdi>
-            {state.some((one) => one in LEFT_WORDS) && <span className={styles.size}>no longer sent</span>}
+            {state.some((one) => LEFT_STATES.includes(one)) && <span className={styles.size}>no longer sent</span>}
             <span className={styles.size}>{short(tokens)}</span>
           </label>
         </li>
