@@ -183,7 +183,9 @@ impl Desk<'_> {
                 [] if layout.groups.iter().all(|group| group.number == 0) => {
                     format!("`{}` is a single message, and frames are cut between messages.", frame.id)
                 }
-                [] => format!("`{}` cannot be cut: every cut would part a tool call from its result: rule A38.", frame.id),
+                [] => {
+                    format!("`{}` cannot be cut: every cut would part a tool call from its result: rule A38.", frame.id)
+                }
                 _ => format!("`{}` can be cut before message {}.", frame.id, numbers.join(", ")),
             }
         };
