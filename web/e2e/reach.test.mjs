@@ -113,7 +113,7 @@ test('the first line on Frames says what is worth removing with its price, and a
   for (const word of ['four', 'five', 'six']) await client.say(`${word}\nUSE_TOOL:Bash:ls ;;THEN;; SAY:ok`)
   const page = await stage.open({ hash: `#/${await idOf(client)}/frames` })
   const line = page.getByRole('note', { name: 'Worth removing' })
-  await line.getByText(/\d+\s?% of this context is stale or superseded: −[\d.]+k tokens a turn, costs .* pays off/).waitFor()
+  await line.getByText(/\d+\s?% of this context is stale or superseded: −[\d,]+ tokens a turn, costs/).waitFor()
   await line.getByRole('button', { name: 'Review' }).click()
   const tray = page.getByLabel('Staged operations')
   await tray.getByTestId('price').waitFor()

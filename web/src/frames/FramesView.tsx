@@ -165,7 +165,7 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
 
   return (
     <>
-      {!past && <WorthLine conversation={conversation} frames={frames} />}
+      {!past && <WorthLine conversation={conversation} />}
       {!past && <LeftFrames conversation={conversation} count={left_frames} />}
       {(unread > 0 || incomplete) && (
         <p className={styles.note} role="status">

@@ -2,29 +2,27 @@
 // the tray, where each operation can be looked at and taken out again.
 
 import { Button } from "@mantine/core";
-import { useMemo } from "react";
+import { useQuery } from "@tanstack/react-query";
 
-import type { Frames, Operation } from "../api";
+import { getWorth } from "../api/more";
 import { useStage } from "../edit/stage";
 import { useOperate } from "../edit/useOperate";
-import { usePrice } from "../edit/usePrice";
+import { keys } from "../queries";
 import styles from "./frames.module.css";
-import { removable, worthWords } from "./worth";
 
-const NOTHING: readonly Operation[] = [];
-
-export function WorthLine({ conversation, frames }: { conversation: string; frames: Frames }) {
+export function WorthLine({ conversation }: { conversation: string }) {
   const { stage } = useOperate(conversation);
-  const { operations: staged } = useStage(conversation);
-  const found = useMemo(() => removable(frames), [frames]);
-  const operations = found?.operations ?? NOTHING;
-  const { data: plan } = usePrice(conversation, operations, frames.head ?? "none");
-  if (found === null || plan === undefined) return null;
-  const known = new Set(staged.map((operation) => JSON.stringify(operation)));
-  const left = operations.filter((operation) => !known.has(JSON.stringify(operation)));
+  const { operations } = useStage(conversation);
+  const { data: worth } = useQuery({
+    queryKey: [...keys.conversation(conversation), "worth"],
+    queryFn: () => getWorth(conversation),
+  });
+  if (worth == null) return null;
+  const staged = new Set(operations.map((operation) => JSON.stringify(operation)));
+  const left = worth.operations.filter((operation) => !staged.has(JSON.stringify(operation)));
   return (
     <p className={styles.worth} role="note" aria-label="Worth removing">
-      <span>{worthWords(plan)}</span>
+      <span>{worth.words}</span>
       <Button size="compact-xs" variant="light" disabled={left.length === 0} onClick={() => stage(...left)}>
         {left.length === 0 ? "In the tray" : "Review"}
       </Button>
