@@ -53,12 +53,12 @@ mod tests {
         let now = crate::now();
         let mut directory = Directory::default();
         directory.put(card("ahead", now + 30 * DAY));
-        directory.put(card("newer", now));
+        directory.put(card("newer", now + 1_000));
         assert_eq!(directory.active().map(|card| card.id.as_str()), Some("newer"));
         // An edit writes the card anew, with the time that its log says.
         directory.put(card("ahead", now + 30 * DAY));
         assert_eq!(directory.active().map(|card| card.id.as_str()), Some("newer"));
-        directory.put(card("ahead", now + 1));
+        directory.put(card("ahead", now + 2_000));
         assert_eq!(directory.active().map(|card| card.id.as_str()), Some("ahead"), "it speaks again");
         directory.put(card("imported", now - 400 * DAY));
         assert_eq!(directory.active().map(|card| card.id.as_str()), Some("ahead"));

@@ -7,6 +7,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 const CHARS_PER_TOKEN: f64 = 2.92;
 const PER_BLOCK: f64 = 31.0;
 
+/// A request of this estimate tells the size of a token by itself: what every request costs on top is small beside it.
+const TELLING: f64 = 5_000.0;
+
 /// The uncorrected estimate for one block.
 pub fn estimate(chars: u32, fixed: u32) -> f64 {
     f64::from(chars) / CHARS_PER_TOKEN + PER_BLOCK + f64::from(fixed)
@@ -32,12 +35,13 @@ pub struct Calibration {
 
 impl Calibration {
     /// Learns from a request that was estimated at `estimated` and billed at `reported` tokens.
-    /// The newest report holds most of the earlier ones (the history is resent), so it wins. A much smaller request
-    /// does not: what every request costs on top (the provider's own tool prompt, framing) dominates it, and would be
+    /// The newest report holds most of the earlier ones (the history is resent), so it wins. A small request after a
+    /// large one does not: what every request costs on top (the provider's own tool prompt, framing) dominates it, and would be
     /// taken for the size of a token. Figures that no tokenizer could give are ignored.
     pub fn learn(&mut self, estimated: f64, reported: u64) {
         let factor = reported as f64 / estimated;
-        if reported > 0 && (0.2..5.0).contains(&factor) && estimated * 2.0 >= self.basis {
+        let tells = estimated >= TELLING.min(self.basis / 2.0);
+        if reported > 0 && (0.2..5.0).contains(&factor) && tells {
             (self.factor, self.basis) = (Some(factor), estimated);
         }
     }
@@ -85,6 +89,9 @@ mod tests {
         assert_eq!(calibration.tokens(16_000.0), 14_000);
         calibration.learn(9_000.0, 9_000);
         assert_eq!(calibration.tokens(16_000.0), 16_000, "a request of comparable size does");
+        calibration.learn(200_000.0, 220_000);
+        calibration.learn(6_000.0, 6_000);
+        assert_eq!(calibration.tokens(16_000.0), 16_000, "and one after a compaction");
         calibration.is_for("another model");
         calibration.learn(1_000.0, 1_500);
         assert_eq!(calibration.tokens(16_000.0), 24_000, "so does the first one of another model");

@@ -270,7 +270,7 @@ async fn a_wish_that_waits_is_told_and_so_is_what_becomes_of_it() {
         .refuses(
             "POST",
             "conversations/one/history",
-            r#"{"author":"api","action":"undo","when":"cold"}"#,
+            r#"{"author":"api","action":"undo","when":"someday"}"#,
             400,
             "bad-request",
         )

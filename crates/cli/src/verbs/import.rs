@@ -112,7 +112,7 @@ mod tests {
         };
         insta::assert_snapshot!(render(&imported, &Output::plain()), @r"
         c00aa11  Fix the \x1b[2Jparser  4 frames, 1,234 tokens, 1 commit
-          it was c3f9a1b where it comes from; that is taken here
+          its original id, c3f9a1b, is already taken here
           2 offloaded files not here: `ctx list` marks them, `ctx restore` brings the content back
         ");
         let same = Imported {

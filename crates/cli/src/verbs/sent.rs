@@ -119,7 +119,7 @@ mod tests {
         let sent: SentView = serde_json::from_str(json).expect("a request");
         insta::assert_snapshot!(render(&sent, 61_000, &Output::plain()), @r"
         r17 of c3f9, 1 min ago: main next, claude-opus-5
-          body      51.2 KB from the agent, 40 KB sent
+          body      51.2 KB from the agent, 40.0 KB sent
           edits     as of commit 00000000a1
           asked     of the provider beside the agent: clear_tool_uses
           answer    400, complete, after 340 ms

@@ -161,12 +161,12 @@ mod tests {
     #[test]
     fn requests_stand_with_their_answers_in_one_row() {
         insta::assert_snapshot!(render(&timeline(), 50, 126_000, &Output::plain()), @r"
-        WHEN       CLASS      VERDICT  KNOWN  NEW  CHANGED  STATUS  STOP      INPUT  READ  WRITTEN  OUTPUT    TIME  MODEL
-        2 min ago  main       new          0    1        0     200  tool_use      3     0   12,345      90   1.3 s  claude-opus-5
-        5 s ago    main       next         2    1        1     529                                          200 ms  claude-opus-5
+        ID  WHEN       CLASS      VERDICT  KNOWN  NEW  CHANGED  STATUS  STOP      INPUT  READ  WRITTEN  OUTPUT    TIME  MODEL
+        r1  2 min ago  main       new          0    1        0     200  tool_use      3     0   12,345      90   1.3 s  claude-opus-5
+        r2  5 s ago    main       next         2    1        1     529                                          200 ms  claude-opus-5
             a tool result was \x1b[31mcleared
             error overloaded_error: Overloaded
-        just now   auxiliary  side         3    1        0                                                          claude-haiku-5
+        r3  just now   auxiliary  side         3    1        0                                                          claude-haiku-5
         1 record could not be read; `ctx doctor` tells more.
         ");
     }
@@ -180,12 +180,12 @@ mod tests {
             {"seq":3,"at":3000,"kind":"request","request":3,"class":"main","verdict":"next","known":1,"new":1,"changed":0}]}"#;
         let timeline = understood(json.as_bytes()).expect("a timeline");
         insta::assert_snapshot!(render(&timeline, 50, 3_000, &Output::plain()), @r"
-        WHEN      CLASS   VERDICT  KNOWN  NEW  CHANGED  STATUS  STOP  INPUT  READ  WRITTEN  OUTPUT  TIME  MODEL
-        just now  main    new          0    1        0
-        just now  commit  edit
+        ID  WHEN      CLASS   VERDICT  KNOWN  NEW  CHANGED  STATUS  STOP  INPUT  READ  WRITTEN  OUTPUT  TIME  MODEL
+        r1  just now  main    new          0    1        0
+            just now  commit  edit
             00000000a1 by cli: deleted t1 (1,234 → 1,222 tokens)
             too long
-        just now  main    next         1    1        0
+        r3  just now  main    next         1    1        0
         ");
         assert!(!render(&timeline, 1, 3_000, &Output::plain()).contains("commit"), "it is older than what is shown");
     }

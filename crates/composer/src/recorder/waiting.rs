@@ -7,7 +7,7 @@ use super::{Composition, Reply, Withheld};
 use crate::edit::Outgoing;
 use crate::{Composer, Problem};
 use ctx_wire::anthropic::identify::Hints;
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::anthropic::request::{Body, Unreadable};
 use ctx_wire::pieces::Pieces;
 use std::sync::Arc;
 
@@ -38,6 +38,8 @@ impl Waiting {
 
     pub fn failed(mut self, problem: &Problem) {
         self.give_up(match problem {
+            // Nothing of any conversation is in it.
+            Problem::Unreadable(Unreadable::NoMessages) => return self.leaves(None),
             Problem::Store(_) => Withheld::Store,
             Problem::Unreadable(_) | Problem::Encoding(_) => Withheld::Unreadable,
         });

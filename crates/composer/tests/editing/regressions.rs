@@ -225,7 +225,8 @@ fn a_fork_of_what_a_client_summarised_has_its_edits_although_no_answer_tells() {
     turns(&mut world, 0, 2);
     assert!(world.summarise(0));
     world.plain_turn(0, false).expect("accepted");
-    apply(&world, 0, json!({"op": "edit", "id": "t1", "text": "another summary"}));
+    // The frames from before keep their numbers.
+    apply(&world, 0, json!({"op": "edit", "id": "t3", "text": "another summary"}));
     world.add_fork(0);
     turns(&mut world, 1, 1);
     let (sent, _) = sent(&world, 1);
