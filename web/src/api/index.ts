@@ -97,6 +97,7 @@ export const go = (conversation: string, way: Partial<Way> & Pick<Way, "action">
       body: {
         target: null,
         name: null,
+        when: "now",
         cascade: false,
         note: null,
         expect: null,
@@ -144,7 +145,7 @@ export const heal = (conversation: string, expect: string): Promise<Applied> =>
   taken(
     client.POST("/conversations/{conversation}/heal", {
       params: { path: { conversation } },
-      body: { author: AUTHOR, note: null, expect, dry_run: false },
+      body: { author: AUTHOR, note: null, expect, dry_run: false, when: "now" },
     }),
   );
 

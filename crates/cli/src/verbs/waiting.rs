@@ -135,7 +135,7 @@ fn render(view: &WaitingView, all: bool, now: u64, output: &Output) -> String {
     let is_shown = |wish: &&WaitView| all || wish.state == "waiting" || wish.state == "failed";
     let shown: Vec<&WaitView> = view.wishes.iter().filter(is_shown).collect();
     if shown.is_empty() {
-        return "There are no deferred edits.\n".to_owned();
+        return "There are no pending changes.\n".to_owned();
     }
     let mut lines = String::new();
     for wish in shown {
@@ -201,6 +201,6 @@ mod tests {
         ");
         assert!(!render(&view, false, 121_000, &Output::plain()).contains("w4"));
         let none = WaitingView { wishes: Vec::new(), ..view };
-        assert_eq!(render(&none, true, 0, &Output::plain()), "There are no deferred edits.\n");
+        assert_eq!(render(&none, true, 0, &Output::plain()), "There are no pending changes.\n");
     }
 }

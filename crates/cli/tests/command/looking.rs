@@ -230,7 +230,7 @@ fn watching_shows_what_happens_while_it_happens() {
             assert_eq!((&events[0]["kind"], &events[1]["kind"]), (&"request".into(), &"answer".into()));
             assert!(events[0]["conversation"].is_string());
         } else {
-            assert!(lines[0].contains("→ main") && lines[1].contains("← 200"), "{lines:?}");
+            assert!(lines[0].contains("→ r") && lines[0].contains(" main ") && lines[1].contains("· 200"), "{lines:?}");
         }
     }
 }

@@ -92,7 +92,7 @@ fn without_a_word_of_consent_nothing_is_purged() {
     let up = place.up(&provider.url());
     let all = two_conversations(&place, &up);
     let ran = place.run(&["purge", "--all"]).refused();
-    assert!(ran.err.contains("nobody to ask") && ran.err.contains("--yes"), "{ran:?}");
+    assert!(ran.err.contains("no terminal to ask in") && ran.err.contains("--yes"), "{ran:?}");
     assert_eq!(ids(&place), all);
 }
 

@@ -67,7 +67,7 @@ fn an_agent_works_over_http_and_its_session_is_in_a_header() {
     assert_eq!(rpc(place, &[], "initialize", hello)["result"]["serverInfo"]["name"], "ctx");
     let notified = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
     assert_eq!(ask(place, "POST", MCP, &[], &notified).0, 202);
-    assert_eq!(rpc(place, &[], "tools/list", json!({}))["result"]["tools"].as_array().map(Vec::len), Some(8));
+    assert_eq!(rpc(place, &[], "tools/list", json!({}))["result"]["tools"].as_array().map(Vec::len), Some(10));
 
     let session = [("X-Claude-Code-Session-Id", scene.session.session_id())];
     let call = |headers: &[(&str, &str)], tool: &str, arguments: Value| {
@@ -92,7 +92,7 @@ fn an_agent_works_over_http_and_its_session_is_in_a_header() {
 fn the_daemons_file_decides_what_may_be_done_over_http() {
     let scene = Scene::configured("[mcp]\nread_only = true\n");
     let names = rpc(&scene.place, &[], "tools/list", json!({}))["result"]["tools"].clone();
-    assert_eq!(names.as_array().map(Vec::len), Some(5), "{names}");
+    assert_eq!(names.as_array().map(Vec::len), Some(7), "{names}");
     let apply =
         json!({"name": "ctx_apply", "arguments": {"operations": [{"op": "pin", "ids": ["t1"]}], "expect": "none"}});
     let refused = rpc(&scene.place, &[], "tools/call", apply);

@@ -33,7 +33,7 @@ fn when_it_cannot_be_started_every_call_says_why() {
         ["port-taken", "not-a-daemon", "no-daemon"].contains(&refused["code"].as_str().expect("a code")),
         "{refused}"
     );
-    assert_eq!(agent.tool_names().len(), 8, "it goes on");
+    assert_eq!(agent.tool_names().len(), 10, "it goes on");
     assert_eq!(agent.leave(), Some(0));
 }
 

@@ -85,7 +85,8 @@ fn the_past_can_be_looked_at() {
     let (then, now) = (at(&["show", "t2"]), scene.place.run(&["show", "t2"]).ok().out);
     assert!(then.contains("seven cows") && !then.contains("not sent since"), "{then}");
     assert!(now.contains("Seven.") && now.contains("not sent since") && now.contains("written by an edit"), "{now}");
-    assert!(at(&["list"]).contains("[deleted]") && !at(&["list"]).contains("[compacted]"), "{}", at(&["list"]));
+    // The client's own notes in it stay.
+    assert!(at(&["list"]).contains("[trimmed]") && !at(&["list"]).contains("[compacted]"), "{}", at(&["list"]));
 
     let diff = scene.place.run(&["diff"]).ok().out;
     assert!(diff.starts_with("source..HEAD") && diff.contains("t1") && diff.contains("- "), "{diff}");

@@ -35,7 +35,7 @@ fn a_plan_is_looked_at_and_changes_nothing() {
     }
     assert!(operations[1]["risks"].to_string().contains("it saves nothing"), "small results: {plan}");
     assert_eq!(plan["tokens_after"], operations[2]["tokens_after"]);
-    assert_eq!(plan["preview"]["first_change"], "t2", "what is behind t1 comes first now: {plan}");
+    assert_eq!(plan["preview"]["first_change"], "t1", "the client's notes in it stay: {plan}");
     assert!(plan["cost"]["first"].as_u64() > plan["cost"]["later"].as_u64(), "{plan}");
     assert!(plan["cost"]["pays_off_after"].as_u64() > Some(1), "{plan}");
     assert_eq!(scene.dump(), before);
@@ -168,7 +168,7 @@ fn a_plan_that_does_not_fit_any_more_is_refused_and_told_why() {
 fn plans_that_are_none_are_refused_with_their_place() {
     let scene = Scene::new();
     for (text, told) in [
-        ("", "holds no operation"),
+        ("", "no operations in it"),
         ("{\"operations\": [", "the JSON ends too early"),
         ("{\"operations\": {}}", "expected a list, not an object"),
         ("[{\"op\": \"delete\", \"ids\": [\"t1\"], \"reason\": {}}]", "operation 1: expected a text"),

@@ -43,7 +43,7 @@ fn raw_json_of_which_nothing_would_be_sent_is_refused_with_the_rule() {
     let lost = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_nobody","content":"x"}]}"#;
     let error = scene.refused(&["edit", "t3", "--raw", lost]);
     assert_eq!(error["code"], "bad-content", "{error}");
-    assert!(word(&error["message"]).contains("(A"), "the rule is named: {error}");
+    assert!(word(&error["message"]).contains("rule A31 ("), "the rule is named: {error}");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn an_edit_that_makes_the_request_too_large_is_refused() {
     let refused = scene.run_with(&["add", "--text", "-", "--after", "t1", "--json"], &half);
     let error = refused.json()["error"].clone();
     assert_eq!((refused.code, &error["code"]), (Some(1), &json!("too-large")), "{error}");
-    assert!(word(&error["message"]).contains("(A81)"), "{error}");
+    assert!(word(&error["message"]).contains("rule A81 ("), "{error}");
     assert_eq!(scene.json(&["history"])["head"], head);
 }
 
@@ -147,7 +147,7 @@ fn going_to_the_source_says_what_it_is() {
     let scene = Scene::new();
     scene.json(&["delete", "t1"]);
     let told = scene.place.run(&["checkout", "source"]).ok().out;
-    assert!(told.starts_with("none  branch unedited, "), "{told}");
+    assert!(told.starts_with("none  created branch unedited and checked it out  "), "{told}");
     scene.json(&["checkout", "main"]);
     scene.json(&["rollback", "source"]);
     let error = scene.refused(&["rollback", "source"]);

@@ -35,7 +35,7 @@ fn what_waits_is_made_by_the_clock_when_the_cache_is_cold_and_the_next_request_h
     let dump = scene.dump();
     assert!(!dump.contains("Find the needle"));
     assert_eq!(String::from_utf8(scene.send()).expect("text"), dump);
-    assert!(scene.place.run(&["waiting"]).ok().out.starts_with("Nothing waits"));
+    assert!(scene.place.run(&["waiting"]).ok().out.starts_with("There are no pending changes"));
     let timeline = scene.place.run(&["timeline"]).ok().out;
     assert!(timeline.contains("w1 made as "), "{timeline}");
     // It is an ordinary commit.
@@ -76,9 +76,10 @@ fn what_waits_can_be_taken_back_and_what_cannot_wait_is_refused() {
     assert_eq!(scene.refused(&["waiting", "cancel", "w7"])["code"], "unknown-wish");
     assert_eq!(scene.refused(&["delete", "t99", "--when", "cold"])["code"], "unknown-id");
     assert_eq!(scene.refused(&["delete", "t1", "--when", "cold", "--expect", "0123456789"])["code"], "stale");
-    let usage = scene.place.run(&["undo", "--when", "cold"]);
-    assert_eq!(usage.code, Some(2), "{usage:?}");
-    assert!(usage.err.contains("cannot wait"), "{usage:?}");
+    let refused = scene.place.run(&["undo", "--when", "cold"]).refused();
+    assert!(refused.err.contains("nothing to undo"), "{refused:?}");
+    scene.json(&["pin", "t1"]);
+    assert_eq!(scene.json(&["undo", "--when", "cold"])["waiting"], "w3");
 }
 
 #[test]

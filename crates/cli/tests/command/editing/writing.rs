@@ -136,11 +136,11 @@ fn what_is_offloaded_lies_in_a_file_and_comes_back() {
 }
 
 #[test]
-fn offloaded_content_can_lie_in_the_project_where_git_does_not_see_it() {
+fn offloaded_content_can_lie_in_a_folder_of_ones_choice_where_git_does_not_see_it() {
     let scene = Scene::configured("[offload]\nfolder = \".ctx/offload\"\n");
     let (applied, sent) = scene.change(&["offload", "t1/1"]);
     let file = word(&applied["files"][0]);
-    let folder = scene.place.path("work").canonicalize().expect("the project").join(".ctx/offload");
+    let folder = scene.place.path("home").canonicalize().expect("the home").join(".ctx/offload");
     assert!(file.starts_with(&folder.display().to_string()) && sent.contains(&file), "{file}");
     assert_eq!(fs::read_to_string(folder.join(".gitignore")).expect("a file"), "*\n");
 }
