@@ -9,7 +9,7 @@ before(async () => (stage = await Stage.start()))
 after(() => stage.stop())
 
 const heading = (page) => page.getByRole('heading', { level: 2 }).first()
-const follow = (page) => page.getByRole('button', { name: 'Follow the active conversation' })
+const follow = (page) => page.getByRole('button', { name: /^Follow(ing)? the active conversation$/ })
 const isFollowing = async (page) => (await follow(page).getAttribute('aria-pressed')) === 'true'
 const row = (page, id) => page.locator(`[id="row-${id}"]`)
 

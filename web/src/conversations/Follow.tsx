@@ -32,7 +32,6 @@ export function Follow({ conversations, shown, following }: Props) {
           size="compact-xs"
           variant={following ? "light" : "default"}
           aria-pressed={following}
-          aria-label="Follow the active conversation"
           disabled={shown === undefined && following}
           onClick={() => go({ conversation: following ? (shown?.id ?? FOLLOW_ACTIVE) : FOLLOW_ACTIVE, open: null, at: null })}
         >
