@@ -141,7 +141,7 @@ impl Composer {
             let edited = edited.contains(&card.id);
             held.put(&Card { edited, ..card.clone() }, edited);
         }
-        let alarm = edit::wait::Alarm::of(marked(&*store, edit::wait::WAITING, &[log::WAIT])?.into_iter());
+        let alarm = edit::wait::Alarm::of(marked(&*store, edit::wait::WAITING, &[log::WAIT])?);
         let titles = helper::titles::read(store.notes(helper::titles::TITLES)?);
         Ok(Composer {
             store,
