@@ -137,6 +137,9 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.len() <= 128 && !name.starts_with('.') && name.chars().all(is_plain)
 }
 
+/// A file's content, and what it is trusted by.
+type Content = (Vec<u8>, Option<Fingerprint>);
+
 impl Source {
     /// `Ok(None)`: it is not there.
     pub fn stamp(&self) -> Result<Option<Stamp>, String> {
@@ -191,7 +194,7 @@ impl Source {
     }
 
     /// The bytes of a project's file and what it is known by; or why it is not believed. What is checked is what was opened.
-    fn content_of_project(&self) -> io::Result<Result<(Vec<u8>, Option<Fingerprint>), String>> {
+    fn content_of_project(&self) -> io::Result<Result<Content, String>> {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name().and_then(|name| name.to_str()))
         else {
             return Err(io::ErrorKind::NotFound.into());
