@@ -142,11 +142,13 @@ fn a_client_without_a_session_is_withheld_only_if_its_path_is_the_edited_one() {
 #[test]
 fn what_cannot_be_read_does_not_leave_an_edited_conversation() {
     let (stage, _, edited, plain) = stage();
-    for body in ["{\"messages\":[", "[]", "{}", "\u{feff}{\"messages\":[]}"] {
+    for body in ["{\"messages\":[", "[]", "\u{feff}{\"messages\":[]}"] {
         assert_eq!(stage.send(&edited.headers(), body.as_bytes()), Left::Withheld(Withheld::Unreadable), "{body}");
         assert_eq!(stage.send(&plain.headers(), body.as_bytes()), Left::Streamed, "{body}");
     }
-    assert_eq!(stage.send(&edited.headers(), b""), Left::AsItCame, "nothing is in it");
+    for nothing in ["", "{}"] {
+        assert_eq!(stage.send(&edited.headers(), nothing.as_bytes()), Left::AsItCame, "nothing is in it");
+    }
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn plans_that_are_none_are_refused_with_their_place() {
         ("{\"operations\": [", "the JSON ends too early"),
         ("{\"operations\": {}}", "expected a list, not an object"),
         ("[{\"op\": \"delete\", \"ids\": [\"t1\"], \"reason\": {}}]", "operation 1: expected a text"),
-        ("{\"note\": \"x\"}", "missing field `op`"),
+        ("{\"note\": \"x\"}", "the field `op` is missing"),
         ("[1]", "operation 1: expected a text"),
         ("\u{0}", "line 1, column 1"),
     ] {
