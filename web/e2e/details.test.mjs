@@ -245,7 +245,7 @@ test('a helper finds a title and a summary, can be stopped, and never takes a ti
     await page.keyboard.press('Enter')
     await panel(page).getByRole('heading', { name: 'My own title' }).waitFor()
     await ask.click()
-    await page.getByText(/has a title that somebody gave it/).waitFor()
+    await page.getByText(/has a title set by a person/).waitFor()
     // The refusal itself is in the console of the browser.
     assert.deepEqual(page.complaints.filter((words) => !words.includes('422')), [])
   } finally {

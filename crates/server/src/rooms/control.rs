@@ -46,7 +46,14 @@ impl IntoResponse for ControlError {
 pub(super) fn without_shell(response: Response<Body>) -> Response<Body> {
     let Some(error) = response.extensions().get::<ControlError>() else { return response };
     let hint = hints::for_page(&error.hint);
-    if hint == error.hint { response } else { ControlError { hint, ..error.clone() }.into_response() }
+    if hint == error.hint {
+        return response;
+    }
+    let mut reworded = ControlError { hint, ..error.clone() }.into_response();
+    // The router says which methods a path takes.
+    let allowed = response.headers().get(header::ALLOW).cloned();
+    reworded.headers_mut().extend(allowed.map(|allowed| (header::ALLOW, allowed)));
+    reworded
 }
 
 pub(super) fn refused(refusal: Refusal) -> Response<Body> {

@@ -173,7 +173,7 @@ fn plans_that_are_none_are_refused_with_their_place() {
         ("{\"operations\": {}}", "expected a list, not an object"),
         ("[{\"op\": \"delete\", \"ids\": [\"t1\"], \"reason\": {}}]", "operation 1: expected a text"),
         ("{\"note\": \"x\"}", "the field `op` is missing"),
-        ("[1]", "operation 1: expected a text"),
+        ("[1]", "operation 1: expected an operation"),
         ("\u{0}", "line 1, column 1"),
     ] {
         let file = scene.file("bad.json", text).display().to_string();
