@@ -77,7 +77,6 @@ test('the tray waits for the limit, over a reload; the request that nears it has
     await choose(page, id)
     await page.keyboard.press('Delete')
     await form(page).getByRole('button', { name: 'Add to tray' }).click()
-    await page.getByLabel('Deselect all').click()
   }
   const tray = page.getByLabel('Staged operations')
   await tray.getByLabel('When it is made').selectOption('near-limit')
