@@ -123,7 +123,7 @@ test('a change that does not fit any more says why, and is put away', async () =
   client.messages.splice(2)
   await next('SAY:another way')
   await next(`SAY:much read ${'and so much more of it '.repeat(15_000)}`)
-  await waiting(page).getByText(/Not made: /).waitFor()
+  await waiting(page).getByText(/Not applied: /).waitFor()
   await waiting(page).getByRole('button', { name: 'Dismiss w1' }).click()
   await waiting(page).waitFor({ state: 'detached' })
   await unharmed(page)
