@@ -33,6 +33,9 @@ const MANY: usize = 256;
 const GIANT: usize = 64 * 1024 * 1024;
 const A_WHILE: Duration = Duration::from_secs(60);
 
+/// One that takes more than this is freed on a thread of its own.
+const LONG: usize = 4 * 1024 * 1024;
+
 /// What they may take when nothing has happened for a while.
 const RESTING: usize = 16 * 1024 * 1024;
 
@@ -93,7 +96,9 @@ pub struct Directory {
     /// How many times a step of each conversation, and of all, could not be stored.
     losses: HashMap<String, u64>,
     lost_all: u64,
-    attic: Vec<Shared>,
+    attic: Attic,
+    /// No card is later than this.
+    latest: u64,
     /// Conversations whose newest requests could not be stored.
     incomplete: HashSet<String>,
 }
@@ -105,6 +110,27 @@ struct Loaded {
     used: u64,
     last: Instant,
     weight: usize,
+}
+
+/// Conversations that were unloaded and are not freed yet.
+#[derive(Default)]
+pub struct Attic(Vec<Loaded>);
+
+impl Attic {
+    /// Frees them. To free a long one takes longer than a held request should wait, so that happens on a thread of its
+    /// own.
+    pub fn free(self) {
+        if self.0.iter().all(|loaded| loaded.weight < LONG) {
+            return;
+        }
+        let freeing = std::thread::Builder::new().name("ctx-freeing".into()).spawn(move || {
+            crate::recorder::step_back();
+            drop(self);
+        });
+        if let Err(error) = freeing {
+            tracing::debug!(%error, "cannot start a thread; memory was freed at once");
+        }
+    }
 }
 
 impl Directory {
@@ -184,12 +210,12 @@ impl Directory {
     /// Drops a conversation from memory only; it is replayed when it is needed again. It goes into the attic: to free
     /// a long one takes longer than others should wait for the directory.
     pub fn unload(&mut self, id: &str) {
-        self.attic.extend(self.loaded.remove(id).map(|loaded| loaded.shared));
+        self.attic.0.extend(self.loaded.remove(id));
         self.dropped += 1;
     }
 
     pub fn unload_all(&mut self) {
-        self.attic.extend(self.loaded.drain().map(|(_, loaded)| loaded.shared));
+        self.attic.0.extend(self.loaded.drain().map(|(_, loaded)| loaded));
         self.dropped += 1;
     }
 
@@ -221,7 +247,7 @@ impl Directory {
 
     /// What was unloaded, to be freed after the directory is let go.
     #[must_use]
-    pub fn empty_attic(&mut self) -> Vec<Shared> {
+    pub fn empty_attic(&mut self) -> Attic {
         std::mem::take(&mut self.attic)
     }
 
@@ -388,10 +414,12 @@ impl Directory {
         }
         let is_now = card.last_activity + activity::SLACK > now;
         let latest = card.last_activity + activity::SLACK;
-        if is_now && self.cards.values().any(|other| other.last_activity > latest) {
+        if is_now && self.latest > latest {
             let ahead = self.cards.values_mut().filter(|other| other.last_activity > latest);
             ahead.for_each(|other| other.last_activity = card.last_activity - 1);
+            self.latest = latest;
         }
+        self.latest = self.latest.max(card.last_activity);
     }
 }
 
@@ -445,6 +473,6 @@ mod tests {
         directory.drop_giants(Duration::ZERO);
         assert!(!directory.is_loaded("giant") && directory.is_loaded("small"));
         assert!(directory.is_current("busy", &busy));
-        assert_eq!(directory.empty_attic().len(), 1, "it is freed by whoever let it go");
+        assert_eq!(directory.empty_attic().0.len(), 1, "it is freed by whoever let it go");
     }
 }

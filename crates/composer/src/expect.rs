@@ -266,8 +266,8 @@ impl Conversation {
             match effect {
                 Effect::Results { results, .. } => results.iter().for_each(|result| note(&result.of)),
                 Effect::Replace { covers, .. } => covers.iter().for_each(|cover| {
-                    if let Cover::Blocks { of, .. } = cover {
-                        note(of)
+                    if let Cover::Blocks(covered) = cover {
+                        note(&covered.of)
                     }
                 }),
                 _ => {}

@@ -325,7 +325,7 @@ impl Composer {
         let outcome = change(&mut directory);
         let attic = directory.empty_attic();
         drop(directory);
-        drop(attic);
+        attic.free();
         outcome
     }
 

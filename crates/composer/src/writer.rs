@@ -324,7 +324,7 @@ impl Work {
         unload(&mut directory);
         let attic = directory.empty_attic();
         drop(directory);
-        drop(attic);
+        attic.free();
     }
 
     fn tell(&self, steps: Vec<Vec<NewRecord>>, last: Vec<u64>) {

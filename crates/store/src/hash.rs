@@ -12,15 +12,6 @@ impl Hash {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// Of all parts, one behind the other.
-    pub fn of_parts<'p>(parts: impl Iterator<Item = &'p [u8]>) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        for part in parts {
-            hasher.update(part);
-        }
-        Self(*hasher.finalize().as_bytes())
-    }
-
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }

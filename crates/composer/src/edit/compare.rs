@@ -14,7 +14,7 @@ use ctx_core::edit::layout::layout;
 use ctx_core::message::Kind;
 use ctx_core::tokens;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// One thing that is sent, and what it weighs; or that would be, did the rules not leave it out.
 #[derive(Clone, Copy)]
@@ -223,7 +223,6 @@ impl Composer {
         let ground = Ground::of(&conversation, true);
         let (old, _) = self.lay_at(&conversation, &ground, from)?;
         let (new, _) = self.lay_at(&conversation, &ground, to)?;
-        let texts = self.texts(&conversation, &ground.slots, 0..ground.messages.len())?;
         let scale = |weight: f64| conversation.calibration.tokens(weight);
         let (before, after) = (overview(&conversation, &ground, &old), overview(&conversation, &ground, &new));
         let changed = Overview::sent_otherwise(&before, &after);
@@ -233,7 +232,7 @@ impl Composer {
             view.frames.iter().enumerate().map(|(at, frame)| (frame.id.to_string(), at)).collect()
         };
         let (old_places, new_places) = (places(&old), places(&new));
-        let mut frames = Vec::new();
+        let (mut frames, mut differing) = (Vec::new(), Vec::new());
         let gone = before.frames.iter().filter(|frame| !weight_after.contains_key(frame.id.as_str()));
         // A cut alone changes nothing that is sent: the parts are what the whole was.
         let (cut, joined) = (only_cut(&before, &after), only_cut(&after, &before));
@@ -266,20 +265,37 @@ impl Composer {
                 _ if changed.contains(id) => "changed",
                 _ => "same",
             };
-            let text = |view: &View<'_>, at: Option<usize>| match at {
-                Some(at) if change != "same" => show::plain(&conversation, &ground, view, at, &texts),
-                _ => String::new(),
-            };
             let title = |view: &View<'_>, at: Option<usize>| titles::title(&ground, view, id, at);
+            if change != "same" {
+                differing.push((frames.len(), old_at, new_at));
+            }
             frames.push(FrameDiff {
                 id: id.to_owned(),
                 title: title(&new, new_at).or_else(|| title(&old, old_at)).unwrap_or_default(),
                 change: change.to_owned(),
                 tokens_before: scale(was.unwrap_or(0.0)),
                 tokens_after: scale(is.unwrap_or(0.0)),
-                before: text(&old, old_at),
-                after: text(&new, new_at),
+                before: String::new(),
+                after: String::new(),
             });
+        }
+        // Only the texts of frames that differ are read: a long conversation has thousands of others.
+        let messages = |view: &View<'_>, at: Option<usize>| {
+            let frame = at.and_then(|at| view.frames.get(at));
+            frame.map(|frame| show::messages_of(&view.units(frame, &ground.messages)).collect()).unwrap_or_default()
+        };
+        let wanted: BTreeSet<usize> = differing
+            .iter()
+            .flat_map(|(_, old_at, new_at)| -> [Vec<usize>; 2] { [messages(&old, *old_at), messages(&new, *new_at)] })
+            .flatten()
+            .collect();
+        let texts = self.texts(&conversation, &ground.slots, wanted.into_iter())?;
+        let text = |view: &View<'_>, at: Option<usize>| {
+            at.map(|at| show::plain(&conversation, &ground, view, at, &texts)).unwrap_or_default()
+        };
+        for (frame, old_at, new_at) in differing {
+            frames[frame].before = text(&old, old_at);
+            frames[frame].after = text(&new, new_at);
         }
         Ok(Diff {
             conversation: conversation.id.clone(),

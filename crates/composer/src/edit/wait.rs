@@ -512,7 +512,7 @@ fn slots(effect: &Effect) -> Vec<SlotId> {
     match effect {
         Effect::Replace { covers, .. } => {
             let of_cover = |cover: &Cover| match cover {
-                Cover::Blocks { of, .. } => Some(of_message(of)),
+                Cover::Blocks(covered) => Some(of_message(&covered.of)),
                 Cover::Made(_) | Cover::System { .. } | Cover::Tool { .. } => None,
             };
             covers.iter().filter_map(of_cover).collect()

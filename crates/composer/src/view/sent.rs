@@ -166,14 +166,14 @@ impl Recorded {
             return missing("A part of this request is missing from the store, or damaged.");
         };
         let bytes = Outgoing::of(parts).bytes(&whole.bytes);
-        match Hash::of(&bytes).to_string() == sent.hash {
+        match crc32fast::hash(&bytes) == sent.checksum {
             true => Ok(Ok(bytes)),
             false => missing(DIFFERS),
         }
     }
 }
 
-const DIFFERS: &str = "The rebuilt body differs from the one that left: its hash is another.";
+const DIFFERS: &str = "The rebuilt body differs from the one that left: its checksum is another.";
 
 impl SentBody {
     /// Of parts of `body`. Long insertions become blobs.
@@ -187,10 +187,13 @@ impl SentBody {
             Part::Source(range) => body.get(range.clone()).unwrap_or_default().to_vec(),
             Part::Made(bytes) => bytes.clone(),
         };
-        let hash = Hash::of_parts(parts.iter().map(|part| match part {
-            Part::Source(range) => body.get(range.clone()).unwrap_or_default(),
-            Part::Made(bytes) => bytes.as_slice(),
-        }));
+        let mut checksum = crc32fast::Hasher::new();
+        parts.iter().for_each(|part| {
+            checksum.update(match part {
+                Part::Source(range) => body.get(range.clone()).unwrap_or_default(),
+                Part::Made(bytes) => bytes.as_slice(),
+            })
+        });
         let mut stored = Vec::new();
         for part in parts.iter().filter(|part| !part.is_empty()) {
             stored.push(match part {
@@ -207,7 +210,7 @@ impl SentBody {
                 }
             });
         }
-        Some(SentBody { hash: hash.to_string(), parts: stored })
+        Some(SentBody { checksum: checksum.finalize(), parts: stored })
     }
 
     fn read(&self, uses: &[Hash], store: &dyn Reader) -> Result<Option<Vec<Part>>, Refusal> {

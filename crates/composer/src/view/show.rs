@@ -398,7 +398,7 @@ fn block_views(
         Unit::Source { message, block } => {
             let Some(facts) = block.and_then(|at| path[message].blocks.get(at)) else { return Vec::new() };
             let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
-            let mut shown = block_view(id, block.unwrap_or(0), facts, text, tool_of(path, facts));
+            let mut shown = block_view(id, block.unwrap_or(0), facts, text, tool_of(path, message, facts));
             shown.tokens = scale(tokens::of_block(facts));
             if let Some(content) = view.new_result(laid) {
                 shown.text = content.to_owned();
@@ -424,11 +424,16 @@ fn block_views(
     }
 }
 
-/// The tool a block is about: a call names it, a result answers a call.
-fn tool_of<'a>(path: &[&'a Message], block: &'a Block) -> Option<&'a str> {
+/// The tool a block of the message `at` is about: a call names it, a result answers a call. That is found from the
+/// result backwards, because it mostly stands right before it.
+fn tool_of<'a>(path: &[&'a Message], at: usize, block: &'a Block) -> Option<&'a str> {
     let is_call = |other: &&Block| other.kind == Kind::ToolUse && other.tool_use_id == block.tool_use_id;
+    let (before, behind) = path.split_at(at);
     match block.kind {
-        Kind::ToolResult => path.iter().flat_map(|message| &message.blocks).find(is_call)?.tool.as_deref(),
+        Kind::ToolResult => {
+            let near = before.iter().rev().chain(behind);
+            near.flat_map(|message| &message.blocks).find(is_call)?.tool.as_deref()
+        }
         _ => block.tool.as_deref(),
     }
 }

@@ -75,16 +75,20 @@ pub enum MessageRef {
 /// The slot of a reply that the client has not sent back yet: it has none.
 pub const PENDING: SlotId = SlotId(u64::MAX);
 
+/// Blocks of a client's message. A message without blocks is covered by an empty list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoveredBlocks {
+    pub of: MessageRef,
+    pub key: Key,
+    pub blocks: Vec<Named>,
+}
+
 /// What an effect covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cover {
-    /// Blocks of a client's message. A message without blocks is covered by an empty list.
-    Blocks {
-        of: MessageRef,
-        key: Key,
-        blocks: Vec<Named>,
-    },
+    /// Boxed, because a list of covers mostly holds the small ones and is read for every request.
+    Blocks(Box<CoveredBlocks>),
     /// A message that an earlier effect made.
     Made(MadeId),
     /// A block of the system prompt, found again by its text, else by its place.
@@ -95,6 +99,12 @@ pub enum Cover {
     Tool {
         name: String,
     },
+}
+
+impl Cover {
+    pub fn blocks(of: MessageRef, key: Key, blocks: Vec<Named>) -> Cover {
+        Cover::Blocks(Box::new(CoveredBlocks { of, key, blocks }))
+    }
 }
 
 /// The lasting name of a frame.

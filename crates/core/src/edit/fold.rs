@@ -46,6 +46,50 @@ pub struct Fate {
     behind: bool,
 }
 
+/// What became of the messages that effects made: those of one effect after those of the effect before it. An edit of
+/// something that was edited before covers all that was made for it, so there are many more covers than effects.
+struct MadeFates {
+    /// Where those of each effect begin, and where all end.
+    starts: Vec<MadeNumber>,
+    fates: Vec<MadeFate>,
+}
+
+#[derive(Clone)]
+struct MadeFate {
+    id: MadeId,
+    /// The effect that covers it, counted from 1; 0 when it is sent.
+    covered: u32,
+    /// What stands before it, in order.
+    before: Vec<MadeNumber>,
+}
+
+/// The place of a message in [`MadeFates`].
+type MadeNumber = u32;
+
+impl MadeFates {
+    fn of(effects: &[(EffectId, &Effect)]) -> MadeFates {
+        let mut starts = Vec::with_capacity(effects.len() + 1);
+        let mut fates = Vec::with_capacity(effects.len());
+        for (effect, what) in effects {
+            starts.push(fates.len() as MadeNumber);
+            let ids = (0..what.made().len() as u32).map(|message| MadeId { effect: *effect, message });
+            fates.extend(ids.map(|id| MadeFate { id, covered: 0, before: Vec::new() }));
+        }
+        starts.push(fates.len() as MadeNumber);
+        MadeFates { starts, fates }
+    }
+
+    /// The messages that the effect at this place made.
+    fn numbers(&self, effect: usize) -> Range<MadeNumber> {
+        self.starts[effect]..self.starts[effect + 1]
+    }
+
+    fn number(&self, effect: usize, message: u32) -> Option<MadeNumber> {
+        let numbers = self.numbers(effect);
+        numbers.start.checked_add(message).filter(|number| numbers.contains(number))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
     Source(Range<Number>),
@@ -118,9 +162,8 @@ pub struct View<'a> {
     starts: Vec<Number>,
     fates: Vec<Fate>,
     /// What stands before a block, in order.
-    before: QuickMap<Number, Vec<MadeId>>,
-    before_made: QuickMap<MadeId, Vec<MadeId>>,
-    covered_made: QuickMap<MadeId, EffectId>,
+    before: QuickMap<Number, Vec<MadeNumber>>,
+    made: MadeFates,
     pub frames: Vec<Frame>,
     pub system: Vec<Around>,
     pub tools: Vec<Around>,
@@ -149,14 +192,13 @@ pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> Vi
     starts.push(next);
     let mut view = View {
         by_id: effects.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect(),
+        made: MadeFates::of(&effects),
         status: vec![Status::default(); effects.len()],
         effects,
         frames: base_frames(source, &starts),
         starts,
         fates: vec![Fate::default(); next as usize],
         before: QuickMap::default(),
-        before_made: QuickMap::default(),
-        covered_made: QuickMap::default(),
         system: vec![Around::default(); source.system.len()],
         tools: vec![Around::default(); source.tools.len()],
         left_out: LeftOut::default(),
@@ -329,7 +371,9 @@ impl<'a> View<'a> {
             match segment {
                 Segment::Source(range) => self.walk_source(range.clone(), messages, meet),
                 Segment::Made(effect, messages) => {
-                    messages.clone().for_each(|message| self.meet_made(MadeId { effect: *effect, message }, meet));
+                    let Some(&at) = self.by_id.get(effect) else { continue };
+                    let numbers = messages.clone().filter_map(|message| self.made.number(at, message));
+                    numbers.for_each(|number| self.meet_made(number, meet));
                 }
             }
         }
@@ -364,13 +408,19 @@ impl<'a> View<'a> {
         }
     }
 
-    fn meet_made(&self, made: MadeId, meet: &mut dyn FnMut(Met)) {
-        if let Some(earlier) = self.before_made.get(&made) {
-            earlier.iter().for_each(|made| self.meet_made(*made, meet));
-        }
-        let covered = self.covered_made.get(&made).copied();
-        meet(Met::Unit(Laid { unit: Unit::Made(made), covered, result: None }));
+    fn meet_made(&self, number: MadeNumber, meet: &mut dyn FnMut(Met)) {
+        let fate = &self.made.fates[number as usize];
+        fate.before.iter().for_each(|earlier| self.meet_made(*earlier, meet));
+        let covered = fate.covered.checked_sub(1).map(|at| self.effects[at as usize].0);
+        meet(Met::Unit(Laid { unit: Unit::Made(fate.id), covered, result: None }));
     }
+}
+
+/// The first thing that an effect covers: what it makes stands before it.
+#[derive(Clone, Copy)]
+enum First {
+    Block(Number),
+    Made(MadeNumber),
 }
 
 struct Folding<'v, 'a, 's> {
@@ -424,11 +474,12 @@ impl Folding<'_, '_, '_> {
     fn replace(&mut self, at: usize, id: EffectId, covers: &[Cover], by: &[Made]) -> Status {
         let mut status = Status::default();
         // What replaces stands where the first thing that it covers stood.
-        let mut first: Option<Unit> = None;
+        let mut first: Option<First> = None;
         let mut around: Option<(bool, usize)> = None;
         for cover in covers {
             match cover {
-                Cover::Blocks { of, key, blocks } => {
+                Cover::Blocks(covered) => {
+                    let effect::CoveredBlocks { of, key, blocks } = &**covered;
                     let Some(message) = self.message(of).or_else(|| self.rewritten(of, blocks)) else { continue };
                     let facts = self.source.messages[message];
                     let same = facts.key == *key;
@@ -442,16 +493,17 @@ impl Folding<'_, '_, '_> {
                         let number = self.view.number(message, block as usize);
                         let before = std::mem::replace(&mut self.view.fates[number as usize].covered, at as u32 + 1);
                         self.take_over(at, before.checked_sub(1).map(|before| before as usize));
-                        first.get_or_insert(Unit::Source { message, block: Some(block as usize) });
+                        first.get_or_insert(First::Block(number));
                     }
                 }
                 Cover::Made(made) => {
-                    let known = self.view.made(*made).is_some() && self.view.status(made.effect).awake;
-                    if known {
-                        let before = self.view.covered_made.insert(*made, id);
-                        self.take_over(at, before.and_then(|before| self.view.by_id.get(&before).copied()));
-                        first.get_or_insert(Unit::Made(*made));
-                    }
+                    let known = self.view.by_id.get(&made.effect).copied();
+                    let Some(of) = known.filter(|&of| self.view.status[of].awake) else { continue };
+                    let Some(number) = self.view.made.number(of, made.message) else { continue };
+                    let fate = &mut self.view.made.fates[number as usize];
+                    let before = std::mem::replace(&mut fate.covered, at as u32 + 1);
+                    self.take_over(at, before.checked_sub(1).map(|before| before as usize));
+                    first.get_or_insert(First::Made(number));
                 }
                 Cover::System { at, key } => {
                     let by_place = Some(*at as usize).filter(|&at| at < self.source.system.len());
@@ -474,12 +526,14 @@ impl Folding<'_, '_, '_> {
         status.awake = first.is_some() || around.is_some();
         let made = (0..by.len() as u32).map(|message| MadeId { effect: id, message });
         match (first, around) {
-            (Some(Unit::Source { message, block }), _) => {
-                let number = self.view.number(message, block.unwrap_or(0));
-                self.view.before.entry(number).or_default().extend(made);
+            (Some(First::Block(number)), _) => {
+                self.view.before.entry(number).or_default().extend(self.view.made.numbers(at));
                 self.view.fates[number as usize].behind = true;
             }
-            (Some(Unit::Made(other)), _) => self.view.before_made.entry(other).or_default().extend(made),
+            (Some(First::Made(number)), _) => {
+                let made = self.view.made.numbers(at);
+                self.view.made.fates[number as usize].before.extend(made);
+            }
             (None, Some((true, at))) => self.view.system[at].by.extend(made),
             (None, Some((false, at))) => self.view.tools[at].by.extend(made),
             (None, None) => {}
@@ -496,11 +550,10 @@ impl Folding<'_, '_, '_> {
         if self.held[before] > 0 || before == at {
             return;
         }
-        let (effect, what) = self.view.effects[before];
-        for message in 0..what.made().len() as u32 {
-            let made = MadeId { effect, message };
-            if !self.view.covered_made.contains_key(&made) {
-                self.view.covered_made.insert(made, self.view.effects[at].0);
+        for number in self.view.made.numbers(before) {
+            let fate = &mut self.view.made.fates[number as usize];
+            if fate.covered == 0 {
+                fate.covered = at as u32 + 1;
                 self.held[at] += 1;
             }
         }

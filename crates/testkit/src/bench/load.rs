@@ -42,6 +42,21 @@ impl Connection {
         Ok(taken)
     }
 
+    /// Sends a body of any kind and returns the status of its answer, whose rest is not read.
+    pub fn post(mut self, session: &str, encoding: Option<&str>, body: &[u8]) -> io::Result<u16> {
+        let encoding = encoding.map_or(String::new(), |name| format!("Content-Encoding: {name}\r\n"));
+        let head = format!(
+            "POST /v1/messages HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAnthropic-Version: 2023-06-01\r\n\
+             X-Claude-Code-Session-Id: {session}\r\n{encoding}Content-Length: {}\r\n\r\n",
+            self.host,
+            body.len()
+        );
+        write_all(&mut self.stream, &mut script::slices(head.as_bytes(), [body, &[]]))?;
+        self.read()?;
+        let status = self.answer.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+        status.ok_or_else(|| io::Error::other("no status in the answer"))
+    }
+
     /// Sends a request that asks for a slow stream and tells, for each of its events, how long it
     /// travelled from the sink to here.
     pub fn follow(&mut self, script: &Script, number: usize, events: usize) -> io::Result<Vec<Duration>> {

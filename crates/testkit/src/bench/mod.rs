@@ -36,11 +36,13 @@ pub struct Plan {
 
 type Series = fn(&Stage, &Plan, &mut Report) -> io::Result<()>;
 
-const SERIES: [(&str, Series); 7] = [
+const SERIES: [(&str, Series); 9] = [
     ("latency", series::latency::run),
     ("throughput", series::throughput::run),
     ("editing", series::editing::run),
     ("parallel", series::parallel::run),
+    ("beside", series::beside::run),
+    ("scale", series::scale::run),
     ("streaming", series::streaming::run),
     ("daemon", series::daemon::run),
     ("growth", series::growth::run),

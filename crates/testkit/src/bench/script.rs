@@ -93,6 +93,10 @@ impl Script {
         self.requests.len()
     }
 
+    pub fn session(&self) -> &str {
+        std::str::from_utf8(&self.session).unwrap_or_default()
+    }
+
     /// The length of a request's body.
     pub fn length(&self, number: usize) -> usize {
         self.requests.get(number).map_or(0, |request| request.kept + request.tail.len())

@@ -44,7 +44,7 @@ fn of(message: usize) -> MessageRef {
 fn cover(case: &Case, message: usize, blocks: impl Iterator<Item = usize>) -> Cover {
     let facts = &case.facts[message];
     let named = blocks.filter_map(|block| Some(Named::of(block as u32, facts.blocks.get(block)?)));
-    Cover::Blocks { of: of(message), key: facts.key, blocks: named.collect() }
+    Cover::blocks(of(message), facts.key, named.collect())
 }
 
 fn covers(random: &mut Random, case: &Case) -> Vec<Cover> {

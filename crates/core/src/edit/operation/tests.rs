@@ -63,8 +63,8 @@ fn every_effect_survives_json() {
     let part = FrameRef { key: FrameKey::Made { effect, part: 1 << 17 }, until: None };
     let made = vec![Made { role: None, blocks: vec!["{}".into()] }, Made { role: Some(Role::System), blocks: vec![] }];
     let covers = vec![
-        Cover::Blocks { of: slot, key: key("x"), blocks: vec![named.clone(), Named { id: None, ..named.clone() }] },
-        Cover::Blocks { of: reply, key: key("y"), blocks: vec![] },
+        Cover::blocks(slot, key("x"), vec![named.clone(), Named { id: None, ..named.clone() }]),
+        Cover::blocks(reply, key("y"), vec![]),
         Cover::Made(MadeId { effect, message: 4 }),
         Cover::System { at: 1, key: key("z") },
         Cover::Tool { name: "Bash".into() },

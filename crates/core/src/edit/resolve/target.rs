@@ -262,7 +262,7 @@ impl Desk<'_> {
             Cover::Tool { name } => {
                 self.source.tools.iter().position(|other| other == name).and_then(|at| self.view.tools.get(at))
             }
-            Cover::Blocks { .. } | Cover::Made(_) => None,
+            Cover::Blocks(_) | Cover::Made(_) => None,
         };
         here.is_some_and(|here| here.covered.is_some() && here.by.is_empty())
     }
@@ -318,9 +318,9 @@ impl Desk<'_> {
                     let of = self.message_ref(message);
                     let named = block.and_then(|at| Some(Named::of(at as u32, facts.blocks.get(at)?)));
                     // Also when something of ours stands in the midst of the message.
-                    match covers.iter_mut().rfind(|cover| matches!(cover, Cover::Blocks { .. })) {
-                        Some(Cover::Blocks { of: last, blocks, .. }) if *last == of => blocks.extend(named),
-                        _ => covers.push(Cover::Blocks { of, key: facts.key, blocks: named.into_iter().collect() }),
+                    match covers.iter_mut().rfind(|cover| matches!(cover, Cover::Blocks(_))) {
+                        Some(Cover::Blocks(last)) if last.of == of => last.blocks.extend(named),
+                        _ => covers.push(Cover::blocks(of, facts.key, named.into_iter().collect())),
                     }
                 }
                 Unit::Made(made) => covers.push(Cover::Made(made)),

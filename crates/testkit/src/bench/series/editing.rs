@@ -121,7 +121,7 @@ fn edit(stage: &Stage, home: &Path, daemon: &Daemon, sent: usize) -> io::Result<
     Ok(())
 }
 
-fn finish(output: Output) -> io::Result<Vec<u8>> {
+pub fn finish(output: Output) -> io::Result<Vec<u8>> {
     if output.status.success() {
         return Ok(output.stdout);
     }

@@ -1,11 +1,11 @@
-//! Edited conversations side by side: eight at once against one after another, and held requests beside one that is a
-//! hundred times as long.
+//! Edited conversations side by side: eight at once against one after another.
 
 use crate::bench::load::Connection;
 use crate::bench::report::{Goal, Report, Row};
-use crate::bench::script::{GIANT, SIZES, Script};
+use crate::bench::script::{SIZES, Script};
 use crate::bench::stage::{Daemon, Stage};
-use crate::bench::{Plan, stats};
+use crate::bench::Plan;
+use super::editing::finish;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,10 +15,8 @@ const CONVERSATIONS: usize = 8;
 const REQUESTS: usize = 12;
 /// Two processors are shared with the load and the upstream, so nothing is gained; but nothing may be lost.
 const AT_ONCE: Goal = Goal::AtMost(1.2);
-/// Milliseconds that another conversation may cost.
-const BESIDE: Goal = Goal::AtMost(20.0);
 
-pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
+pub fn run(stage: &Stage, _: &Plan, report: &mut Report) -> io::Result<()> {
     let home = stage.home("parallel")?;
     let daemon = stage.daemon(&home)?;
     let base = Script::near(SIZES[1], 1700, 2 + 2 * REQUESTS);
@@ -27,9 +25,8 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
         edited.push(Edited::begin(stage, &home, &daemon, base.variant(number))?);
     }
     let began = Instant::now();
-    let mut alone = Vec::new();
     for conversation in &mut edited {
-        alone.extend(conversation.send(2..2 + REQUESTS)?);
+        conversation.send(2..2 + REQUESTS)?;
     }
     let in_turn = began.elapsed();
     daemon.settle()?;
@@ -43,60 +40,47 @@ pub fn run(stage: &Stage, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let what = format!("{CONVERSATIONS} edited conversations of {}, at once / in turn", SIZES[1].name);
     report.add(Row::alone("parallel", what, "×", ratio, AT_ONCE));
 
-    daemon.settle()?;
-    let usual = stats::millis(stats::percentile(&mut alone, 0.5));
-    let giants = if plan.quick { 1 } else { 3 };
-    let giant = Script::near(GIANT, 1800, 1);
-    let mut slowest = Vec::new();
-    for number in 0..giants {
-        slowest.push(stats::millis(beside(&daemon, &giant.variant(number), &mut edited)?) - usual);
-        daemon.settle()?;
-    }
-    let what = format!("a held request of {} beside {}, slowest, added", SIZES[1].name, GIANT.name);
-    report.add(Row::alone("parallel", what, "ms", stats::median(&slowest), BESIDE));
     daemon.stop()
 }
 
-/// The slowest request of the edited conversations while a giant is sent and read.
-fn beside(daemon: &Daemon, giant: &Script, edited: &mut [Edited]) -> io::Result<Duration> {
-    const LONG: Duration = Duration::from_secs(2);
-    let mut connection = Connection::open(daemon.address)?;
-    std::thread::scope(|scope| {
-        let sending = scope.spawn(move || connection.exchange(giant, 0));
-        let (began, mut slowest) = (Instant::now(), Duration::ZERO);
-        // The giant is read after it has passed.
-        while !sending.is_finished() || began.elapsed() < LONG {
-            for conversation in edited.iter_mut() {
-                let last = 1 + 2 * REQUESTS;
-                let took = conversation.send(last..last + 1)?;
-                slowest = took.into_iter().fold(slowest, Duration::max);
-            }
-        }
-        sending.join().map_err(|_| io::Error::other("the giant's client panicked"))??;
-        Ok(slowest)
-    })
-}
-
 /// A conversation with an edit, so that its requests are held.
-struct Edited {
+pub struct Edited {
     script: Script,
     connection: Connection,
 }
 
 impl Edited {
-    fn begin(stage: &Stage, home: &Path, daemon: &Daemon, script: Script) -> io::Result<Edited> {
+    pub fn begin(stage: &Stage, home: &Path, daemon: &Daemon, script: Script) -> io::Result<Edited> {
+        Edited::begin_at(stage, home, daemon, script, 0)
+    }
+
+    /// The first request of the script that is sent is this one; the next one leaves edited.
+    pub fn begin_at(
+        stage: &Stage,
+        home: &Path,
+        daemon: &Daemon,
+        script: Script,
+        first: usize,
+    ) -> io::Result<Edited> {
         let mut connection = Connection::open(daemon.address)?;
-        connection.exchange(&script, 0)?;
+        connection.exchange(&script, first)?;
         daemon.settle()?;
-        let deleted = stage.ctx(home).args(["delete", "t1/2", "--json"]).output()?;
-        if !deleted.status.success() {
-            return Err(io::Error::other(String::from_utf8_lossy(&deleted.stderr).into_owned()));
-        }
-        connection.exchange(&script, 1)?;
+        let edit = ["edit", "t1#0", "--text", "Begin here.", "--conv", script.session()];
+        finish(stage.ctx(home).args(edit).output()?)?;
+        connection.exchange(&script, first + 1)?;
         Ok(Edited { script, connection })
     }
 
-    fn send(&mut self, requests: std::ops::Range<usize>) -> io::Result<Vec<Duration>> {
+    pub fn connect(&mut self, daemon: &Daemon) -> io::Result<()> {
+        self.connection = Connection::open(daemon.address)?;
+        Ok(())
+    }
+
+    pub fn len(&self) -> usize {
+        self.script.len()
+    }
+
+    pub fn send(&mut self, requests: std::ops::Range<usize>) -> io::Result<Vec<Duration>> {
         requests.map(|number| self.connection.exchange(&self.script, number)).collect()
     }
 }

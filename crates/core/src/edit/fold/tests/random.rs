@@ -147,7 +147,8 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
         for (_, effect) in view.effects().filter(|(id, _)| !restored.contains(id)) {
             let Effect::Replace { covers, .. } = effect else { continue };
             for cover in covers {
-                let Cover::Blocks { of, key, blocks } = cover else { continue };
+                let Cover::Blocks(covered) = cover else { continue };
+                let effect::CoveredBlocks { of, key, blocks } = &**covered;
                 let at = match of {
                     MessageRef::Slot(slot) => source.slots.iter().position(|other| other == slot),
                     MessageRef::Reply { after, .. } => {

@@ -69,11 +69,7 @@ impl Case {
             .map(|&(message, block)| {
                 let facts = &self.facts[message];
                 let named = facts.blocks.get(block).map(|facts| Named::of(block as u32, facts));
-                Cover::Blocks {
-                    of: MessageRef::Slot(SlotId(message as u64)),
-                    key: facts.key,
-                    blocks: named.into_iter().collect(),
-                }
+                Cover::blocks(MessageRef::Slot(SlotId(message as u64)), facts.key, named.into_iter().collect())
             })
             .collect()
     }
