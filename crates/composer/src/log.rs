@@ -124,7 +124,7 @@ pub struct Arrived {
 /// The body that left: ranges of the one that came, and what was put between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentBody {
-    /// CRC-32 of all its bytes: it notices a body that was rebuilt otherwise, at a tenth of the time of a hash.
+    /// Notices a body that was rebuilt otherwise, see [`SentBody::of`].
     #[serde(default)]
     pub checksum: u32,
     pub parts: Vec<SentPart>,

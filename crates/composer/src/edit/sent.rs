@@ -239,7 +239,7 @@ impl Conversation {
 
     /// Composes a request that is on its way. Tells what is remembered of one that does not leave as it came.
     pub(crate) fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<Sent>> {
-        let Some(Written { composed, ground, view }) = self.compose(at_hand, self.effects(self.history.head())) else {
+        let Some(Written { composed, ground, view }) = self.compose(at_hand, self.history.sent_effects()) else {
             let whole = Part::Source(0..at_hand.body.bytes().len());
             let mut outgoing = self.drops_thinking.then(|| Outgoing::of(vec![whole]));
             outgoing.iter_mut().for_each(|outgoing| outgoing.ask_to_drop(at_hand.body));

@@ -4,13 +4,14 @@
 
 use super::effect::{Effect, EffectId};
 use super::operation::Operation;
+use super::superseded;
 use crate::key::Key;
-use crate::quick::QuickMap;
+use crate::quick::{QuickMap, QuickSet};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Names a commit; ten hexadecimal digits where people see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -144,6 +145,18 @@ pub struct History {
     current: String,
     /// The commits that count at the head, oldest first. Every request asks for them; they change with a commit.
     counting: Vec<Arc<Commit>>,
+    superseded: Superseded,
+}
+
+/// The effects at the head without which the same is sent. Found out when a request asks for it.
+#[derive(Debug, Clone, Default)]
+struct Superseded(OnceLock<QuickSet<EffectId>>);
+
+impl PartialEq for Superseded {
+    /// It follows from the commits.
+    fn eq(&self, _: &Superseded) -> bool {
+        true
+    }
 }
 
 pub const MAIN: &str = "main";
@@ -157,6 +170,7 @@ impl Default for History {
             tags: BTreeMap::new(),
             current: MAIN.to_owned(),
             counting: Vec::new(),
+            superseded: Superseded::default(),
         }
     }
 }
@@ -214,6 +228,7 @@ impl History {
         self.commits.insert(commit.id, commit.clone());
         if goes_on {
             self.counting.push(commit);
+            self.superseded = Superseded::default();
         } else {
             self.count_anew();
         }
@@ -223,6 +238,7 @@ impl History {
     fn count_anew(&mut self) {
         let active: Vec<CommitId> = self.active(self.head()).iter().rev().map(|commit| commit.id).collect();
         self.counting = active.iter().filter_map(|id| self.commits.get(id).cloned()).collect();
+        self.superseded = Superseded::default();
     }
 
     /// Takes back the newest commit, which could not be stored; `parent` was the head before.
@@ -314,6 +330,14 @@ impl History {
             return self.counting.iter().flat_map(|commit| commit.effects()).collect();
         }
         self.active(head).into_iter().rev().flat_map(Commit::effects).collect()
+    }
+
+    /// The effects at the head that decide what is sent, oldest first: those that later ones supersede are left out.
+    pub fn sent_effects(&self) -> Vec<(EffectId, &Effect)> {
+        let mut effects = self.effects(self.head());
+        let superseded = self.superseded.0.get_or_init(|| superseded::superseded(&effects));
+        effects.retain(|(id, _)| !superseded.contains(id));
+        effects
     }
 
     /// Whether an effect that changes what is sent counts at the head.

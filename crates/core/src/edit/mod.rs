@@ -15,6 +15,7 @@ pub mod misread;
 pub mod operation;
 pub mod refusal;
 pub mod resolve;
+pub mod superseded;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod weigh;

@@ -3,18 +3,19 @@
 use super::effect::MadeId;
 use super::fold::{Laid, Unit, View};
 use crate::message::Message;
+use crate::quick::{QuickMap, QuickSet};
 use crate::tokens;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// What the provider's rules take out of a view, and what they keep in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LeftOut {
     /// Blocks of the client's that are not sent though nothing covers them: message and block.
-    pub blocks: HashSet<(usize, usize)>,
+    pub blocks: QuickSet<(usize, usize)>,
     /// Those that are sent though something covers them.
-    pub stay: HashSet<(usize, usize)>,
+    pub stay: QuickSet<(usize, usize)>,
     /// Blocks of ours.
-    pub made: HashMap<MadeId, Vec<u32>>,
+    pub made: QuickMap<MadeId, Vec<u32>>,
     /// Blocks of the system prompt, and tools, that are sent though something covers them.
     pub system: Vec<usize>,
     pub tools: Vec<usize>,

@@ -41,6 +41,24 @@ fn an_edit_of_an_edit_stands_alone_when_the_first_is_reverted() {
 }
 
 #[test]
+fn of_many_edits_of_one_thing_only_the_last_decides_what_is_sent() {
+    let mut bench = Bench::new(talk());
+    let edits: Vec<_> = (1..=5).map(|number| bench.make(edit("t1", &format!("edit {number}")))).collect();
+    let deleted = bench.make(delete("t2"));
+    let deciding =
+        |bench: &Bench| -> Vec<_> { bench.history.sent_effects().into_iter().map(|(id, _)| id.commit).collect() };
+    assert_eq!(deciding(&bench), [edits[4], deleted]);
+    let last = bench.revert(edits[4]);
+    assert_eq!(deciding(&bench), [edits[3], deleted], "the one before counts again");
+    assert_eq!(bench.sent()[0], "t1 'edit 4'");
+    bench.revert(last);
+    assert_eq!(deciding(&bench), [edits[4], deleted]);
+    // A compaction of more than that supersedes what it covers.
+    let all = bench.make(compact("t1..t2", "all"));
+    assert_eq!(deciding(&bench), [all]);
+}
+
+#[test]
 fn what_an_earlier_effect_puts_back_is_covered_by_the_later_one() {
     let mut bench = Bench::new(talk());
     let edited = bench.make(edit("t1/1", "one"));

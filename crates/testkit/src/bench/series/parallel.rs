@@ -1,11 +1,11 @@
 //! Edited conversations side by side: eight at once against one after another.
 
+use super::editing::finish;
+use crate::bench::Plan;
 use crate::bench::load::Connection;
 use crate::bench::report::{Goal, Report, Row};
 use crate::bench::script::{SIZES, Script};
 use crate::bench::stage::{Daemon, Stage};
-use crate::bench::Plan;
-use super::editing::finish;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -55,13 +55,7 @@ impl Edited {
     }
 
     /// The first request of the script that is sent is this one; the next one leaves edited.
-    pub fn begin_at(
-        stage: &Stage,
-        home: &Path,
-        daemon: &Daemon,
-        script: Script,
-        first: usize,
-    ) -> io::Result<Edited> {
+    pub fn begin_at(stage: &Stage, home: &Path, daemon: &Daemon, script: Script, first: usize) -> io::Result<Edited> {
         let mut connection = Connection::open(daemon.address)?;
         connection.exchange(&script, first)?;
         daemon.settle()?;

@@ -82,11 +82,19 @@ fn messages(stage: &Stage, times: usize, report: &mut Report) -> io::Result<()> 
         let text = format!("Part {number}.");
         timed(stage, &home, &["edit", "t2#0", "--text", &text, "--conv", script.session()])
     });
-    add("a commit, the command's start included".into(), stats::median(&commits.collect::<io::Result<Vec<_>>>()?), Goal::None);
+    add(
+        "a commit, the command's start included".into(),
+        stats::median(&commits.collect::<io::Result<Vec<_>>>()?),
+        Goal::None,
+    );
     let mut requests = edited.send(first + 2..first + WINDOW)?;
     add("a held request".into(), stats::millis(stats::percentile(&mut requests, 0.5)), Goal::None);
     daemon.stop()?;
-    add("the first request after a start".into(), after_a_start(stage, &home, &mut edited, first + WINDOW)?, Goal::None);
+    add(
+        "the first request after a start".into(),
+        after_a_start(stage, &home, &mut edited, first + WINDOW)?,
+        Goal::None,
+    );
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use ctx_core::edit::effect::MadeId;
 use ctx_core::edit::fold::{self, Unit, View};
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::message::Message;
-use std::collections::{HashMap, HashSet};
+use ctx_core::quick::{QuickMap, QuickSet};
 
 /// The messages of a composed request, by where their blocks come from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,9 +27,9 @@ impl Kept {
 
     /// What differs from the view that was composed.
     pub fn left_out(&self, view: &View<'_>, messages: &[&Message]) -> LeftOut {
-        let mut whole: HashSet<usize> = HashSet::new();
-        let mut blocks: HashSet<(usize, usize)> = HashSet::new();
-        let mut made: HashSet<(MadeId, u32)> = self.made_around.iter().copied().collect();
+        let mut whole: QuickSet<usize> = QuickSet::default();
+        let mut blocks: QuickSet<(usize, usize)> = QuickSet::default();
+        let mut made: QuickSet<(MadeId, u32)> = self.made_around.iter().copied().collect();
         for out in &self.outs {
             match (&out.pieces, out.source) {
                 (None, Some(source)) => drop(whole.insert(source as usize)),
@@ -73,9 +73,9 @@ pub enum Places {
     /// It leaves as it came: so many messages.
     Own(usize),
     Composed {
-        whole: HashMap<usize, usize>,
-        blocks: HashMap<(usize, usize), usize>,
-        made: HashMap<MadeId, usize>,
+        whole: QuickMap<usize, usize>,
+        blocks: QuickMap<(usize, usize), usize>,
+        made: QuickMap<MadeId, usize>,
     },
 }
 
@@ -94,7 +94,7 @@ impl Places {
 
 impl Kept {
     pub fn places(&self) -> Places {
-        let (mut whole, mut blocks, mut made) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (mut whole, mut blocks, mut made) = (QuickMap::default(), QuickMap::default(), QuickMap::default());
         for (at, out) in self.outs.iter().enumerate() {
             match (&out.pieces, out.source) {
                 (None, Some(source)) => drop(whole.insert(source as usize, at)),

@@ -1,0 +1,93 @@
+//! Effects that no longer matter for what is sent, because a later one covers all that they cover and all that they
+//! made: earlier edits of the same thing.
+//!
+//! Somebody who edits one frame two hundred times leaves two hundred effects, and each of them names all before it. What
+//! is sent is the same without all but the last. Whether an effect is superseded depends on the effects alone, not on
+//! the path, so it is found out once for each commit and not for each request.
+
+use super::effect::{Cover, CoveredBlocks, Effect, EffectId, MadeId, MessageRef};
+use crate::quick::{QuickMap, QuickSet};
+
+/// Something that an effect can cover.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Thing {
+    /// Blocks of this message.
+    Blocks(MessageRef),
+    Made(MadeId),
+}
+
+/// The effects among these, oldest first, without which the same is sent.
+pub fn superseded(effects: &[(EffectId, &Effect)]) -> QuickSet<EffectId> {
+    let places: QuickMap<EffectId, usize> = effects.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
+    let things: Vec<Option<Vec<Thing>>> = effects.iter().map(|(_, effect)| things(effect)).collect();
+    let mut namers: QuickMap<Thing, Vec<usize>> = QuickMap::default();
+    for (at, things) in things.iter().enumerate() {
+        things.iter().flatten().for_each(|thing| namers.entry(*thing).or_default().push(at));
+    }
+    // What an effect of another kind names has to stay, and what was taken back supersedes nothing.
+    let others = effects.iter().filter(|(_, effect)| !matches!(effect, Effect::Replace { .. }));
+    let needed: QuickSet<EffectId> = others.flat_map(|(_, effect)| effect.needs()).collect();
+    let mut gone: QuickSet<usize> = QuickSet::default();
+    for (last, covered) in things.iter().enumerate().rev() {
+        let is_left = !gone.contains(&last) && !needed.contains(&effects[last].0);
+        let Some(covered) = covered.as_ref().filter(|_| is_left) else { continue };
+        let known: QuickSet<Thing> = covered.iter().copied().collect();
+        let blocks: QuickMap<MessageRef, &CoveredBlocks> = blocks(effects[last].1).map(|own| (own.of, own)).collect();
+        // All that they make is covered here, and all that they cover.
+        let earlier = covered.iter().filter_map(|thing| match thing {
+            Thing::Made(made) => places.get(&made.effect).copied(),
+            Thing::Blocks(_) => None,
+        });
+        let mut group: QuickSet<usize> = earlier
+            .filter(|&at| at < last && !gone.contains(&at) && !needed.contains(&effects[at].0))
+            .filter(|&at| made(effects[at]).all(|made| known.contains(&made)))
+            .filter(|&at| things[at].as_ref().is_some_and(|own| own.iter().all(|thing| known.contains(thing))))
+            // The same blocks: of a message that the client has re-written, others would be found.
+            .filter(|&at| self::blocks(effects[at].1).all(|own| blocks.get(&own.of) == Some(&own)))
+            .collect();
+        // And no effect that stays has anything to do with them: it would lose its place.
+        loop {
+            let names = |at: usize| things[at].iter().flatten().copied().chain(made(effects[at]));
+            let is_alone = |thing: Thing| {
+                let namers = namers.get(&thing).map(Vec::as_slice).unwrap_or_default();
+                namers.iter().all(|at| *at == last || group.contains(at) || gone.contains(at))
+            };
+            let stays: Vec<usize> = group.iter().copied().filter(|&at| !names(at).all(is_alone)).collect();
+            if stays.is_empty() {
+                break;
+            }
+            stays.iter().for_each(|at| drop(group.remove(at)));
+        }
+        gone.extend(group);
+    }
+    gone.into_iter().map(|at| effects[at].0).collect()
+}
+
+fn made<'e>((id, effect): (EffectId, &'e Effect)) -> impl Iterator<Item = Thing> + use<'e> {
+    (0..effect.made().len() as u32).map(move |message| Thing::Made(MadeId { effect: id, message }))
+}
+
+fn blocks(effect: &Effect) -> impl Iterator<Item = &CoveredBlocks> {
+    let covers = match effect {
+        Effect::Replace { covers, .. } => covers.as_slice(),
+        _ => &[],
+    };
+    covers.iter().filter_map(|cover| match cover {
+        Cover::Blocks(covered) => Some(&**covered),
+        _ => None,
+    })
+}
+
+/// What a replacement covers; `None` for one of the system prompt or of tools, and for all other effects.
+fn things(effect: &Effect) -> Option<Vec<Thing>> {
+    let Effect::Replace { covers, .. } = effect else { return None };
+    let mut things = Vec::with_capacity(covers.len());
+    for cover in covers {
+        match cover {
+            Cover::Made(made) => things.push(Thing::Made(*made)),
+            Cover::Blocks(covered) => things.push(Thing::Blocks(covered.of)),
+            Cover::System { .. } | Cover::Tool { .. } => return None,
+        }
+    }
+    Some(things)
+}
