@@ -75,6 +75,8 @@ struct State {
     working_behind: usize,
     /// Readers that wait for everything.
     readers: usize,
+    /// Those that wait for something to be done.
+    waiters: usize,
     closed: bool,
 }
 
@@ -232,8 +234,11 @@ impl Lanes {
             }
         }
         state.schedule(key);
-        self.done.notify_all();
-        self.wake(state);
+        if state.waiters > 0 {
+            self.done.notify_all();
+        }
+        // The caller takes the next event itself. To wake another thread for it would make them take turns.
+        self.wake_beside(state, 1);
     }
 
     /// Adds the threads that stay. `start` starts one that calls [`Lanes::next`] until it is told to end.
@@ -260,8 +265,14 @@ impl Lanes {
     }
 
     /// Wakes a thread for what is lined up, and adds one when all are at work.
-    fn wake(&self, mut state: MutexGuard<'_, State>) {
-        let lined_up = state.urgent.len() + usize::from(!state.behind.is_empty() && state.may_work_behind());
+    fn wake(&self, state: MutexGuard<'_, State>) {
+        self.wake_beside(state, 0);
+    }
+
+    /// The same, where so many threads are about to take something.
+    fn wake_beside(&self, mut state: MutexGuard<'_, State>, about_to: usize) {
+        let behind = usize::from(!state.behind.is_empty() && state.may_work_behind());
+        let lined_up = (state.urgent.len() + behind).saturating_sub(about_to);
         if lined_up > 0 && state.idle > 0 {
             self.work.notify_one();
         }
@@ -284,8 +295,12 @@ impl Lanes {
         most: Duration,
         is_so: impl Fn(&State) -> bool,
     ) -> MutexGuard<'s, State> {
+        let mut state = state;
+        state.waiters += 1;
         let waited = self.done.wait_timeout_while(state, most, |state| !is_so(state) && !state.closed);
-        waited.unwrap_or_else(PoisonError::into_inner).0
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        state.waiters -= 1;
+        state
     }
 }
 

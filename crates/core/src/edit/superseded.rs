@@ -56,7 +56,7 @@ pub fn superseded(effects: &[(EffectId, &Effect)]) -> QuickSet<EffectId> {
             if stays.is_empty() {
                 break;
             }
-            stays.iter().for_each(|at| drop(group.remove(at)));
+            group.retain(|at| !stays.contains(at));
         }
         gone.extend(group);
     }
