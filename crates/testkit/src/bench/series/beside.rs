@@ -65,8 +65,11 @@ const COMMANDS: [(&str, &[&str]); 4] = [
     ("list --steps", &["list", "--steps"]),
 ];
 
+/// What is odd about it, its encoding, and its body.
+type OddRequest = (&'static str, Option<&'static str>, Vec<u8>);
+
 /// Bodies that are small to send and large to read.
-fn odd_requests() -> io::Result<Vec<(&'static str, Option<&'static str>, Vec<u8>)>> {
+fn odd_requests() -> io::Result<Vec<OddRequest>> {
     let whole = |messages: &str| {
         format!(r#"{{"model":"claude-sonnet-4-5","max_tokens":10,"messages":[{messages}]}}"#).into_bytes()
     };
