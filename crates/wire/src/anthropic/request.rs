@@ -18,9 +18,14 @@ pub enum Unreadable {
     NoMessages,
     #[error("the body has `messages` twice")]
     TwoMessages,
+    #[error("the body has more than {MOST_MESSAGES} messages, and the provider takes no more")]
+    TooManyMessages,
     #[error("something follows the body's JSON at byte {0}")]
     Trailing(usize),
 }
+
+/// The provider refuses requests with more messages. To read them all would only keep other requests waiting.
+const MOST_MESSAGES: usize = 100_000;
 
 /// The spans of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -93,6 +98,9 @@ impl Parts {
             if element.end - rested > LONG {
                 std::thread::yield_now();
                 rested = element.end;
+            }
+            if self.messages.len() == MOST_MESSAGES {
+                return Err(Unreadable::TooManyMessages);
             }
             self.messages.push(element);
         }
@@ -297,6 +305,9 @@ mod tests {
         assert_eq!(parse(b"{\"messages\":[],\"messages\":[]}"), Err(Unreadable::TwoMessages));
         assert_eq!(parse(b"{\"messages\":[]} x"), Err(Unreadable::Trailing(16)));
         assert!(matches!(parse(b"{\"messages\":[{\"role\":"), Err(Unreadable::Syntax(_))));
+        let with = |count: usize| parse(format!("{{\"messages\":[{}]}}", vec!["1"; count].join(",")).as_bytes());
+        assert_eq!(with(MOST_MESSAGES).map(|request| request.messages.len()), Ok(MOST_MESSAGES));
+        assert_eq!(with(MOST_MESSAGES + 1), Err(Unreadable::TooManyMessages));
     }
 
     /// A body with white space wherever it may stand.

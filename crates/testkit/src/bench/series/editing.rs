@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const OPERATIONS: usize = 500;
 const REQUESTS: usize = 100;
-const LATENCY: Goal = Goal::AtMost(2.5);
+const LATENCY: Goal = Goal::AtMost(2.2);
 const SINGLE: usize = 15;
 const ACKNOWLEDGED: Goal = Goal::AtMost(20.0);
 
