@@ -99,10 +99,7 @@ impl Parts {
                 std::thread::yield_now();
                 rested = element.end;
             }
-            if self.messages.len() == MOST_MESSAGES {
-                return Err(Unreadable::TooManyMessages);
-            }
-            self.messages.push(element);
+            push(&mut self.messages, element)?;
         }
         let array = start..elements.position();
         self.array = Some(array.clone());
@@ -117,6 +114,14 @@ impl Parts {
         let array = self.array.ok_or(Unreadable::NoMessages)?;
         Ok(Request { members: self.members, array, messages: self.messages })
     }
+}
+
+fn push(messages: &mut Vec<Span>, message: Span) -> Result<(), Unreadable> {
+    if messages.len() == MOST_MESSAGES {
+        return Err(Unreadable::TooManyMessages);
+    }
+    messages.push(message);
+    Ok(())
 }
 
 /// A request's bytes with their spans; turns into the next request of the conversation.
@@ -232,7 +237,7 @@ impl Body {
         let resume = messages.last().map_or(0, |span| span.end);
         let mut elements = Elements::resume(bytes, resume);
         for element in &mut elements {
-            messages.push(element?);
+            push(&mut messages, element?)?;
         }
         let array = self.request.array.start..elements.position();
 
