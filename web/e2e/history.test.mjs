@@ -90,7 +90,7 @@ test('going back to a commit switches off what came after', async () => {
   await stage.ctx('delete', 't4')
   await commit('delete t4').waitFor()
   await open('delete t2')
-  await details().getByRole('button', { name: 'Go back to here' }).last().click()
+  await details().getByRole('button', { name: 'Roll back to here' }).last().click()
   await page.getByText(/^Rolled back to /).waitFor()
   const body = await nextBody()
   assert.ok(!body.includes('SECOND') && body.includes('THIRD') && body.includes('FOURTH'))

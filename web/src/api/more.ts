@@ -3,40 +3,15 @@
 
 import { ApiError } from "./errors";
 import { KEY_HEADERS } from "./key";
-import type { Frame, Operation } from "./types";
+import type { Frame, Schemas } from "./types";
 
 const ROOT = "/control/v1";
 
-export interface WorthRemoving {
-  percent: number;
-  tokens: number;
-  reread: number;
-  pays_off_after: number;
-  operations: Operation[];
-  words: string;
-}
-
-/** Why a frame is no longer sent. */
-export type Left = "before_compaction" | "rewound";
-
+export type WorthRemoving = Schemas["WorthRemoving"];
+export type Left = Schemas["Left"];
 export type LeftFrame = Frame & { left: Left };
-
-export interface PendingOutcome {
-  done: { id: string; summary: string }[];
-  refused: { id: string; code: string; message: string; hint: string }[];
-}
-
-export interface SentRequest {
-  request: string;
-  at: number;
-  model: string | null;
-  client_bytes: number;
-  bytes: number | null;
-  changed: boolean;
-  head: string | null;
-  missing: string | null;
-  remarks?: string[];
-}
+export type PendingOutcome = Schemas["PendingOutcome"];
+export type SentRequest = Schemas["SentView"];
 
 async function asked(path: string, init?: RequestInit): Promise<Response | null> {
   const response = await fetch(`${ROOT}${path}`, { ...init, headers: { ...KEY_HEADERS, ...init?.headers } });

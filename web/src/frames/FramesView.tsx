@@ -55,16 +55,6 @@ interface MenuPlace {
   y: number;
 }
 
-/** What a list of frames may lack. */
-interface Gaps {
-  /** Requests that have passed and are still being read. */
-  unread: number;
-  /** The newest requests could not be stored. */
-  incomplete: boolean;
-  /** Frames that the agent has left behind. */
-  left_frames: number;
-}
-
 interface WorkbenchProps {
   conversation: string;
   frames: Frames;
@@ -161,7 +151,7 @@ function Workbench({ conversation, frames, past }: WorkbenchProps) {
     moveDown: () => shiftBy(1),
   });
 
-  const { unread = 0, incomplete = false, left_frames = 0 } = frames as Frames & Partial<Gaps>;
+  const { unread = 0, incomplete = false, left_frames } = frames;
 
   return (
     <>

@@ -80,7 +80,7 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
             onClick={() => void go(rollback)}
             {...price(rollback)}
           >
-            Go back to here
+            Roll back to here
           </Button>
         )}
         {elsewhere !== null && (
@@ -116,7 +116,7 @@ export function CommitDetails({ conversation, commit, commits, head, branch, way
             color="gray"
             onClick={() => void go({ action: "remove_tag", name })}
           >
-            Remove name {name}
+            Delete tag {name}
           </Button>
         ))}
         <CopyButton value={commit.id}>

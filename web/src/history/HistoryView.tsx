@@ -157,10 +157,10 @@ function Beside({ entry, width: lanes, head, commits }: BesideProps) {
 
 const LINES: Record<string, string> = {
   branch: "New branch",
-  checkout: "Went to branch",
-  tag: "Named a commit",
-  remove_branch: "Removed branch",
-  remove_tag: "Removed name",
+  checkout: "Checked out branch",
+  tag: "Tagged a commit",
+  remove_branch: "Deleted branch",
+  remove_tag: "Deleted tag",
 };
 
 function LineRow({ event }: { event: LineEvent }) {
@@ -194,7 +194,7 @@ function Source({ ways, graph }: { ways: Ways; graph: number }) {
               className={styles.link}
               onClick={() => void ways.go({ action: "rollback", target: "source" })}
             >
-              Go back to here
+              Roll back to here
             </UnstyledButton>{" "}
             switches every commit off. They stay in the history and can be switched on again.
           </p>
