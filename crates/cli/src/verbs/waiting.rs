@@ -126,7 +126,7 @@ pub fn moment(when: When, cold_at: u64, now: u64) -> String {
         }
         When::Cold => "waits until the cache is cold".to_owned(),
         When::NearLimit => "waits until the context nears the model's limit".to_owned(),
-        When::Accepted => "proposed; `ctx waiting accept` makes it, `ctx waiting cancel` declines".to_owned(),
+        When::Accepted => "proposed; `ctx waiting accept ID` makes it, `ctx waiting cancel ID` declines".to_owned(),
     }
 }
 
@@ -143,6 +143,10 @@ fn render(view: &WaitingView, all: bool, now: u64, output: &Output) -> String {
         let by = format!("by {}, {}", wish.author, words::ago(now, wish.at));
         lines.push_str(&format!("{}  {what}  {}\n", paint.id(&text::line(&wish.id)), paint.faint(&text::line(&by))));
         let mut told = vec![match (wish.state.as_str(), wish.when) {
+            ("waiting", When::Accepted) => {
+                let id = text::line(&wish.id);
+                format!("proposed; `ctx waiting accept {id}` makes it, `ctx waiting cancel {id}` declines")
+            }
             ("waiting", When::NearLimit) => format!(
                 "{}: {} tokens, now {}",
                 moment(wish.when, view.cold_at, now),
