@@ -137,6 +137,10 @@ impl Talk {
             return *billed;
         }
         let prompt = billed.prompt().saturating_add_signed(removed);
+        // A client that does not use the cache pays for all of it as input.
+        if billed.prompt() == billed.input && self.held == 0 {
+            return Billed { input: prompt, ..*billed };
+        }
         let most = prompt.saturating_sub(billed.input);
         let read = match told.held {
             // Nothing would have been written again.

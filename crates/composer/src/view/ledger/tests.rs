@@ -39,13 +39,16 @@ impl Told {
 
     /// What was saved, in millionths of a dollar; `edited` is the weight of what was sent and of what the client sent.
     fn ask(&mut self, wait: u64, (read, written): (u64, u64), edited: Option<(f64, f64)>) -> f64 {
+        self.ask_for(wait, Usage { cache_read: read, cache_write: written, ..Usage::default() }, edited)
+    }
+
+    fn ask_for(&mut self, wait: u64, usage: Usage, edited: Option<(f64, f64)>) -> f64 {
         self.clock += wait * 1000;
         self.request += 1;
         let turn = json!({"base": null, "nodes": 0, "slots": [], "versions": [], "envelope": 0, "current": true});
         let arrived = json!({"request": self.request, "class": "main", "verdict": "next", "known": 0, "new": 1,
             "changed": 0, "model": MODEL, "bytes": 1, "composed": edited.is_some(), "turn": turn});
         self.record(log::ARRIVED, &arrived);
-        let usage = Usage { cache_read: read, cache_write: written, ..Usage::default() };
         let weighed = edited.map(|(sent, own)| json!({"sent": sent, "own": own}));
         let answered = json!({"request": self.request, "status": 200, "ending": "complete", "usage": usage,
             "total_ms": 1, "edited": weighed});
@@ -120,6 +123,18 @@ fn a_request_of_which_little_is_left_saves_no_more_than_the_whole_would_have_cos
     assert!(saved <= 17_000.0 * 5.0, "{saved}");
     let saved = told.ask(1, (640, 60), Some((60.0, 16_200.0)));
     assert!(near(saved, 16_140.0 * 0.2), "{saved}");
+}
+
+#[test]
+fn a_client_that_does_not_cache_saves_at_the_price_of_input() {
+    let mut told = Told::new();
+    let uncached = |input| Usage { input, ..Usage::default() };
+    told.ask_for(1, uncached(100_000), None);
+    told.commit();
+    for asked in 1..=2 {
+        let saved = told.ask_for(1, uncached(61_000), Some((61_000.0, 101_000.0)));
+        assert!(near(saved, 40_000.0 * 4.0), "{asked}: {saved}");
+    }
 }
 
 #[test]
