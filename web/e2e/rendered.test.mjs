@@ -55,8 +55,12 @@ for (const view of ['chat', 'panel']) {
   test(`${view}: files, diffs and JSON of tools are coloured`, async () => {
     const { page, root } = await scene(view)
     const folds = root.locator('button[aria-expanded=false]').filter({ hasText: /Read|Bash|Grep/ })
-    while ((await folds.count()) > 0) await folds.first().click()
     const file = root.locator('pre[data-numbered]').first()
+    // Blocks come one after another, and some of them folded.
+    await until(async () => {
+      while ((await folds.count()) > 0) await folds.first().click()
+      return (await file.locator('[data-kind=comment]').count()) > 0
+    }, 'the file is open')
     await file.locator('[data-kind=comment]', { hasText: '// note' }).waitFor()
     assert.doesNotMatch(await file.innerText(), /\b2\b/, 'numbers are not part of the code')
     await root.locator('[data-line=added]', { hasText: '+new line' }).first().waitFor()
