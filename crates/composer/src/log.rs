@@ -124,7 +124,7 @@ pub struct Arrived {
 /// The body that left: ranges of the one that came, and what was put between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentBody {
-    /// Notices a body that was rebuilt otherwise, see [`SentBody::of`].
+    /// Of all its bytes.
     #[serde(default)]
     pub checksum: u32,
     pub parts: Vec<SentPart>,

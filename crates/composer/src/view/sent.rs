@@ -222,21 +222,14 @@ impl SentBody {
     }
 }
 
-/// CRC-32 of what was inserted and of the ends of each range that was kept, with its length. A hash of the whole body would
-/// take longer than composing it; what lies within the ranges is in blobs, and those have hashes of their own.
+/// CRC-32 of the body that left. It notices a body that was rebuilt otherwise, in a tenth of the time that a hash takes.
 fn checksum(parts: &[Part], body: &[u8]) -> u32 {
-    const END: usize = 64;
     let mut checksum = crc32fast::Hasher::new();
     for part in parts {
-        match part {
-            Part::Source(range) => {
-                let bytes = body.get(range.clone()).unwrap_or_default();
-                checksum.update(&(bytes.len() as u64).to_le_bytes());
-                checksum.update(bytes.get(..END).unwrap_or(bytes));
-                checksum.update(bytes.get(bytes.len().saturating_sub(END)..).unwrap_or_default());
-            }
-            Part::Made(bytes) => checksum.update(bytes),
-        }
+        checksum.update(match part {
+            Part::Source(range) => body.get(range.clone()).unwrap_or_default(),
+            Part::Made(bytes) => bytes,
+        });
     }
     checksum.finalize()
 }
