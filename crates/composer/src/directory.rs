@@ -117,8 +117,8 @@ struct Loaded {
 pub struct Attic(Vec<Loaded>);
 
 impl Attic {
-    /// Frees them. To free a long one takes longer than a held request should wait, so that happens on a thread of its
-    /// own.
+    /// Frees them. Freeing a long conversation takes longer than a held request should wait, so it runs on a thread of
+    /// its own.
     pub fn free(self) {
         if self.0.iter().all(|loaded| loaded.weight < LONG) {
             return;

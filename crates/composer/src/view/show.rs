@@ -424,8 +424,8 @@ fn block_views(
     }
 }
 
-/// The tool a block of the message `at` is about: a call names it, a result answers a call. That is found from the
-/// result backwards, because it mostly stands right before it.
+/// The tool that a block of the message `at` is about: a call names it, a result answers a call. The search for that call
+/// runs backwards, because a call usually comes right before its result.
 fn tool_of<'a>(path: &[&'a Message], at: usize, block: &'a Block) -> Option<&'a str> {
     let is_call = |other: &&Block| other.kind == Kind::ToolUse && other.tool_use_id == block.tool_use_id;
     let (before, behind) = path.split_at(at);

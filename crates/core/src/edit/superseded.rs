@@ -1,9 +1,9 @@
 //! Effects that no longer matter for what is sent, because a later one covers all that they cover and all that they
 //! made: earlier edits of the same thing.
 //!
-//! Somebody who edits one frame two hundred times leaves two hundred effects, and each of them names all before it. What
-//! is sent is the same without all but the last. Whether an effect is superseded depends on the effects alone, not on
-//! the path, so it is found out once for each commit and not for each request.
+//! Editing one frame two hundred times leaves two hundred effects, and each of them names all earlier ones. Only the last
+//! one decides what is sent. Whether an effect is superseded depends on the effects alone, not on the path, so the answer
+//! is computed once per commit and not once per request.
 
 use super::effect::{Cover, CoveredBlocks, Effect, EffectId, MadeId, MessageRef};
 use crate::quick::{QuickMap, QuickSet};
