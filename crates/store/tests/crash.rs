@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::{Noise, note, step};
-use ctx_store::{Reader, SqliteStore, Step, Store};
+use ctx_store::{FindingKind, Reader, SqliteStore, Step, Store};
 
 const ROUNDS: u64 = 20;
 const FOLDER: &str = "CTX_STORE_CRASH_TEST_FOLDER";
@@ -30,8 +30,13 @@ fn what_was_acknowledged_survives_being_killed() {
         let store = SqliteStore::open(folder.path()).unwrap();
         assert_eq!(store.opened().moved_aside, None, "round {round}");
         assert!(store.last_seq().unwrap() >= acknowledged, "round {round}");
-        let health = store.check().unwrap();
-        assert_eq!(health.findings, [], "round {round}");
+        // A purge works in slices: killed between two of them, it leaves blobs that the next purge removes.
+        let found = store.check().unwrap().findings;
+        assert!(found.iter().all(|finding| finding.kind == FindingKind::UnusedBlobs), "round {round}: {found:?}");
+        if !found.is_empty() {
+            store.purge(&[]).unwrap();
+            assert_eq!(store.check().unwrap().findings, [], "round {round}");
+        }
         assert_complete(&store, acknowledged);
     }
 }
