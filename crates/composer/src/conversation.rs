@@ -3,6 +3,7 @@
 //! Everything here is either replayed from the log or derived from it; dropping a conversation
 //! from memory loses nothing.
 
+use crate::continuity::Continuity;
 use crate::automatic::{AUTHOR, Memory, Noted};
 use crate::edit::wait::Waiting;
 use crate::edit::{Chain, Sent};
@@ -142,6 +143,7 @@ pub struct Conversation {
     pub chain: Chain,
     /// What composing knows of the leading messages of the path.
     pub memo: Memo,
+    pub continuity: Continuity,
     /// What the automatic editor knows of its words.
     pub memory: Memory,
     /// The message that it will change next, by the looks of it.
@@ -228,6 +230,7 @@ impl Conversation {
             rewritten: VecDeque::new(),
             chain: Chain::default(),
             memo: Memo::default(),
+            continuity: Continuity::default(),
             memory: Memory::default(),
             next: None,
             shelf: Shelf::default(),
@@ -363,6 +366,7 @@ impl Conversation {
         if self.tree.node_count() != turn.nodes {
             return None;
         }
+        self.continuity.rebound |= !turn.bound.is_empty();
         for (signature, prefix) in &turn.bound {
             match prefix {
                 Some(prefix) => drop(self.bound.insert(*signature, *prefix)),
@@ -426,7 +430,10 @@ impl Conversation {
     pub fn bind(&mut self, signatures: impl Iterator<Item = Key>, answered: &Answered) {
         const WRITTEN: usize = 256;
         let Some(prefix) = answered.prefix.filter(|_| answered.status == 200) else { return };
-        self.bound.extend(signatures.map(|signature| (signature, prefix)));
+        for signature in signatures {
+            let is_other = self.bound.insert(signature, prefix).is_some_and(|before| before != prefix);
+            self.continuity.rebound |= is_other || self.own.contains(&signature) || self.lost.contains(&signature);
+        }
         self.written.extend(answered.marks.iter().copied().chain([prefix]));
         self.written.drain(..self.written.len().saturating_sub(WRITTEN));
     }

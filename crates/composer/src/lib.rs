@@ -20,6 +20,7 @@ mod activity;
 pub mod answer;
 pub mod automatic;
 mod card;
+mod continuity;
 mod conversation;
 mod credentials;
 mod directory;

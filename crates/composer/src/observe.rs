@@ -230,7 +230,7 @@ impl Composer {
         conversation.heard = conversation.heard.max(seen.at);
         // With a gap in the log everything is said again, and nothing is built on what was lost.
         let same = if conversation.broken { 0 } else { same.min(conversation.tree.current().len()) };
-        conversation.memo.keep(same);
+        conversation.keep(same);
         conversation.chain.keep(same);
         let count = body.request().messages.len();
         let (facts, cuts) = messages.filter(|_| same == 0).unwrap_or_else(|| whose::read_from(&body, same));
@@ -496,10 +496,12 @@ impl Composer {
 /// How a turn of the path leaves. False: as it came.
 fn leave(conversation: &mut Conversation, body: &Body, envelope: &Envelope, ready: Ready<'_>) -> bool {
     conversation.own_prefixes();
+    let slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
     let at_hand = AtHand {
         body,
         envelope,
-        slots: conversation.tree.path().map(|slot| slot.id).collect(),
+        under: conversation.continue_with(&slots),
+        slots,
         messages: conversation.tree.path().map(|slot| &slot.message).collect(),
         digests: conversation.chain.digests().to_vec(),
         memo: Some(&conversation.memo),
@@ -525,8 +527,8 @@ fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, sam
     let count = body.request().messages.len();
     let rest: Vec<Message> = (same..count).map(|at| message::read(body.message(at)).facts).collect();
     let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
+    conversation.keep(same);
     let mut memo = std::mem::take(&mut conversation.memo);
-    memo.keep(same);
     let known: Vec<&Slot> = conversation.tree.path().take(same).collect();
     let at_hand = AtHand {
         body,
@@ -540,6 +542,7 @@ fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, sam
             .chain((same..count).map(|at| digest(body.message(at))))
             .collect(),
         memo: Some(&memo),
+        under: None,
     };
     let sent = conversation.outgoing(&at_hand, ready);
     // Behind what both have, it is another message.
@@ -560,7 +563,7 @@ fn side(
     ready: Option<Ready<'_>>,
     added: &Added,
 ) {
-    conversation.memo.keep(received.same);
+    conversation.keep(received.same);
     let count = received.body.request().messages.len() as u32;
     let arrived = Arrived {
         request: conversation.requests,

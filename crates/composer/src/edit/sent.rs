@@ -110,6 +110,8 @@ pub struct AtHand<'a> {
     pub digests: Vec<Key>,
     /// What is known of the bytes of its leading messages.
     pub memo: Option<&'a Memo>,
+    /// Requests with the same number may be composed from each other's beginning.
+    pub under: Option<u64>,
 }
 
 /// The messages of what would be sent: which thing is in which, and after which the provider's cache was written.
@@ -166,6 +168,7 @@ impl Conversation {
             written: &|prefix| written.get_or_init(|| self.all_written(at_hand, &prefixes)).contains(prefix),
             next: self.next.and_then(|next| at_hand.slots.iter().position(|slot| *slot == next)).map(|at| at as u32),
             memo: at_hand.memo.unwrap_or(&unknown),
+            under: at_hand.under,
         });
         // Only what was thought under operations that are gone has to stay behind.
         (!untouched || composed.thinking_dropped > 0).then_some(Written { composed, ground, view })
@@ -234,6 +237,7 @@ impl Conversation {
             messages: self.tree.path().map(|slot| &slot.message).collect(),
             digests: self.digests(),
             memo: None,
+            under: None,
         }
     }
 

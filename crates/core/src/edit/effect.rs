@@ -296,6 +296,40 @@ impl Effect {
         needs
     }
 
+    /// The slots whose replies it names because the client had not sent them back yet.
+    pub fn replies(&self) -> Vec<SlotId> {
+        let after = |of: &MessageRef| match of {
+            MessageRef::Reply { after, .. } => Some(*after),
+            MessageRef::Slot(_) => None,
+        };
+        let of_frame = |frame: &FrameRef| frame.until.as_ref().and_then(|(of, _)| after(of));
+        let of_place = |place: &Place| match place {
+            Place::After(frame) => of_frame(frame),
+            Place::Start => None,
+        };
+        match self {
+            Effect::Replace { covers, .. } => {
+                let of_cover = |cover: &Cover| match cover {
+                    Cover::Blocks(blocks) => after(&blocks.of),
+                    _ => None,
+                };
+                covers.iter().filter_map(of_cover).collect()
+            }
+            Effect::Results { results, .. } => results.iter().filter_map(|result| after(&result.of)).collect(),
+            Effect::Insert { to, .. } => of_place(to).into_iter().collect(),
+            Effect::Move { frames, to } => frames.iter().filter_map(of_frame).chain(of_place(to)).collect(),
+            Effect::Combine { frames } => frames.iter().filter_map(of_frame).collect(),
+            Effect::Split { before, .. } => {
+                let of_cut = |cut: &Cut| match cut {
+                    Cut::Block(of, _) => after(of),
+                    Cut::Made(_) => None,
+                };
+                before.iter().filter_map(of_cut).collect()
+            }
+            Effect::Restore { .. } | Effect::Title { .. } | Effect::Pin { .. } => Vec::new(),
+        }
+    }
+
     /// The messages it makes.
     pub fn made(&self) -> &[Made] {
         match self {

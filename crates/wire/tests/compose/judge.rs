@@ -79,6 +79,7 @@ impl Case {
             written: &|prefix| self.written.contains(prefix),
             next: None,
             memo: &memo,
+            under: Some(1),
         };
         let composed = compose(&input);
         assert_eq!(composed, compose(&input), "{name}: not the same twice");

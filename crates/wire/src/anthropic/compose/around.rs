@@ -15,6 +15,7 @@ pub(super) enum Part {
     Made(usize),
 }
 
+#[derive(Debug, Clone)]
 pub(super) struct Around {
     /// `None`: as the client sent it.
     pub system: Option<Vec<Part>>,

@@ -8,10 +8,13 @@ use ctx_core::edit::fold::{self, Unit, View};
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
+use std::sync::Arc;
 
 /// The messages of a composed request, by where their blocks come from.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Kept {
+    /// The messages that an earlier request settled, before the others.
+    settled: Arc<Vec<Out>>,
     outs: Vec<Out>,
     made: Vec<Option<(MadeId, u32)>>,
     system: Option<Vec<Part>>,
@@ -19,10 +22,24 @@ pub struct Kept {
     made_around: Vec<(MadeId, u32)>,
 }
 
+impl PartialEq for Kept {
+    fn eq(&self, other: &Kept) -> bool {
+        let rest = |kept: &Kept| (kept.made.clone(), kept.system.clone(), kept.tools.clone(), kept.made_around.clone());
+        self.all().eq(other.all()) && rest(self) == rest(other)
+    }
+}
+
+impl Eq for Kept {}
+
 impl Kept {
-    pub(super) fn new(outs: Vec<Out>, made: &[MadeBlock<'_>], around: Around) -> Kept {
+    /// All messages that are sent.
+    fn all(&self) -> impl Iterator<Item = &Out> {
+        self.settled.iter().chain(&self.outs)
+    }
+
+    pub(super) fn new(settled: Arc<Vec<Out>>, outs: Vec<Out>, made: &[MadeBlock<'_>], around: Around) -> Kept {
         let made = made.iter().map(|block| block.from).collect();
-        Kept { outs, made, system: around.system, tools: around.tools, made_around: around.from }
+        Kept { settled, outs, made, system: around.system, tools: around.tools, made_around: around.from }
     }
 
     /// What differs from the view that was composed.
@@ -30,7 +47,7 @@ impl Kept {
         let mut whole: QuickSet<usize> = QuickSet::default();
         let mut blocks: QuickSet<(usize, usize)> = QuickSet::default();
         let mut made: QuickSet<(MadeId, u32)> = self.made_around.iter().copied().collect();
-        for out in &self.outs {
+        for out in self.all() {
             match (&out.pieces, out.source) {
                 (None, Some(source)) => drop(whole.insert(source as usize)),
                 (pieces, _) => pieces.iter().flatten().for_each(|piece| match piece {
@@ -95,7 +112,7 @@ impl Places {
 impl Kept {
     pub fn places(&self) -> Places {
         let (mut whole, mut blocks, mut made) = (QuickMap::default(), QuickMap::default(), QuickMap::default());
-        for (at, out) in self.outs.iter().enumerate() {
+        for (at, out) in self.all().enumerate() {
             match (&out.pieces, out.source) {
                 (None, Some(source)) => drop(whole.insert(source as usize, at)),
                 (pieces, _) => pieces.iter().flatten().for_each(|piece| match piece {

@@ -7,6 +7,7 @@ use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::message::Role;
 use std::borrow::Cow;
 
+#[derive(Debug, Clone)]
 pub(super) struct MadeBlock<'a> {
     /// As it is sent.
     pub json: Cow<'a, str>,

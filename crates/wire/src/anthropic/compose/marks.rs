@@ -91,7 +91,7 @@ pub(super) fn place(plan: &mut Plan<'_>, around: &Around, after: &[Key]) -> Mark
             marks.edits.push((placed.spot, body.bytes()[placed.value.clone()].to_vec()));
         }
         if let Spot::Block(out, piece) = placed.spot
-            && pieces(plan.input, &plan.outs[out]).count() == piece + 1
+            && plan.out(out).is_some_and(|out| pieces(plan.input, out).count() == piece + 1)
         {
             marks.written.extend(after.get(out));
         }
@@ -155,7 +155,7 @@ fn kept(plan: &Plan<'_>, around: &Around, mark: &Found) -> Option<Spot> {
         Origin::System(at) => in_parts(&around.system, at).map(Spot::System),
         Origin::Block(message, block) => {
             let here = |piece: &Piece| matches!(piece, Piece::Client { message: m, block: b, text } if (*m, *b) == (message, block) && (!mark.nested || *text == 0));
-            plan.outs.iter().enumerate().find_map(|(o, out)| match &out.pieces {
+            plan.all().find_map(|(o, out)| match &out.pieces {
                 None => (out.source == Some(message)).then_some(Spot::Block(o, block as usize)),
                 Some(pieces) => pieces.iter().position(here).map(|p| Spot::Block(o, p)),
             })
@@ -185,7 +185,7 @@ fn instead(plan: &Plan<'_>, around: &Around, mark: &Found) -> Option<Spot> {
         }
         Origin::Block(message, block) => {
             let earlier = |out: &Out| out.anchor.is_some_and(|anchor| anchor <= message);
-            plan.outs.iter().enumerate().rev().filter(|(_, out)| earlier(out)).find_map(|(o, out)| {
+            plan.all().rev().filter(|(_, out)| earlier(out)).find_map(|(o, out)| {
                 let all = pieces(plan.input, out).enumerate();
                 let behind = |piece: Piece| matches!(piece, Piece::Client { message: m, block: b, .. } if m == message && b > block);
                 let fit = all.filter(|(_, piece)| !behind(*piece) && is_eligible(plan, out, *piece));
@@ -215,21 +215,22 @@ fn free(plan: &Plan<'_>, placed: &[Placed], after: &[Key]) -> Option<Spot> {
     let changed = last(plan, |out| !out.is_whole())?;
     let is_placed = |spot: &Spot| placed.iter().any(|placed| placed.spot == *spot);
     let end = |out: usize| {
-        let last = pieces(plan.input, plan.outs.get(out)?).enumerate().last()?;
-        is_eligible(plan, &plan.outs[out], last.1).then_some(Spot::Block(out, last.0))
+        let sent = plan.out(out)?;
+        let last = pieces(plan.input, sent).enumerate().last()?;
+        is_eligible(plan, sent, last.1).then_some(Spot::Block(out, last.0))
     };
     let wrote = |out: &usize| after.get(*out).is_some_and(|prefix| (plan.input.written)(prefix));
-    let written = (0..plan.outs.len()).rev().filter(wrote).find_map(end);
+    let written = (0..plan.count()).rev().filter(wrote).find_map(end);
     if let Some(spot) = written.filter(|spot| !is_reached(plan, placed, *spot)) {
         return Some(spot);
     }
-    let before = |next: u32| plan.outs.iter().position(|out| out.source >= Some(next))?.checked_sub(1);
+    let before = |next: u32| plan.all().find(|(_, out)| out.source >= Some(next))?.0.checked_sub(1);
     if let Some(spot) = plan.input.next.and_then(before).and_then(end) {
         return Some(spot).filter(|spot| !is_placed(spot));
     }
     // Thinking that had to go went everywhere behind it.
     let edited = last(plan, |out| is_edited(plan, out)).unwrap_or(changed);
-    let is_last = edited + 1 == plan.outs.len();
+    let is_last = edited + 1 == plan.count();
     end(edited).filter(|spot| !is_last && !is_placed(spot))
 }
 
@@ -251,10 +252,10 @@ fn is_edited(plan: &Plan<'_>, out: &Out) -> bool {
 /// The last message of which this is true, or that does not follow what it followed in what the client sent.
 fn last(plan: &Plan<'_>, is_so: impl Fn(&Out) -> bool) -> Option<usize> {
     let follows = |at: usize, out: &Out| {
-        let before = at.checked_sub(1).and_then(|before| plan.outs.get(before)?.source);
+        let before = at.checked_sub(1).and_then(|before| plan.out(before)?.source);
         out.source == Some(before.map_or(0, |before| before + 1)) && (at == 0 || before.is_some())
     };
-    plan.outs.iter().enumerate().rposition(|(at, out)| is_so(out) || !follows(at, out))
+    plan.all().rev().find(|(at, out)| is_so(out) || !follows(*at, out)).map(|(at, _)| at)
 }
 
 /// Whether a mark behind a place finds what was written there.
@@ -264,8 +265,8 @@ fn is_reached(plan: &Plan<'_>, placed: &[Placed], spot: Spot) -> bool {
         Some(Spot::Block(other, at)) if other == out => at - piece < REACH,
         Some(Spot::Block(other, at)) => {
             let mut between = at + 1;
-            for out in plan.outs.get(out + 1..other).unwrap_or_default() {
-                between += pieces(plan.input, out).count();
+            for out in out + 1..other {
+                between += plan.out(out).map_or(0, |out| pieces(plan.input, out).count());
                 if between >= REACH {
                     break;
                 }
@@ -297,7 +298,7 @@ fn lifetime(plan: &Plan<'_>, placed: &[Placed], at: usize) -> Option<Span> {
 /// A mark at the very end lives as long as the one that the provider sets there.
 fn like_the_automatic(plan: &mut Plan<'_>, placed: &mut [Placed], set: &mut Vec<Spot>) {
     let body = plan.input.body;
-    let end = plan.outs.iter().enumerate().next_back().map(|(o, out)| Spot::Block(o, pieces(plan.input, out).count()));
+    let end = plan.all().next_back().map(|(o, out)| Spot::Block(o, pieces(plan.input, out).count()));
     let Some((automatic, _)) = body.request().member(body.bytes(), "cache_control") else { return };
     let Some(last) = placed.last_mut() else { return };
     let is_end =

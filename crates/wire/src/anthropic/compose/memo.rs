@@ -1,10 +1,11 @@
 //! What composing remembers from one request to the next. It saves reading; what is written is the same without it.
 
+use super::settled::Settled;
 use super::spell::{self, Content};
 use crate::json::{self, Member};
 use ctx_core::key::Key;
 use ctx_core::quick::QuickMap;
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::sync::Arc;
 
 /// One for each conversation.
@@ -12,6 +13,7 @@ use std::sync::Arc;
 pub struct Memo {
     readings: RefCell<Vec<Reading>>,
     chain: RefCell<Chain>,
+    settled: RefCell<Option<Arc<Settled>>>,
 }
 
 /// What is known of a message of the client's. Places are counted from its first byte.
@@ -27,6 +29,7 @@ impl Memo {
     /// Only the first messages of the next request have the bytes of the last one.
     pub fn keep(&mut self, messages: usize) {
         self.readings.get_mut().truncate(messages);
+        self.settled.get_mut().take_if(|settled| messages < settled.messages());
     }
 
     /// Where the blocks of a message stand in it.
@@ -54,8 +57,13 @@ impl Memo {
         get(&mut readings[at])
     }
 
-    pub(super) fn chain(&self) -> std::cell::RefMut<'_, Chain> {
+    pub(super) fn chain(&self) -> RefMut<'_, Chain> {
         self.chain.borrow_mut()
+    }
+
+    /// The beginning of the last request, as it was composed.
+    pub(super) fn settled(&self) -> RefMut<'_, Option<Arc<Settled>>> {
+        self.settled.borrow_mut()
     }
 }
 
@@ -77,6 +85,15 @@ impl Chain {
             *self = Chain { around, ..Chain::default() };
         }
         self.same = 0;
+    }
+
+    /// Passes over messages whose digests are known. Without them the chain is of no use.
+    pub fn skip(&mut self, digests: &[Key]) {
+        let Some(last) = digests.last() else { return };
+        match self.links.get(digests.len() - 1) {
+            Some((_, digest)) if digest == last => self.same = digests.len(),
+            _ => *self = Chain { around: self.around, ..Chain::default() },
+        }
     }
 
     /// The digest after one more message, which `bytes` tells apart.

@@ -3,7 +3,8 @@
 //! The pipeline, top to bottom: [`plan`] lays the view out as messages of blocks, [`stays`] keeps what cannot go,
 //! [`pairs`] and [`roles`] repair what the provider would refuse, [`thinking`] leaves out what is no longer bound,
 //! [`around`] does the same for system and tools, [`marks`] sees to the cache, [`splice`] writes. What nobody
-//! touched is never read: it leaves as a range of the client's bytes.
+//! touched is never read: it leaves as a range of the client's bytes. [`settled`] takes what the request before has
+//! in common with this one from there.
 
 mod around;
 mod kept;
@@ -17,6 +18,7 @@ mod paused;
 mod plan;
 mod repair;
 mod roles;
+mod settled;
 mod spell;
 mod splice;
 mod stays;
@@ -33,6 +35,8 @@ use super::request::Body;
 use ctx_core::edit::fold::View;
 use ctx_core::key::Key;
 use ctx_core::message::Message;
+use settled::Finished;
+use splice::Spliced;
 use std::ops::Range;
 
 /// What a request is composed from.
@@ -56,6 +60,9 @@ pub struct Input<'a> {
     /// The client's message that will be changed next, as far as anybody knows.
     pub next: Option<u32>,
     pub memo: &'a Memo,
+    /// Requests with the same number may go on from each other: the operations are the same, thinking is bound to the
+    /// same, and no operation names a message that is new. `None`: nothing is taken from another request or left for it.
+    pub under: Option<u64>,
 }
 
 /// A piece of the body to send.
@@ -99,35 +106,43 @@ impl Composed {
 /// Composes a request. Total: whatever the view is, the provider accepts the result, provided that it accepts what
 /// the client sent. The same input gives the same bytes.
 pub fn compose(input: &Input<'_>) -> Composed {
+    let Some(composed) = settled::go_on(input) else { return afresh(input, true) };
+    debug_assert_eq!(composed, afresh(input, false), "going on must not change anything");
+    composed
+}
+
+/// Composes all of a request, and may leave for the next one what that can go on from.
+fn afresh(input: &Input<'_>, settles: bool) -> Composed {
     let mut plan = plan::lay_out(input);
     let mut dropped = 0;
+    let mut rounds = 0;
     // A message that was nothing but thinking is gone with it, and its neighbours meet. Each round has less thinking.
-    let (around, thought) = loop {
+    let (around, thought, border) = loop {
+        rounds += 1;
         pairs::repair(&mut plan);
         roles::repair(&mut plan);
         open_loop::repair(&mut plan);
         plan.settle();
+        let border = settled::border(&plan).filter(|_| settles && rounds == 1);
         let reported = plan.repairs.len();
         let around = around::arrange(&mut plan);
-        let thought = thinking::sift(&mut plan, &around);
+        let thought = thinking::sift(&mut plan, &around, &[]);
         dropped += thought.dropped;
         if !thought.emptied {
-            break (around, thought);
+            break (around, thought, border);
         }
         plan.repairs.truncate(reported);
     };
-    if dropped > 0 {
-        for name in &thought.loaded {
-            let what = format!("thinking counts the edited tool {name}: the conversation refers to it");
-            plan.repairs.push(Repair::new("A61", what));
-        }
-        let blocks =
-            if dropped == 1 { "1 thinking block is".to_owned() } else { format!("{dropped} thinking blocks are") };
-        let what = format!("{blocks} left out: what stands before has changed");
-        plan.repairs.push(Repair::new("A65", what));
-    }
+    let reported = plan.repairs.len();
+    report_dropped(&mut plan, dropped, &thought.loaded);
     let marks = marks::place(&mut plan, &around, &thought.after);
-    let segments = splice::write(&plan, &around, &marks);
+    let Spliced { segments, settled } = splice::write(&plan, &around, &marks, None, border.map(|border| border.out));
+    if let Some(border) = border {
+        let repairs = &plan.repairs[..reported];
+        let finished =
+            Finished { around: &around, after: &thought.after, marks: &marks, segments: settled, repairs, dropped };
+        settled::settle(&plan, border, finished);
+    }
     Composed {
         segments,
         repairs: plan.repairs,
@@ -136,8 +151,21 @@ pub fn compose(input: &Input<'_>) -> Composed {
         marks: marks.written,
         around: around.digest,
         after: thought.after,
-        kept: Kept::new(plan.outs, &plan.made, around),
+        kept: Kept::new(plan.settled, plan.outs, &plan.made, around),
     }
+}
+
+fn report_dropped(plan: &mut plan::Plan<'_>, dropped: usize, loaded: &[String]) {
+    if dropped == 0 {
+        return;
+    }
+    for name in loaded {
+        let what = format!("thinking counts the edited tool {name}: the conversation refers to it");
+        plan.repairs.push(Repair::new("A61", what));
+    }
+    let blocks = if dropped == 1 { "1 thinking block is".to_owned() } else { format!("{dropped} thinking blocks are") };
+    let what = format!("{blocks} left out: what stands before has changed");
+    plan.repairs.push(Repair::new("A65", what));
 }
 
 /// The prefix digests of a request that goes out untouched: after 0, 1, 2… messages.

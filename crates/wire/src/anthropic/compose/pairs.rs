@@ -27,14 +27,23 @@ pub(super) fn repair(plan: &mut Plan<'_>) {
     }
 }
 
-/// Which messages have to be looked at closely. The usual case is told without a map: each call is answered right
-/// behind it, in order.
+/// Whether each call of the open messages is answered right behind it, in order.
+pub(super) fn are_regular(plan: &Plan<'_>) -> bool {
+    !unpaired(plan).contains(&true)
+}
+
+/// Which messages have to be looked at closely.
 fn loose(plan: &Plan<'_>) -> Vec<bool> {
-    let input = plan.input;
     // An id of ours may be anybody's.
     if plan.made.iter().any(|block| block.id.is_some()) {
         return vec![true; plan.outs.len()];
     }
+    unpaired(plan)
+}
+
+/// The usual case is told without a map: each call is answered right behind it, in order.
+fn unpaired(plan: &Plan<'_>) -> Vec<bool> {
+    let input = plan.input;
     let mut loose = vec![false; plan.outs.len()];
     let mut open: Vec<&str> = Vec::new();
     let mut run: Vec<usize> = Vec::new();

@@ -5,6 +5,8 @@ use super::{Input, Repair, pages, paused, stays};
 use ctx_core::edit::effect::{Effect, MadeId};
 use ctx_core::edit::fold::{Laid, Met, Unit};
 use ctx_core::message::{Block, Kind, Role};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 /// One block on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +47,10 @@ pub(super) struct Out {
 
 pub(super) struct Plan<'a> {
     pub input: &'a Input<'a>,
+    /// The messages before `outs` that an earlier request settled. Empty when all of it is composed.
+    pub settled: Arc<Vec<Out>>,
     pub outs: Vec<Out>,
-    pub made: Vec<MadeBlock<'a>>,
+    pub made: Cow<'a, [MadeBlock<'a>]>,
     /// What replaces contents of tool results.
     pub texts: Vec<&'a str>,
     pub repairs: Vec<Repair>,
@@ -132,6 +136,22 @@ pub(super) fn is_directive(input: &Input<'_>, out: &Out) -> bool {
 }
 
 impl Plan<'_> {
+    /// All messages that are sent, in order.
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = (usize, &Out)> {
+        (0..self.count()).filter_map(|at| Some((at, self.out(at)?)))
+    }
+
+    pub fn count(&self) -> usize {
+        self.settled.len() + self.outs.len()
+    }
+
+    pub fn out(&self, at: usize) -> Option<&Out> {
+        match at.checked_sub(self.settled.len()) {
+            Some(open) => self.outs.get(open),
+            None => self.settled.get(at),
+        }
+    }
+
     /// Brings each message to its shortest form: what has all its blocks is whole again, and only the first part
     /// of a message that was torn apart keeps what else stands in its object.
     pub fn settle(&mut self) {
@@ -155,8 +175,9 @@ impl Plan<'_> {
 pub(super) fn lay_out<'a>(input: &'a Input<'a>) -> Plan<'a> {
     let plan = Plan {
         input,
+        settled: Arc::default(),
         outs: Vec::with_capacity(input.messages.len() + 2),
-        made: Vec::new(),
+        made: Cow::default(),
         texts: Vec::new(),
         repairs: Vec::new(),
         unfinished: Vec::new(),
@@ -262,7 +283,7 @@ impl Builder<'_> {
                 continue;
             }
             let from = self.plan.made.len() as u32;
-            self.plan.made.extend(blocks);
+            self.plan.made.to_mut().extend(blocks);
             let pieces = (from..self.plan.made.len() as u32).map(Piece::Made);
             match owner {
                 Some(owner) => self.open(owner).extend(pieces),

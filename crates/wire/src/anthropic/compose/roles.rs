@@ -65,7 +65,7 @@ fn ours(plan: &mut Plan<'_>, text: &str) -> Out {
 
 /// A few words of ours that a rule wants.
 pub(super) fn said(plan: &mut Plan<'_>, role: Role, text: &str) -> Out {
-    plan.made.push(made::text(text));
+    plan.made.to_mut().push(made::text(text));
     Out::ours(role, vec![Piece::Made(plan.made.len() as u32 - 1)], None)
 }
 

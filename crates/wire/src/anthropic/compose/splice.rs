@@ -31,6 +31,16 @@ impl Writer {
             _ => self.0.push(Segment::Made(bytes.to_vec())),
         }
     }
+
+    fn append(&mut self, other: Writer) {
+        let mut segments = other.0.into_iter();
+        match segments.next() {
+            Some(Segment::Source(range)) => self.source(range),
+            Some(Segment::Made(bytes)) => self.made(&bytes),
+            None => {}
+        }
+        self.0.extend(segments);
+    }
 }
 
 /// What differs in the body, by where it stands.
@@ -41,7 +51,21 @@ enum Region {
     Cut,
 }
 
-pub(super) fn write(plan: &Plan<'_>, around: &Around, marks: &Marks) -> Vec<Segment> {
+pub(super) struct Spliced {
+    pub segments: Vec<Segment>,
+    /// Those of the messages before the border.
+    pub settled: Vec<Segment>,
+}
+
+/// Writes the body; `settled`: the segments of the messages that an earlier request settled, `border`: the message
+/// before which this one settles some.
+pub(super) fn write(
+    plan: &Plan<'_>,
+    around: &Around,
+    marks: &Marks,
+    settled: Option<&[Segment]>,
+    border: Option<usize>,
+) -> Spliced {
     let (body, request) = (plan.input.body.bytes(), plan.input.body.request());
     let mut regions: Vec<(Span, Region)> = vec![(request.array.clone(), Region::Messages)];
     let has_edit = |wanted: fn(&Spot) -> bool| marks.edits.iter().any(|(spot, _)| wanted(spot));
@@ -65,6 +89,7 @@ pub(super) fn write(plan: &Plan<'_>, around: &Around, marks: &Marks) -> Vec<Segm
     regions.sort_by_key(|(span, _)| span.start);
 
     let mut splicer = Splicer { plan, body, marks, writer: Writer::default() };
+    let mut left = Vec::new();
     let mut at = 0;
     let envelope = plan.input.envelope;
     for (span, region) in regions {
@@ -72,7 +97,7 @@ pub(super) fn write(plan: &Plan<'_>, around: &Around, marks: &Marks) -> Vec<Segm
         at = span.end;
         match region {
             Region::Cut => {}
-            Region::Messages => splicer.messages(),
+            Region::Messages => left = splicer.messages(settled, border),
             Region::System => splicer.list(&span, &envelope.system, &around.system, &around.made, Spot::System),
             Region::Tools => {
                 let tools = envelope.tools.as_deref().unwrap_or_default();
@@ -81,7 +106,7 @@ pub(super) fn write(plan: &Plan<'_>, around: &Around, marks: &Marks) -> Vec<Segm
         }
     }
     splicer.writer.source(at..body.len());
-    splicer.writer.0
+    Spliced { segments: splicer.writer.0, settled: left }
 }
 
 struct Splicer<'p, 'a> {
@@ -96,11 +121,23 @@ impl<'p> Splicer<'p, '_> {
         self.marks.edits.iter().find(|(other, _)| *other == spot).map(|(_, value)| value.as_slice())
     }
 
-    fn messages(&mut self) {
+    /// Gives the segments before the border back.
+    fn messages(&mut self, settled: Option<&[Segment]>, border: Option<usize>) -> Vec<Segment> {
         let request = self.plan.input.body.request();
         let spans = &request.messages;
-        self.writer.source(request.array.start..spans.first().map_or(request.array.start + 1, |first| first.start));
-        for (at, out) in self.plan.outs.iter().enumerate() {
+        let before = std::mem::take(&mut self.writer);
+        let mut left = Vec::new();
+        match settled {
+            Some(settled) => self.writer.0.extend_from_slice(settled),
+            None => {
+                let first = spans.first().map_or(request.array.start + 1, |first| first.start);
+                self.writer.source(request.array.start..first);
+            }
+        }
+        for (at, out) in (self.plan.settled.len()..).zip(&self.plan.outs) {
+            if border == Some(at) {
+                left.clone_from(&self.writer.0);
+            }
             if at > 0 {
                 let before = out.source.filter(|_| out.first).and_then(|source| (source as usize).checked_sub(1));
                 match before.and_then(|before| Some(spans.get(before)?.end..spans.get(before + 1)?.start)) {
@@ -112,6 +149,9 @@ impl<'p> Splicer<'p, '_> {
         }
         let end = spans.last().map_or(request.array.start + 1, |last| last.end);
         self.writer.source(end..request.array.end);
+        let own = std::mem::replace(&mut self.writer, before);
+        self.writer.append(own);
+        left
     }
 
     fn message(&mut self, at: usize, out: &Out) {

@@ -1,9 +1,9 @@
 //! What has to stay although an operation covers it: tools that come in the middle of a conversation, as long as
 //! something later needs them, and the mark where another model took over.
 
-use super::plan::{Out, Piece, Plan, Tag, block_count, label, opened, pieces, tag};
+use super::plan::{Out, Piece, Plan, Tag, label, opened, pieces, tag};
 use super::{Input, Repair, made, spell};
-use ctx_core::message::Role;
+use ctx_core::message::{Block, Kind, Message, Role};
 
 /// Whether a block that is covered may have to stay.
 pub(super) fn may(input: &Input<'_>, message: u32, block: u32) -> bool {
@@ -82,11 +82,15 @@ fn needs(plan: &Plan<'_>, piece: Piece) -> Vec<String> {
 }
 
 /// Whether the client brings tools in the middle of the conversation.
-fn has_changes(input: &Input<'_>) -> bool {
-    (0..input.messages.len() as u32).any(|message| {
-        let is_change = |block| matches!(label(input, message, block), Some("tool_addition" | "mcp_tool_listing"));
-        (0..block_count(input, message)).any(is_change)
-    })
+pub(super) fn has_changes(input: &Input<'_>) -> bool {
+    have_changes(input.messages)
+}
+
+pub(super) fn have_changes(messages: &[&Message]) -> bool {
+    let is_change = |block: &Block| {
+        block.kind == Kind::Other && matches!(block.label.as_deref(), Some("tool_addition" | "mcp_tool_listing"))
+    };
+    messages.iter().any(|message| message.blocks.iter().any(is_change))
 }
 
 /// From the client's last on, so that what stays tells what else has to. Where its messages stand now does not count:

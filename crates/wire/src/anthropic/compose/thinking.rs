@@ -20,17 +20,20 @@ pub(super) struct Thought {
     pub loaded: Vec<String>,
 }
 
-/// Goes through the messages with the digest of what stands before them.
-pub(super) fn sift(plan: &mut Plan<'_>, around: &Around) -> Thought {
+/// Goes through the open messages with the digest of what stands before them; `settled`: the digests after each of
+/// those that are not looked at again.
+pub(super) fn sift(plan: &mut Plan<'_>, around: &Around, settled: &[Key]) -> Thought {
     let manual = is_manual(plan.input.body);
-    let mut thought = Thought { after: Vec::with_capacity(plan.outs.len()), ..Thought::default() };
-    let mut prefix = around.digest;
+    let mut thought = Thought { after: Vec::with_capacity(plan.count()), ..Thought::default() };
+    thought.after.extend_from_slice(settled);
+    let mut prefix = settled.last().copied().unwrap_or(around.digest);
     let mut unread = around.deferred.clone();
     let mut outs = std::mem::take(&mut plan.outs);
     let mut bytes = Vec::new();
     let mut chain = plan.input.memo.chain();
     // Where a tool counts follows from the messages, so its bytes are all that tells two chains apart.
     chain.begin(around.deferred.iter().fold(around.digest, |key, (_, tool)| key.then(*tool)));
+    chain.skip(settled);
     for out in &mut outs {
         if !unread.is_empty() {
             prefix = load(plan, out, prefix, &mut unread, &mut thought.loaded);

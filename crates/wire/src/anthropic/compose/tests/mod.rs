@@ -147,6 +147,7 @@ impl Case {
             written: &|prefix| self.written.contains(prefix),
             next: self.next,
             memo: &memo,
+            under: Some(1),
         };
         let composed = compose(&input);
         assert_eq!(composed, compose(&input));

@@ -1,0 +1,252 @@
+//! Composing that goes on from the request before.
+//!
+//! A conversation grows at its end. While the operations on it stay the same, everything before the newest untouched
+//! messages is composed to the same bytes again, so a composition leaves that part in the [`Memo`](super::Memo) and the
+//! next one only looks at what follows. Wherever a rule could reach from the new messages into the settled ones, nothing
+//! is settled, and the request is composed as a whole. Debug builds compose each request both ways and compare.
+
+use super::around::Around;
+use super::made::MadeBlock;
+use super::marks::{Marks, Spot};
+use super::plan::{Out, Plan, Tag, id, pieces, tag};
+use super::{Composed, Input, Kept, Repair, Segment, marks, pairs, paused, report_dropped, splice, stays, thinking};
+use ctx_core::key::Key;
+use ctx_core::message::{Kind, Role};
+use ctx_core::quick::QuickSet;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// With fewer messages before it, going on is not worth it.
+const FEWEST: usize = if cfg!(debug_assertions) { 1 } else { 64 };
+/// The newest messages stay open: cache marks move among them. In debug builds they are few, so that the short
+/// conversations of tests go on too.
+const OPEN: usize = if cfg!(debug_assertions) { 3 } else { 16 };
+/// With more open messages all of it is composed again, which settles them.
+const MOST_OPEN: usize = if cfg!(debug_assertions) { 24 } else { 160 };
+
+/// The part of a composed request that the next one repeats.
+#[derive(Debug)]
+pub(super) struct Settled {
+    /// Only requests with this number may go on from it.
+    under: u64,
+    head: Head,
+    /// Where the messages begin in the body, and where the last settled one ends.
+    span: (usize, usize),
+    /// The number of settled messages of the client.
+    messages: usize,
+    outs: Arc<Vec<Out>>,
+    made: Vec<MadeBlock<'static>>,
+    after: Vec<Key>,
+    segments: Vec<Segment>,
+    repairs: Vec<Repair>,
+    dropped: usize,
+    thoughts: usize,
+    around: Around,
+    /// The ids of calls and results, if some are ours: then the open ones must differ from all of them.
+    ids: Option<QuickSet<String>>,
+}
+
+/// What stands around the messages, as far as composing depends on it.
+#[derive(Debug, PartialEq, Eq)]
+struct Head {
+    digest: Key,
+    attributions: Vec<bool>,
+    tools: Option<usize>,
+}
+
+impl Head {
+    fn of(input: &Input<'_>) -> Head {
+        Head {
+            digest: input.around,
+            attributions: input.envelope.system.iter().map(|piece| piece.is_attribution()).collect(),
+            tools: input.envelope.tools.as_ref().map(|tools| tools.len()),
+        }
+    }
+}
+
+/// The border between settled and open messages: the first open message of the client and its place among all that
+/// are sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Border {
+    message: usize,
+    pub out: usize,
+}
+
+/// The latest border behind which the client's messages are untouched, before their thinking is looked at.
+pub(super) fn border(plan: &Plan<'_>) -> Option<Border> {
+    let input = plan.input;
+    input.under?;
+    let is_plain = plan.unfinished.is_empty()
+        && plan.waiting.is_empty()
+        && !plan.made.iter().any(|made| made.kind == "document")
+        && can_go_on(input)
+        && !stays::has_changes(input);
+    if !is_plain {
+        return None;
+    }
+    let (count, outs) = (input.messages.len(), plan.outs.len());
+    let is_own = |back: &usize| {
+        let out = plan.outs.get(outs - back);
+        out.is_some_and(|out| out.first && out.is_whole() && out.source == Some((count - back) as u32))
+    };
+    let own = (1..=count.min(outs).min(MOST_OPEN)).take_while(is_own).count();
+    let role = |at: usize| input.messages.get(at).map(|message| message.role);
+    let is_border = |at: &usize| role(*at) == Some(Role::Assistant) && role(*at - 1) == Some(Role::User);
+    let message = (count - own + 1..=count.checked_sub(OPEN)?).rev().find(is_border)?;
+    (message >= FEWEST).then_some(Border { message, out: outs - (count - message) })
+}
+
+/// Whether the request as such allows it: the rules for an open tool loop and for a paused answer look far back.
+fn can_go_on(input: &Input<'_>) -> bool {
+    input.paused.is_none() && paused::message(input).is_none() && !thinking::is_manual(input.body)
+}
+
+/// A composition that has just been made, for [`settle`].
+pub(super) struct Finished<'f> {
+    pub around: &'f Around,
+    pub after: &'f [Key],
+    pub marks: &'f Marks,
+    /// The segments of the messages before the border.
+    pub segments: Vec<Segment>,
+    /// What was reported before the cache marks were placed.
+    pub repairs: &'f [Repair],
+    pub dropped: usize,
+}
+
+/// Leaves what is before the border for the next request.
+pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: Finished<'_>) {
+    let (input, request) = (plan.input, plan.input.body.request());
+    let Finished { around, after, marks, segments, repairs, dropped } = finished;
+    let is_settled = input.under.is_some() && around.tools.is_none() && !reaches(marks, border.out);
+    let last = request.messages.get(border.message - 1);
+    let parts = (input.under, last, plan.outs.get(..border.out), plan.outs.get(border.out..), after.get(..border.out));
+    let (Some(under), Some(last), Some(outs), Some(open), Some(after)) = parts else { return };
+    if !is_settled {
+        return;
+    }
+    let open: usize = open.iter().map(|out| missing_thinking(input, out)).sum();
+    let has_ids = plan.made.iter().any(|made| made.id.is_some());
+    *input.memo.settled() = Some(Arc::new(Settled {
+        under,
+        head: Head::of(input),
+        span: (request.array.start, last.end),
+        messages: border.message,
+        outs: Arc::new(outs.to_vec()),
+        made: plan.made.iter().map(owned).collect(),
+        after: after.to_vec(),
+        segments,
+        repairs: repairs.to_vec(),
+        dropped: dropped - open,
+        thoughts: plan.thoughts,
+        around: around.clone(),
+        ids: has_ids.then(|| outs.iter().flat_map(|out| ids(plan, out)).map(str::to_owned).collect()),
+    }));
+}
+
+/// Whether a cache mark is set before the border.
+fn reaches(marks: &Marks, border: usize) -> bool {
+    marks.edits.iter().any(|(spot, _)| matches!(spot, Spot::Block(out, _) if *out < border))
+}
+
+fn missing_thinking(input: &Input<'_>, out: &Out) -> usize {
+    let source = out.source.and_then(|source| input.messages.get(source as usize));
+    let thinking = |kind: Kind| kind == Kind::Thinking;
+    let all = source.map_or(0, |source| source.blocks.iter().filter(|block| thinking(block.kind)).count());
+    let sent = pieces(input, out).filter(|piece| tag(input, &[], *piece) == Tag::Thinking).count();
+    all - sent
+}
+
+fn ids<'p>(plan: &'p Plan<'_>, out: &'p Out) -> impl Iterator<Item = &'p str> {
+    pieces(plan.input, out).filter_map(|piece| id(plan.input, &plan.made, piece))
+}
+
+fn owned(made: &MadeBlock<'_>) -> MadeBlock<'static> {
+    let MadeBlock { json, tag, id, kind, references, from } = made;
+    MadeBlock {
+        json: Cow::Owned(json.as_ref().to_owned()),
+        tag: *tag,
+        id: id.clone(),
+        kind: kind.clone(),
+        references: references.clone(),
+        from: *from,
+    }
+}
+
+/// Composes a request from what an earlier one settled; `None` when all of it has to be composed.
+pub(super) fn go_on(input: &Input<'_>) -> Option<Composed> {
+    let settled = input.memo.settled().clone()?;
+    if !settled.fits(input) {
+        return None;
+    }
+    let mut plan = settled.plan(input);
+    if !pairs::are_regular(&plan) || !settled.has_other_ids(&plan) {
+        return None;
+    }
+    let around = settled.around.clone();
+    let thought = thinking::sift(&mut plan, &around, &settled.after);
+    if thought.emptied {
+        return None;
+    }
+    let dropped = settled.dropped + thought.dropped;
+    report_dropped(&mut plan, dropped, &thought.loaded);
+    let marks = marks::place(&mut plan, &around, &thought.after);
+    if reaches(&marks, settled.outs.len()) {
+        return None;
+    }
+    let segments = splice::write(&plan, &around, &marks, Some(&settled.segments), None).segments;
+    Some(Composed {
+        segments,
+        repairs: plan.repairs,
+        thinking_dropped: dropped + settled.thoughts,
+        prefix: thought.after.last().copied().unwrap_or(around.digest),
+        marks: marks.written,
+        around: around.digest,
+        after: thought.after,
+        kept: Kept::new(plan.settled, plan.outs, &plan.made, around),
+    })
+}
+
+impl Settled {
+    pub(super) fn messages(&self) -> usize {
+        self.messages
+    }
+
+    fn fits(&self, input: &Input<'_>) -> bool {
+        let request = input.body.request();
+        let open = input.messages.get(self.messages..).unwrap_or_default();
+        let end = self.messages.checked_sub(1).and_then(|last| request.messages.get(last)).map(|last| last.end);
+        input.under == Some(self.under)
+            && (OPEN..=MOST_OPEN).contains(&open.len())
+            && self.span.0 == request.array.start
+            && Some(self.span.1) == end
+            && self.head == Head::of(input)
+            && can_go_on(input)
+            && open.iter().all(|message| matches!(message.role, Role::User | Role::Assistant))
+            && !stays::have_changes(open)
+    }
+
+    fn plan<'a>(&'a self, input: &'a Input<'a>) -> Plan<'a> {
+        let whole = |(at, role)| Out { role, source: Some(at), pieces: None, first: true, anchor: Some(at) };
+        let roles = input.messages.iter().map(|message| message.role).enumerate().skip(self.messages);
+        Plan {
+            input,
+            settled: self.outs.clone(),
+            outs: roles.map(|(at, role)| whole((at as u32, role))).collect(),
+            made: Cow::Borrowed(&self.made),
+            texts: Vec::new(),
+            repairs: self.repairs.clone(),
+            unfinished: Vec::new(),
+            waiting: Vec::new(),
+            thoughts: 0,
+            covered: Vec::new(),
+        }
+    }
+
+    /// Whether no open id is one of the settled ones or comes twice. Calls and results share theirs.
+    fn has_other_ids(&self, plan: &Plan<'_>) -> bool {
+        let Some(settled) = &self.ids else { return true };
+        let mut known: QuickSet<(&str, bool)> = QuickSet::default();
+        let open = plan.outs.iter().flat_map(|out| ids(plan, out).map(|id| (id, out.role == Role::Assistant)));
+        open.into_iter().all(|(id, is_call)| !settled.contains(id) && known.insert((id, is_call)))
+    }
+}
