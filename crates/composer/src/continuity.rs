@@ -3,6 +3,8 @@
 use crate::conversation::Conversation;
 use ctx_core::SlotId;
 use ctx_core::edit::CommitId;
+use ctx_core::quick::QuickSet;
+use std::cell::Cell;
 
 /// The state under which the last request was composed.
 #[derive(Debug, Default)]
@@ -11,12 +13,14 @@ pub struct Continuity {
     number: u64,
     head: Option<CommitId>,
     strayed: bool,
+    /// The slots that operations name.
+    named: QuickSet<SlotId>,
     /// So many leading messages of the path are still those of the last request.
     messages: usize,
-    /// Slots from this one on were not there yet: no operation of then names them.
-    next: SlotId,
     /// Thinking that was sent before is bound to something else now.
     pub rebound: bool,
+    /// Whether operations change the requests of this number, once that is known.
+    pub touches: Cell<Option<bool>>,
 }
 
 impl Conversation {
@@ -28,24 +32,22 @@ impl Conversation {
 
     /// The number of the requests that one with these slots may go on from. `None`: an operation waits for its answer.
     pub fn continue_with(&mut self, slots: &[SlotId]) -> Option<u64> {
-        // Slots of one tree differ in their lowest bits only.
-        const SLOTS: u64 = 1 << 24;
-        let before = &self.continuity;
-        let is_new = |slot: &SlotId| slot.0.checked_sub(before.next.0).is_some_and(|ahead| ahead < SLOTS);
-        let goes_on = self.history.head() == before.head
-            && self.strayed == before.strayed
-            && !before.rebound
-            && slots.get(before.messages..).is_some_and(|rest| rest.iter().all(is_new));
-        self.continuity = Continuity {
-            number: before.number + u64::from(!goes_on),
-            head: self.history.head(),
-            strayed: self.strayed,
-            messages: slots.len(),
-            next: self.tree.next_slot(0),
-            rebound: false,
-        };
-        let effects = || self.history.effects(self.history.head()).into_iter();
-        let waits = || effects().flat_map(|(_, effect)| effect.replies()).any(|after| slots.last() == Some(&after));
-        (goes_on || !waits()).then_some(self.continuity.number)
+        let before = &mut self.continuity;
+        let is_same = self.history.head() == before.head && self.strayed == before.strayed && !before.rebound;
+        let is_named = |slot: &SlotId| before.named.contains(slot);
+        let goes_on = is_same && slots.get(before.messages..).is_some_and(|rest| !rest.iter().any(is_named));
+        if !goes_on {
+            let sent = self.history.effects(self.history.head()).into_iter().filter(|(_, effect)| effect.is_sent());
+            *before = Continuity {
+                number: before.number + 1,
+                head: self.history.head(),
+                strayed: self.strayed,
+                named: sent.flat_map(|(_, effect)| effect.slots()).collect(),
+                ..Continuity::default()
+            };
+        }
+        before.messages = slots.len();
+        let waits = slots.last().is_some_and(|last| before.named.contains(last));
+        (!waits).then_some(before.number)
     }
 }

@@ -3,8 +3,8 @@
 //! Everything here is either replayed from the log or derived from it; dropping a conversation
 //! from memory loses nothing.
 
-use crate::continuity::Continuity;
 use crate::automatic::{AUTHOR, Memory, Noted};
+use crate::continuity::Continuity;
 use crate::edit::wait::Waiting;
 use crate::edit::{Chain, Sent};
 use crate::envelope::{self, Whole};

@@ -215,9 +215,10 @@ impl Composer {
     ) -> bool {
         let Attributed { received, class, mut detail, origin } = found;
         let is_held = ready.is_some();
-        // Nobody is given way while a client waits.
+        // Nobody is given way while a client waits: up to the moment its request leaves.
+        let waits = Cell::new(is_held);
         let give_way = || {
-            if !is_held {
+            if !waits.get() {
                 give_way()
             }
         };
@@ -386,6 +387,7 @@ impl Composer {
             Some(ready) => beside(conversation, &body, &envelope, same, ready),
             None => false,
         };
+        waits.set(false);
         conversation.strayed |= arrived.composed;
         if arrived.composed && trusted {
             conversation.rewritten();
@@ -397,6 +399,7 @@ impl Composer {
             arrived.differs = differs.and_then(|(message, block)| conversation.named(message, block));
             conversation.shelf.asked(&arrived, seen.at);
         }
+        give_way();
         let parts = added.left_with();
         arrived.sent = parts.and_then(|parts| SentBody::of(&parts, body.bytes(), &mut uses, &mut step.blobs));
         step.records.insert(arrival, record(&conversation.id, seen.at, log::ARRIVED, &arrived, uses));

@@ -7,6 +7,7 @@ use crate::conversation::{Conversation, estimate};
 use crate::directory::lock;
 use crate::observe::Ticket;
 use crate::provider::Request;
+use crate::recorder::give_way;
 use crate::view::rebuilt;
 use crate::{Composer, EDITED, Refusal, card, log, mark, now, record};
 use ctx_core::edit::CommitId;
@@ -127,7 +128,17 @@ pub type Ready<'r> = &'r mut dyn FnMut(Option<Outgoing>);
 pub(crate) struct Written<'a> {
     pub composed: Composed,
     ground: Ground<'a>,
-    view: View<'a>,
+    /// Laid out when it is asked for: a request that goes on from another one does not need it.
+    view: OnceCell<View<'a>>,
+    effects: Vec<(EffectId, &'a Effect)>,
+}
+
+impl<'a> Written<'a> {
+    fn laid(self) -> (Composed, Ground<'a>, View<'a>) {
+        let Written { composed, ground, view, effects } = self;
+        let view = view.into_inner().unwrap_or_else(|| ground.lay(effects));
+        (composed, ground, view)
+    }
 }
 
 impl Conversation {
@@ -142,24 +153,28 @@ impl Conversation {
             return None;
         }
         let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
-        let view = ground.lay(effects);
+        let laid = OnceCell::new();
+        let view = || laid.get_or_init(|| ground.lay(effects.clone()));
         let then = paused.map(|head| ground.lay(self.effects(head)));
-        let other_tools = then.as_ref().is_some_and(|then| then.tools != view.tools);
-        let untouched = view.is_untouched() && !other_tools;
-        if untouched && !self.strayed {
+        let has_other_tools = || then.as_ref().is_some_and(|then| then.tools != view().tools);
+        let known = self.continuity.touches.get().filter(|_| at_hand.under.is_some() && then.is_none());
+        let touches = known.unwrap_or_else(|| !view().is_untouched() || has_other_tools());
+        if at_hand.under.is_some() && then.is_none() {
+            self.continuity.touches.set(Some(touches));
+        }
+        if !touches && !self.strayed {
             return None;
         }
         let prefixes = self.chain.after(at_hand.envelope.digest, &at_hand.digests);
         let own = OnceCell::new();
         let written = OnceCell::new();
         let unknown = Memo::default();
-        let composed = compose::compose(&Input {
+        let input = Input {
             body: at_hand.body,
             envelope: at_hand.envelope,
             messages: &at_hand.messages,
             digests: &at_hand.digests,
             around: at_hand.envelope.digest,
-            view: &view,
             paused: then.as_ref(),
             bound: &|signature| {
                 let own = || own.get_or_init(|| self.bound_to_own(at_hand, &prefixes));
@@ -169,9 +184,12 @@ impl Conversation {
             next: self.next.and_then(|next| at_hand.slots.iter().position(|slot| *slot == next)).map(|at| at as u32),
             memo: at_hand.memo.unwrap_or(&unknown),
             under: at_hand.under,
-        });
+        };
+        let composed = compose::go_on(&input).unwrap_or_else(|| compose::compose(&input, view()));
+        // Each test that sends a composed request shows that going on changes nothing.
+        debug_assert_eq!(composed, compose::compose(&Input { under: None, ..input }, view()));
         // Only what was thought under operations that are gone has to stay behind.
-        (!untouched || composed.thinking_dropped > 0).then_some(Written { composed, ground, view })
+        (touches || composed.thinking_dropped > 0).then_some(Written { composed, ground, view: laid, effects })
     }
 
     /// Thinking that did not pass through us is bound to what the client itself sent before it.
@@ -243,18 +261,22 @@ impl Conversation {
 
     /// Composes a request that is on its way. Tells what is remembered of one that does not leave as it came.
     pub(crate) fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<Sent>> {
-        let Some(Written { composed, ground, view }) = self.compose(at_hand, self.history.sent_effects()) else {
+        let Some(mut written) = self.compose(at_hand, self.history.sent_effects()) else {
             let whole = Part::Source(0..at_hand.body.bytes().len());
             let mut outgoing = self.drops_thinking.then(|| Outgoing::of(vec![whole]));
             outgoing.iter_mut().for_each(|outgoing| outgoing.ask_to_drop(at_hand.body));
             ready(outgoing);
             return self.drops_thinking.then_some(None);
         };
-        let mut outgoing = Outgoing::of(composed.segments.into_iter().map(Part::from).collect());
+        let segments = std::mem::take(&mut written.composed.segments);
+        let mut outgoing = Outgoing::of(segments.into_iter().map(Part::from).collect());
         if self.drops_thinking {
             outgoing.ask_to_drop(at_hand.body);
         }
         ready(Some(outgoing));
+        // The request is on its way: whatever sends it goes first.
+        give_way();
+        let (composed, ground, view) = written.laid();
         let dropped = (composed.thinking_dropped, self.history.head());
         let left_out = match composed.thinking_dropped {
             0 => LeftOut::default(),

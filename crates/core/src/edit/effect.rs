@@ -296,37 +296,42 @@ impl Effect {
         needs
     }
 
-    /// The slots whose replies it names because the client had not sent them back yet.
-    pub fn replies(&self) -> Vec<SlotId> {
-        let after = |of: &MessageRef| match of {
-            MessageRef::Reply { after, .. } => Some(*after),
-            MessageRef::Slot(_) => None,
+    /// The slots it names: of messages, or before replies that the client had not sent back yet.
+    pub fn slots(&self) -> Vec<SlotId> {
+        let of_message = |of: &MessageRef| match of {
+            MessageRef::Slot(slot) | MessageRef::Reply { after: slot, .. } => *slot,
         };
-        let of_frame = |frame: &FrameRef| frame.until.as_ref().and_then(|(of, _)| after(of));
+        let of_key = |key: &FrameKey| match key {
+            FrameKey::Opened(slot) => Some(*slot),
+            FrameKey::Made { .. } => None,
+        };
+        let of_frame = |frame: &FrameRef| [of_key(&frame.key), frame.until.map(|(of, _)| of_message(&of))];
         let of_place = |place: &Place| match place {
             Place::After(frame) => of_frame(frame),
-            Place::Start => None,
+            Place::Start => [None, None],
         };
         match self {
             Effect::Replace { covers, .. } => {
                 let of_cover = |cover: &Cover| match cover {
-                    Cover::Blocks(blocks) => after(&blocks.of),
+                    Cover::Blocks(blocks) => Some(of_message(&blocks.of)),
                     _ => None,
                 };
                 covers.iter().filter_map(of_cover).collect()
             }
-            Effect::Results { results, .. } => results.iter().filter_map(|result| after(&result.of)).collect(),
-            Effect::Insert { to, .. } => of_place(to).into_iter().collect(),
-            Effect::Move { frames, to } => frames.iter().filter_map(of_frame).chain(of_place(to)).collect(),
-            Effect::Combine { frames } => frames.iter().filter_map(of_frame).collect(),
-            Effect::Split { before, .. } => {
+            Effect::Results { results, .. } => results.iter().map(|result| of_message(&result.of)).collect(),
+            Effect::Insert { to, .. } => of_place(to).into_iter().flatten().collect(),
+            Effect::Move { frames, to } => frames.iter().flat_map(of_frame).chain(of_place(to)).flatten().collect(),
+            Effect::Combine { frames } => frames.iter().flat_map(of_frame).flatten().collect(),
+            Effect::Split { frame, before } => {
                 let of_cut = |cut: &Cut| match cut {
-                    Cut::Block(of, _) => after(of),
+                    Cut::Block(of, _) => Some(of_message(of)),
                     Cut::Made(_) => None,
                 };
-                before.iter().filter_map(of_cut).collect()
+                before.iter().filter_map(of_cut).chain(of_key(frame)).collect()
             }
-            Effect::Restore { .. } | Effect::Title { .. } | Effect::Pin { .. } => Vec::new(),
+            Effect::Title { frame, .. } => of_key(frame).into_iter().collect(),
+            Effect::Pin { frames, .. } => frames.iter().filter_map(of_key).collect(),
+            Effect::Restore { .. } => Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@ use ctx_core::edit::fold::{Source, Unit, View, fold};
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Message};
 use ctx_core::tree::SlotId;
-use ctx_wire::anthropic::compose::{Composed, Input, Memo, compose, untouched_prefix};
+use ctx_wire::anthropic::compose::{Composed, Input, Memo, compose, go_on, untouched_prefix};
 use ctx_wire::anthropic::request::Body;
 use ctx_wire::anthropic::{dress, envelope, message};
 use serde_json::Value;
@@ -73,7 +73,6 @@ impl Case {
             messages: &messages,
             digests: &self.digests,
             around: envelope.digest,
-            view: &view,
             paused: None,
             bound: &|signature| self.bound.get(signature).copied(),
             written: &|prefix| self.written.contains(prefix),
@@ -81,8 +80,9 @@ impl Case {
             memo: &memo,
             under: Some(1),
         };
-        let composed = compose(&input);
-        assert_eq!(composed, compose(&input), "{name}: not the same twice");
+        let composed = compose(&input, &view);
+        let again = go_on(&input).unwrap_or_else(|| compose(&input, &view));
+        assert_eq!(composed, again, "{name}: not the same twice");
         let bytes = composed.bytes(self.body.bytes());
         let text = String::from_utf8(bytes).expect("text");
         if prints {

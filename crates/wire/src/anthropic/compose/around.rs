@@ -48,17 +48,17 @@ impl Around {
     }
 }
 
-pub(super) fn arrange(plan: &mut Plan<'_>) -> Around {
+pub(super) fn arrange(plan: &mut Plan<'_>, view: &View<'_>) -> Around {
     let input = plan.input;
     let mut around = Around { digest: input.around, ..Around::default() };
     let touched = |list: &[fold::Around]| list.iter().any(|each| each.covered.is_some() || !each.by.is_empty());
-    if touched(&input.view.system) {
-        let parts = system(plan, &mut around);
+    if touched(&view.system) {
+        let parts = system(plan, view, &mut around);
         around.system = Some(parts);
     }
     // A paused answer is continued with the tools it began with.
-    let then = input.paused.filter(|_| paused::message(input).is_some()).unwrap_or(input.view);
-    let held_back = then.tools != input.view.tools;
+    let then = input.paused.filter(|_| paused::message(input).is_some()).unwrap_or(view);
+    let held_back = then.tools != view.tools;
     if held_back {
         plan.repairs.push(Repair::new("A44", "the tools stay as they were until the paused answer is finished"));
     }
@@ -119,11 +119,11 @@ fn is_deferred(tool: &[u8]) -> bool {
     spell::member(tool, 0, "defer_loading").is_some_and(|member| &tool[member.value] == b"true")
 }
 
-fn system(plan: &mut Plan<'_>, around: &mut Around) -> Vec<Part> {
+fn system(plan: &mut Plan<'_>, view: &View<'_>, around: &mut Around) -> Vec<Part> {
     let input = plan.input;
     let mut parts = Vec::new();
     for (at, block) in input.envelope.system.iter().enumerate() {
-        let Some(fate) = input.view.system.get(at) else {
+        let Some(fate) = view.system.get(at) else {
             parts.push(Part::Own(at));
             continue;
         };
@@ -135,7 +135,7 @@ fn system(plan: &mut Plan<'_>, around: &mut Around) -> Vec<Part> {
         if fate.covered.is_none() || stays {
             parts.push(Part::Own(at));
         }
-        for (from, json) in made_of(input.view, fate) {
+        for (from, json) in made_of(view, fate) {
             let bytes = json.as_bytes();
             let text = made::object(bytes).and_then(|span| {
                 let is_text = spell::text(bytes, span.start, "type")? == "text";
@@ -158,7 +158,7 @@ fn made_of<'a>(view: &'a View<'a>, fate: &fold::Around) -> Vec<((MadeId, u32), &
     made.flat_map(|(id, made)| (0..).zip(&made.blocks).map(move |(at, block)| ((id, at), block))).collect()
 }
 
-fn tools<'a>(plan: &mut Plan<'a>, view: &'a View<'a>, around: &mut Around) -> Vec<Part> {
+fn tools(plan: &mut Plan<'_>, view: &View<'_>, around: &mut Around) -> Vec<Part> {
     let input = plan.input;
     let all = input.envelope.tools.as_deref().unwrap_or_default();
     let mut stays: Vec<bool> =

@@ -240,13 +240,13 @@ fn is_edited(plan: &Plan<'_>, out: &Out) -> bool {
     let own = out.source.and_then(|source| plan.input.messages.get(source as usize));
     let thinks =
         |block: usize| own.and_then(|own| own.blocks.get(block)).is_some_and(|block| block.kind == Kind::Thinking);
+    // A piece that is not its own is no block of it.
     let kept = |piece: &Piece| match piece {
-        Piece::Client { message, block, text: 0 } if Some(*message) == out.source => Some(*block as usize),
-        _ => None,
+        Piece::Client { message, block, text: 0 } if Some(*message) == out.source => *block as usize,
+        _ => usize::MAX,
     };
-    let left: Option<Vec<usize>> = list.iter().map(kept).collect();
     let rest = (0..own.map_or(0, |own| own.blocks.len())).filter(|block| !thinks(*block));
-    left.is_none_or(|left| !left.into_iter().filter(|block| !thinks(*block)).eq(rest))
+    !list.iter().map(kept).filter(|block| !thinks(*block)).eq(rest)
 }
 
 /// The last message of which this is true, or that does not follow what it followed in what the client sent.

@@ -29,6 +29,7 @@ pub use kept::{Kept, Places};
 pub use memo::Memo;
 pub use paused::is_paused;
 pub use repair::Repair;
+pub use settled::go_on;
 
 use super::envelope::Envelope;
 use super::request::Body;
@@ -39,7 +40,7 @@ use settled::Finished;
 use splice::Spliced;
 use std::ops::Range;
 
-/// What a request is composed from.
+/// What a request is composed from, beside the operations that are laid over it.
 pub struct Input<'a> {
     /// The request at hand.
     pub body: &'a Body,
@@ -50,7 +51,6 @@ pub struct Input<'a> {
     pub digests: &'a [Key],
     /// Identifies system, without the attribution, and the loaded tools, as the client sent them.
     pub around: Key,
-    pub view: &'a View<'a>,
     /// How the request was laid out that got an answer which this one sends back to be continued.
     pub paused: Option<&'a View<'a>>,
     /// The digest of the prefix that the thinking of this signature was produced after.
@@ -105,15 +105,10 @@ impl Composed {
 
 /// Composes a request. Total: whatever the view is, the provider accepts the result, provided that it accepts what
 /// the client sent. The same input gives the same bytes.
-pub fn compose(input: &Input<'_>) -> Composed {
-    let Some(composed) = settled::go_on(input) else { return afresh(input, true) };
-    debug_assert_eq!(composed, afresh(input, false), "going on must not change anything");
-    composed
-}
-
-/// Composes all of a request, and may leave for the next one what that can go on from.
-fn afresh(input: &Input<'_>, settles: bool) -> Composed {
-    let mut plan = plan::lay_out(input);
+///
+/// What the next request with the same [`Input::under`] can go on from is left in the memo.
+pub fn compose(input: &Input<'_>, view: &View<'_>) -> Composed {
+    let mut plan = plan::lay_out(input, view);
     let mut dropped = 0;
     let mut rounds = 0;
     // A message that was nothing but thinking is gone with it, and its neighbours meet. Each round has less thinking.
@@ -123,9 +118,9 @@ fn afresh(input: &Input<'_>, settles: bool) -> Composed {
         roles::repair(&mut plan);
         open_loop::repair(&mut plan);
         plan.settle();
-        let border = settled::border(&plan).filter(|_| settles && rounds == 1);
+        let border = settled::border(&plan).filter(|_| rounds == 1);
         let reported = plan.repairs.len();
-        let around = around::arrange(&mut plan);
+        let around = around::arrange(&mut plan, view);
         let thought = thinking::sift(&mut plan, &around, &[]);
         dropped += thought.dropped;
         if !thought.emptied {

@@ -14,7 +14,8 @@ const SMALL: u64 = 200_000;
 
 /// Leaves out documents of ours that have no place any more, the last ones first.
 pub(super) fn repair(plan: &mut Plan<'_>) {
-    let ours: Vec<u32> = (0..).zip(plan.made.iter()).filter(|(_, made)| made.kind == "document").map(|(at, _)| at).collect();
+    let ours: Vec<u32> =
+        (0..).zip(plan.made.iter()).filter(|(_, made)| made.kind == "document").map(|(at, _)| at).collect();
     if ours.is_empty() {
         return;
     }

@@ -3,7 +3,7 @@
 use super::made::{self, MadeBlock};
 use super::{Input, Repair, pages, paused, stays};
 use ctx_core::edit::effect::{Effect, MadeId};
-use ctx_core::edit::fold::{Laid, Met, Unit};
+use ctx_core::edit::fold::{Laid, Met, Unit, View};
 use ctx_core::message::{Block, Kind, Role};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -172,7 +172,7 @@ impl Plan<'_> {
 }
 
 /// Lays a view out.
-pub(super) fn lay_out<'a>(input: &'a Input<'a>) -> Plan<'a> {
+pub(super) fn lay_out<'a>(input: &'a Input<'a>, view: &'a View<'a>) -> Plan<'a> {
     let plan = Plan {
         input,
         settled: Arc::default(),
@@ -186,9 +186,9 @@ pub(super) fn lay_out<'a>(input: &'a Input<'a>) -> Plan<'a> {
         covered: Vec::new(),
     };
     let has_system = input.messages.iter().any(|message| message.role == Role::System);
-    let mut builder = Builder { plan, run: 0, waiting: Vec::new(), has_system, last: 0 };
-    for frame in &input.view.frames {
-        input.view.walk(frame, input.messages, &mut |met| match met {
+    let mut builder = Builder { plan, view, run: 0, waiting: Vec::new(), has_system, last: 0 };
+    for frame in &view.frames {
+        view.walk(frame, input.messages, &mut |met| match met {
             Met::Unit(laid) => builder.unit(&laid),
             Met::Untouched(message) => builder.whole(message as u32),
         });
@@ -203,6 +203,7 @@ pub(super) fn lay_out<'a>(input: &'a Input<'a>) -> Plan<'a> {
 
 struct Builder<'a> {
     plan: Plan<'a>,
+    view: &'a View<'a>,
     /// How many blocks from the first on the last message has, as long as it may become a whole one.
     run: u32,
     /// Messages of ours until it is known whose blocks they replace.
@@ -242,7 +243,7 @@ impl Builder<'_> {
                 }
             }
             Unit::Made(id) => {
-                let Some(made) = self.plan.input.view.made(id) else { return };
+                let Some(made) = self.view.made(id) else { return };
                 match laid.covered {
                     // What replaces a message of ours has its role, unless it says another.
                     Some(by) => {
@@ -260,13 +261,13 @@ impl Builder<'_> {
     }
 
     fn is_inserted(&self, id: MadeId) -> bool {
-        matches!(self.plan.input.view.effect(id.effect), Some(Effect::Insert { .. }))
+        matches!(self.view.effect(id.effect), Some(Effect::Insert { .. }))
     }
 
     /// Messages of ours take their place; those without a role stand inside the message `owner`.
     fn flush(&mut self, owner: Option<u32>) {
         for (id, role) in std::mem::take(&mut self.waiting) {
-            let Some(made) = self.plan.input.view.made(id) else { continue };
+            let Some(made) = self.view.made(id) else { continue };
             let owner = owner.filter(|_| role.is_none());
             let of_owner = owner.and_then(|owner| self.plan.input.messages.get(owner as usize)).map(|m| m.role);
             let mut role = role.or(of_owner).unwrap_or(Role::User);
@@ -340,7 +341,7 @@ impl Builder<'_> {
             self.plan.repairs.push(Repair::new("A42", what));
             return;
         }
-        let text = self.plan.input.view.new_result(laid).map_or(0, |text| {
+        let text = self.view.new_result(laid).map_or(0, |text| {
             self.plan.texts.push(text);
             self.plan.texts.len() as u32
         });

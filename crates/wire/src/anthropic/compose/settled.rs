@@ -3,7 +3,7 @@
 //! A conversation grows at its end. While the operations on it stay the same, everything before the newest untouched
 //! messages is composed to the same bytes again, so a composition leaves that part in the [`Memo`](super::Memo) and the
 //! next one only looks at what follows. Wherever a rule could reach from the new messages into the settled ones, nothing
-//! is settled, and the request is composed as a whole. Debug builds compose each request both ways and compare.
+//! is settled, and the request is composed as a whole.
 
 use super::around::Around;
 use super::made::MadeBlock;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// With fewer messages before it, going on is not worth it.
 const FEWEST: usize = if cfg!(debug_assertions) { 1 } else { 64 };
-/// The newest messages stay open: cache marks move among them. In debug builds they are few, so that the short
+/// The newest messages stay open: most cache marks move among them. In debug builds they are few, so that the short
 /// conversations of tests go on too.
 const OPEN: usize = if cfg!(debug_assertions) { 3 } else { 16 };
 /// With more open messages all of it is composed again, which settles them.
@@ -38,6 +38,8 @@ pub(super) struct Settled {
     made: Vec<MadeBlock<'static>>,
     after: Vec<Key>,
     segments: Vec<Segment>,
+    /// The cache marks that are set in them.
+    marks: Vec<(Spot, Vec<u8>)>,
     repairs: Vec<Repair>,
     dropped: usize,
     thoughts: usize,
@@ -117,11 +119,10 @@ pub(super) struct Finished<'f> {
 pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: Finished<'_>) {
     let (input, request) = (plan.input, plan.input.body.request());
     let Finished { around, after, marks, segments, repairs, dropped } = finished;
-    let is_settled = input.under.is_some() && around.tools.is_none() && !reaches(marks, border.out);
     let last = request.messages.get(border.message - 1);
     let parts = (input.under, last, plan.outs.get(..border.out), plan.outs.get(border.out..), after.get(..border.out));
     let (Some(under), Some(last), Some(outs), Some(open), Some(after)) = parts else { return };
-    if !is_settled {
+    if around.tools.is_some() {
         return;
     }
     let open: usize = open.iter().map(|out| missing_thinking(input, out)).sum();
@@ -135,6 +136,7 @@ pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: Finished<'_>) {
         made: plan.made.iter().map(owned).collect(),
         after: after.to_vec(),
         segments,
+        marks: before(marks, border.out),
         repairs: repairs.to_vec(),
         dropped: dropped - open,
         thoughts: plan.thoughts,
@@ -143,9 +145,10 @@ pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: Finished<'_>) {
     }));
 }
 
-/// Whether a cache mark is set before the border.
-fn reaches(marks: &Marks, border: usize) -> bool {
-    marks.edits.iter().any(|(spot, _)| matches!(spot, Spot::Block(out, _) if *out < border))
+/// The cache marks that are set in messages before the border.
+fn before(marks: &Marks, border: usize) -> Vec<(Spot, Vec<u8>)> {
+    let is_before = |spot: &Spot| matches!(spot, Spot::Block(out, _) if *out < border);
+    marks.edits.iter().filter(|(spot, _)| is_before(spot)).cloned().collect()
 }
 
 fn missing_thinking(input: &Input<'_>, out: &Out) -> usize {
@@ -172,8 +175,9 @@ fn owned(made: &MadeBlock<'_>) -> MadeBlock<'static> {
     }
 }
 
-/// Composes a request from what an earlier one settled; `None` when all of it has to be composed.
-pub(super) fn go_on(input: &Input<'_>) -> Option<Composed> {
+/// Composes a request from what an earlier one settled; `None` when all of it has to be composed. The result is that
+/// of composing all of it.
+pub fn go_on(input: &Input<'_>) -> Option<Composed> {
     let settled = input.memo.settled().clone()?;
     if !settled.fits(input) {
         return None;
@@ -190,7 +194,7 @@ pub(super) fn go_on(input: &Input<'_>) -> Option<Composed> {
     let dropped = settled.dropped + thought.dropped;
     report_dropped(&mut plan, dropped, &thought.loaded);
     let marks = marks::place(&mut plan, &around, &thought.after);
-    if reaches(&marks, settled.outs.len()) {
+    if before(&marks, settled.outs.len()) != settled.marks {
         return None;
     }
     let segments = splice::write(&plan, &around, &marks, Some(&settled.segments), None).segments;

@@ -5,6 +5,7 @@ mod cache;
 mod open_loop;
 mod paused;
 mod rules;
+mod settled;
 mod stays;
 mod thinking;
 mod waits;
@@ -115,6 +116,11 @@ impl Case {
     }
 
     pub fn compose(&self) -> Done {
+        self.compose_with(&Memo::default()).0
+    }
+
+    /// Composes it with what an earlier request left, and tells whether it could go on from that.
+    pub fn compose_with(&self, memo: &Memo) -> (Done, bool) {
         let messages: Vec<&Message> = self.facts.iter().collect();
         let envelope = envelope::read(self.body.bytes(), self.body.request());
         let slots: Vec<SlotId> = (0..messages.len() as u64).map(SlotId).collect();
@@ -134,26 +140,27 @@ impl Case {
         let view = fold(&source, self.effects.iter().enumerate().map(|(at, effect)| (id(at), effect)).collect());
         let then = self.then.iter().flatten().enumerate().map(|(at, effect)| (id(at), effect)).collect();
         let then = self.then.as_ref().map(|_| fold(&source, then));
-        let memo = Memo::default();
         let input = Input {
             body: &self.body,
             envelope: &envelope,
             messages: &messages,
             digests: &self.digests,
             around: around(),
-            view: &view,
             paused: then.as_ref(),
             bound: &|signature| self.bound.get(signature).copied(),
             written: &|prefix| self.written.contains(prefix),
             next: self.next,
-            memo: &memo,
+            memo,
             under: Some(1),
         };
-        let composed = compose(&input);
-        assert_eq!(composed, compose(&input));
+        let continued = go_on(&input);
+        let composed = compose(&input, &view);
+        let is_continued = continued.is_some();
+        assert_eq!(continued.unwrap_or_else(|| composed.clone()), composed);
+        assert_eq!(go_on(&input).unwrap_or_else(|| compose(&input, &view)), composed);
         let text = String::from_utf8(composed.bytes(self.body.bytes())).unwrap();
         serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-        Done { text, composed, prefixes: self.prefixes() }
+        (Done { text, composed, prefixes: self.prefixes() }, is_continued)
     }
 }
 

@@ -1,0 +1,63 @@
+//! A request goes on from the one before where nothing can differ, and only there.
+
+use super::*;
+
+/// A question and steps of a tool loop.
+fn talk(steps: usize) -> Vec<String> {
+    let step = |n: usize| {
+        let id = format!("toolu_{n}");
+        [
+            list("assistant", &[thinks(&format!("s{n}")), text(&format!("step {n}")), call(&id)]),
+            list("user", &[result(&id)]),
+        ]
+    };
+    std::iter::once(user("begin")).chain((0..steps).flat_map(step)).collect()
+}
+
+/// Whether a talk of `steps` goes on from a shorter one, with the same operations on both.
+fn goes_on(before: &[String], now: &[String], edit: impl Fn(Case) -> Case) -> bool {
+    let memo = Memo::default();
+    edit(Case::of(&strs(before))).compose_with(&memo);
+    edit(Case::of(&strs(now))).compose_with(&memo).1
+}
+
+#[test]
+fn new_messages_behind_untouched_ones_go_on() {
+    let edit = |case: Case| case.delete(&[(1, 1)]).replace(&[(3, 1)], &[(None, &[&text("new")])]);
+    assert!(goes_on(&talk(8), &talk(9), edit));
+    assert!(goes_on(&talk(8), &talk(12), edit));
+    // The same request again.
+    assert!(goes_on(&talk(8), &talk(8), edit));
+}
+
+#[test]
+fn thinking_of_new_messages_is_looked_at() {
+    let edit = |case: Case| case.delete(&[(1, 1)]);
+    let memo = Memo::default();
+    edit(Case::of(&strs(&talk(8)))).compose_with(&memo);
+    let (done, continued) = edit(Case::of(&strs(&talk(9)))).compose_with(&memo);
+    assert!(continued);
+    assert_eq!((done.composed.thinking_dropped, done.rules()), (9, vec!["A65"]));
+}
+
+#[test]
+fn messages_that_rules_may_connect_do_not_go_on() {
+    let edit = |case: Case| case.delete(&[(1, 1)]);
+    // A call without its result.
+    let open = [talk(8), vec![list("assistant", &[call("toolu_x")])]].concat();
+    assert!(!goes_on(&talk(8), &open, edit));
+    // A system message.
+    let system = [talk(8), vec![user("and"), list("system", &[text("note")])]].concat();
+    assert!(!goes_on(&talk(8), &system, edit));
+    // With a call of ours an id may be there twice.
+    let ours = |case: Case| case.replace(&[(1, 2)], &[(None, &[&call("toolu_0")])]);
+    let twice = [talk(9), vec![list("assistant", &[call("toolu_3")]), list("user", &[result("toolu_3")])]].concat();
+    assert!(goes_on(&talk(8), &talk(9), ours));
+    assert!(!goes_on(&talk(8), &twice, ours));
+}
+
+#[test]
+fn edits_among_the_newest_messages_settle_nothing() {
+    let edit = |case: Case| case.delete(&[(15, 1)]);
+    assert!(!goes_on(&talk(8), &talk(9), edit));
+}
