@@ -16,6 +16,7 @@ mod lines;
 mod looking;
 mod nothing;
 mod regressions;
+mod scripted;
 #[path = "../support/mod.rs"]
 mod support;
 mod tally;
