@@ -1,7 +1,7 @@
 //! System prompt and tools: what an operation removed or replaced, and what has to stay.
 
-use super::plan::{Out, Piece, Plan, Tag, pieces, tag};
-use super::{Repair, made, paused, spell};
+use super::plan::{Out, Piece, Plan, Tag, lay_out, pieces, tag};
+use super::{Input, Repair, made, paused, spell};
 use crate::anthropic::envelope;
 use ctx_core::edit::effect::MadeId;
 use ctx_core::edit::fold::{self, View};
@@ -56,13 +56,16 @@ pub(super) fn arrange(plan: &mut Plan<'_>) -> Around {
         around.system = Some(parts);
     }
     // A paused answer is continued with the tools it began with.
-    let then = input.paused.filter(|_| paused::message(input).is_some()).unwrap_or(input.view);
+    let paused = input.paused.filter(|_| paused::message(input).is_some());
+    let then = paused.unwrap_or(input.view);
     let held_back = then.tools != input.view.tools;
     if held_back {
         plan.repairs.push(Repair::new("A44", "the tools stay as they were until the paused answer is finished"));
     }
     if touched(&then.tools) || held_back {
-        let parts = tools(plan, then, &mut around);
+        let mut needed = needed(plan);
+        needed.extend(paused.into_iter().flat_map(|then| referenced(&lay_out(&Input { view: then, ..*input }))));
+        let parts = tools(plan, then, needed, &mut around);
         around.tools = Some(parts);
     }
     around.digest = digest(plan, &around);
@@ -157,7 +160,12 @@ fn made_of<'a>(view: &'a View<'a>, fate: &fold::Around) -> Vec<((MadeId, u32), &
     made.flat_map(|(id, made)| (0..).zip(&made.blocks).map(move |(at, block)| ((id, at), block))).collect()
 }
 
-fn tools<'a>(plan: &mut Plan<'a>, view: &'a View<'a>, around: &mut Around) -> Vec<Part> {
+fn tools<'a>(
+    plan: &mut Plan<'a>,
+    view: &'a View<'a>,
+    needed: Vec<(&'static str, String)>,
+    around: &mut Around,
+) -> Vec<Part> {
     let input = plan.input;
     let all = input.envelope.tools.as_deref().unwrap_or_default();
     let mut stays: Vec<bool> =
@@ -188,7 +196,7 @@ fn tools<'a>(plan: &mut Plan<'a>, view: &'a View<'a>, around: &mut Around) -> Ve
             }
         }
     }
-    for (rule, name) in needed(plan) {
+    for (rule, name) in needed {
         let is_ours = ours.iter().any(|(_, other, _)| *other == name);
         let found = all.iter().position(|tool| *tool.name == *name).filter(|&at| !stays[at] && !is_ours);
         if let Some(at) = found {
@@ -230,9 +238,7 @@ fn tools<'a>(plan: &mut Plan<'a>, view: &'a View<'a>, around: &mut Around) -> Ve
 fn needed(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     let input = plan.input;
     let bytes = input.body.bytes();
-    let mut names: Vec<(&'static str, String)> = Vec::new();
-    let referenced = plan.outs.iter().flat_map(|out| references(plan, out));
-    names.extend(referenced.map(|name| ("A45", name)));
+    let mut names = referenced(plan);
     names.extend(plan.unfinished.iter().map(|name| ("A41", name.clone())));
     if input.body.request().member(bytes, "container").is_some_and(|(_, value)| value != b"null") {
         let runs = |tool: &&envelope::Piece| {
@@ -247,6 +253,11 @@ fn needed(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         names.push(("A9", name.into_owned()));
     }
     names
+}
+
+/// The tools that any message refers to.
+fn referenced(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
+    plan.outs.iter().flat_map(|out| references(plan, out)).map(|name| ("A45", name)).collect()
 }
 
 /// The tools that a message refers to.

@@ -36,6 +36,7 @@ use ctx_core::message::Message;
 use std::ops::Range;
 
 /// What a request is composed from.
+#[derive(Clone, Copy)]
 pub struct Input<'a> {
     /// The request at hand.
     pub body: &'a Body,
