@@ -14,6 +14,7 @@ mod editor;
 mod faults;
 mod lines;
 mod looking;
+mod net;
 mod nothing;
 mod regressions;
 mod scripted;

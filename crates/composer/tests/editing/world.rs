@@ -6,6 +6,7 @@
 use crate::check;
 use crate::client::Client;
 use crate::eager::Eager;
+use crate::net::trace::Trace;
 use crate::support::stores::FailingStore;
 use crate::support::{self, Headers, answers};
 use crate::tally::Tally;
@@ -68,6 +69,8 @@ pub struct World {
     /// What happened, for people.
     pub story: Vec<String>,
     pub tally: Tally,
+    /// What leaves is noted here. The store never fails then: what is read again after that depends on the time.
+    pub trace: Option<Trace>,
 }
 
 impl World {
@@ -85,7 +88,9 @@ impl World {
     /// A world with this client in it.
     pub fn with(seed: u64, client: Client) -> World {
         let mut random = Random::new(!seed);
-        let folder = tempfile::tempdir().expect("a folder");
+        // The path of a file that was offloaded is sent, so its length counts.
+        let below = if cfg!(unix) { "/tmp".into() } else { std::env::temp_dir() };
+        let folder = tempfile::tempdir_in(below).expect("a folder");
         let store: Arc<dyn Store> = match random.chance(4) {
             true => Arc::new(SqliteStore::open(folder.path().join("store").as_path()).expect("a store")),
             false => Arc::new(MemoryStore::new()),
@@ -102,6 +107,7 @@ impl World {
             talks: Vec::new(),
             story: Vec::new(),
             tally: Tally::default(),
+            trace: None,
         };
         world.open();
         world.talks.push(Talk::new(client));
@@ -126,6 +132,11 @@ impl World {
         if self.automated {
             self.automate();
         }
+    }
+
+    /// Where its composer writes files.
+    pub fn home(&self) -> String {
+        self.folder.path().display().to_string()
     }
 
     pub fn composer(&self) -> &Composer {
@@ -155,6 +166,7 @@ impl World {
             65..=73 => self.travel(at, &mut random),
             74 | 75 => self.any_order(at, &mut random),
             76..=80 => self.side(at, &mut random),
+            81 if self.trace.is_some() => self.turn(at, &mut random),
             81 => self.faults(at, &mut random),
             82 | 83 => self.retry(at, &mut random),
             84..=86 => self.rewind(at, &mut random),
@@ -185,20 +197,19 @@ impl World {
         let mut betas =
             headers.iter().find(|(name, _)| name == "anthropic-beta").map_or(String::new(), |(_, value)| value.clone());
         self.tally.requests += 1;
-        if !held {
-            let ticket = composer.observe(seen).map_err(|problem| problem.to_string())?;
-            return Ok((ticket, body.to_vec(), betas));
-        }
-        let mut outgoing = None;
-        let ticket = composer.hold(seen, &mut |ready| outgoing = ready).map_err(|problem| problem.to_string())?;
-        Ok(match outgoing {
-            None => (ticket, body.to_vec(), betas),
-            Some(outgoing) => {
-                self.tally.composed += 1;
-                betas.extend(outgoing.betas.iter().flat_map(|beta| [",", beta]));
-                (ticket, outgoing.bytes(body), betas)
+        let (ticket, sent) = match held {
+            false => (composer.observe(seen).map_err(|problem| problem.to_string())?, body.to_vec()),
+            true => {
+                let mut outgoing = None;
+                let ticket = composer.hold(seen, &mut |ready| outgoing = ready);
+                let ticket = ticket.map_err(|problem| problem.to_string())?;
+                self.tally.composed += u64::from(outgoing.is_some());
+                betas.extend(outgoing.iter().flat_map(|outgoing| &outgoing.betas).flat_map(|beta| [",", beta]));
+                (ticket, outgoing.map_or_else(|| body.to_vec(), |outgoing| outgoing.bytes(body)))
             }
-        })
+        };
+        self.trace.iter_mut().for_each(|trace| trace.bytes(&format!("left {held} {betas}"), &sent));
+        Ok((ticket, sent, betas))
     }
 
     /// The request of the client as it is now. The ticket if it was accepted.
