@@ -1,6 +1,6 @@
 //! What tests ask about where they run: how long they may take, and whether there are recorded conversations.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Whether many more cases are wanted: `cargo xtask test --long`, or `CTX_LONG=1` by hand.
@@ -28,7 +28,13 @@ fn fresh_seed() -> u64 {
 /// The recorded conversations beside the project, each a request body under its name. On machines that do not
 /// have them that is said; in CI they must be there.
 pub fn recorded_conversations() -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/conversations");
+    let files = recorded_files("corpus").into_iter();
+    files.map(|(name, path)| (name, std::fs::read(&path).expect("a readable file"))).collect()
+}
+
+/// The files of one set of recorded conversations, in the order of their names.
+pub fn recorded_files(set: &str) -> Vec<(String, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(set).join("conversations");
     let files = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect();
     files.sort();
@@ -37,5 +43,5 @@ pub fn recorded_conversations() -> Vec<(String, Vec<u8>)> {
         assert!(std::env::var_os("CI").is_none(), "recorded conversations are missing: {}", folder.display());
     }
     let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    files.into_iter().map(|path| (name(&path), std::fs::read(&path).expect("a readable file"))).collect()
+    files.into_iter().map(|path| (name(&path), path)).collect()
 }

@@ -71,7 +71,7 @@ impl Client {
             tools.push(json!({"name": "Later", "description": words.around(), "input_schema": {"type": "object"}, "defer_loading": true}));
         }
         if random.chance(40) {
-            tools.push(json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 8}));
+            tools.push(web_search());
         }
         Client {
             session: random.uuid(),
@@ -123,9 +123,12 @@ impl Client {
         client
     }
 
-    /// Without anything that is drawn: newer models, marks on system and messages.
+    /// Without anything that is drawn: newer models, marks on system and messages, a tool of the provider's.
     pub fn plain(&mut self) {
         (self.family, self.marks, self.long, self.hinted, self.nameless) = (Family::A, 2, false, false, false);
+        if !self.tools.iter().any(|tool| tool["name"] == "web_search") {
+            self.tools.push(web_search());
+        }
     }
 
     /// The result of a call, and something that the client adds to it.
@@ -557,6 +560,11 @@ impl Client {
         }
         body
     }
+}
+
+/// A tool that the provider runs itself.
+fn web_search() -> Value {
+    json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 8})
 }
 
 fn image(words: &mut Words) -> Value {

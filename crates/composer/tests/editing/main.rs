@@ -14,8 +14,10 @@ mod editor;
 mod faults;
 mod lines;
 mod looking;
+mod net;
 mod nothing;
 mod regressions;
+mod scripted;
 #[path = "../support/mod.rs"]
 mod support;
 mod tally;

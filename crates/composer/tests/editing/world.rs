@@ -6,6 +6,7 @@
 use crate::check;
 use crate::client::Client;
 use crate::eager::Eager;
+use crate::net::trace::Trace;
 use crate::support::stores::FailingStore;
 use crate::support::{self, Headers, answers};
 use crate::tally::Tally;
@@ -68,6 +69,8 @@ pub struct World {
     /// What happened, for people.
     pub story: Vec<String>,
     pub tally: Tally,
+    /// What leaves is noted here. The store never fails then: what is read again after that depends on the time.
+    pub trace: Option<Trace>,
 }
 
 impl World {
@@ -85,7 +88,9 @@ impl World {
     /// A world with this client in it.
     pub fn with(seed: u64, client: Client) -> World {
         let mut random = Random::new(!seed);
-        let folder = tempfile::tempdir().expect("a folder");
+        // The path of a file that was offloaded is sent, so its length counts.
+        let below = if cfg!(unix) { "/tmp".into() } else { std::env::temp_dir() };
+        let folder = tempfile::tempdir_in(below).expect("a folder");
         let store: Arc<dyn Store> = match random.chance(4) {
             true => Arc::new(SqliteStore::open(folder.path().join("store").as_path()).expect("a store")),
             false => Arc::new(MemoryStore::new()),
@@ -102,6 +107,7 @@ impl World {
             talks: Vec::new(),
             story: Vec::new(),
             tally: Tally::default(),
+            trace: None,
         };
         world.open();
         world.talks.push(Talk::new(client));
@@ -128,6 +134,11 @@ impl World {
         }
     }
 
+    /// Where its composer writes files.
+    pub fn home(&self) -> String {
+        self.folder.path().display().to_string()
+    }
+
     pub fn composer(&self) -> &Composer {
         self.composer.as_ref().expect("open")
     }
@@ -136,7 +147,7 @@ impl World {
         self.story.push(what.into());
     }
 
-    fn now(&mut self) -> u64 {
+    pub fn now(&mut self) -> u64 {
         self.clock += 10;
         self.clock
     }
@@ -155,6 +166,7 @@ impl World {
             65..=73 => self.travel(at, &mut random),
             74 | 75 => self.any_order(at, &mut random),
             76..=80 => self.side(at, &mut random),
+            81 if self.trace.is_some() => self.turn(at, &mut random),
             81 => self.faults(at, &mut random),
             82 | 83 => self.retry(at, &mut random),
             84..=86 => self.rewind(at, &mut random),
@@ -185,20 +197,19 @@ impl World {
         let mut betas =
             headers.iter().find(|(name, _)| name == "anthropic-beta").map_or(String::new(), |(_, value)| value.clone());
         self.tally.requests += 1;
-        if !held {
-            let ticket = composer.observe(seen).map_err(|problem| problem.to_string())?;
-            return Ok((ticket, body.to_vec(), betas));
-        }
-        let mut outgoing = None;
-        let ticket = composer.hold(seen, &mut |ready| outgoing = ready).map_err(|problem| problem.to_string())?;
-        Ok(match outgoing {
-            None => (ticket, body.to_vec(), betas),
-            Some(outgoing) => {
-                self.tally.composed += 1;
-                betas.extend(outgoing.betas.iter().flat_map(|beta| [",", beta]));
-                (ticket, outgoing.bytes(body), betas)
+        let (ticket, sent) = match held {
+            false => (composer.observe(seen).map_err(|problem| problem.to_string())?, body.to_vec()),
+            true => {
+                let mut outgoing = None;
+                let ticket = composer.hold(seen, &mut |ready| outgoing = ready);
+                let ticket = ticket.map_err(|problem| problem.to_string())?;
+                self.tally.composed += u64::from(outgoing.is_some());
+                betas.extend(outgoing.iter().flat_map(|outgoing| &outgoing.betas).flat_map(|beta| [",", beta]));
+                (ticket, outgoing.map_or_else(|| body.to_vec(), |outgoing| outgoing.bytes(body)))
             }
-        })
+        };
+        self.trace.iter_mut().for_each(|trace| trace.bytes(&format!("left {held} {betas}"), &sent));
+        Ok((ticket, sent, betas))
     }
 
     /// The request of the client as it is now. The ticket if it was accepted.
@@ -207,7 +218,7 @@ impl World {
         let body = self.talks[at].client.body().to_string().into_bytes();
         let (ticket, sent, betas) = self.pass(&headers, &body, false)?;
         let ticket = ticket.ok_or("a turn belongs to no conversation")?;
-        let reply = self.provider.answer(&sent, &betas, script);
+        let reply = self.provider.answer(&sent, &betas, possible(script, &sent));
         let reply = reply.map_err(|refused| {
             format!("the provider refuses: {refused}\nclient: {}\nsent: {}", text(&body), text(&sent))
         })?;
@@ -259,106 +270,7 @@ impl World {
         Ok(())
     }
 
-    /// A question and an answer with a thought; `heard`: the answer passes by us.
-    pub fn plain_turn(&mut self, at: usize, heard: bool) -> Outcome {
-        if !self.talks[at].client.is_waiting() {
-            self.talks[at].client.ask(&mut self.words);
-        }
-        let (ticket, blocks) = self.request(at, self.plain_script())?;
-        if heard {
-            self.answered(&ticket, &blocks)?;
-        }
-        self.talks[at].client.answer(blocks);
-        Ok(())
-    }
-
-    /// The model is asked, or goes on, and calls a tool.
-    pub fn call(&mut self, at: usize, id: &str) -> Outcome {
-        if !self.talks[at].client.is_waiting() {
-            self.talks[at].client.ask(&mut self.words);
-        }
-        let call = json!({"type": "tool_use", "id": id, "name": "Read", "input": {}});
-        let (ticket, blocks) = self.request(at, vec![call])?;
-        self.answered(&ticket, &blocks)?;
-        self.talks[at].client.answer(blocks);
-        Ok(())
-    }
-
-    /// A question, and the provider searches before it answers.
-    pub fn search(&mut self, at: usize, id: &str) -> Outcome {
-        self.talks[at].client.ask(&mut self.words);
-        let call = json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "how"}});
-        let found = json!([{"type": "web_search_result", "title": "so"}]);
-        let result = json!({"type": "web_search_tool_result", "tool_use_id": id, "content": found});
-        let (ticket, blocks) = self.request(at, vec![call, result, json!({"type": "text", "text": "yes"})])?;
-        self.answered(&ticket, &blocks)?;
-        self.talks[at].client.answer(blocks);
-        Ok(())
-    }
-
-    /// A question, and the provider pauses while it searches.
-    pub fn pause(&mut self, at: usize, id: &str) -> Outcome {
-        self.talks[at].client.ask(&mut self.words);
-        let call = json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "how"}});
-        self.hear(at, vec![json!({"type": "text", "text": "wait"}), call])
-    }
-
-    /// The client sends the paused answer back, and it is continued.
-    pub fn go_on(&mut self, at: usize, id: &str) -> Outcome {
-        let found = json!([{"type": "web_search_result", "title": "so"}]);
-        let result = json!({"type": "web_search_tool_result", "tool_use_id": id, "content": found});
-        self.hear(at, vec![result, json!({"type": "text", "text": "yes"})])
-    }
-
-    fn hear(&mut self, at: usize, script: Vec<Value>) -> Outcome {
-        let (ticket, blocks) = self.request(at, script)?;
-        self.answered(&ticket, &blocks)?;
-        self.talks[at].client.answer(blocks);
-        Ok(())
-    }
-
-    /// The call has a result, and the client a note beside it.
-    pub fn result(&mut self, at: usize) {
-        self.talks[at].client.note_a_result(&mut self.words);
-    }
-
-    /// A question, and the provider cannot be reached.
-    pub fn plain_failure(&mut self, at: usize) -> Outcome {
-        self.talks[at].client.ask(&mut self.words);
-        let (ticket, _) = self.request(at, self.plain_script())?;
-        let timing = Timing { at: self.now(), first_byte_ms: None, total_ms: 20 };
-        self.composer().answered(&ticket, None, None, timing).map_err(|problem| problem.to_string())
-    }
-
-    fn plain_script(&self) -> Vec<Value> {
-        vec![json!({"type": "thinking", "thinking": ""}), json!({"type": "text", "text": "yes"})]
-    }
-
-    pub fn add_fork(&mut self, at: usize) {
-        let client = self.talks[at].client.fork(&mut Random::new(2 + self.talks.len() as u64));
-        self.add(client, at);
-    }
-
-    /// Its client writes a summary of all so far.
-    pub fn summarise(&mut self, at: usize) -> bool {
-        let talk = &mut self.talks[at];
-        // Some of its summaries keep a tail.
-        (1..50).any(|seed| {
-            let mut client = talk.client.clone();
-            let all = client.compact(&mut Random::new(seed), &mut self.words) && client.messages.len() == 1;
-            if all {
-                talk.client = client;
-            }
-            all
-        })
-    }
-
-    pub fn add_agent(&mut self, at: usize) {
-        let client = self.talks[at].client.agent(&mut Random::new(3 + self.talks.len() as u64), &mut self.words, true);
-        self.add(client, at);
-    }
-
-    fn add(&mut self, client: Client, at: usize) {
+    pub fn add(&mut self, client: Client, at: usize) {
         let (made, thought_under_edits) = (self.talks[at].made.clone(), self.talks[at].thought_under_edits);
         self.talks.push(Talk { made, thought_under_edits, ..Talk::new(client) });
     }
@@ -602,6 +514,20 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// A script without calls of the provider's tools that were not sent: an edit may have deleted the tool.
+fn possible(mut script: Vec<Value>, sent: &[u8]) -> Vec<Value> {
+    let sent: Value = serde_json::from_slice(sent).unwrap_or_default();
+    let is_sent = |name: &Value| sent["tools"].as_array().into_iter().flatten().any(|tool| tool["name"] == *name);
+    let is_impossible = |block: &Value| block["type"] == "server_tool_use" && !is_sent(&block["name"]);
+    let impossible: Vec<Value> =
+        script.iter().filter(|block| is_impossible(block)).map(|call| call["id"].clone()).collect();
+    script.retain(|block| !impossible.contains(&block["id"]) && !impossible.contains(&block["tool_use_id"]));
+    if script.iter().all(|block| block["type"] == "thinking" || block["type"] == "fallback") {
+        script.push(json!({"type": "text", "text": "nothing is searched for"}));
+    }
+    script
 }
 
 pub fn text(bytes: &[u8]) -> String {

@@ -2,6 +2,7 @@ mod random;
 
 use super::*;
 use crate::edit::effect::PENDING;
+use crate::edit::superseded::superseded;
 use crate::edit::testing::*;
 use crate::message::{Block, Kind, Role};
 
@@ -56,6 +57,36 @@ fn of_many_edits_of_one_thing_only_the_last_decides_what_is_sent() {
     // A compaction of more than that supersedes the edits. Nothing leads to the deletion, which made nothing.
     let all = bench.make(compact("t1..t2", "all"));
     assert_eq!(deciding(&bench), [deleted, all]);
+}
+
+/// What is sent, in order: each block with its new content, and what stands in the places of others.
+fn sent(source: &Source<'_>, view: &View<'_>) -> Vec<String> {
+    let units = view.frames.iter().flat_map(|frame| view.units(frame, source.messages));
+    let sent = units.filter(|laid| laid.covered.is_none());
+    let sent = sent.map(|laid| format!("{:?} {:?}", laid.unit, view.new_result(&laid)));
+    let around = view.system.iter().chain(&view.tools);
+    sent.chain(around.map(|around| format!("{:?} {:?}", around.covered, around.by))).collect()
+}
+
+/// The view of the effects that are not superseded.
+fn deciding<'a>(source: &Source<'_>, view: &View<'a>) -> View<'a> {
+    let superseded = superseded(&view.effects().collect::<Vec<_>>());
+    fold(source, view.effects().filter(|(id, _)| !superseded.contains(id)).collect())
+}
+
+#[test]
+fn an_edit_that_gives_another_one_its_place_is_not_superseded() {
+    let mut bench = Bench::new(talk());
+    let first = bench.make(edit("t1#0", "first"));
+    let first_off = bench.revert(first);
+    let whole = bench.make(edit("t1", "whole"));
+    let whole_off = bench.revert(whole);
+    bench.revert(first_off);
+    bench.make(edit("t1#0", "second"));
+    bench.revert(whole_off);
+    // The second one stands where the first stood, and the whole behind that.
+    assert_eq!(bench.sent()[0], "t1 'second' 'whole'");
+    bench.view(|source, view| assert_eq!(sent(source, view), sent(source, &deciding(source, view))));
 }
 
 #[test]

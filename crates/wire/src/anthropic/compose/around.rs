@@ -1,6 +1,6 @@
 //! System prompt and tools: what an operation removed or replaced, and what has to stay.
 
-use super::plan::{Out, Piece, Plan, Tag, pieces, tag};
+use super::plan::{Out, Piece, Plan, Tag, lay_out, pieces, tag};
 use super::{Repair, made, paused, spell};
 use crate::anthropic::envelope;
 use ctx_core::edit::effect::MadeId;
@@ -57,13 +57,16 @@ pub(super) fn arrange(plan: &mut Plan<'_>, view: &View<'_>) -> Around {
         around.system = Some(parts);
     }
     // A paused answer is continued with the tools it began with.
-    let then = input.paused.filter(|_| paused::message(input).is_some()).unwrap_or(view);
+    let paused = input.paused.filter(|_| paused::message(input).is_some());
+    let then = paused.unwrap_or(view);
     let held_back = then.tools != view.tools;
     if held_back {
         plan.repairs.push(Repair::new("A44", "the tools stay as they were until the paused answer is finished"));
     }
     if touched(&then.tools) || held_back {
-        let parts = tools(plan, then, &mut around);
+        let mut needed = needed(plan);
+        needed.extend(paused.into_iter().flat_map(|then| referenced(&lay_out(input, then))));
+        let parts = tools(plan, then, needed, &mut around);
         around.tools = Some(parts);
     }
     around.digest = digest(plan, &around);
@@ -158,7 +161,12 @@ fn made_of<'a>(view: &'a View<'a>, fate: &fold::Around) -> Vec<((MadeId, u32), &
     made.flat_map(|(id, made)| (0..).zip(&made.blocks).map(move |(at, block)| ((id, at), block))).collect()
 }
 
-fn tools(plan: &mut Plan<'_>, view: &View<'_>, around: &mut Around) -> Vec<Part> {
+fn tools(
+    plan: &mut Plan<'_>,
+    view: &View<'_>,
+    needed: Vec<(&'static str, String)>,
+    around: &mut Around,
+) -> Vec<Part> {
     let input = plan.input;
     let all = input.envelope.tools.as_deref().unwrap_or_default();
     let mut stays: Vec<bool> =
@@ -189,7 +197,7 @@ fn tools(plan: &mut Plan<'_>, view: &View<'_>, around: &mut Around) -> Vec<Part>
             }
         }
     }
-    for (rule, name) in needed(plan) {
+    for (rule, name) in needed {
         let is_ours = ours.iter().any(|(_, other, _)| *other == name);
         let found = all.iter().position(|tool| *tool.name == *name).filter(|&at| !stays[at] && !is_ours);
         if let Some(at) = found {
@@ -231,9 +239,7 @@ fn tools(plan: &mut Plan<'_>, view: &View<'_>, around: &mut Around) -> Vec<Part>
 fn needed(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     let input = plan.input;
     let bytes = input.body.bytes();
-    let mut names: Vec<(&'static str, String)> = Vec::new();
-    let referenced = plan.outs.iter().flat_map(|out| references(plan, out));
-    names.extend(referenced.map(|name| ("A45", name)));
+    let mut names = referenced(plan);
     names.extend(plan.unfinished.iter().map(|name| ("A41", name.clone())));
     if input.body.request().member(bytes, "container").is_some_and(|(_, value)| value != b"null") {
         let runs = |tool: &&envelope::Piece| {
@@ -248,6 +254,11 @@ fn needed(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
         names.push(("A9", name.into_owned()));
     }
     names
+}
+
+/// The tools that any message refers to.
+fn referenced(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
+    plan.outs.iter().flat_map(|out| references(plan, out)).map(|name| ("A45", name)).collect()
 }
 
 /// The tools that a message refers to.

@@ -4,7 +4,6 @@ use super::*;
 use crate::edit::history::{CommitId, How};
 use crate::edit::layout::layout;
 use crate::edit::operation::{Operation, Select, Where};
-use crate::edit::superseded::superseded;
 use crate::edit::{Cover, Refusal};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -223,20 +222,9 @@ fn check(bench: &Bench) -> Result<(), TestCaseError> {
                 .all(|laid| laid.result.is_none())
             && view.system.iter().chain(&view.tools).all(|here| here.covered.is_none());
         prop_assert_eq!(view.is_untouched(), as_it_came);
-        let superseded = superseded(&view.effects().collect::<Vec<_>>());
-        let rest = view.effects().filter(|(id, _)| !superseded.contains(id)).collect();
-        prop_assert_eq!(sent(source, view), sent(source, &fold(source, rest)), "without {:?}", superseded);
+        prop_assert_eq!(sent(source, view), sent(source, &deciding(source, view)));
         Ok(())
     })
-}
-
-/// What is sent, in order: each block with its new content, and what stands in the places of others.
-fn sent(source: &Source<'_>, view: &View<'_>) -> Vec<String> {
-    let units = view.frames.iter().flat_map(|frame| view.units(frame, source.messages));
-    let sent = units.filter(|laid| laid.covered.is_none());
-    let sent = sent.map(|laid| format!("{:?} {:?}", laid.unit, view.new_result(&laid)));
-    let around = view.system.iter().chain(&view.tools);
-    sent.chain(around.map(|around| format!("{:?} {:?}", around.covered, around.by))).collect()
 }
 
 fn has_id(facts: &Message, id: &Option<Box<str>>) -> bool {

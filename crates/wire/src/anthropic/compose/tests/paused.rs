@@ -54,6 +54,24 @@ fn a_paused_answer_is_continued_with_the_tools_it_began_with() {
 }
 
 #[test]
+fn a_tool_that_had_to_stay_when_the_answer_was_paused_stays_until_it_is_finished() {
+    let found =
+        r#"{"tool_use_id":"t1","type":"tool_result","content":[{"type":"tool_reference","tool_name":"Later"}]}"#;
+    let before = vec![user("a"), list("assistant", &[call("t1")]), list("user", &[found.to_owned()]), says("b")];
+    let talk = [before, paused()[2..].to_vec()].concat();
+    let tools =
+        r#"{"name":"Read"},{"name":"Later","defer_loading":true},{"type":"web_search_20250305","name":"web_search"}"#;
+    let without = || on_tool("Later", &[]);
+    let began = with_tools(&talk[..5], tools).effect(without()).compose();
+    assert_eq!((began.text.contains("\"defer_loading\""), began.rules()), (true, vec!["A45"]));
+    let goes_on = with_tools(&talk, tools).effect(without()).delete_messages(&[1, 2]).under(vec![without()]).compose();
+    assert!(goes_on.text.contains("\"defer_loading\""), "{}", goes_on.text);
+    let finished = [talk, vec![says("c"), user("d")]].concat();
+    let finished = with_tools(&finished, tools).effect(without()).delete_messages(&[1, 2]).compose();
+    assert!(!finished.text.contains("\"defer_loading\""), "{}", finished.text);
+}
+
+#[test]
 fn thinking_counts_a_deferred_tool_from_where_something_refers_to_it() {
     let found =
         r#"{"tool_use_id":"t1","type":"tool_result","content":[{"type":"tool_reference","tool_name":"Later"}]}"#;
