@@ -7,8 +7,7 @@ use std::collections::HashMap;
 /// Clocks may differ by so many milliseconds without being wrong.
 pub const SLACK: u64 = 60_000;
 
-/// Corrects activity that lies in the future. The log knows the order: what was written before another record is not
-/// later than that.
+/// Corrects activity that lies in the future.
 pub fn correct(cards: &mut [Card], rows: &[ConversationRow], now: u64) {
     let latest = now + SLACK;
     if cards.iter().all(|card| card.last_activity <= latest) {
@@ -16,10 +15,24 @@ pub fn correct(cards: &mut [Card], rows: &[ConversationRow], now: u64) {
     }
     let last: HashMap<&str, u64> = rows.iter().map(|row| (row.id.as_str(), row.last_seq)).collect();
     for card in cards.iter_mut().filter(|card| card.last_activity > latest) {
-        let seq = last.get(card.id.as_str()).copied().unwrap_or(0);
-        let later = rows.iter().filter(|row| row.last_seq > seq && row.last_at <= latest);
-        card.last_activity = later.map(|row| row.last_at.saturating_sub(1)).min().unwrap_or(now).min(now);
+        card.last_activity = by_the_log(last.get(card.id.as_str()).copied().unwrap_or(0), rows, now);
     }
+}
+
+/// The conversations of a store that were active last before `oldest`.
+pub fn inactive_since(oldest: u64, rows: &[ConversationRow], now: u64) -> Vec<String> {
+    let last = |row: &ConversationRow| match row.last_at {
+        at if at > now + SLACK => by_the_log(row.last_seq, rows, now),
+        at => at,
+    };
+    rows.iter().filter(|row| last(row) < oldest).map(|row| row.id.clone()).collect()
+}
+
+/// The latest time at which the record of this number can have been written. The log knows the order: what was written
+/// before another record is not later than that.
+fn by_the_log(seq: u64, rows: &[ConversationRow], now: u64) -> u64 {
+    let later = rows.iter().filter(|row| row.last_seq > seq && row.last_at <= now + SLACK);
+    later.map(|row| row.last_at.saturating_sub(1)).min().unwrap_or(now).min(now)
 }
 
 #[cfg(test)]
@@ -33,11 +46,22 @@ mod tests {
         Card { id: id.into(), class: "main".into(), last_activity, ..Card::default() }
     }
 
+    fn row(id: &str, last_at: u64, last_seq: u64) -> ConversationRow {
+        ConversationRow { id: id.into(), records: 1, first_at: 0, last_at, last_seq }
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_keeps_no_conversation_from_being_old() {
+        let now = 1000 * DAY;
+        let rows = [row("ahead", now + 30 * DAY, 5), row("after", now - 10 * DAY, 9), row("last", now - DAY, 12)];
+        assert_eq!(inactive_since(now - 5 * DAY, &rows, now), ["ahead", "after"]);
+        assert_eq!(inactive_since(now - 20 * DAY, &rows, now), [""; 0]);
+        assert_eq!(inactive_since(now, &rows[..1], now), [""; 0], "nothing tells how old it is");
+    }
+
     #[test]
     fn the_log_tells_when_a_conversation_of_the_future_was_active() {
         let now = 1000 * DAY;
-        let row =
-            |id: &str, last_at, last_seq| ConversationRow { id: id.into(), records: 1, first_at: 0, last_at, last_seq };
         let rows = [row("ahead", now + 30 * DAY, 5), row("after", now - 10 * DAY, 9), row("last", now - DAY, 12)];
         let mut cards = [card("ahead", now + 30 * DAY), card("after", now - 10 * DAY), card("last", now - DAY)];
         correct(&mut cards, &rows, now);

@@ -227,6 +227,11 @@ impl Composer {
         self.writer.unsaved()
     }
 
+    /// The stored conversations that were active last before `oldest`, also those that no listing shows.
+    pub fn inactive_since(&self, oldest: u64) -> Result<Vec<String>, StoreError> {
+        Ok(activity::inactive_since(oldest, &self.store.conversations()?, now()))
+    }
+
     /// Forgets conversations for good. Whoever works on one of them is waited for; a request of one of them that comes
     /// meanwhile waits, and then begins anew. Other conversations go on.
     pub fn purge(&self, ids: &[String]) -> Result<ctx_store::Purged, StoreError> {

@@ -189,6 +189,11 @@ impl Up {
         fs::read_to_string(&self.log).expect("a log")
     }
 
+    /// What opens its control API.
+    pub fn token(&self) -> String {
+        fs::read_to_string(&self.token).expect("a token").trim().to_owned()
+    }
+
     /// Sends the conversation's current request through the daemon, and waits until it is known: on a busy machine
     /// the daemon answers readers before that.
     pub fn send(&self, session: &Session) {
@@ -197,8 +202,7 @@ impl Up {
             let mut client = Client::connect(&self.url()).await.expect("connected");
             let target = "/v1/messages?beta=true";
             client.send("POST", target, &session.headers(), &session.body()).await.expect("an answer");
-            let token = fs::read_to_string(&self.token).expect("a token");
-            let headers = [("authorization".to_owned(), format!("Bearer {}", token.trim()))];
+            let headers = [("authorization".to_owned(), format!("Bearer {}", self.token()))];
             let deadline = Instant::now() + PATIENCE;
             while Instant::now() < deadline {
                 let status = client.send("GET", "/control/v1/status", &headers, b"").await.expect("a status");

@@ -145,7 +145,7 @@ impl Lanes {
         state.pending.insert(order);
         state.lanes.entry(key.clone()).or_default().events.push_back((order, Instant::now(), event));
         state.schedule(key);
-        self.wake(state);
+        self.wake(state, 0);
         true
     }
 
@@ -154,7 +154,7 @@ impl Lanes {
         let mut state = lock(&self.state);
         state.lanes.entry(key.clone()).or_default().urged += 1;
         state.schedule(key);
-        self.wake(state);
+        self.wake(state, 0);
         Urgency { lanes: self.clone(), key: key.clone() }
     }
 
@@ -238,7 +238,7 @@ impl Lanes {
             self.done.notify_all();
         }
         // The caller takes the next event itself. To wake another thread for it would make them take turns.
-        self.wake_beside(state, 1);
+        self.wake(state, 1);
     }
 
     /// Adds the threads that stay. `start` starts one that calls [`Lanes::next`] until it is told to end.
@@ -264,13 +264,9 @@ impl Lanes {
         self.done.notify_all();
     }
 
-    /// Wakes a thread for what is lined up, and adds one when all are at work.
-    fn wake(&self, state: MutexGuard<'_, State>) {
-        self.wake_beside(state, 0);
-    }
-
-    /// The same, where so many threads are about to take something.
-    fn wake_beside(&self, mut state: MutexGuard<'_, State>, about_to: usize) {
+    /// Wakes a thread for what is lined up, and adds one when all are at work. So many threads are about to take
+    /// something anyway.
+    fn wake(&self, mut state: MutexGuard<'_, State>, about_to: usize) {
         let behind = usize::from(!state.behind.is_empty() && state.may_work_behind());
         let lined_up = (state.urgent.len() + behind).saturating_sub(about_to);
         if lined_up > 0 && state.idle > 0 {
@@ -357,3 +353,6 @@ impl Drop for Urgency {
         self.lanes.calm(&self.key);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -331,14 +331,10 @@ pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejecti
         return Err(bad_request("`conversations`, `older_than_days` and `all` exclude each other".to_owned()));
     }
     api.ask(move |composer| {
-        // The store's own list: side traffic alone makes records that no listing shows.
-        let all = composer.store().conversations()?;
         let ids: Vec<String> = match wish.older_than_days {
-            _ if wish.all => all.into_iter().map(|found| found.id).collect(),
-            Some(days) => {
-                let oldest = now().saturating_sub(days.saturating_mul(DAY_MS));
-                all.into_iter().filter(|found| found.last_at < oldest).map(|found| found.id).collect()
-            }
+            // The store's own list: side traffic alone makes records that no listing shows.
+            _ if wish.all => composer.store().conversations()?.into_iter().map(|found| found.id).collect(),
+            Some(days) => composer.inactive_since(now().saturating_sub(days.saturating_mul(DAY_MS)))?,
             None => wish.conversations.iter().map(|name| composer.resolve(name)).collect::<Result<_, Refusal>>()?,
         };
         let purged = composer.purge(&ids)?;

@@ -31,16 +31,31 @@ const TRIES: usize = 50;
 
 /// Removes the records and notes of conversations.
 pub fn remove(store: &SqliteStore, conversations: &[String]) -> Result<Purged, StoreError> {
+    let begin = |transaction: &Transaction<'_>| {
+        remember_last_seq(transaction)?;
+        note_names(transaction)
+    };
+    in_slices(store, conversations.iter().collect(), begin, |transaction, names, name, removed| {
+        remove_some(transaction, name, names, removed)
+    })
+}
+
+/// Removes items one after another, as many in one transaction as fit into a slice. `begin` is called in each of these
+/// transactions; `remove` tells whether nothing of the item is left.
+fn in_slices<Item, Known>(
+    store: &SqliteStore,
+    mut items: VecDeque<Item>,
+    begin: impl Fn(&Transaction<'_>) -> Result<Known, StoreError>,
+    remove: impl Fn(&Transaction<'_>, &Known, &Item, &mut Purged) -> Result<bool, StoreError>,
+) -> Result<Purged, StoreError> {
     let mut purged = Purged::default();
-    let mut rest: VecDeque<&str> = conversations.iter().map(String::as_str).collect();
-    while !rest.is_empty() {
-        let removed = store.writer().slice(|transaction, end| {
-            remember_last_seq(transaction)?;
+    while !items.is_empty() {
+        purged += store.writer().slice(|transaction, end| {
+            let known = begin(transaction)?;
             let mut removed = Purged::default();
-            let names = note_names(transaction)?;
-            while let Some(name) = rest.front() {
-                if remove_some(transaction, name, &names, &mut removed)? {
-                    rest.pop_front();
+            while let Some(item) = items.front() {
+                if remove(transaction, &known, item, &mut removed)? {
+                    items.pop_front();
                 }
                 if Instant::now() > end {
                     break;
@@ -48,7 +63,6 @@ pub fn remove(store: &SqliteStore, conversations: &[String]) -> Result<Purged, S
             }
             Ok(removed)
         })?;
-        purged += removed;
         sleep(PAUSE);
     }
     Ok(purged)
@@ -57,7 +71,7 @@ pub fn remove(store: &SqliteStore, conversations: &[String]) -> Result<Purged, S
 /// Removes the blobs that no record uses, then makes the files smaller.
 pub fn sweep(store: &SqliteStore) -> Result<Purged, StoreError> {
     // Looking takes long and is done beside the writer; what is written meanwhile is looked at again below.
-    let (mut unused, seen) = store.reader.with(|connection| {
+    let (unused, seen) = store.reader.with(|connection| {
         let seen = last_seq(connection)?;
         let newest: i64 = connection.query_row("SELECT coalesce(max(id), 0) FROM blobs", [], |row| row.get(0))?;
         let mut unused = VecDeque::new();
@@ -70,24 +84,13 @@ pub fn sweep(store: &SqliteStore) -> Result<Purged, StoreError> {
         }
         Ok((unused, seen))
     })?;
-    let mut purged = Purged::default();
-    while !unused.is_empty() {
-        let removed = store.writer().slice(|transaction, end| {
-            let mut removed = Purged::default();
-            let used = used(transaction, seen)?;
-            while let Some(id) = unused.pop_front() {
-                if !used.iter().any(|range| range.contains(&id)) {
-                    remove_blob(transaction, id, &mut removed)?;
-                }
-                if Instant::now() > end {
-                    break;
-                }
-            }
-            Ok(removed)
-        })?;
-        purged += removed;
-        sleep(PAUSE);
-    }
+    let begin = |transaction: &Transaction<'_>| used(transaction, seen);
+    let purged = in_slices(store, unused, begin, |transaction, used, id, removed| {
+        if !used.iter().any(|range| range.contains(id)) {
+            remove_blob(transaction, *id, removed)?;
+        }
+        Ok(true)
+    })?;
     // The purge is done and kept; that the files also become smaller may wait for the next time.
     if let Err(error) = shrink(store) {
         tracing::debug!(%error, "could not shrink the store's files yet");

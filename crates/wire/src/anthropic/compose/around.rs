@@ -161,12 +161,7 @@ fn made_of<'a>(view: &'a View<'a>, fate: &fold::Around) -> Vec<((MadeId, u32), &
     made.flat_map(|(id, made)| (0..).zip(&made.blocks).map(move |(at, block)| ((id, at), block))).collect()
 }
 
-fn tools(
-    plan: &mut Plan<'_>,
-    view: &View<'_>,
-    needed: Vec<(&'static str, String)>,
-    around: &mut Around,
-) -> Vec<Part> {
+fn tools(plan: &mut Plan<'_>, view: &View<'_>, needed: Vec<(&'static str, String)>, around: &mut Around) -> Vec<Part> {
     let input = plan.input;
     let all = input.envelope.tools.as_deref().unwrap_or_default();
     let mut stays: Vec<bool> =
