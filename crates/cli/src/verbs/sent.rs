@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// Show a request as it left, and what came back
+/// Show a request as it was sent, and the response
 #[derive(Args, Debug)]
 #[command(
     after_help = "`ctx compose --dump` prints what would leave if the newest request came again now; `ctx sent` what did leave.

@@ -127,7 +127,7 @@ impl Reading {
         for entry in entries {
             let key = format!("{name}.{}", entry.key);
             if let Some((before, _)) = taken.iter().find(|(before, _)| before.key == entry.key) {
-                let words = format!("`{key}` is said twice, first in line {}", before.line);
+                let words = format!("`{key}` is set twice, first in line {}", before.line);
                 self.wrong(entry.line, &key, words);
             } else if entry.value.data == Data::Nothing {
                 self.ignore(entry.line, &key, format!("`{key}` says nothing"));

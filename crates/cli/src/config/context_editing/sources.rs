@@ -168,7 +168,7 @@ impl Source {
             Err(why) => return Some(Said::wrong(Remark::new(0, why))),
         };
         if stamp.length > LARGEST {
-            return Some(Said::wrong(Remark::new(0, format!("it is larger than {LARGEST} bytes, so it is not read"))));
+            return Some(Said::wrong(Remark::new(0, format!("it is larger than {LARGEST} bytes and is not read"))));
         }
         if self.leads_out() {
             return Some(Said::wrong(Remark::new(
@@ -333,7 +333,7 @@ fn of_yaml(text: &str) -> Result<Option<Node>, Remark> {
     let first = sections.next();
     match (first, sections.next()) {
         (Some(first), Some(second)) => {
-            let words = format!("`{NAME}` is said twice, first in line {}", first.line);
+            let words = format!("`{NAME}` is set twice, first in line {}", first.line);
             Err(Remark::new(second.line, words))
         }
         (first, _) => Ok(first.map(|entry| entry.value)),

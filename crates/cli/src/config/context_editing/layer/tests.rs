@@ -183,8 +183,8 @@ fn the_same_is_wrong_in_yaml() {
         ("context_editing:\n  clear_targets:\n    - verbose_debug\n    - stale_results\n", 4, "`stale_tool_results`?"),
         ("context_editing:\n  enabled: yes\n", 2, "must be true or false, not a text"),
         ("context_editing: [1]\n", 1, "must be a section, not a list"),
-        ("context_editing:\n  enabled: true\n  enabled: false\n", 3, "is said twice, first in line 2"),
-        ("context_editing:\n  enabled: true\ncontext_editing:\n  enabled: false\n", 3, "is said twice"),
+        ("context_editing:\n  enabled: true\n  enabled: false\n", 3, "is set twice, first in line 2"),
+        ("context_editing:\n  enabled: true\ncontext_editing:\n  enabled: false\n", 3, "is set twice"),
         ("context_editing:\n  clear_targets: [verbose_debug\n  enabled: true\n", 3, "this is not YAML"),
         ("a: &t 80\ncontext_editing:\n  target_percent: *t\n", 3, "an alias: write the value out"),
     ] {
