@@ -93,7 +93,7 @@ fn told_by_hook(input: impl Read) -> Result<String, Failure> {
 
 fn render(view: &PhasesView, now: u64, output: &Output) -> String {
     if view.phases.is_empty() {
-        return "No phase was begun. `ctx phase begin NAME` begins one.\n".to_owned();
+        return "No phases yet. `ctx phase begin NAME` begins one.\n".to_owned();
     }
     let paint = &output.paint;
     let line = |phase: &PhaseView| {

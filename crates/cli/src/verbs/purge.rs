@@ -103,7 +103,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if !aside.is_empty() {
         let number = words::plural(aside.len() as u64, "file");
         let bytes = words::bytes(removed);
-        said.push_str(&format!("Removed {number} of a damaged store that lay aside ({bytes}).\n"));
+        said.push_str(&format!("Removed {number} of a damaged store ({bytes}).\n"));
     }
     context.output.print(if said.is_empty() { "There was nothing to purge.\n" } else { &said })?;
     Ok(ExitCode::SUCCESS)

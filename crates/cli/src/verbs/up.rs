@@ -184,7 +184,7 @@ impl Signals {
     fn listen(outlives_terminal: bool) -> Result<Self, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
         let hear =
-            |kind| signal(kind).map_err(|error| Failure::new("signals", format!("cannot hear signals: {error}")));
+            |kind| signal(kind).map_err(|error| Failure::new("signals", format!("cannot listen for signals: {error}")));
         Ok(Self {
             interrupt: hear(SignalKind::interrupt())?,
             terminate: hear(SignalKind::terminate())?,

@@ -190,7 +190,7 @@ fn where_both_have_to_act_they_act_in_turns() {
 #[test]
 fn phases_are_begun_and_ended_and_their_details_go_by_hand() {
     let mut work = Work::new("");
-    assert!(work.said(&["phase"]).starts_with("No phase was begun"));
+    assert!(work.said(&["phase"]).starts_with("No phases yet"));
     assert!(work.said(&["phase", "begin", "testing"]).starts_with("testing  open, begun "));
     for (wish, code) in
         [(["phase", "begin", "testing"].as_slice(), "open-already"), (&["phase", "end", "tasting"], "no-phase")]

@@ -78,7 +78,7 @@ fn every_value_tells_where_it_was_said() {
     for expected in [
         ".loa.config.yaml:3",
         "while the skill build is active, it also clears after coding",
-        "`context_editing.future` is not known to this version and is ignored",
+        "`context_editing.future` is unknown to this version and is ignored",
         "context_editing.target_percent: it must be well below the threshold of 80 %: 75 % is taken",
         "(set, not shown)",
     ] {
@@ -93,7 +93,7 @@ fn everything_that_is_wrong_is_told_with_its_line_and_the_exit_code_says_so() {
     for (name, text, line, says) in [
         ("work/ctx.toml", "[context_editing]\ncompact_threshold_percent = 140\n", 2, "from 1 to 100, not 140"),
         ("work/ctx.toml", "[context_editing]\npreserve_recent_turns = -1\n", 2, "from 0 to 100000, not -1"),
-        ("work/ctx.toml", "[context_editing]\nclear_targets = [\"verbose\"]\n", 2, "knows no `verbose`"),
+        ("work/ctx.toml", "[context_editing]\nclear_targets = [\"verbose\"]\n", 2, "cannot be `verbose`"),
         ("work/ctx.toml", "[context_editing.provider]\nclear_tool_uses = { keep = -1 }\n", 2, "from 0 to 100000"),
         ("work/ctx.toml", "[context_editing\n", 1, ""),
         ("home/ctx.toml", "\n[upstream]\nurl = 5\n", 3, "must be a text in quotes"),

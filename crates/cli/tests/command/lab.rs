@@ -181,5 +181,5 @@ fn what_cannot_be_played_is_named_with_the_reason() {
     let comma = place.run(&["lab", "run", "--on", "../recorded", "--compare", "none,,auto"]).refused().err;
     assert!(comma.contains("The name of a policy is empty.") && comma.contains("a comma too many"), "{comma}");
     let unknown = place.run(&["lab", "run", "--on", "../recorded", "--policy", "cheap"]).refused().err;
-    assert!(unknown.contains("There is no policy `cheap`.") && unknown.contains("there are none, "), "{unknown}");
+    assert!(unknown.contains("There is no policy `cheap`.") && unknown.contains("policies: none, "), "{unknown}");
 }

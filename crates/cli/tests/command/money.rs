@@ -41,7 +41,7 @@ fn a_setting_that_nobody_knows_keeps_the_daemon_from_starting() {
     let place = crate::place::Place::new();
     place.write("home/ctx.toml", "[models.\"claude-opus-5-5\"]\n\nprice = 8\n");
     let ran = place.run(&["up", "--listen", "127.0.0.1:0"]).refused();
-    assert!(ran.err.contains("line 3: `models.\"claude-opus-5-5\".price` is not known"), "{ran:?}");
+    assert!(ran.err.contains("line 3: `models.\"claude-opus-5-5\".price` is unknown"), "{ran:?}");
     assert!(ran.err.contains("hint: "), "{ran:?}");
 }
 

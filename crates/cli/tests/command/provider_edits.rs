@@ -201,7 +201,7 @@ fn what_cannot_be_is_said_with_its_line_and_requests_pass_as_they_came() {
     for (text, told) in [
         ("clear_tool_uses = { keep = -1 }", "line 3: `context_editing.provider.clear_tool_uses.keep` must be"),
         ("compact = { trigger = \"140%\" }", "line 3: `context_editing.provider.compact.trigger` must be"),
-        ("on = true", "line 3: `context_editing.provider.on` is not known; there are enabled, models"),
+        ("on = true", "line 3: `context_editing.provider.on` is unknown; known keys: enabled, models"),
     ] {
         let stage = Stage::new(&format!("[context_editing.provider]\nenabled = true\n{text}\n"), &[]);
         let log = stage.up().log();

@@ -259,7 +259,7 @@ impl Source {
             return meant.map_or_else(
                 || Ok(ignored),
                 |name| {
-                    let why = format!("`{}` is not known (did you mean `{NAME}`?)", name.get_ref());
+                    let why = format!("`{}` is unknown (did you mean `{NAME}`?)", name.get_ref());
                     Err(Remark::new(line(name.span()), why))
                 },
             );
@@ -296,7 +296,7 @@ impl Source {
                         project::HOME_FILE,
                         self.path.display()
                     ),
-                    false => format!("`{key}` is not known to this version and is ignored"),
+                    false => format!("`{key}` is unknown to this version and is ignored"),
                 };
                 Remark { line, key, words }
             }));

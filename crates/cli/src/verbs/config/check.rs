@@ -216,7 +216,7 @@ mod tests {
                 clear_after_phases: vec!["setup".into(), "coding".into()],
                 preserve_artifacts: vec!["test_results".into()],
             }],
-            wrong: vec![told(Some("/h/ctx.toml"), Some(3), "context_editing.x", "`x` is not known")],
+            wrong: vec![told(Some("/h/ctx.toml"), Some(3), "context_editing.x", "`x` is unknown")],
             waiting: vec![told(Some("/p/ctx.toml"), Some(2), "context_editing.mode", "`mode` waits")],
             notes: vec![told(None, None, "context_editing.target_percent", "it is odd")],
         };
@@ -239,7 +239,7 @@ mod tests {
         read    /p/.loa.config.yaml
         note    context_editing.target_percent: it is odd
         waits   ctx.toml, line 2: `mode` waits
-        wrong   /h/ctx.toml, line 3: `x` is not known
+        wrong   /h/ctx.toml, line 3: `x` is unknown
         Settings of this project wait for your trust: `ctx trust` lets them take effect.
         1 error. A section with errors is ignored; a running daemon keeps its previous settings.
         ");

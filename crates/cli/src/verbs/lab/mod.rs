@@ -73,7 +73,7 @@ fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
         None => {
             let names: Vec<&str> = all.iter().map(|policy| policy.name()).collect();
             Err(Failure::new("unknown-policy", format!("There is no policy `{name}`."))
-                .hint(format!("there are {}", names.join(", "))))
+                .hint(format!("policies: {}", names.join(", "))))
         }
     }
 }

@@ -356,7 +356,7 @@ fn what_concerns_the_whole_daemon_is_ignored_in_a_project_and_told() {
     place.trust("p/ctx.toml");
     let (waiting, ignored) = place.told("p");
     assert_eq!((waiting, ignored.len()), (vec![], 4), "{ignored:?}");
-    for expected in ["`upstream.url` is ignored", "`mcp.allow` is ignored", "`future` is not known", "run commands"] {
+    for expected in ["`upstream.url` is ignored", "`mcp.allow` is ignored", "`future` is unknown", "run commands"] {
         assert!(ignored.iter().any(|why| why.contains(expected)), "{expected}: {ignored:?}");
     }
     assert_eq!(place.of("p", &[]).hook, None, "trusted or not");
