@@ -12,7 +12,7 @@ use crate::env::{self, Environment};
 use crate::failure::Failure;
 use crate::verbs;
 
-/// Shows and composes what a coding agent sends to its model.
+/// Inspect and edit what a coding agent sends to its model.
 #[derive(Parser, Debug)]
 #[command(name = "ctx", version, propagate_version = true, disable_help_subcommand = true)]
 #[command(after_help = "`ctx VERB --help` explains a verb, with examples.")]
@@ -112,7 +112,7 @@ pub fn of_own_session(failure: Failure, environment: &Environment) -> Failure {
     let is_own = |session: &String| failure.code == "unknown-conversation" && failure.message.contains(session);
     match environment.text(env::AGENT_SESSION).filter(is_own) {
         Some(session) => Failure::new("unknown-conversation", format!("This session ({session}) does not go through ctx."))
-            .hint("start the agent with `ctx run -- claude`, or once and for all `ctx install claude-code`; --conv names another conversation"),
+            .hint("start the agent with `ctx run -- claude`, or set it up permanently with `ctx install claude-code`; --conv selects another conversation"),
         None => failure,
     }
 }

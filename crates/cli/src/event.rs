@@ -127,9 +127,11 @@ impl Event {
                 let edits = self.edits.as_deref().unwrap_or_default().join(", ");
                 let words = self.words.as_deref().unwrap_or_default();
                 let model = self.model.as_deref().unwrap_or_default();
-                Some(format!("{model} is no longer asked for {edits}: the provider refused it: {words}"))
+                Some(format!("{edits} is no longer requested from {model}: the provider refused it: {words}"))
             }
-            "recovery" => Some("the provider refused thinking; it is asked to drop what does not fit".to_owned()),
+            "recovery" => {
+                Some("the provider refused thinking; from now on it drops thinking that does not fit".to_owned())
+            }
             _ => None,
         }
     }

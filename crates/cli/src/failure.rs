@@ -127,7 +127,7 @@ impl From<DaemonError> for Failure {
         };
         let mut failure = Self::with_advice(code, &error.to_string());
         if let DaemonError::Bind(BindError::RemoteRefused { .. }) = error {
-            failure.hint = Some("listen on 127.0.0.1, or give --allow-remote if you mean it".to_owned());
+            failure.hint = Some("listen on 127.0.0.1, or add --allow-remote".to_owned());
         }
         failure
     }

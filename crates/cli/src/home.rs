@@ -28,7 +28,7 @@ impl Home {
         let chosen = flag.map(Path::to_owned).or_else(|| environment.get(env::HOME).map(PathBuf::from));
         let is_default = chosen.is_none();
         let path = chosen.or_else(|| default_folder(environment)).ok_or_else(|| {
-            Failure::new("no-home", "cannot tell where to keep things: neither HOME nor CTX_HOME is set")
+            Failure::new("no-home", "the home folder is unknown: neither HOME nor CTX_HOME is set")
                 .hint("name a folder with --home or CTX_HOME")
         })?;
         match std::path::absolute(&path) {

@@ -16,7 +16,7 @@ const USUAL: &str = "info";
 pub fn start(environment: &Environment) -> Result<(), Failure> {
     let wanted = environment.text(env::LOG).unwrap_or_else(|| USUAL.to_owned());
     let filter = EnvFilter::builder().parse(&wanted).map_err(|error| {
-        Failure::new("environment", format!("{} is not understood: {error}", env::LOG.name()))
+        Failure::new("environment", format!("{} is invalid: {error}", env::LOG.name()))
             .hint("give a level (error, warn, info, debug, trace), or levels by module: ctx_server=debug,warn")
     })?;
     // It tells whole messages, and those hold what people say to their agents.

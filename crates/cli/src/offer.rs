@@ -30,7 +30,7 @@ pub fn or_start(found: Result<Client, Failure>, context: &Context) -> Result<Cli
 /// Whoever just presses Enter agrees; whoever leaves does not.
 fn agrees(input: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<bool> {
     loop {
-        write!(out, "No daemon runs. Start one? [Y/n] ")?;
+        write!(out, "No daemon is running. Start one? [Y/n] ")?;
         out.flush()?;
         let mut answer = String::new();
         if input.read_line(&mut answer)? == 0 {

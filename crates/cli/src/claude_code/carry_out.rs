@@ -90,7 +90,7 @@ fn told(plan: &Plan, written: bool) -> serde_json::Value {
 fn confirmed(json: bool) -> Result<bool, Failure> {
     if json || !io::stdin().is_terminal() {
         return Err(Failure::new("not-confirmed", "nothing was changed: there is no terminal to ask in")
-            .hint("say it again with --yes to make these changes, or with --dry-run only to look"));
+            .hint("add --yes to make these changes, or --dry-run to only show them"));
     }
     eprint!("\nMake these changes? [y/N] ");
     io::stderr().flush()?;

@@ -40,7 +40,7 @@ pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let read_only = |what: &Path| {
         Failure::new("read-only", format!("{} is read-only; nothing was changed", what.display()))
-            .hint("make it writable (chmod u+w) if you mean it, and run this again")
+            .hint("make it writable (chmod u+w) and run this again")
     };
     let target = target(path)?;
     match fs::metadata(&target) {

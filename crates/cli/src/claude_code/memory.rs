@@ -72,12 +72,12 @@ impl Memory {
         };
         let damaged = |why: String| {
             Failure::new("memory-damaged", format!("{} cannot be read: {why}; nothing was changed", path.display()))
-                .hint("it tells what `ctx install` replaced; take the entries out of Claude Code's settings by hand, then remove it")
+                .hint("it records what `ctx install` replaced; remove the entries from Claude Code's settings by hand, then delete it")
         };
         let memory: Self = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         match memory.version {
             VERSION => Ok(memory),
-            newer => Err(damaged(format!("it has version {newer}, this program knows {VERSION}"))),
+            newer => Err(damaged(format!("it has version {newer}, this program supports {VERSION}"))),
         }
     }
 

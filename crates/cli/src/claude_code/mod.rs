@@ -18,5 +18,5 @@ use crate::failure::Failure;
 /// A settings file that we do not understand is never written.
 pub fn unreadable(path: &Path, broken: &jsonc::Broken) -> Failure {
     Failure::new("settings-broken", format!("{}: {broken}; nothing was changed", path.display()))
-        .hint("correct it there, or move the file aside, and run this again")
+        .hint("correct the file or move it aside, and run this again")
 }

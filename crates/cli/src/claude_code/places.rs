@@ -49,7 +49,7 @@ impl Places {
                 Some(config) => (config.clone(), config.join(".claude.json")),
                 None => {
                     let home = environment.get(env::USER_HOME).map(PathBuf::from).ok_or_else(|| {
-                        Failure::new("no-home", "cannot tell where Claude Code keeps its settings: HOME is not set")
+                        Failure::new("no-home", "the folder of Claude Code's settings is unknown: HOME is not set")
                             .hint("set CLAUDE_CONFIG_DIR, or use --scope project")
                     })?;
                     (home.join(".claude"), home.join(".claude.json"))

@@ -58,7 +58,7 @@ impl Whereabouts {
         }
         let message = match notice {
             Some(notice) => {
-                format!("no daemon is running; the last one (process {}) ended without taking leave", notice.pid)
+                format!("no daemon is running; the last one (process {}) did not shut down cleanly", notice.pid)
             }
             None => "no daemon is running".to_owned(),
         };
@@ -85,7 +85,7 @@ impl Found {
             .hint(START),
             (Trouble::Unreachable(why), Self::Told { .. }) => {
                 Failure::new("no-daemon", format!("no daemon answers on {address}: {why}"))
-                    .hint(format!("{START}; --listen and CTX_LISTEN say where to look for it"))
+                    .hint(format!("{START}; --listen or CTX_LISTEN selects another address"))
             }
             (Trouble::NotOurs, _) => {
                 Failure::new("not-a-daemon", format!("something answers on {address}, but it is not a ctx daemon"))
@@ -95,11 +95,11 @@ impl Found {
             }
             (Trouble::TooSlow, _) => {
                 Failure::new("too-slow", format!("the daemon on {address} does not answer in time"))
-                    .hint("try again; `ctx stop` and `ctx up` start it afresh")
+                    .hint("try again; `ctx stop` and `ctx up` restart it")
             }
             (Trouble::Cut(why), _) => {
                 Failure::new("cut", format!("the daemon on {address} broke off its answer: {why}"))
-                    .hint("it may have been stopped; `ctx status` tells whether it runs")
+                    .hint("it may have been stopped; `ctx status` shows whether it is running")
             }
         }
     }

@@ -85,7 +85,7 @@ impl Client {
             (None, Some(error)) => Err(Failure::new(error.code, error.message).hint(error.hint)),
             (None, None) => {
                 Err(Failure::new("helper-under-way", "It can no longer be stopped: the commit is being made.")
-                    .hint("look at `ctx history`; `ctx undo` takes it back"))
+                    .hint("check `ctx history`; `ctx undo` undoes it"))
             }
         }
     }

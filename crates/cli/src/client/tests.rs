@@ -81,7 +81,7 @@ fn the_notice_of_a_process_that_is_gone_is_not_believed() {
     let notice = Notice { pid: gone.id(), listen: closed_port(), started_at: 0 };
     home.put_up(&notice).expect("written");
     let failure = Client::find(&whereabouts(&home, None, &[])).err().expect("refused");
-    assert!(failure.message.contains("ended without taking leave"), "{failure}");
+    assert!(failure.message.contains("did not shut down cleanly"), "{failure}");
 }
 
 #[test]

@@ -409,7 +409,7 @@ impl Explained {
             let near = ctx_core::edit::refusal::nearest(name, known);
             let near = near.first().map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
             let message =
-                format!("`{name}` is not defined, so it means every file, command and tool that is called so.{near}");
+                format!("`{name}` is not defined, so it matches every file, command and tool with that name.{near}");
             note("preserve_artifacts", message);
         }
         for name in settings.artifacts.keys().filter(|name| !settings.preserve_artifacts.contains(name)) {

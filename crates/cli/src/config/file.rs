@@ -269,10 +269,7 @@ impl<'file> Reader<'file> {
         let line = self.line(span);
         let path = self.path.display();
         let near = did_you_mean(key);
-        Unknown {
-            line,
-            words: format!("{path}, line {line}: `{key}` is not known to this version and is ignored{near}"),
-        }
+        Unknown { line, words: format!("{path}, line {line}: `{key}` is unknown to this version and is ignored{near}") }
     }
 
     pub(super) fn line(&self, span: Range<usize>) -> usize {
@@ -371,7 +368,7 @@ mod tests {
         let file = parse("colour = 1\n[upstream]\nurl = \"http://localhost:1\"\nspeed = 9\n[hepler]\n").expect("read");
         assert!(file.upstream.is_some());
         let lines: Vec<&str> =
-            file.unknown.iter().map(|unknown| unknown.words.split(" is not").next().unwrap_or_default()).collect();
+            file.unknown.iter().map(|unknown| unknown.words.split(" is unknown").next().unwrap_or_default()).collect();
         assert_eq!(
             lines,
             [

@@ -178,7 +178,7 @@ fn ca_files_of_others(environment: &Environment, remarks: &mut Vec<String>) -> V
         if path.is_file() {
             paths.push(path);
         } else {
-            remarks.push(format!("{} names {}, which is not there; it is ignored", variable.name(), path.display()));
+            remarks.push(format!("{} names {}, which does not exist; it is ignored", variable.name(), path.display()));
         }
     }
     paths

@@ -51,7 +51,7 @@ impl ConfigFile {
                     "bound_thinking" => setting.bound_thinking = switch()?,
                     _ => {
                         let known = Setting::default().names().map(|(name, _)| name).join(", ");
-                        return Err(reader.refuse(key.span(), format!("`{field}` is not known; there are {known}")));
+                        return Err(reader.refuse(key.span(), format!("`{field}` is unknown; known keys: {known}")));
                     }
                 }
             }
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_its_line() {
         for (text, line, told) in [
-            ("[models.m]\ninputs = 3", 2, "`models.\"m\".inputs` is not known; there are input, output"),
+            ("[models.m]\ninputs = 3", 2, "`models.\"m\".inputs` is unknown; known keys: input, output"),
             ("[models.m]\ninput = -3", 2, "must be a number from 0"),
             ("[models.m]\ninput = nan", 2, "must be a number from 0"),
             ("[models.m]\ninput = \"3\"", 2, "must be a number from 0"),

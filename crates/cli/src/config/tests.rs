@@ -142,7 +142,7 @@ fn certificate_files_of_other_programs_are_used_if_they_are_there() {
     let environment = [("NODE_EXTRA_CA_CERTS", &*there.to_string_lossy()), ("SSL_CERT_FILE", "/nowhere.pem")];
     let settings = place.load(&Flags::default(), &environment, "project").expect("settings");
     assert_eq!(settings.upstream.extra_ca, [there]);
-    assert_eq!(settings.remarks, ["SSL_CERT_FILE names /nowhere.pem, which is not there; it is ignored"]);
+    assert_eq!(settings.remarks, ["SSL_CERT_FILE names /nowhere.pem, which does not exist; it is ignored"]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub struct Arguments {
     /// extracts the key lines
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
-    /// Clear everything that the automatic editor may clear now, in any mode: see `ctx status`
+    /// Clear everything that is clearable now, in any mode: see `ctx status`
     #[arg(long, conflicts_with_all = ["ids", "text", "tool", "larger_than", "older_than", "superseded", "dry_run", "when"])]
     auto: bool,
     /// Why, for the history and the ledger

@@ -106,7 +106,7 @@ fn explanation(explained: &Explained, commits: &[Commit]) -> String {
     }
     let mut remark = |remark: &str| lines.push_str(&format!("  {}\n", text::line(remark)));
     explained.repairs.iter().for_each(|repair| remark(&repaired(repair)));
-    remark(&words::plural(explained.marks as u64, "cache mark"));
+    remark(&words::plural(explained.marks as u64, "cache breakpoint"));
     lines
 }
 
@@ -148,7 +148,7 @@ mod tests {
             00000000a1  deleted t3 (4,120 tokens)
             00000000b2
           repaired by rule A30 (every tool call has its result): a result without its call went
-          4 cache marks
+          4 cache breakpoints
         ");
         let untouched = Explained { untouched: true, tokens: 7, ..Explained::default() };
         assert_eq!(explanation(&untouched, &[]), "Untouched: 7 tokens, byte for byte as the agent sends it.\n");

@@ -43,7 +43,7 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let to_stdout = arguments.file.as_deref().is_some_and(|file| file.to_str() == Some("-"));
     if to_stdout && arguments.format.json {
-        return Err(Failure::usage("--json tells where the file is, and `-` is none"));
+        return Err(Failure::usage("--json reports the file, and `-` is none"));
     }
     let client = context.client()?;
     let id = client.resolve(&arguments.conversation.conversation)?;
@@ -75,7 +75,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 fn taken(file: &Path) -> Failure {
-    Failure::new("file", format!("{} is there already", file.display())).hint("name another file, or say --force")
+    Failure::new("file", format!("{} is there already", file.display())).hint("name another file, or use --force")
 }
 
 /// The whole file or none: it gets its name when all of it is there.

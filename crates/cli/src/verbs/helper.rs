@@ -120,7 +120,7 @@ fn render(view: &View, now: u64, output: &Output) -> String {
         lines.push_str(&format!("{}{}\n", paint.faint(&format!("{name:<10}")), text::line(&value)));
     };
     if view.provider == "none" {
-        line("helper", "none: ctx finds summaries and titles itself".to_owned());
+        line("helper", "none: ctx extracts summaries and titles itself".to_owned());
         return lines;
     }
     let model = view.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();

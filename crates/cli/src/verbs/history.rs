@@ -62,7 +62,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn render(history: &History, now: u64, output: &Output) -> String {
     let mut lines = match history.commits.is_empty() {
-        true => format!("No commit on {} yet: what is sent is what the agent says.\n", history.branch),
+        true => format!("No commit on {} yet: requests are sent as the agent makes them.\n", history.branch),
         false => table(history, now).render(output),
     };
     let others: Vec<&str> =

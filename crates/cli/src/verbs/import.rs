@@ -80,7 +80,7 @@ fn render(imported: &Imported, output: &Output) -> String {
         remarks.push(format!("its original id, {}, is already taken here", imported.was));
     }
     if let Some(session) = &imported.session {
-        remarks.push(format!("the session {session} goes on in it"));
+        remarks.push(format!("the session {session} continues in it"));
     }
     if imported.files_missing > 0 {
         let files = words::plural(imported.files_missing as u64, "offloaded file");
@@ -124,7 +124,7 @@ mod tests {
         };
         insta::assert_snapshot!(render(&same, &Output::plain()), @r"
         preview  Fix the \x1b[2Jparser  4 frames, 1,234 tokens, 1 commit
-          the session 0a1b goes on in it
+          the session 0a1b continues in it
         ");
     }
 }

@@ -86,16 +86,16 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     );
     if arguments.scope == Scope::Project {
         notes.push(
-            "this is for everybody who works in this folder: they need ctx and its daemon too. Keep \
-                    .claude/settings.json out of version control if that is not meant"
+            "this affects everyone who works in this folder: they need ctx and its daemon too. To avoid that, keep \
+                    .claude/settings.json out of version control"
                 .to_owned(),
         );
     }
     let scope = if arguments.scope == Scope::Project { " --scope project" } else { "" };
     let done = match &settings.note {
-        Some(_) => format!("Written, but it does not count yet: see the note on {}.", places.settings.display()),
+        Some(_) => format!("Written, but not in effect yet: see the note on {}.", places.settings.display()),
         None => format!(
-            "Done. Claude Code now goes through {}, from its next start on; there, try:\n  \
+            "Done. Claude Code now goes through {}, from its next start on. Try there:\n  \
              /compose-context drop the long tool results",
             daemon.url()
         ),
@@ -105,7 +105,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         changes,
         notes,
         base_url: Some(daemon.url()),
-        done: format!("{done}\n`ctx uninstall claude-code{scope}` takes it all back."),
+        done: format!("{done}\n`ctx uninstall claude-code{scope}` undoes this."),
         nothing: format!("Nothing to do: Claude Code goes through {} already.", daemon.url()),
     };
     carry_out(&plan, &arguments.how, &memory, context)?;
@@ -115,7 +115,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 /// What to say without a daemon; the MCP server starts one.
 fn not_up(with_server: bool) -> String {
     let way = match with_server {
-        true => "Claude Code starts it with `ctx mcp`, which is named now",
+        true => "Claude Code now starts it with `ctx mcp`",
         false => "`ctx up` starts it, and so does `ctx run -- claude`; with --mcp Claude Code starts it itself",
     };
     format!("no daemon is running, and without one Claude Code cannot reach the provider: {way}")
@@ -136,11 +136,8 @@ impl Daemon {
         let flags = Flags { listen: context.place.listen, ..Flags::default() };
         let settings = Settings::load(&flags, &context.environment, &context.home()?, folder)?;
         if settings.listen.port() == 0 {
-            return Err(Failure::new(
-                "no-port",
-                "the daemon would take any free port, so its address cannot be written down",
-            )
-            .hint("give it one: --listen 127.0.0.1:8788"));
+            return Err(Failure::new("no-port", "the daemon would use any free port, so its address is unknown")
+                .hint("give it one: --listen 127.0.0.1:8788"));
         }
         Ok(Self { address: callable(settings.listen), upstream: settings.upstream.url.to_string(), is_up: false })
     }
@@ -187,8 +184,8 @@ impl SettingsFile {
         let document = Document::read(&text).map_err(|broken| unreadable(path, &broken))?;
         let note = document.relaxed.map(|position| {
             format!(
-                "{} has comments or trailing commas ({position}). They are kept, but Claude Code skips such a file \
-                 altogether: nothing in it counts until they are gone",
+                "{} has comments or trailing commas ({position}). They are kept, but Claude Code ignores such a \
+                 file until you remove them",
                 path.display()
             )
         });
@@ -229,7 +226,7 @@ impl SettingsFile {
         }
         Err(Failure::new("other-base-url", format!("{what}; nothing was changed")).hint(
             "let the daemon forward there (`ctx stop`, then `ctx up --upstream URL`, or `[upstream] url` in ctx.toml) and run \
-             this again; --force installs it all the same",
+             this again; --force installs anyway",
         ))
     }
 
@@ -246,7 +243,7 @@ impl SettingsFile {
         match self.variable(hints) {
             // What the user has decided stays.
             Some(own) if own != json!("1") => {
-                notes.push(format!("{hints} is {own} and stays so; ctx tells requests apart better with \"1\""))
+                notes.push(format!("{hints} is {own} and stays; ctx classifies requests better with \"1\""))
             }
             _ => wanted.push((in_env(hints), json!("1"))),
         }

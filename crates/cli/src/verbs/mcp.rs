@@ -91,7 +91,7 @@ impl Ask for Way {
         let asked = tokio::task::spawn_blocking(move || inside.ask(&path, body.as_ref()));
         match asked.await {
             Ok(answer) => answer.map_err(refusal),
-            Err(_) => Err(Refusal::new("internal", "The question could not be asked; it is a defect.", "")),
+            Err(_) => Err(Refusal::new("internal", "The request could not be sent; this is a bug.", "")),
         }
     }
 }
@@ -112,7 +112,7 @@ impl Inside {
             run::start(self.flags.clone(), &self.context)?;
         }
         let found = background::answering(&home).map(|(client, _)| client);
-        found.ok_or_else(|| Failure::new("no-daemon", "the daemon was started, but it has gone again"))
+        found.ok_or_else(|| Failure::new("no-daemon", "the daemon was started but has exited"))
     }
 }
 

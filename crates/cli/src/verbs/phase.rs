@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// Mark when a phase of the work begins and ends; its details may be cleared afterwards
+/// Mark the phases of the work; the details of an ended phase may be cleared
 #[derive(Args, Debug)]
 #[command(
     override_usage = "ctx phase\n       ctx phase begin NAME\n       ctx phase end [NAME]",
@@ -86,14 +86,14 @@ fn told_by_hook(input: impl Read) -> Result<String, Failure> {
     let told: Option<Value> = read.ok().and_then(|_| serde_json::from_str(&text).ok());
     let session = told.and_then(|told| Some(told["session_id"].as_str()?.to_owned()));
     session.ok_or_else(|| {
-        Failure::new("hook", "the input does not tell the session")
+        Failure::new("hook", "the input names no session")
             .hint("--hook is for hooks of the agent, which get JSON with a session_id; elsewhere name it with --conv")
     })
 }
 
 fn render(view: &PhasesView, now: u64, output: &Output) -> String {
     if view.phases.is_empty() {
-        return "No phase was begun. `ctx phase begin NAME` begins one.\n".to_owned();
+        return "No phases yet. `ctx phase begin NAME` begins one.\n".to_owned();
     }
     let paint = &output.paint;
     let line = |phase: &PhaseView| {

@@ -103,7 +103,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     if !aside.is_empty() {
         let number = words::plural(aside.len() as u64, "file");
         let bytes = words::bytes(removed);
-        said.push_str(&format!("Removed {number} of a damaged store that lay aside ({bytes}).\n"));
+        said.push_str(&format!("Removed {number} of a damaged store ({bytes}).\n"));
     }
     context.output.print(if said.is_empty() { "There was nothing to purge.\n" } else { &said })?;
     Ok(ExitCode::SUCCESS)
@@ -194,7 +194,7 @@ impl Keeper {
         match name == "active" || all.iter().any(|kept| kept.id == id && is_named(kept)) {
             true => Ok(id),
             false => Err(Failure::new("unknown-conversation", format!("no conversation has the id `{name}`"))
-                .hint(format!("its title is that of {id}; purging goes by ids"))),
+                .hint(format!("that is the title of {id}; purge takes ids"))),
         }
     }
 
@@ -247,7 +247,7 @@ fn confirmed(chosen: &[Kept], all: bool) -> Result<bool, Failure> {
     const SHOWN: usize = 10;
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::new("not-confirmed", "purging cannot be undone, and there is no terminal to ask in")
-            .hint("add --yes if you mean it"));
+            .hint("add --yes to confirm"));
     }
     for conversation in chosen.iter().take(SHOWN) {
         eprintln!("  {}  {}", text::line(&conversation.id), text::fit(&text::line(&conversation.title), 60));

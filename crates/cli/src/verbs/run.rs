@@ -118,7 +118,7 @@ pub fn start(flags: Flags, context: &Context) -> Result<(SocketAddr, Status), Fa
     let address = client.address();
     if is_new {
         let upstream = &status.upstream;
-        context.note(&format!("started the daemon on {address}, forwarding to {upstream}; `ctx stop` ends it"));
+        context.note(&format!("started the daemon on {address}, forwarding to {upstream}; `ctx stop` stops it"));
     } else {
         note_differences(address, &status, &flags, context);
     }
@@ -168,20 +168,19 @@ fn about_base_url(address: SocketAddr, status: &Status, environment: &Environmen
 fn note_differences(address: SocketAddr, status: &Status, flags: &Flags, context: &Context) {
     if let Some(wanted) = flags.listen.filter(|wanted| !is_at(address, *wanted)) {
         context.note(&format!(
-            "the daemon of this home already listens on {address}, not on {wanted}; `ctx stop` first if you mean the \
-             latter, or give it another --home"
+            "the daemon of this home listens on {address}, not on {wanted}; run `ctx stop` first, or use another --home"
         ));
     }
     let wanted = flags.upstream.clone().or_else(|| context.environment.text(env::UPSTREAM)?.parse().ok());
     if let Some(wanted) = wanted.filter(|wanted| wanted.to_string() != status.upstream) {
         context.note(&format!(
-            "the daemon that runs forwards to {}, not to {wanted}; `ctx stop` first if you mean the latter",
+            "the running daemon forwards to {}, not to {wanted}; run `ctx stop` first to change that",
             status.upstream
         ));
     }
     if status.version != env!("CARGO_PKG_VERSION") {
         context.note(&format!(
-            "the daemon that runs has version {}, this is {}; `ctx stop` lets the next run start the new one",
+            "the running daemon has version {}, this is {}; run `ctx stop`, and the next run starts the new one",
             status.version,
             env!("CARGO_PKG_VERSION")
         ));

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// Show a request as it left, and what came back
+/// Show a request as it was sent, and the response
 #[derive(Args, Debug)]
 #[command(
     after_help = "`ctx compose --dump` prints what would leave if the newest request came again now; `ctx sent` what did leave.
@@ -75,7 +75,7 @@ fn render(sent: &SentView, now: u64, output: &Output) -> String {
         line("edits", &format!("as of commit {head}"));
     }
     if !sent.asks.is_empty() {
-        line("asked", &format!("of the provider beside the agent: {}", sent.asks.join(", ")));
+        line("asked", &format!("of the provider, by ctx: {}", sent.asks.join(", ")));
     }
     match &sent.answer {
         Some(back) => answer(back).iter().for_each(|(name, what)| line(name, what)),
@@ -121,7 +121,7 @@ mod tests {
         r17 of c3f9, 1 min ago: main next, claude-opus-5
           body      51.2 KB from the agent, 40.0 KB sent
           edits     as of commit 00000000a1
-          asked     of the provider beside the agent: clear_tool_uses
+          asked     of the provider, by ctx: clear_tool_uses
           answer    400, complete, after 340 ms
           error     invalid_request_error: too\x1b long
         `ctx sent r17 --dump` prints the exact body.

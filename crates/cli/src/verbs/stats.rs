@@ -95,7 +95,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 
 fn render(stats: &Stats, output: &Output) -> String {
     if stats.total.requests == 0 {
-        return "No request has been answered, as far as was asked for.\n".to_owned();
+        return "No answered request matches.\n".to_owned();
     }
     let heading = match stats.by {
         Grouping::Conversation => "CONVERSATION",
@@ -193,11 +193,11 @@ fn remarks(stats: &Stats, output: &Output) -> String {
     };
     let total = &stats.total;
     remark(total.nearest, " to models not listed: ≈ priced as the nearest of their family.");
-    remark(total.unpriced, " to models without a known price: not in the money.");
-    remark(total.unweighed, " edited before savings were written down: not in what was saved.");
+    remark(total.unpriced, " to models without a known price: not counted in COST.");
+    remark(total.unweighed, " edited before savings were recorded: not counted in SAVED.");
     if stats.skipped > 0 {
         let skipped = words::plural(stats.skipped, "record");
-        lines.push_str(&format!("{skipped} could not be read; `ctx doctor` tells more.\n"));
+        lines.push_str(&format!("{skipped} could not be read; `ctx doctor` has details.\n"));
     }
     lines
 }
@@ -270,7 +270,7 @@ mod tests {
         all              1,013   1.2K  9.1M      45K     812  ≈$123.46   $0.488      52K  and 2 not shown (--all)
         Cost by day  ▂▁█  2026-11-13 to 2026-11-15
         1 request to models not listed: ≈ priced as the nearest of their family.
-        1 record could not be read; `ctx doctor` tells more.
+        1 record could not be read; `ctx doctor` has details.
         ");
         let narrow = render(&stats(), &Output::narrow(80));
         let table: Vec<&str> = narrow.lines().take(4).collect();
@@ -291,6 +291,6 @@ mod tests {
     fn where_nothing_was_asked_that_is_said() {
         let mut stats = stats();
         stats.total = Spent::default();
-        assert!(render(&stats, &Output::plain()).contains("No request"));
+        assert!(render(&stats, &Output::plain()).contains("No answered request"));
     }
 }

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// Show the daemon's state and how full the context is: used, preserved, clearable, saved
+/// Show the daemon's state and the context: used, preserved, clearable, saved
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx status
@@ -78,10 +78,7 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
         (mode, true) => format!("automatic editing {mode}, the provider edits too"),
         (mode, false) => format!("automatic editing {mode}"),
     };
-    line(
-        "status",
-        format!("{}, near its limit from {}% on; {clearing}", view.status.in_words(), view.threshold_percent),
-    );
+    line("status", format!("{}, near the limit from {}%; {clearing}", view.status.in_words(), view.threshold_percent));
     line("preserved", format!("{} tokens of results", count(view.preserved)));
     let clearable: u64 = view.clearable.iter().map(|one| one.tokens).sum();
     let kinds = view.clearable.iter().filter(|one| one.tokens > 0);
@@ -90,13 +87,13 @@ fn context_in_words(view: &ContextView, output: &Output) -> String {
     line("clearable", format!("{} tokens{kinds}", count(clearable)));
     line(
         "saved",
-        format!("{} tokens a request, {} of them automatically", count(view.saved), count(view.saved_automatically)),
+        format!("{} tokens per request, {} of them automatically", count(view.saved), count(view.saved_automatically)),
     );
     if view.left_out > 0 {
         line("left out", format!("{} tokens by the provider itself", count(view.left_out)));
     }
     if view.noted > 0 {
-        line("would save", format!("{} tokens more, if the mode were on", count(view.noted)));
+        line("would save", format!("{} more tokens if the mode is on", count(view.noted)));
     }
     if view.proposals > 0 {
         line("proposed", format!("{}: `ctx waiting` shows them", words::plural(view.proposals, "change")));
@@ -154,7 +151,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     line(
         "requests",
         format!(
-            "{}, {} under way, {} without a whole answer{}",
+            "{}, {} in progress, {} incomplete{}",
             words::count(requests.total),
             words::count(requests.in_flight),
             words::count(requests.failed),
@@ -183,7 +180,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     for refused in &provider.refused {
         let days = words::plural(refused.until.saturating_sub(now).div_ceil(DAY_MS).max(1), "day");
         let RefusedEdit { model, edit, words, .. } = refused;
-        line("  refused", format!("{edit} by {model}, asked for again in {days}: {words}"));
+        line("  refused", format!("{edit} by {model}, retried in {days}: {words}"));
     }
     if let Some(memory) = status.memory_bytes {
         line("memory", words::bytes(memory));
@@ -208,9 +205,9 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     if store.gone {
         trouble.push("the store's file was removed, so edits are refused; restart the daemon".to_owned());
     }
-    trouble.extend(store.losses.iter().map(|file| format!("acknowledged edits are missing: {file} tells which")));
+    trouble.extend(store.losses.iter().map(|file| format!("acknowledged edits are missing: {file} lists them")));
     for trouble in trouble {
-        lines.push(format!("{}\n", paint.warning(&format!("note: {trouble}; `ctx doctor` may know more"))));
+        lines.push(format!("{}\n", paint.warning(&format!("note: {trouble}; `ctx doctor` may have details"))));
     }
     lines.concat()
 }
@@ -218,7 +215,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
 /// What the provider edited by itself since the start.
 fn provider_in_words(provider: &Provider) -> String {
     let switch = if provider.enabled { "on" } else { "off" };
-    let mut parts = vec![format!("{switch}, asked for in {}", words::plural(provider.asked, "request"))];
+    let mut parts = vec![format!("{switch}, requested in {}", words::plural(provider.asked, "request"))];
     if provider.clearings > 0 {
         let mut what = vec![words::plural(provider.cleared_tool_uses, "tool result")];
         if provider.cleared_thinking_turns > 0 {
@@ -226,7 +223,7 @@ fn provider_in_words(provider: &Provider) -> String {
         }
         what.push(format!("{} tokens", words::count(provider.cleared_tokens)));
         let requests = words::plural(provider.clearings, "request");
-        parts.push(format!("kept out of {requests}, each time anew: {}", what.join(", ")));
+        parts.push(format!("left out of {requests}, counted each time: {}", what.join(", ")));
     }
     if provider.summaries > 0 {
         let summaries = if provider.summaries == 1 { "summary" } else { "summaries" };
@@ -247,21 +244,21 @@ mod tests {
             "status": "normal", "mode": "observe", "provider_edits": true, "preserved": 45_000,
             "clearable": [{"target": "stale_tool_results", "tokens": 40_000}, {"target": "verbose_debug", "tokens": 0}],
             "saved": 9_000, "saved_automatically": 0, "left_out": 700, "noted": 40_000, "proposals": 1, "phases": ["testing"],
-            "cache": null, "hindrances": ["ctx.toml, line 3: 140 is too much; what it said before stays in force"],
+            "cache": null, "hindrances": ["ctx.toml, line 3: 140 is too much; its previous settings stay in force"],
         }))
         .expect("a view");
         insta::assert_snapshot!(context_in_words(&view, &Output::plain()), @r"
 
         context         142,000 of 200,000 tokens (71%), c1
-        status          NORMAL, near its limit from 80% on; automatic editing observe, the provider edits too
+        status          NORMAL, near the limit from 80%; automatic editing observe, the provider edits too
         preserved       45,000 tokens of results
         clearable       40,000 tokens: stale_tool_results 40,000
-        saved           9,000 tokens a request, 0 of them automatically
+        saved           9,000 tokens per request, 0 of them automatically
         left out        700 tokens by the provider itself
-        would save      40,000 tokens more, if the mode were on
+        would save      40,000 more tokens if the mode is on
         proposed        1 change: `ctx waiting` shows them
         phases          testing
-        note: ctx.toml, line 3: 140 is too much; what it said before stays in force
+        note: ctx.toml, line 3: 140 is too much; its previous settings stay in force
         ");
     }
 
@@ -278,12 +275,12 @@ mod tests {
         daemon          version 0.1.0, process 7, started 5 min ago
         listens on      127.0.0.1:8788
         forwards to     https://api.anthropic.com
-        requests        1,234, 1 under way, 0 without a whole answer
+        requests        1,234, 1 in progress, 0 incomplete
         conversations   3
         store           123.5 KB in 10 records and 1 blob, /h/ctx.db
         memory          12.0 MB
         to be recorded  2 events (5.0 KB)
-        note: 4 copies were dropped because the recorder could not keep up; `ctx doctor` may know more
+        note: 4 copies were dropped because the recorder could not keep up; `ctx doctor` may have details
         ");
     }
 
@@ -291,7 +288,7 @@ mod tests {
     fn missing_commits_are_told() {
         let status: Status = understood(br#"{"store":{"losses":["/h/ctx.lost-3-9"],"gone":true}}"#).expect("a status");
         let told = render(&status, "", 1_000, &Output::plain());
-        assert!(told.contains("acknowledged edits are missing: /h/ctx.lost-3-9 tells which"), "{told}");
+        assert!(told.contains("acknowledged edits are missing: /h/ctx.lost-3-9 lists them"), "{told}");
         assert!(told.contains("the store's file was removed"), "{told}");
     }
 
@@ -308,8 +305,8 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "provider edits  on, asked for in 12 requests; kept out of 2 requests, each time anew: 31 tool results, 52,000 tokens",
-                "  refused       compact_20260112 by claude-x, asked for again in 6 days: not here",
+                "provider edits  on, requested in 12 requests; left out of 2 requests, counted each time: 31 tool results, 52,000 tokens",
+                "  refused       compact_20260112 by claude-x, retried in 6 days: not here",
             ]
         );
     }

@@ -41,10 +41,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     while is_running(status.pid) {
         if Instant::now() > deadline {
             return Err(Failure::new("still-running", format!("the daemon (process {}) does not end", status.pid))
-                .hint(format!(
-                    "a second `ctx stop` cuts what still runs; or end it yourself: kill -9 {}",
-                    status.pid
-                )));
+                .hint(format!("a second `ctx stop` cuts running requests; or run kill -9 {}", status.pid)));
         }
         std::thread::sleep(PAUSE);
     }
@@ -56,7 +53,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 fn terminate(pid: u32) -> Result<(), Failure> {
     use rustix::process::{Pid, Signal, kill_process};
     let id = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let id = id.ok_or_else(|| Failure::new("not-stopped", "the daemon does not tell its process"))?;
+    let id = id.ok_or_else(|| Failure::new("not-stopped", "the daemon does not report its process id"))?;
     kill_process(id, Signal::TERM).map_err(|error| {
         Failure::new("not-stopped", format!("cannot stop the daemon (process {pid}): {error}"))
             .hint("it may belong to another user")

@@ -14,7 +14,7 @@ use crate::terminal::paint::{BAD, FAINT, GOOD, ID, PLAIN};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::terminal::{Output, words};
 
-/// Show what happened: requests, answers and commits
+/// Show requests, responses and commits
 #[derive(Args, Debug)]
 #[command(
     after_help = "Columns: ID names the request (`ctx sent r17`); KNOWN, NEW and CHANGED count messages of the request; READ and WRITTEN are the
@@ -108,7 +108,7 @@ fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String
     let mut lines = table.render(output);
     if timeline.skipped > 0 {
         let skipped = words::plural(timeline.skipped, "record");
-        lines.push_str(&format!("{skipped} could not be read; `ctx doctor` tells more.\n"));
+        lines.push_str(&format!("{skipped} could not be read; `ctx doctor` has details.\n"));
     }
     lines
 }
@@ -167,7 +167,7 @@ mod tests {
             a tool result was \x1b[31mcleared
             error overloaded_error: Overloaded
         r3  just now   auxiliary  side         3    1        0                                                          claude-haiku-5
-        1 record could not be read; `ctx doctor` tells more.
+        1 record could not be read; `ctx doctor` has details.
         ");
     }
 

@@ -19,12 +19,12 @@ use crate::failure::Failure;
 use crate::home::Home;
 use crate::terminal::text;
 
-/// Let a project's own settings take effect, or take that back
+/// Trust a project's own settings, or revoke that trust
 #[derive(Args, Debug)]
 #[command(
     after_help = "A project's ctx.toml, the context_editing section of its .loa.config.yaml and the front matter of its skills can only
-make automatic editing quieter until you trust them. Trust is remembered for each file as it is now: a changed file waits
-again. Settings of the whole daemon are never taken from a project.
+make automatic editing more cautious until you trust them. Trust applies to the exact content of a file: a changed file
+waits again. Daemon-wide settings in a project are ignored.
 
 Examples:
   ctx trust                      # the project in the current folder
@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Show which files are trusted, and whether they have changed since
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
-    /// Take trust back from the project's files
+    /// Revoke the trust in the project's files
     #[arg(long)]
     revoke: bool,
     #[command(flatten)]
@@ -145,9 +145,8 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
     }
     if files.is_empty() {
         let message = format!("there are no settings to trust in {}", folder.display());
-        return Err(Failure::new("nothing-to-trust", message).hint(
-            "a project's settings stand in its ctx.toml, its .loa.config.yaml or the front matter of its skills",
-        ));
+        return Err(Failure::new("nothing-to-trust", message)
+            .hint("a project's settings are in its ctx.toml, its .loa.config.yaml or the front matter of its skills"));
     }
     trust.save(home)?;
     let trusted = trust.files.iter().filter(|file| files.contains(&file.path));
@@ -167,7 +166,7 @@ fn revoke(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) ->
     let gone = trust.revoke(is_of_it);
     if gone.is_empty() {
         return Err(Failure::new("not-trusted", format!("nothing in {} is trusted", folder.display()))
-            .hint("`ctx trust --list` shows what is"));
+            .hint("`ctx trust --list` shows what is trusted"));
     }
     trust.save(home)?;
     let files = gone.into_iter().map(|file| view(file, State::Revoked)).collect();

@@ -39,7 +39,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.output.print(&format!("{link}\n"))?;
     }
     if !status.page {
-        context.note("the page is not in this build; the link tells how to get it");
+        context.note("this build has no page; the link explains how to get it");
     }
     if arguments.open {
         open(&link)?;

@@ -30,7 +30,7 @@ use crate::{logging, terminal};
 pub struct Arguments {
     #[command(flatten)]
     daemon: DaemonArguments,
-    /// Started by `ctx run`: nobody reads along, and the terminal may close
+    /// Started by `ctx run`: without a terminal
     #[arg(long, hide = true)]
     pub background: bool,
 }
@@ -110,17 +110,16 @@ fn open_store(home: &Home, context: &Context) -> Result<SqliteStore, Failure> {
     let store = SqliteStore::open(home.path()).map_err(|error| explain(error, home))?;
     let opened = store.opened();
     if let Some(aside) = &opened.moved_aside {
-        context
-            .note(&format!("the store's file was damaged; it lies now at {}, and a new one was made", aside.display()));
+        context.note(&format!("the store was damaged; it was moved to {}, and a new one was created", aside.display()));
     }
     if let Some(lost) = &opened.lost {
         let (first, last) = (lost.start, lost.end - 1);
         context.note(&format!(
-            "records {first} to {last} of the store were acknowledged and are missing; `ctx doctor` tells more"
+            "records {first} to {last} of the store were acknowledged and are missing; `ctx doctor` has details"
         ));
     }
     for path in &opened.fixed_permissions {
-        context.note(&format!("others could read {}; that is corrected", path.display()));
+        context.note(&format!("others could read {}; fixed", path.display()));
     }
     Ok(store)
 }
@@ -131,7 +130,7 @@ fn explain(error: StoreError, home: &Home) -> Failure {
     let failure = Failure::from(error);
     match home.notice() {
         Some(notice) if in_use => {
-            failure.hint(format!("it listens on {}: use that one, or end it with `ctx stop`", notice.listen))
+            failure.hint(format!("it listens on {}: use that one, or stop it with `ctx stop`", notice.listen))
         }
         _ => failure,
     }
@@ -185,7 +184,7 @@ impl Signals {
     fn listen(outlives_terminal: bool) -> Result<Self, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
         let hear =
-            |kind| signal(kind).map_err(|error| Failure::new("signals", format!("cannot hear signals: {error}")));
+            |kind| signal(kind).map_err(|error| Failure::new("signals", format!("cannot listen for signals: {error}")));
         Ok(Self {
             interrupt: hear(SignalKind::interrupt())?,
             terminate: hear(SignalKind::terminate())?,

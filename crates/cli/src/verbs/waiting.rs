@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// List pending changes (deferred edits and proposals), accept or cancel them
+/// List deferred edits and proposals, accept or cancel them
 #[derive(Args, Debug)]
 #[command(
     override_usage = "ctx waiting [--all]\n       ctx waiting accept ID…\n       ctx waiting cancel ID…",
@@ -135,7 +135,7 @@ fn render(view: &WaitingView, all: bool, now: u64, output: &Output) -> String {
     let is_shown = |wish: &&WaitView| all || wish.state == "waiting" || wish.state == "failed";
     let shown: Vec<&WaitView> = view.wishes.iter().filter(is_shown).collect();
     if shown.is_empty() {
-        return "There are no pending changes.\n".to_owned();
+        return "There are no deferred edits or proposals.\n".to_owned();
     }
     let mut lines = String::new();
     for wish in shown {
@@ -205,6 +205,6 @@ mod tests {
         ");
         assert!(!render(&view, false, 121_000, &Output::plain()).contains("w4"));
         let none = WaitingView { wishes: Vec::new(), ..view };
-        assert_eq!(render(&none, true, 0, &Output::plain()), "There are no pending changes.\n");
+        assert_eq!(render(&none, true, 0, &Output::plain()), "There are no deferred edits or proposals.\n");
     }
 }

@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::failure::Failure;
 use crate::terminal::{Output, text, words};
 
-/// Watch requests, answers and commits live
+/// Watch requests, responses and commits live
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   ctx watch

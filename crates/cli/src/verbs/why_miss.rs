@@ -81,9 +81,9 @@ fn render(found: &Misses, is_one: bool, now: u64, output: &Output) -> String {
             .push_str(&format!("{}\n", output.paint.faint(&format!("… {} more: --limit N", words::count(found.more)))));
     }
     lines.push_str(&match found.foreseen {
-        0 => "Nothing could be foreseen yet: that takes an answer.\n".to_owned(),
+        0 => "No forecast yet: it needs a response.\n".to_owned(),
         all => format!(
-            "What was foreseen came true within 5% for {} of {} ({}%).\n",
+            "The forecast was right within 5% for {} of {} ({}%).\n",
             words::count(found.came_true),
             words::plural(all, "request"),
             found.came_true * 100 / all
@@ -144,7 +144,7 @@ mod tests {
              r9  2 min ago                0
             Nothing that was in the cache was read again.
         … 3 more: --limit N
-        What was foreseen came true within 5% for 40 of 41 requests (97%).
+        The forecast was right within 5% for 40 of 41 requests (97%).
         ");
         let narrow = render(&misses(), false, 121_000, &Output::narrow(80));
         assert!(narrow.lines().take(2).all(|line| crate::terminal::text::width(line) <= 80), "{narrow}");
@@ -154,6 +154,6 @@ mod tests {
     fn where_nothing_was_missed_that_is_said() {
         let none = Misses { misses: Vec::new(), more: 0, foreseen: 0, ..misses() };
         let told = render(&none, false, 0, &Output::plain());
-        assert!(told.starts_with("Nothing that was in the cache") && told.contains("takes an answer"), "{told}");
+        assert!(told.starts_with("Nothing that was in the cache") && told.contains("No forecast yet"), "{told}");
     }
 }

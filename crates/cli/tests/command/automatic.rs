@@ -190,7 +190,7 @@ fn where_both_have_to_act_they_act_in_turns() {
 #[test]
 fn phases_are_begun_and_ended_and_their_details_go_by_hand() {
     let mut work = Work::new("");
-    assert!(work.said(&["phase"]).starts_with("No phase was begun"));
+    assert!(work.said(&["phase"]).starts_with("No phases yet"));
     assert!(work.said(&["phase", "begin", "testing"]).starts_with("testing  open, begun "));
     for (wish, code) in
         [(["phase", "begin", "testing"].as_slice(), "open-already"), (&["phase", "end", "tasting"], "no-phase")]
@@ -213,7 +213,7 @@ fn phases_are_begun_and_ended_and_their_details_go_by_hand() {
     assert!(body == work.session.body(), "the mode is off");
 
     let status = work.said(&["status"]);
-    assert!(status.contains("status          NORMAL, near its limit from 80% on; automatic editing off\n"), "{status}");
+    assert!(status.contains("status          NORMAL, near the limit from 80%; automatic editing off\n"), "{status}");
     assert!(status.contains("completed_phase_details "), "{status}");
     let applied = work.json(&["compact", "--auto", "--reason", "before the review"]);
     assert!(applied["tokens_after"].as_u64() < applied["tokens_before"].as_u64(), "{applied}");

@@ -22,7 +22,7 @@ fn wrong(ran: &Ran) -> String {
 fn without_a_file_everything_is_as_by_default() {
     let place = Place::new();
     let ran = place.run(&["config", "check"]).ok();
-    assert!(ran.out.contains("[context_editing]\n  mode ") && ran.out.ends_with("Nothing is wrong.\n"), "{ran:?}");
+    assert!(ran.out.contains("[context_editing]\n  mode ") && ran.out.ends_with("No errors.\n"), "{ran:?}");
     let told = place.run(&["config", "check", "--json"]).ok().json();
     assert!(told["values"].as_array().expect("values").iter().all(|value| value["from"] == "default"), "{told}");
     assert_eq!(value(&told, "context_editing.mode")["value"], "off");
@@ -78,7 +78,7 @@ fn every_value_tells_where_it_was_said() {
     for expected in [
         ".loa.config.yaml:3",
         "while the skill build is active, it also clears after coding",
-        "`context_editing.future` is not known to this version and is ignored",
+        "`context_editing.future` is unknown to this version and is ignored",
         "context_editing.target_percent: it must be well below the threshold of 80 %: 75 % is taken",
         "(set, not shown)",
     ] {
@@ -93,7 +93,7 @@ fn everything_that_is_wrong_is_told_with_its_line_and_the_exit_code_says_so() {
     for (name, text, line, says) in [
         ("work/ctx.toml", "[context_editing]\ncompact_threshold_percent = 140\n", 2, "from 1 to 100, not 140"),
         ("work/ctx.toml", "[context_editing]\npreserve_recent_turns = -1\n", 2, "from 0 to 100000, not -1"),
-        ("work/ctx.toml", "[context_editing]\nclear_targets = [\"verbose\"]\n", 2, "knows no `verbose`"),
+        ("work/ctx.toml", "[context_editing]\nclear_targets = [\"verbose\"]\n", 2, "cannot be `verbose`"),
         ("work/ctx.toml", "[context_editing.provider]\nclear_tool_uses = { keep = -1 }\n", 2, "from 0 to 100000"),
         ("work/ctx.toml", "[context_editing\n", 1, ""),
         ("home/ctx.toml", "\n[upstream]\nurl = 5\n", 3, "must be a text in quotes"),
@@ -108,12 +108,12 @@ fn everything_that_is_wrong_is_told_with_its_line_and_the_exit_code_says_so() {
         let file = name.rsplit('/').next().unwrap_or_default();
         assert!(told.contains(&format!("{file}\":{line} ")) && told.contains(says), "{text}: {told}");
         let ran = place.run(&["config", "check"]);
-        assert!(ran.code == Some(1) && ran.out.contains("1 thing is wrong."), "{ran:?}");
+        assert!(ran.code == Some(1) && ran.out.contains("1 error."), "{ran:?}");
         fs::remove_file(path).expect("removed");
     }
     place.write("home/ctx.toml", "[upstream]\nurl = \"https://me:hush@api.example\"\n");
     let ran = place.run(&["config", "check"]);
-    assert!(ran.out.contains("A daemon does not start like this.") && !ran.out.contains("hush"), "{ran:?}");
+    assert!(ran.out.contains("A daemon does not start with these settings.") && !ran.out.contains("hush"), "{ran:?}");
     let ran = place.run(&["config", "check", "--project", "nowhere"]).refused();
     assert!(ran.err.contains("there is no folder nowhere"), "{ran:?}");
 }

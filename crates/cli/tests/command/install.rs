@@ -276,7 +276,7 @@ fn what_is_not_json_is_never_overwritten() {
             ran.err.contains(told) && ran.err.contains("settings.json") && ran.err.contains("nothing was changed"),
             "{text}: {ran:?}"
         );
-        assert!(ran.err.contains("hint: correct it there"), "{ran:?}");
+        assert!(ran.err.contains("hint: correct the file"), "{ran:?}");
         assert_eq!(desk.everything(), before, "{text}");
     }
     let desk = Desk::with_settings(b"{\"a\": \"\xff\"}");
@@ -307,7 +307,7 @@ fn what_became_unreadable_after_it_was_installed_is_not_touched() {
 fn comments_are_kept_and_it_is_said_that_the_client_does_not_take_them() {
     let desk = Desk::with_settings("{\n  // mine\n  \"a\": 1,\n}\n");
     let ran = desk.install(&[]).ok();
-    assert!(ran.err.contains("line 2, column 3") && ran.err.contains("Claude Code skips such a file"), "{ran:?}");
+    assert!(ran.err.contains("line 2, column 3") && ran.err.contains("Claude Code ignores such a file"), "{ran:?}");
     assert!(
         desk.text().starts_with("{\n  // mine\n  \"a\": 1,\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\""),
         "{}",
@@ -398,7 +398,7 @@ fn a_project_has_settings_of_its_own_and_the_clients_folder_may_be_elsewhere() {
     let desk = Desk::with_settings("{}");
     let work = desk.place.path("work");
     let ran = desk.install(&["--scope", "project", "--mcp"]).ok();
-    assert!(ran.err.contains("everybody who works in this folder"), "{ran:?}");
+    assert!(ran.err.contains("everyone who works in this folder"), "{ran:?}");
     assert_eq!(desk.text(), "{}", "the user's are not touched");
     assert!(
         work.join(".claude/settings.json").exists() && work.join(SKILL).exists() && work.join(".mcp.json").exists()

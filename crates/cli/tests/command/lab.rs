@@ -135,9 +135,9 @@ fn models_are_charged_as_configured_and_what_is_unusual_is_said() {
     place.write("home/ctx.toml", "[models.\"claude-opus-4-5\"]\ninput = true\n");
     assert!((priced() / listed - 1.0).abs() < 1e-6);
     let broken = run("../recorded");
-    assert!(broken.contains("models as they are listed: the configuration cannot be read: "), "{broken}");
+    assert!(broken.contains("using the built-in models: the configuration cannot be read: "), "{broken}");
     let explained = place.run(&["lab", "explain", "../recorded/short.json"]).ok();
-    assert!(explained.err.contains("models as they are listed"), "{explained:?}");
+    assert!(explained.err.contains("using the built-in models"), "{explained:?}");
 
     let mut strange = body(3);
     strange["model"] = "claude-haiku-9".into();
@@ -165,7 +165,7 @@ fn what_cannot_be_played_is_named_with_the_reason() {
         place.write(&format!("recorded/broken{at}.json"), "{}");
     }
     let beside = place.run(&["lab", "run", "--on", "../recorded"]).ok().out;
-    assert!(beside.contains("8 files were left out in all; --json names each"), "{beside}");
+    assert!(beside.contains("8 files were skipped in total; --json names each"), "{beside}");
     let named = place.run(&["lab", "run", "--on", "../recorded", "--json"]).ok().json();
     assert_eq!(named["left_out"].as_array().map(Vec::len), Some(8), "{named}");
 
@@ -181,5 +181,5 @@ fn what_cannot_be_played_is_named_with_the_reason() {
     let comma = place.run(&["lab", "run", "--on", "../recorded", "--compare", "none,,auto"]).refused().err;
     assert!(comma.contains("The name of a policy is empty.") && comma.contains("a comma too many"), "{comma}");
     let unknown = place.run(&["lab", "run", "--on", "../recorded", "--policy", "cheap"]).refused().err;
-    assert!(unknown.contains("There is no policy `cheap`.") && unknown.contains("there are none, "), "{unknown}");
+    assert!(unknown.contains("There is no policy `cheap`.") && unknown.contains("policies: none, "), "{unknown}");
 }

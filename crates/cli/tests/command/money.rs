@@ -31,7 +31,7 @@ fn models_are_shown_without_a_daemon_too() {
     let place = crate::place::Place::new();
     place.write("home/ctx.toml", "[models.\"claude-opus-5-5\"]\ncache_seconds = 900\nlook_back = 10\n");
     let shown = place.run(&["models"]).ok().out;
-    assert!(shown.contains("its cache lives for 900 s*; a mark looks back 10 blocks*"), "{shown}");
+    assert!(shown.contains("its cache lives for 900 s*; a breakpoint looks back 10 blocks*"), "{shown}");
     let json = place.run(&["models", "--json"]).ok().json();
     assert!(json["models"].as_array().is_some_and(|models| models.len() > 10), "{json}");
 }
@@ -41,7 +41,7 @@ fn a_setting_that_nobody_knows_keeps_the_daemon_from_starting() {
     let place = crate::place::Place::new();
     place.write("home/ctx.toml", "[models.\"claude-opus-5-5\"]\n\nprice = 8\n");
     let ran = place.run(&["up", "--listen", "127.0.0.1:0"]).refused();
-    assert!(ran.err.contains("line 3: `models.\"claude-opus-5-5\".price` is not known"), "{ran:?}");
+    assert!(ran.err.contains("line 3: `models.\"claude-opus-5-5\".price` is unknown"), "{ran:?}");
     assert!(ran.err.contains("hint: "), "{ran:?}");
 }
 
@@ -85,7 +85,7 @@ fn an_edit_is_found_again_as_a_miss_and_in_what_it_saved() {
     let request = newest["request"].to_string();
     let shown = scene.place.run(&["why-miss", &request]).ok().out;
     assert!(shown.contains("edited") && shown.contains("by cli changed t1/1"), "{shown}");
-    assert!(shown.contains("What was foreseen came true within 5% for"), "{shown}");
+    assert!(shown.contains("The forecast was right within 5% for"), "{shown}");
     let all = told["foreseen"].as_u64().expect("a number");
     assert!(told["came_true"].as_u64().is_some_and(|number| number + 1 >= all && number > 0), "{told}");
 

@@ -99,7 +99,7 @@ fn old_results_are_cleared_by_the_provider_and_everybody_is_told() {
     let told = stage.place.run(&["timeline"]).ok().out;
     assert!(told.contains("the provider cleared ") && told.contains("tool results"), "{told}");
     let told = stage.place.run(&["status"]).ok().out;
-    assert!(told.contains("provider edits  on, asked for in 1 request; kept out of 1 request, "), "{told}");
+    assert!(told.contains("provider edits  on, requested in 1 request; left out of 1 request, "), "{told}");
     let total = stage.json(&["stats"])["total"].clone();
     assert_eq!(total["clearings"], 1, "{total}");
 
@@ -149,7 +149,7 @@ fn what_the_provider_does_not_know_is_left_out_from_then_on() {
             let told = stage.place.run(&["status"]).ok().out;
             told.contains("  refused ").then_some(told)
         });
-        assert!(told.contains("by claude-opus-5-5, asked for again in 7 days: "), "{told}");
+        assert!(told.contains("by claude-opus-5-5, retried in 7 days: "), "{told}");
         assert!(stage.place.run(&["timeline"]).ok().out.contains("the provider refused it"), "{refuses}");
         assert!(stage.up().log().contains("the provider refuses what we asked"), "{}", stage.up().log());
         session.assistant("Well.").user("SAY:again");
@@ -201,11 +201,11 @@ fn what_cannot_be_is_said_with_its_line_and_requests_pass_as_they_came() {
     for (text, told) in [
         ("clear_tool_uses = { keep = -1 }", "line 3: `context_editing.provider.clear_tool_uses.keep` must be"),
         ("compact = { trigger = \"140%\" }", "line 3: `context_editing.provider.compact.trigger` must be"),
-        ("on = true", "line 3: `context_editing.provider.on` is not known; there are enabled, models"),
+        ("on = true", "line 3: `context_editing.provider.on` is unknown; known keys: enabled, models"),
     ] {
         let stage = Stage::new(&format!("[context_editing.provider]\nenabled = true\n{text}\n"), &[]);
         let log = stage.up().log();
-        assert!(log.contains(told) && log.contains("nothing of [context_editing.provider] in it counts"), "{log}");
+        assert!(log.contains(told) && log.contains("its [context_editing.provider] section is ignored"), "{log}");
         let session = busy(1);
         stage.send(&session);
         let received = stage.provider.requests().pop().expect("a request").body;

@@ -65,7 +65,7 @@ fn purging_all_also_removes_what_was_moved_aside_as_damaged() {
         assert!(file("ctx.db.damaged-1").exists(), "only --all means it");
         place.run(&["purge", "--all"]).refused();
         let ran = place.run(&["purge", "--all", "--yes"]).ok();
-        assert_eq!(ran.out, "Removed 2 files of a damaged store that lay aside (46 bytes).\n");
+        assert_eq!(ran.out, "Removed 2 files of a damaged store (46 bytes).\n");
         assert!(!file("ctx.db.damaged-1").exists() && !file("ctx.db.damaged-1-wal").exists());
         assert!(file("ctx.db").exists() && file("token").exists());
     }

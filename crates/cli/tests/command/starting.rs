@@ -56,7 +56,7 @@ fn keys_of_another_version_are_mentioned_and_do_no_harm() {
     let upstream = closed_port();
     place.write("home/ctx.toml", &format!("[upstream]\nurl = \"http://{upstream}\"\n\n[future]\nkey = 1\n"));
     let up = place.up_with(&[]);
-    assert!(up.log().contains("line 4: `future` is not known"), "{}", up.log());
+    assert!(up.log().contains("line 4: `future` is unknown"), "{}", up.log());
     assert!(up.greeting().contains(&format!("forwards to http://{upstream}")), "{}", up.greeting());
 }
 

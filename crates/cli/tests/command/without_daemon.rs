@@ -51,7 +51,7 @@ fn in_a_terminal_one_is_offered_and_started_if_that_is_wished() {
         eprintln!("there is no `script`; nothing is tested");
         return;
     };
-    assert!(told.contains("No daemon runs. Start one? [Y/n]") && told.contains("error: no daemon"), "{told}");
+    assert!(told.contains("No daemon is running. Start one? [Y/n]") && told.contains("error: no daemon"), "{told}");
     assert!(place.notice().is_none());
     // What only tells about the daemon does not start one.
     assert!(!in_a_terminal(&place, "status", "y\n").expect("a terminal").contains("Start one?"));

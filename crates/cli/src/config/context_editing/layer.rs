@@ -127,7 +127,7 @@ impl Reading {
         for entry in entries {
             let key = format!("{name}.{}", entry.key);
             if let Some((before, _)) = taken.iter().find(|(before, _)| before.key == entry.key) {
-                let words = format!("`{key}` is said twice, first in line {}", before.line);
+                let words = format!("`{key}` is set twice, first in line {}", before.line);
                 self.wrong(entry.line, &key, words);
             } else if entry.value.data == Data::Nothing {
                 self.ignore(entry.line, &key, format!("`{key}` says nothing"));
@@ -168,7 +168,7 @@ impl Reading {
                 }
             }
             if artifact == Artifact::default() {
-                let words = format!("`{key}` must say what it is by one of {}", ARTIFACT.join(", "));
+                let words = format!("`{key}` needs at least one of {}", ARTIFACT.join(", "));
                 self.wrong(entry.line, &key, words);
             }
             if self.speaker == Speaker::Skill && artifacts::KNOWN.contains(&&*entry.key) {
@@ -220,7 +220,7 @@ impl Reading {
         let found = all.iter().find(|one| name(**one) == text);
         if found.is_none() {
             let near = did_you_mean(text, &names);
-            let words = format!("`{key}` knows no `{text}`{near}; there are {}", names.join(", "));
+            let words = format!("`{key}` cannot be `{text}`{near}; allowed: {}", names.join(", "));
             self.wrong(value.line, key, words);
         }
         found.copied()
@@ -337,10 +337,10 @@ impl Reading {
         let near = did_you_mean(name, known);
         match self.speaker {
             Speaker::Person | Speaker::Project => {
-                self.wrong(line, key, format!("`{key}` is not known{near}; there are {}", known.join(", ")));
+                self.wrong(line, key, format!("`{key}` is unknown{near}; known keys: {}", known.join(", ")));
             }
             Speaker::Yaml | Speaker::Skill => {
-                self.ignore(line, key, format!("`{key}` is not known to this version and is ignored{near}"));
+                self.ignore(line, key, format!("`{key}` is unknown to this version and is ignored{near}"));
             }
         }
     }

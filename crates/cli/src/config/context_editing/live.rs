@@ -1,5 +1,5 @@
 //! What is wanted while the daemon runs: files are looked at again, at most once a second, and read when they have changed. One
-//! that has become wrong is told of once, and what it said before stays in force.
+//! that has become wrong is told of once, and its previous settings stay in force.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -188,7 +188,7 @@ impl Kept {
         };
         if !said.provider_wrong.is_empty() {
             let why = said.provider_wrong.join("; ");
-            self.wrong.push(format!("{why}; what it said of the provider before stays in force"));
+            self.wrong.push(format!("{why}; its previous settings of the provider stay in force"));
             said.provider = self.good.as_ref().map(|good| good.provider.clone()).unwrap_or_default();
         }
         let words =
@@ -202,13 +202,13 @@ impl Kept {
             self.good = Some(Arc::new(said));
         } else if !said.wrong.is_empty() {
             let meanwhile = match &self.good {
-                Some(_) => "what it said before stays in force",
-                None => "nothing of it is in force",
+                Some(_) => "its previous settings stay in force",
+                None => "it is ignored",
             };
             self.wrong.push(format!("{}; {meanwhile}", words(&said.wrong)));
         }
         for wrong in &self.wrong {
-            tracing::warn!("{wrong}. `ctx config check` tells more.");
+            tracing::warn!("{wrong}. `ctx config check` has details.");
         }
     }
 }

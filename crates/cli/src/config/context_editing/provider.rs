@@ -236,7 +236,7 @@ impl<'f> Reading<'_, 'f> {
     }
 
     fn unknown(&mut self, key: &Key<'f>, field: &str, all: &str) {
-        self.refuse(key, format!("`{field}` is not known; there are {all}"));
+        self.refuse(key, format!("`{field}` is unknown; known keys: {all}"));
     }
 
     fn refuse(&mut self, key: &Key<'f>, why: String) {
@@ -401,10 +401,10 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_its_line_and_what_is_allowed() {
         for (text, line, told) in [
-            ("[context_editing.provider]\nenable = true", 2, "there are enabled, models, agents"),
+            ("[context_editing.provider]\nenable = true", 2, "known keys: enabled, models, agents"),
             ("[context_editing.provider]\nenabled = 1", 2, "must be true or false, not a number"),
             ("[context_editing]\nprovider = 3", 2, "`[context_editing.provider]` must be a section"),
-            ("[context_editing.provider]\nclear_tool_uses = { keeps = 3 }", 2, "there are enabled, trigger, keep"),
+            ("[context_editing.provider]\nclear_tool_uses = { keeps = 3 }", 2, "known keys: enabled, trigger, keep"),
             ("[context_editing.provider]\n\nclear_tool_uses = { keep = -1 }", 3, "a whole number from 0 to 100000"),
             ("[context_editing.provider]\nclear_tool_uses = { trigger = \"140%\" }", 2, "from \"1%\" to \"100%\""),
             ("[context_editing.provider]\nclear_tool_uses = { trigger = 0 }", 2, "tokens from 1 to"),
@@ -414,11 +414,11 @@ mod tests {
             ("[context_editing.provider]\nclear_thinking = { keep = \"some\" }", 2, "\"all\", or a number of turns"),
             ("[context_editing.provider]\ncompact = { trigger = 20_000 }", 2, "tokens from 50000 to"),
             ("[context_editing.provider]\ncompact = { instructions = \" \" }", 2, "a text of 1 to"),
-            ("[context_editing.provider]\ncompact = { pause = true }", 2, "there are enabled, trigger, instructions"),
+            ("[context_editing.provider]\ncompact = { pause = true }", 2, "known keys: enabled, trigger, instructions"),
             ("[context_editing.provider]\nagents = \"none\"", 2, "\"main\", \"subagents\" or \"all\""),
             ("[context_editing.provider]\nmodels = [\"\"]", 2, "one is empty"),
             ("[context_editing.provider.projects.\"work\"]\nenabled = true", 1, "must be a whole path"),
-            ("[context_editing.provider.projects.\"/w\"]\non = true", 2, "there are enabled, models, agents"),
+            ("[context_editing.provider.projects.\"/w\"]\non = true", 2, "known keys: enabled, models, agents"),
         ] {
             let refused = read(text).expect_err(text);
             assert_eq!(refused.len(), 1, "{text}: {refused:?}");

@@ -76,9 +76,9 @@ impl Said {
 
     /// Everything that is wrong with it, in words.
     pub fn all_wrong(&self, path: &Path) -> Vec<String> {
-        let own = self.wrong.iter().map(|remark| format!("{}; nothing of [{NAME}] in it counts", remark.at(path)));
+        let own = self.wrong.iter().map(|remark| format!("{}; its [{NAME}] section is ignored", remark.at(path)));
         let provider = self.provider_wrong.iter();
-        own.chain(provider.map(|why| format!("{why}; nothing of [{NAME}.provider] in it counts"))).collect()
+        own.chain(provider.map(|why| format!("{why}; its [{NAME}.provider] section is ignored"))).collect()
     }
 
     /// Nothing, and why it is not believed.

@@ -168,7 +168,7 @@ impl Source {
             Err(why) => return Some(Said::wrong(Remark::new(0, why))),
         };
         if stamp.length > LARGEST {
-            return Some(Said::wrong(Remark::new(0, format!("it is larger than {LARGEST} bytes, so it is not read"))));
+            return Some(Said::wrong(Remark::new(0, format!("it is larger than {LARGEST} bytes and is not read"))));
         }
         if self.leads_out() {
             return Some(Said::wrong(Remark::new(
@@ -259,7 +259,7 @@ impl Source {
             return meant.map_or_else(
                 || Ok(ignored),
                 |name| {
-                    let why = format!("`{}` is not known (did you mean `{NAME}`?)", name.get_ref());
+                    let why = format!("`{}` is unknown (did you mean `{NAME}`?)", name.get_ref());
                     Err(Remark::new(line(name.span()), why))
                 },
             );
@@ -296,7 +296,7 @@ impl Source {
                         project::HOME_FILE,
                         self.path.display()
                     ),
-                    false => format!("`{key}` is not known to this version and is ignored"),
+                    false => format!("`{key}` is unknown to this version and is ignored"),
                 };
                 Remark { line, key, words }
             }));
@@ -333,7 +333,7 @@ fn of_yaml(text: &str) -> Result<Option<Node>, Remark> {
     let first = sections.next();
     match (first, sections.next()) {
         (Some(first), Some(second)) => {
-            let words = format!("`{NAME}` is said twice, first in line {}", first.line);
+            let words = format!("`{NAME}` is set twice, first in line {}", first.line);
             Err(Remark::new(second.line, words))
         }
         (first, _) => Ok(first.map(|entry| entry.value)),

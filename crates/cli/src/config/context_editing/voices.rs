@@ -136,7 +136,7 @@ pub fn of_project(folder: &Path, voices: &[Voice<'_>], trust: &Trust) -> Option<
         line: Some(setting.line as u64).filter(|line| *line > 0),
         key: setting.key,
         value: Some(setting.value),
-        why: "waits until a person trusts it".to_owned(),
+        why: "waits for your trust".to_owned(),
     });
     let waiting: Vec<ProjectSetting> = waiting.collect();
     let ignored = voices.iter().filter(|voice| voice.source.is_of_project).flat_map(|voice| {

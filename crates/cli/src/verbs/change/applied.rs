@@ -72,7 +72,7 @@ pub fn render(applied: &Applied, dry_run: bool, when: When, output: &Output) -> 
     if let Some(wish) = &applied.waiting {
         let cold_at = preview.cache.as_ref().map_or(0, |cache| cache.expires_at);
         remarks.push(moment(when, cold_at, now()));
-        remarks.push(text::line(&format!("`ctx waiting` lists it, `ctx waiting cancel {wish}` takes it back")));
+        remarks.push(text::line(&format!("`ctx waiting` lists it, `ctx waiting cancel {wish}` cancels it")));
     } else if dry_run && preview.cost.is_some() {
         remarks.extend(price::told(preview, now()).iter().map(|line| text::line(line)));
     } else if preview.tokens_reread > 0 {

@@ -63,11 +63,11 @@ pub struct Selection {
 
 fn tokens(text: &str) -> Result<u64, String> {
     let is_number = |text: &str| text.replace([',', '_'], "").parse().ok();
-    is_number(text).ok_or_else(|| "say a number of tokens, such as 2000".to_owned())
+    is_number(text).ok_or_else(|| "give a number of tokens, such as 2000".to_owned())
 }
 
 fn frames(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "say a number of frames, such as 5".to_owned())
+    text.parse().map_err(|_| "give a number of frames, such as 5".to_owned())
 }
 
 impl Selection {

@@ -86,7 +86,7 @@ pub struct How {
     /// Refuse if this is not the newest commit (`none`: if there is one)
     #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
     expect: Option<String>,
-    /// Only tell what it would do
+    /// Only show what it would do
     #[arg(long)]
     pub dry_run: bool,
     /// When to make it [default: now]
@@ -239,7 +239,7 @@ pub fn run(mut change: Change, context: &Context) -> Result<ExitCode, Failure> {
     let how = change.how();
     if how.when() != When::Now && !wish.can_wait() {
         return Err(Failure::usage(
-            "--when is for what changes the next request: this counts at once, and cannot wait",
+            "--when is for edits of the next request: this takes effect at once and cannot be deferred",
         ));
     }
     if let Wish::Conversation(file) = &wish {

@@ -81,7 +81,7 @@ fn branches(found: &Branches, output: &Output) -> String {
 
 fn tags(found: &Tags, now: u64, output: &Output) -> String {
     if found.tags.is_empty() {
-        return "No tag yet: `ctx tag NAME` gives the newest commit one.\n".to_owned();
+        return "No tags yet: `ctx tag NAME` tags the newest commit.\n".to_owned();
     }
     let columns = [Column::Left("TAG"), Column::Left("COMMIT"), Column::Left("WHEN"), Column::Flexible("WHAT")];
     let mut table = Table::new(&columns).dispensing(&["WHEN"]);
@@ -121,6 +121,6 @@ mod tests {
         TAG   COMMIT      WHEN       WHAT
         good  00000000a1  1 min ago  delete t3, 4,120 tokens less
         ");
-        assert!(tags(&Tags { tags: vec![] }, 0, &Output::plain()).contains("No tag yet"));
+        assert!(tags(&Tags { tags: vec![] }, 0, &Output::plain()).contains("No tags yet"));
     }
 }

@@ -23,11 +23,11 @@ pub fn told(preview: &Preview, now: u64) -> Vec<String> {
         (Cache::Cold, _) => {
             "the cache is cold: the provider reads everything again anyway, and the change costs nothing".to_owned()
         }
-        (Cache::Unused, _) => "nothing of it is in the provider's cache".to_owned(),
+        (Cache::Unused, _) => "nothing of this context is cached".to_owned(),
     });
     lines.push(figures(cost));
     if cost.cache == Cache::Warm && cost.once > 0 {
-        lines.push("`--when cold` makes it as soon as that costs nothing".to_owned());
+        lines.push("`--when cold` defers it until it costs nothing".to_owned());
     }
     lines
 }
@@ -92,7 +92,7 @@ mod tests {
         the first change is in t3/2; the 12,345 tokens before it stay as they are
         the cache is warm until 00:04:20Z: the provider reads 5,500 tokens again once
         the next request costs $0.052 instead of $0.020, each after it $0.015 instead of $0.020: it pays off after 9 requests
-        `--when cold` makes it as soon as that costs nothing
+        `--when cold` defers it until it costs nothing
         ");
     }
 

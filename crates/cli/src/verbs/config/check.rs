@@ -17,7 +17,7 @@ use crate::terminal::table::{Cell, Column, Table};
 use crate::terminal::{Output, text};
 
 #[derive(Args, Debug)]
-#[command(after_help = "The exit code is 1 if something is wrong.
+#[command(after_help = "The exit code is 1 if there are errors.
 
 Examples:
   ctx config check
@@ -100,14 +100,14 @@ fn render(explained: &Explained, output: &Output) -> String {
         page.push_str("Settings of this project wait for your trust: `ctx trust` lets them take effect.\n");
     }
     page.push_str(&match explained.wrong.len() {
-        0 => "Nothing is wrong.\n".to_owned(),
-        1 => "1 thing is wrong. ".to_owned(),
-        number => format!("{number} things are wrong. "),
+        0 => "No errors.\n".to_owned(),
+        1 => "1 error. ".to_owned(),
+        number => format!("{number} errors. "),
     });
     if !explained.starts {
-        page.push_str("A daemon does not start like this.\n");
+        page.push_str("A daemon does not start with these settings.\n");
     } else if !explained.healthy {
-        page.push_str("A section with something wrong does not count; a daemon that runs keeps what it said before.\n");
+        page.push_str("A section with errors is ignored; a running daemon keeps its previous settings.\n");
     }
     page
 }
@@ -216,7 +216,7 @@ mod tests {
                 clear_after_phases: vec!["setup".into(), "coding".into()],
                 preserve_artifacts: vec!["test_results".into()],
             }],
-            wrong: vec![told(Some("/h/ctx.toml"), Some(3), "context_editing.x", "`x` is not known")],
+            wrong: vec![told(Some("/h/ctx.toml"), Some(3), "context_editing.x", "`x` is unknown")],
             waiting: vec![told(Some("/p/ctx.toml"), Some(2), "context_editing.mode", "`mode` waits")],
             notes: vec![told(None, None, "context_editing.target_percent", "it is odd")],
         };
@@ -239,9 +239,9 @@ mod tests {
         read    /p/.loa.config.yaml
         note    context_editing.target_percent: it is odd
         waits   ctx.toml, line 2: `mode` waits
-        wrong   /h/ctx.toml, line 3: `x` is not known
+        wrong   /h/ctx.toml, line 3: `x` is unknown
         Settings of this project wait for your trust: `ctx trust` lets them take effect.
-        1 thing is wrong. A section with something wrong does not count; a daemon that runs keeps what it said before.
+        1 error. A section with errors is ignored; a running daemon keeps its previous settings.
         ");
     }
 }

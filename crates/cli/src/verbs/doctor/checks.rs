@@ -18,8 +18,8 @@ pub(super) fn home(home: &Home) -> Vec<Finding> {
     let shown = path.display();
     if !path.exists() {
         return vec![
-            Finding::new("home", Level::Note, format!("{shown} is not there yet"))
-                .hint("the first daemon makes it: `ctx up`, or `ctx run -- claude`"),
+            Finding::new("home", Level::Note, format!("{shown} does not exist yet"))
+                .hint("the first daemon creates it: `ctx up`, or `ctx run -- claude`"),
         ];
     }
     if !path.is_dir() {
@@ -32,8 +32,7 @@ pub(super) fn home(home: &Home) -> Vec<Finding> {
     }
     if is_open_to_others(path) {
         return vec![
-            Finding::new("home", Level::Wrong, format!("others can look into {shown}"))
-                .hint(format!("chmod 700 {shown}")),
+            Finding::new("home", Level::Wrong, format!("others can read {shown}")).hint(format!("chmod 700 {shown}")),
         ];
     }
     vec![Finding::new("home", Level::Good, format!("{shown} is private"))]
@@ -45,12 +44,12 @@ pub(super) fn configuration(flags: &Flags, context: &Context, home: &Home) -> (O
         Ok(settings) => {
             let names: Vec<String> = settings.files.iter().map(|path| path.display().to_string()).collect();
             let from =
-                if names.is_empty() { "no ctx.toml, the defaults hold".to_owned() } else { names.join(", then ") };
+                if names.is_empty() { "no ctx.toml; the defaults apply".to_owned() } else { names.join(", then ") };
             let mut findings = vec![Finding::new("config", Level::Good, from)];
             let remarks = settings.remarks.iter();
             findings.extend(remarks.map(|remark| Finding::new("config", Level::Note, remark.clone())));
             let wrong = settings.wrong.iter().map(|wrong| Finding::new("config", Level::Wrong, wrong.clone()));
-            findings.extend(wrong.map(|finding| finding.hint("`ctx config check` tells more")));
+            findings.extend(wrong.map(|finding| finding.hint("`ctx config check` has details")));
             for file in settings.files.iter().filter(|file| is_open_to_others(file)) {
                 let has_secret =
                     fs::read_to_string(file).is_ok_and(|text| text.contains("proxy") && text.contains('@'));
@@ -73,7 +72,7 @@ pub(super) fn token(home: &Home) -> Vec<Finding> {
     match Token::load(home.path()) {
         Ok(None) => Vec::new(),
         Ok(Some(_)) if was_open => {
-            let message = format!("others could read {}; that is corrected now", path.display());
+            let message = format!("others could read {}; fixed", path.display());
             vec![
                 Finding::new("token", Level::Wrong, message)
                     .hint("if they may have: stop the daemon, delete the file, and start again for a new token"),
@@ -95,7 +94,7 @@ pub(super) fn daemon(context: &Context, home: &Home) -> (Option<(std::net::Socke
             let mut findings = vec![Finding::new("daemon", Level::Note, "none is running").hint(start)];
             if home.notice_file().exists() && !home.notice().is_some_and(|notice| is_running(notice.pid)) {
                 let left = home.notice_file();
-                let message = format!("{} was left behind by a daemon that did not end in order", left.display());
+                let message = format!("{} was left behind by a daemon that did not shut down cleanly", left.display());
                 findings.push(
                     Finding::new("daemon", Level::Note, message).hint("nothing to do: the next start replaces it"),
                 );
@@ -123,13 +122,13 @@ fn about(status: &Status) -> Vec<Finding> {
         status.store.unsaved,
         Level::Wrong,
         "steps could not be stored",
-        "is the disk full? The daemon's log tells; the agent's next request is recorded again",
+        "check the disk and the daemon's log; the agent's next request is recorded again",
     );
     trouble(
         status.recorder.dropped,
         Level::Note,
         "copies were skipped because the recorder could not keep up",
-        "nothing to do: the requests themselves went through, and the next one completes the picture",
+        "nothing to do: the requests were forwarded, and the next one completes the record",
     );
     trouble(
         status.recorder.unreadable,

@@ -17,7 +17,7 @@ use crate::terminal::{Output, text};
 
 /// Check the home, the store, the daemon and the connection to the upstream
 #[derive(Args, Debug)]
-#[command(after_help = "The exit code is 1 if something is wrong.
+#[command(after_help = "The exit code is 1 if there is a problem.
 
 Examples:
   ctx doctor
@@ -106,8 +106,8 @@ fn render(findings: &[Finding], output: &Output) -> String {
     let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
     lines.push_str(&match wrong {
         0 => "Everything that matters is in order.\n".to_owned(),
-        1 => "1 thing is wrong.\n".to_owned(),
-        more => format!("{more} things are wrong.\n"),
+        1 => "1 problem.\n".to_owned(),
+        more => format!("{more} problems.\n"),
     });
     lines
 }
@@ -129,7 +129,7 @@ mod tests {
                         → start one with `ctx up`
         wrong store     2 records are damaged
                         → purge them
-        1 thing is wrong.
+        1 problem.
         ");
         assert!(render(&findings[..2], &Output::plain()).ends_with("in order.\n"));
     }

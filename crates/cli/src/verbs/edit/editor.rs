@@ -66,10 +66,10 @@ pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failu
     }
     let after = without_last_newline(read(draft)?);
     if after.trim().is_empty() {
-        return Err(Failure::new("empty", "the text is empty").hint("nothing was changed; `ctx delete` deletes"));
+        return Err(Failure::new("empty", "the text is empty").hint("nothing was changed; use `ctx delete` to delete"));
     }
     if after == before {
-        return Err(Failure::new("unchanged", "the text is as it was").hint(hint));
+        return Err(Failure::new("unchanged", "the text is unchanged").hint(hint));
     }
     Ok(after)
 }

@@ -82,6 +82,6 @@ fn is_json(file: &Path) -> bool {
 fn raw(json: &str, whence: &str) -> Result<Value, Failure> {
     serde_json::from_str(json).map_err(|error| {
         invalid_json(whence, &error)
-            .hint("a message is {\"role\":\"user\",\"content\":\"…\"}; several stand in [ ]; --text takes a plain text")
+            .hint("a message is {\"role\":\"user\",\"content\":\"…\"}; put several in [ ]; --text takes plain text")
     })
 }

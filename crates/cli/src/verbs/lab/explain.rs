@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
             ))
         });
         let (played, none) =
-            played.map_err(|error| Failure::new("unplayable", format!("It cannot be played: {error}.")))?;
+            played.map_err(|error| Failure::new("unplayable", format!("It cannot be replayed: {error}.")))?;
         let count = played.turns.len();
         if let Some(turn) = arguments.turn.filter(|turn| *turn as usize > count) {
             let requests = words::plural(count as u64, "request");
@@ -134,7 +134,7 @@ fn done(turn: &Turn, output: &Output) -> String {
     }
     if turn.taken_along() > 0 {
         let tokens = words::plural(turn.taken_along(), "token");
-        lines.push_str(&format!("  {tokens} less beside that: thinking may not stay behind a change\n"));
+        lines.push_str(&format!("  {tokens} less in addition: thinking after a change is dropped\n"));
     }
     lines
 }
@@ -168,9 +168,9 @@ fn frames(rows: &[Row]) -> Table {
 
 fn relied(kind: Kind) -> &'static str {
     match kind {
-        Kind::Edit => "the answer replaced a text that was no longer visible:",
-        Kind::Name => "the answer used a name that was no longer visible:",
-        Kind::Reread => "the answer read again what had been taken away:",
+        Kind::Edit => "the reply replaced a text that was no longer visible:",
+        Kind::Name => "the reply used a name that was no longer visible:",
+        Kind::Reread => "the reply read again what had been removed:",
     }
 }
 

@@ -73,7 +73,7 @@ fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
         None => {
             let names: Vec<&str> = all.iter().map(|policy| policy.name()).collect();
             Err(Failure::new("unknown-policy", format!("There is no policy `{name}`."))
-                .hint(format!("there are {}", names.join(", "))))
+                .hint(format!("policies: {}", names.join(", "))))
         }
     }
 }
@@ -86,7 +86,7 @@ fn models(context: &Context) -> (Models, Option<String>) {
         Ok(settings) => (settings.models, None),
         Err(failure) => {
             let said = failure.message.trim_end_matches('.');
-            let remark = format!("models as they are listed: the configuration cannot be read: {said}");
+            let remark = format!("using the built-in models: the configuration cannot be read: {said}");
             (Models::listed().clone(), Some(remark))
         }
     }
@@ -109,7 +109,7 @@ fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
         let files = skipped.iter().filter(|skipped| skipped.line.is_none()).count();
         let counts = [(files, "file"), (skipped.len() - files, "line")].into_iter().filter(|(count, _)| *count > 0);
         let counts: Vec<String> = counts.map(|(count, what)| words::plural(count as u64, what)).collect();
-        lines.push(format!("{} were left out in all", counts.join(" and ")));
+        lines.push(format!("{} were skipped in total", counts.join(" and ")));
     }
     lines
 }

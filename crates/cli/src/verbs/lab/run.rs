@@ -102,7 +102,7 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
         let (count, are, their) = these(outcome.beyond_window);
         let they = if outcome.beyond_window == 1 { "it" } else { "they" };
         let larger = format!("{count} {are} larger than {their} model's window");
-        remarks.push(format!("{larger}: {they} cannot have been sent like that"));
+        remarks.push(format!("{larger}: {they} cannot have been sent in that form"));
     }
     remarks.extend(outcome.unplayable.iter().map(|(name, why)| format!("left out: {name}: {why}")));
     remarks

@@ -64,7 +64,7 @@ pub fn choose(
                 Err(failure) if matches!(&*failure.code, "no-daemon" | "unknown-conversation") => return Err(failure),
                 Err(failure) => {
                     let told = text::line(&failure.message);
-                    let why = if failure.code == "nothing-to-do" { "passed over" } else { "left out, it does not fit" };
+                    let why = if failure.code == "nothing-to-do" { "passed over" } else { "skipped, it does not fit" };
                     writeln!(out, "({number}/{all}) {why}: {told}")?;
                     break;
                 }
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(chosen, Some(vec![1, 4]));
         assert_eq!(plan.expect.as_deref(), Some("00000000a1"), "the head that was seen");
         assert!(
-            told.contains("(1/4) Take this operation") && told.contains("(3/4) left out, it does not fit"),
+            told.contains("(1/4) Take this operation") && told.contains("(3/4) skipped, it does not fit"),
             "{told}"
         );
         assert_eq!(asked("y\n", &[2]).0, Some(vec![2]));

@@ -152,7 +152,7 @@ fn interactive(mut plan: Plan, only: &[usize], conversation: &str, context: &Con
     let chosen = ask::choose(&mut plan, only, &house, &mut io::stdin().lock(), &mut io::stdout(), &context.output)?;
     match chosen {
         Some(chosen) if !chosen.is_empty() => tell(&house.apply(&plan, &chosen)?, plan.when, context)?,
-        _ => context.output.print("Nothing was taken; nothing was changed.\n")?,
+        _ => context.output.print("No operation was accepted; nothing was changed.\n")?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -27,7 +27,7 @@ pub fn whole(plan: &PlanView, output: &Output) -> String {
         lines.push_str(&one(operation, output));
     }
     let preview = &applied.preview;
-    let mut sum = vec![format!("risk of the whole: {}", level(plan.risk.unwrap_or_default(), output))];
+    let mut sum = vec![format!("overall risk: {}", level(plan.risk.unwrap_or_default(), output))];
     sum.extend(thinking(preview.thinking_dropped, preview.thinking_tokens));
     sum.extend(applied.remarks.iter().map(|remark| text::line(remark)));
     sum.extend(preview.repairs.iter().map(repaired));
@@ -82,9 +82,9 @@ fn tokens(before: u64, after: u64) -> String {
 
 fn marks(marks: usize) -> String {
     if marks == 0 {
-        "no cache mark is in what would be sent".to_owned()
+        "the request has no cache breakpoint".to_owned()
     } else {
-        format!("{} in what would be sent", words::plural(marks as u64, "cache mark"))
+        format!("{} in the request", words::plural(marks as u64, "cache breakpoint"))
     }
 }
 
@@ -170,13 +170,13 @@ mod tests {
          3  drop-results --tool Read --larger-than 9  17,000 → 12,000 tokens  low
          4  pin t1
               passed over: `t1` is pinned already.
-          risk of the whole: high
+          overall risk: high
           1 thinking block is no longer sent (812 tokens): thinking is bound to what came before it
           repaired by rule A30 (every tool call has its result): the call of \x1b[2J went too
           the first change is in t1/2; the 3,000 tokens before it stay as they are
-          nothing of it is in the provider's cache
+          nothing of this context is cached
           the next request costs 12,000 instead of 18,234, each after it 12,000 instead of 18,234: it pays off at once (in input tokens: 1.25 for one written to the cache, 0.1 for one read from it)
-          2 cache marks in what would be sent
+          2 cache breakpoints in the request
         ");
     }
 

@@ -22,7 +22,7 @@ fn a_summary_is_found_when_none_is_given() {
     );
     scene.refused(&["summarize-results", "t2"]);
     let told = scene.place.run(&["helper"]).ok().out;
-    assert!(told.contains("none: ctx finds summaries and titles itself"), "{told}");
+    assert!(told.contains("none: ctx extracts summaries and titles itself"), "{told}");
 }
 
 /// Takes connections and answers each with these bytes, or never.

@@ -151,7 +151,7 @@ fn a_commit_is_seen_while_it_is_made() {
 #[test]
 fn branches_and_tags_are_listed_and_removed() {
     let scene = Scene::new();
-    assert!(scene.place.run(&["tag"]).ok().out.contains("No tag yet"));
+    assert!(scene.place.run(&["tag"]).ok().out.contains("No tags yet"));
     let (first, _) = scene.change(&["delete", "t1"]);
     let first = word(&first["commit"]);
     scene.place.run(&["tag", "good"]).ok();
@@ -178,7 +178,7 @@ fn branches_and_tags_are_listed_and_removed() {
     scene.place.run(&["branch", "--delete", "trial"]).ok();
     scene.place.run(&["tag", "-d", "good"]).ok();
     assert!(!scene.place.run(&["branch"]).ok().out.contains("trial"));
-    assert!(scene.place.run(&["tag"]).ok().out.contains("No tag yet"));
+    assert!(scene.place.run(&["tag"]).ok().out.contains("No tags yet"));
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn without_a_text_the_editor_opens_with_what_is_there() {
         finish(command)
     };
     let before = scene.dump();
-    for (editor, why) in [("true", "as it was"), ("truncate -s 0", "empty"), ("false", "failed")] {
+    for (editor, why) in [("true", "unchanged"), ("truncate -s 0", "empty"), ("false", "failed")] {
         let ran = edit(editor).refused();
         assert!(ran.err.contains(why) && ran.err.contains("nothing was changed"), "{ran:?}");
     }

@@ -151,7 +151,8 @@ fn a_file_that_has_become_wrong_leaves_what_it_said_before() {
         place.write("p/ctx.toml", wrong);
         assert_eq!(now(), 74, "{wrong}");
         let told = place.rules.wrong(Some(&place.path("p")), &[]);
-        let is_told = |told: &String| told.contains("ctx.toml") && told.ends_with("what it said before stays in force");
+        let is_told =
+            |told: &String| told.contains("ctx.toml") && told.ends_with("its previous settings stay in force");
         assert!(told.len() == 1 && told.iter().all(is_told), "{told:?}");
     }
     fs::write(place.path("p/ctx.toml"), [b'[', 0xff]).expect("written");
@@ -267,7 +268,7 @@ fn what_is_wrong_is_logged_once_with_its_line_and_reason() {
     place.write("p/ctx.toml", "[context_editing]\ncompact_threshold_percent = 140\nfoo = 1\n");
     let log = logged(|| (0..3).for_each(|_| drop(place.of("p/src", &[]))));
     assert_eq!(log.lines().count(), 1, "{log}");
-    for expected in ["WARN", "p/ctx.toml, line 2: ", "not 140", "line 3: ", "what it said before stays in force"] {
+    for expected in ["WARN", "p/ctx.toml, line 2: ", "not 140", "line 3: ", "its previous settings stay in force"] {
         assert!(log.contains(expected), "{expected}: {log}");
     }
     place.write("p/ctx.toml", "[context_editing]\ncompact_threshold_percent = 1400\n");
@@ -297,7 +298,7 @@ fn what_the_provider_shall_do_counts_where_it_is_said_and_from_when_it_is_said()
 
     let wrong = "[context_editing]\ntarget_percent = 44\n[context_editing.provider]\nenabled = 3\n";
     place.write("home/ctx.toml", wrong);
-    assert_eq!(keep("elsewhere"), Some(Some(3)), "what it said before stays in force");
+    assert_eq!(keep("elsewhere"), Some(Some(3)), "its previous settings stay in force");
     assert_eq!(place.of("elsewhere", &[]).target_percent, 44, "and the rest counts");
     place.write("home/ctx.toml", "");
     assert_eq!((keep("p"), keep("elsewhere")), (Some(Some(7)), None));
@@ -355,7 +356,7 @@ fn what_concerns_the_whole_daemon_is_ignored_in_a_project_and_told() {
     place.trust("p/ctx.toml");
     let (waiting, ignored) = place.told("p");
     assert_eq!((waiting, ignored.len()), (vec![], 4), "{ignored:?}");
-    for expected in ["`upstream.url` is ignored", "`mcp.allow` is ignored", "`future` is not known", "run commands"] {
+    for expected in ["`upstream.url` is ignored", "`mcp.allow` is ignored", "`future` is unknown", "run commands"] {
         assert!(ignored.iter().any(|why| why.contains(expected)), "{expected}: {ignored:?}");
     }
     assert_eq!(place.of("p", &[]).hook, None, "trusted or not");
