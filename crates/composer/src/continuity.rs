@@ -15,6 +15,8 @@ pub struct Continuity {
     strayed: bool,
     /// The slots that operations name.
     named: QuickSet<SlotId>,
+    /// Behind so many messages of the path none is named.
+    named_until: usize,
     /// So many leading messages of the path are still those of the last request.
     messages: usize,
     /// Thinking that was sent before is bound to something else now.
@@ -35,14 +37,18 @@ impl Conversation {
         let before = &mut self.continuity;
         let is_same = self.history.head() == before.head && self.strayed == before.strayed && !before.rebound;
         let is_named = |slot: &SlotId| before.named.contains(slot);
-        let goes_on = is_same && slots.get(before.messages..).is_some_and(|rest| !rest.iter().any(is_named));
+        let goes_on = is_same
+            && before.messages >= before.named_until
+            && slots.get(before.messages..).is_some_and(|rest| !rest.iter().any(is_named));
         if !goes_on {
             let sent = self.history.effects(self.history.head()).into_iter().filter(|(_, effect)| effect.is_sent());
+            let named: QuickSet<SlotId> = sent.flat_map(|(_, effect)| effect.slots()).collect();
             *before = Continuity {
                 number: before.number + 1,
                 head: self.history.head(),
                 strayed: self.strayed,
-                named: sent.flat_map(|(_, effect)| effect.slots()).collect(),
+                named_until: slots.iter().rposition(|slot| named.contains(slot)).map_or(0, |last| last + 1),
+                named,
                 ..Continuity::default()
             };
         }
