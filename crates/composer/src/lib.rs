@@ -57,8 +57,8 @@ pub use transfer::Imported;
 pub use view::Refusal;
 
 use conversation::Conversation;
+use ctx_models::Models;
 use ctx_store::{Hash, NewRecord, Note, Step, Store, StoreError};
-use ctx_wire::anthropic::models::Models;
 use directory::{Card, Directory, Shared, lock};
 use gap::Gaps;
 use held::Held;

@@ -10,9 +10,9 @@ use ctx_core::edit::history::How;
 use ctx_core::edit::{CommitId, History, Operation};
 use ctx_core::message::{Anchor, Message};
 use ctx_core::{Key, SlotId};
+use ctx_models::Billed;
 use ctx_wire::anthropic::context_management::{summary, without_summary};
 use ctx_wire::anthropic::message;
-use ctx_wire::anthropic::price::Billed;
 use serde::{Deserialize, Serialize};
 
 pub const OPENED: &str = "opened";

@@ -2,8 +2,8 @@
 
 use crate::cache::Terms;
 use ctx_core::Key;
-use ctx_wire::anthropic::models::{Found, Model, Models};
-use ctx_wire::anthropic::price::Price;
+use ctx_models::Price;
+use ctx_models::{Lookup, Model, Models};
 
 /// Recordings of models that nobody has a price for are charged as this one.
 const LIKE: &str = "claude-opus-4-5";
@@ -25,7 +25,7 @@ impl<'m> Charge<'m> {
     pub fn of(models: &'m Models, name: &str) -> Charge<'m> {
         let found = models.of(name);
         let priced = found.model().filter(|model| model.price.is_some());
-        let is_listed = priced.is_some() && matches!(found, Found::Listed(_));
+        let is_listed = priced.is_some() && matches!(found, Lookup::Listed(_));
         let cache = if is_listed { priced.map_or(name, |model| &model.name) } else { name };
         // Some names ask for a larger window: `claude-sonnet-4-5[1m]`.
         let window = priced.filter(|_| is_listed && !name.contains('[')).and_then(|model| model.window);

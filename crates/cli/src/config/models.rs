@@ -3,7 +3,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use ctx_wire::anthropic::models::{Models, Setting};
+use ctx_models::{Models, Setting};
 
 use super::file::{ConfigFile, DAY, Reader, Value};
 use crate::failure::Failure;

@@ -10,7 +10,7 @@ use super::wait::When;
 use crate::Composer;
 use crate::conversation::Conversation;
 use ctx_core::edit::fold::View;
-use ctx_wire::anthropic::models::Models;
+use ctx_models::Models;
 use serde::{Deserialize, Serialize};
 
 /// What the provider takes for a token that its cache is given, and for one that it reads from there, in tokens that

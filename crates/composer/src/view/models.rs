@@ -2,7 +2,7 @@
 
 use crate::Composer;
 use crate::conversation::Conversation;
-use ctx_wire::anthropic::models::{Found, Model, Models};
+use ctx_models::{Lookup, Model, Models};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -97,7 +97,7 @@ impl Composer {
     /// The context window of a model that is listed.
     pub(crate) fn window(&self, model: &str) -> Option<u64> {
         match self.models.of(model) {
-            Found::Listed(model) => model.window,
+            Lookup::Listed(model) => model.window,
             _ => None,
         }
     }

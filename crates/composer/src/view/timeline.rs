@@ -10,8 +10,8 @@ use crate::log::{self, Answered, Arrived, Automatic, ErrorSaid, Line, Opened, Re
 use ctx_core::SlotId;
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::{Commit, CommitId, FrameId, Operation};
+use ctx_models::Models;
 use ctx_store::Record;
-use ctx_wire::anthropic::models::Models;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -6,9 +6,9 @@ use crate::Composer;
 use crate::log::{self, Answered, Line, Usage};
 use ctx_core::edit::Commit;
 use ctx_core::tokens::Calibration;
+use ctx_models::Models;
+use ctx_models::{Billed, Price};
 use ctx_store::Record;
-use ctx_wire::anthropic::models::Models;
-use ctx_wire::anthropic::price::{Billed, Price};
 use std::collections::BTreeMap;
 use std::fmt;
 

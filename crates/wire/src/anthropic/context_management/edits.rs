@@ -3,10 +3,10 @@
 use super::wish::{Inputs, Keep, Trigger, Wish};
 use super::{Kind, member};
 use crate::anthropic::envelope::Envelope;
-use crate::anthropic::models::{READ, WRITE_1H, WRITE_5M};
-use crate::anthropic::price::Price;
 use crate::anthropic::request::Body;
 use crate::json;
+use ctx_models::Price;
+use ctx_models::catalogue::{READ, WRITE_1H, WRITE_5M};
 use serde_json::json;
 
 /// Clearing begins at this share of what the model takes; summarising a little later, as the last resort.

@@ -4,7 +4,7 @@ use super::super::wish::{ClearThinking, ClearToolUses, Compact};
 use super::super::{excluded, excluded_by_client, merge};
 use super::*;
 use crate::anthropic::envelope;
-use crate::anthropic::models::Models;
+use ctx_models::Models;
 use serde_json::Value;
 
 fn on() -> Wish {

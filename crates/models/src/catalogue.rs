@@ -1,17 +1,17 @@
-//! The provider's models as dated data: prices, windows, and what their caches ask for. The table is `models.json`;
+//! The provider's models as dated data: prices, windows, and what their caches ask for. The table is `anthropic.json`;
 //! a person may say otherwise. A model that is not in it takes the figures of the nearest one of its family, and
 //! whoever shows them says so; one of another house has none.
 
-use super::price::Price;
+use crate::price::Price;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
-const TABLE: &str = include_str!("models.json");
+const TABLE: &str = include_str!("anthropic.json");
 
 /// What the cache costs where nothing else is known, in input tokens.
-pub(super) const WRITE_5M: f64 = 1.25;
-pub(super) const WRITE_1H: f64 = 2.0;
-pub(super) const READ: f64 = 0.1;
+pub const WRITE_5M: f64 = 1.25;
+pub const WRITE_1H: f64 = 2.0;
+pub const READ: f64 = 0.1;
 
 /// All that is known of models.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -66,7 +66,7 @@ pub struct Dearer {
 
 /// What is known of a name.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Found<'a> {
+pub enum Lookup<'a> {
     Listed(&'a Model),
     /// It is not listed; this one of its family is the nearest.
     Nearest(&'a Model),
@@ -93,18 +93,18 @@ pub struct Setting {
     pub bound_thinking: Option<bool>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Lookup<'a> {
     pub fn model(self) -> Option<&'a Model> {
         match self {
-            Found::Listed(model) | Found::Nearest(model) => Some(model),
-            Found::Unknown => None,
+            Lookup::Listed(model) | Lookup::Nearest(model) => Some(model),
+            Lookup::Unknown => None,
         }
     }
 
     /// The name of the model whose figures stand in for those that are not known.
     pub fn stand_in(self) -> Option<&'a str> {
         match self {
-            Found::Nearest(model) => Some(&model.name),
+            Lookup::Nearest(model) => Some(&model.name),
             _ => None,
         }
     }
@@ -141,12 +141,12 @@ impl Models {
     }
 
     /// What is known of a model, whatever its provider calls it.
-    pub fn of(&self, name: &str) -> Found<'_> {
+    pub fn of(&self, name: &str) -> Lookup<'_> {
         let bare = bare(name);
         if let Some(model) = self.list.iter().find(|model| model.name == name || model.name == bare) {
-            return Found::Listed(model);
+            return Lookup::Listed(model);
         }
-        self.nearest(&bare).map_or(Found::Unknown, Found::Nearest)
+        self.nearest(&bare).map_or(Lookup::Unknown, Lookup::Nearest)
     }
 
     /// The newest one of its family that is not newer; if all are, the oldest.
@@ -170,9 +170,9 @@ impl Models {
     /// Takes what a person says of a model.
     pub fn set(&mut self, name: &str, setting: &Setting) -> Result<(), &'static str> {
         let (known, listed) = match self.of(name) {
-            Found::Listed(model) => (model.clone(), true),
-            Found::Nearest(model) => (Model { name: name.to_owned(), overridden: Vec::new(), ..model.clone() }, false),
-            Found::Unknown => (Model::new(name), false),
+            Lookup::Listed(model) => (model.clone(), true),
+            Lookup::Nearest(model) => (Model { name: name.to_owned(), overridden: Vec::new(), ..model.clone() }, false),
+            Lookup::Unknown => (Model::new(name), false),
         };
         let mut model = known;
         setting.apply(&mut model)?;
@@ -283,7 +283,7 @@ fn rounded(price: f64) -> f64 {
 }
 
 /// A name without what providers put around it: `anthropic/`, `us.anthropic.`, `-v1:0`, `@20260901`, a date, `[1m]`.
-pub(super) fn bare(name: &str) -> String {
+pub fn bare(name: &str) -> String {
     let name = name.trim().to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();
     let name = name.find("claude").and_then(|at| name.get(at..)).unwrap_or(name);
@@ -342,7 +342,7 @@ mod tests {
             };
             assert!(near(price.read, read * price.input), "{model:?}");
             assert!(model.window > model.max_output && model.minimum.is_some_and(|least| least >= 512), "{model:?}");
-            assert_eq!(models.of(&model.name), Found::Listed(model), "no name stands twice");
+            assert_eq!(models.of(&model.name), Lookup::Listed(model), "no name stands twice");
         }
     }
 
@@ -358,7 +358,7 @@ mod tests {
             "claude-opus-5-5[1m]",
             "Claude-Opus-5-5-latest",
         ] {
-            assert!(matches!(listed().of(name), Found::Listed(model) if model.name == "claude-opus-5-5"), "{name}");
+            assert!(matches!(listed().of(name), Lookup::Listed(model) if model.name == "claude-opus-5-5"), "{name}");
         }
     }
 
@@ -372,10 +372,10 @@ mod tests {
             ("claude-sonnet", "claude-sonnet-5-5"),
         ] {
             let found = listed().of(name);
-            assert_eq!((matches!(found, Found::Nearest(_)), found.stand_in()), (true, Some(nearest)), "{name}");
+            assert_eq!((matches!(found, Lookup::Nearest(_)), found.stand_in()), (true, Some(nearest)), "{name}");
         }
         for name in ["", "m", "gpt-6", "claude", "claude-2-1", "claude-zephyr-6", "opus", "-", "é"] {
-            assert_eq!(listed().of(name), Found::Unknown, "{name}");
+            assert_eq!(listed().of(name), Lookup::Unknown, "{name}");
         }
     }
 
@@ -392,7 +392,7 @@ mod tests {
         let new = Setting { window: Some(300_000), ..Setting::default() };
         models.set("claude-opus-6", &new).expect("set");
         let found = models.of("claude-opus-6");
-        assert!(matches!(found, Found::Listed(model) if model.window == Some(300_000)), "{found:?}");
+        assert!(matches!(found, Lookup::Listed(model) if model.window == Some(300_000)), "{found:?}");
         assert_eq!(models.of("claude-opus-6-1").stand_in(), Some("claude-opus-6"));
 
         let foreign = Setting { input: Some(1.0), output: Some(2.0), ..Setting::default() };

@@ -1,6 +1,6 @@
-//! What the provider charges. The prices themselves are with the other figures of a model, see [`super::models`].
+//! What the provider charges. The prices themselves are with the other figures of a model, see [`crate::catalogue`].
 
-use super::models::{Found, Models};
+use crate::catalogue::{Lookup, Models};
 use serde::{Deserialize, Serialize};
 
 /// In dollars for a million tokens.
@@ -36,12 +36,12 @@ impl Price {
     /// Of a model that is listed, for a prompt of so many tokens; none is guessed.
     pub fn of(model: &str, prompt: u64) -> Option<Price> {
         match Models::listed().of(model) {
-            Found::Listed(model) => model.price(prompt),
+            Lookup::Listed(model) => model.price(prompt),
             _ => None,
         }
     }
 
-    pub(super) fn times(self, times: f64) -> Price {
+    pub(crate) fn times(self, times: f64) -> Price {
         Price {
             input: self.input * times,
             output: self.output * times,
