@@ -19,13 +19,13 @@
 mod activity;
 pub mod answer;
 pub mod automatic;
+mod cache_forecast;
 mod card;
 mod conversation;
 mod credentials;
 mod directory;
 pub mod edit;
 mod envelope;
-mod expect;
 mod gap;
 mod held;
 pub mod helper;

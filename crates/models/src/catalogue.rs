@@ -1,96 +1,84 @@
-//! The provider's models as dated data: prices, windows, and what their caches ask for. The table is `anthropic.json`;
-//! a person may say otherwise. A model that is not in it takes the figures of the nearest one of its family, and
-//! whoever shows them says so; one of another house has none.
+//! The catalogue of models as dated data: prices, context windows, and exceptions to the rules of their provider's cache.
+//! The data is one JSON file a provider; users may override it. A model that is not listed takes the figures of the nearest
+//! one of its family, marked as such; a model of no known family has none.
 
+use crate::cache::{ANTHROPIC, CacheRules, Reads};
+use crate::names::{bare, family};
 use crate::price::Price;
-use serde::{Deserialize, Serialize};
+use crate::setting::Setting;
+use serde::Deserialize;
 use std::sync::LazyLock;
 
 const TABLE: &str = include_str!("anthropic.json");
 
-/// What the cache costs where nothing else is known, in input tokens.
-pub const WRITE_5M: f64 = 1.25;
-pub const WRITE_1H: f64 = 2.0;
-pub const READ: f64 = 0.1;
-
-/// All that is known of models.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Models {
-    /// The day that the table is of.
+    /// The day of the data.
     pub as_of: String,
-    /// Seconds that a cache may live, the shortest first.
-    pub lifetimes: Vec<u64>,
-    /// A mark finds what was written at most so many blocks before it, itself included.
-    pub look_back: usize,
-    #[serde(rename = "models")]
     pub list: Vec<Model>,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     pub name: String,
     /// All tokens that it takes and gives at once, and those that it gives.
     pub window: Option<u64>,
     pub max_output: Option<u64>,
-    #[serde(flatten)]
     pub price: Option<Price>,
-    /// A prompt that is longer costs more.
-    #[serde(default)]
-    pub dearer: Option<Dearer>,
-    /// What is shorter than this is not cached, and nobody says so.
+    pub dearer: Option<Surcharge>,
+    /// The rules of its provider's cache, and the exceptions for this model.
+    pub rules: CacheRules,
     pub minimum: Option<u64>,
-    /// Seconds that its cache lives, whatever is asked for; and how far a mark looks back, if not as far as usual.
-    #[serde(default)]
-    pub cache_seconds: Option<u64>,
-    #[serde(default)]
     pub look_back: Option<usize>,
+    /// Seconds that its cache lives, whatever is asked for.
+    pub cache_seconds: Option<u64>,
     /// Whether the provider clears results and thinking for it if asked, and whether it compacts.
-    #[serde(default)]
     pub clearing: bool,
-    #[serde(default)]
     pub compaction: bool,
     /// Its thinking is bound to all that stands before it.
-    #[serde(default)]
     pub bound_thinking: bool,
-    /// What a person has set, by name.
-    #[serde(skip)]
+    /// The names of the settings of a user.
     pub overridden: Vec<&'static str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Dearer {
+/// A long prompt costs more.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct Surcharge {
     /// Tokens of the prompt.
     pub above: u64,
     pub times: f64,
 }
 
-/// What is known of a name.
+/// A provider's file.
+#[derive(Deserialize)]
+struct Table {
+    as_of: String,
+    models: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    name: String,
+    window: u64,
+    max_output: u64,
+    input: f64,
+    output: f64,
+    /// The price of a read from the cache in input tokens, where it is not the provider's usual one.
+    read_factor: Option<f64>,
+    minimum: u64,
+    dearer: Option<Surcharge>,
+    clearing: bool,
+    compaction: bool,
+    bound_thinking: bool,
+}
+
+/// The entry for a name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lookup<'a> {
     Listed(&'a Model),
     /// It is not listed; this one of its family is the nearest.
     Nearest(&'a Model),
     Unknown,
-}
-
-/// What a person sets of one model; the rest stays.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Setting {
-    pub input: Option<f64>,
-    pub output: Option<f64>,
-    pub write_5m: Option<f64>,
-    pub write_1h: Option<f64>,
-    pub read: Option<f64>,
-    pub window: Option<u64>,
-    pub max_output: Option<u64>,
-    pub minimum: Option<u64>,
-    pub cache_seconds: Option<u64>,
-    pub look_back: Option<u64>,
-    pub dearer_above: Option<u64>,
-    pub dearer_times: Option<f64>,
-    pub clearing: Option<bool>,
-    pub compaction: Option<bool>,
-    pub bound_thinking: Option<bool>,
 }
 
 impl<'a> Lookup<'a> {
@@ -110,37 +98,82 @@ impl<'a> Lookup<'a> {
     }
 }
 
+impl Row {
+    fn model(self, rules: CacheRules) -> Model {
+        let rules = CacheRules { read: self.read_factor.unwrap_or(rules.read), ..rules };
+        Model {
+            price: Some(Price::by_rules(self.input, self.output, &rules)),
+            window: Some(self.window),
+            max_output: Some(self.max_output),
+            dearer: self.dearer,
+            minimum: Some(self.minimum),
+            clearing: self.clearing,
+            compaction: self.compaction,
+            bound_thinking: self.bound_thinking,
+            ..Model::new(&self.name, rules)
+        }
+    }
+}
+
 impl Model {
-    /// For a prompt of so many tokens.
+    /// A model of which nothing is known but its provider.
+    fn new(name: &str, rules: CacheRules) -> Model {
+        Model {
+            name: name.to_owned(),
+            window: None,
+            max_output: None,
+            price: None,
+            dearer: None,
+            rules,
+            minimum: None,
+            look_back: None,
+            cache_seconds: None,
+            clearing: false,
+            compaction: false,
+            bound_thinking: false,
+            overridden: Vec::new(),
+        }
+    }
+
+    /// The prices for a prompt of so many tokens.
     pub fn price(&self, prompt: u64) -> Option<Price> {
         let times = self.dearer.filter(|dearer| prompt > dearer.above).map_or(1.0, |dearer| dearer.times);
         self.price.map(|price| price.times(times))
     }
+
+    /// The rules of its cache, with its own exceptions.
+    pub fn cache_rules(&self) -> CacheRules {
+        CacheRules {
+            minimum: self.minimum.unwrap_or(self.rules.minimum),
+            reads: self.look_back.map_or(self.rules.reads, Reads::LookBack),
+            ..self.rules
+        }
+    }
 }
 
 impl Models {
-    /// The table as it comes.
+    /// The catalogue without settings.
     pub fn listed() -> &'static Models {
         static LISTED: LazyLock<Models> = LazyLock::new(|| {
-            let none = Models { as_of: String::new(), lifetimes: vec![300, 3600], look_back: 20, list: Vec::new() };
-            // A test reads it; nobody can change it afterwards.
-            serde_json::from_str(TABLE).unwrap_or(none)
+            let empty = Table { as_of: String::new(), models: Vec::new() };
+            // A test reads the file, which is part of the program.
+            let table: Table = serde_json::from_str(TABLE).unwrap_or(empty);
+            Models { as_of: table.as_of, list: table.models.into_iter().map(|row| row.model(ANTHROPIC)).collect() }
         });
         &LISTED
     }
 
-    /// How far a mark of this model's looks back.
-    pub fn look_back_of(&self, name: Option<&str>) -> usize {
-        let model = name.and_then(|name| self.of(name).model());
-        model.and_then(|model| model.look_back).unwrap_or(self.look_back)
+    /// The rules of a model's cache; of an unknown one, the usual rules.
+    pub fn cache_rules(&self, name: Option<&str>) -> CacheRules {
+        name.and_then(|name| self.of(name).model()).map_or(ANTHROPIC, Model::cache_rules)
     }
 
-    /// Seconds that the cache of a model lives, where somebody said so.
+    /// Seconds that the cache of a model lives, where a user has set that.
     pub fn cache_seconds_of(&self, name: Option<&str>) -> Option<u64> {
         self.of(name?).model()?.cache_seconds
     }
 
-    /// What is known of a model, whatever its provider calls it.
+    /// The entry for a model, whatever its provider calls it.
     pub fn of(&self, name: &str) -> Lookup<'_> {
         let bare = bare(name);
         if let Some(model) = self.list.iter().find(|model| model.name == name || model.name == bare) {
@@ -161,18 +194,18 @@ impl Models {
         not_newer.or(kin.first()).map(|(_, model)| *model)
     }
 
-    /// What an answer to such a prompt costs, and the model that stands in if it is not listed.
+    /// The prices for a prompt of so many tokens, and the model that stands in if this one is not listed.
     pub fn price(&self, name: &str, prompt: u64) -> Option<(Price, Option<&str>)> {
         let found = self.of(name);
         Some((found.model()?.price(prompt)?, found.stand_in()))
     }
 
-    /// Takes what a person says of a model.
+    /// Takes in the settings of a user for a model.
     pub fn set(&mut self, name: &str, setting: &Setting) -> Result<(), &'static str> {
         let (known, listed) = match self.of(name) {
             Lookup::Listed(model) => (model.clone(), true),
             Lookup::Nearest(model) => (Model { name: name.to_owned(), overridden: Vec::new(), ..model.clone() }, false),
-            Lookup::Unknown => (Model::new(name), false),
+            Lookup::Unknown => (Model::new(name, ANTHROPIC), false),
         };
         let mut model = known;
         setting.apply(&mut model)?;
@@ -182,140 +215,6 @@ impl Models {
         }
         Ok(())
     }
-}
-
-impl Model {
-    /// Of which nothing is known.
-    fn new(name: &str) -> Model {
-        Model {
-            name: name.to_owned(),
-            window: None,
-            max_output: None,
-            price: None,
-            dearer: None,
-            minimum: None,
-            cache_seconds: None,
-            look_back: None,
-            clearing: false,
-            compaction: false,
-            bound_thinking: false,
-            overridden: Vec::new(),
-        }
-    }
-}
-
-impl Setting {
-    /// The names that a person knows them by, and which are set.
-    pub fn names(&self) -> [(&'static str, bool); 15] {
-        [
-            ("input", self.input.is_some()),
-            ("output", self.output.is_some()),
-            ("write_5m", self.write_5m.is_some()),
-            ("write_1h", self.write_1h.is_some()),
-            ("read", self.read.is_some()),
-            ("window", self.window.is_some()),
-            ("max_output", self.max_output.is_some()),
-            ("minimum", self.minimum.is_some()),
-            ("cache_seconds", self.cache_seconds.is_some()),
-            ("look_back", self.look_back.is_some()),
-            ("dearer_above", self.dearer_above.is_some()),
-            ("dearer_times", self.dearer_times.is_some()),
-            ("clearing", self.clearing.is_some()),
-            ("compaction", self.compaction.is_some()),
-            ("bound_thinking", self.bound_thinking.is_some()),
-        ]
-    }
-
-    fn apply(&self, model: &mut Model) -> Result<(), &'static str> {
-        let prices = [self.input, self.output, self.write_5m, self.write_1h, self.read];
-        if prices.iter().any(Option::is_some) {
-            model.price =
-                Some(self.price(model.price).ok_or("a model without a price needs both `input` and `output`")?);
-        }
-        if self.dearer_above.is_some() || self.dearer_times.is_some() {
-            let old = model.dearer;
-            let above = self.dearer_above.or(old.map(|old| old.above));
-            let times = self.dearer_times.or(old.map(|old| old.times));
-            let both = above.zip(times).ok_or("`dearer_above` and `dearer_times` belong together")?;
-            model.dearer = Some(Dearer { above: both.0, times: both.1 });
-        }
-        model.window = self.window.or(model.window);
-        // Whoever names a smaller window means a smaller output, too.
-        let fits = |output: u64| self.window.map_or(output, |window| output.min(window));
-        model.max_output = self.max_output.or(model.max_output.map(fits));
-        if model.window.zip(model.max_output).is_some_and(|(window, output)| output > window) {
-            return Err("`max_output` is larger than `window`");
-        }
-        model.minimum = self.minimum.or(model.minimum);
-        model.cache_seconds = self.cache_seconds.or(model.cache_seconds);
-        model.look_back = self.look_back.map(|blocks| blocks as usize).or(model.look_back);
-        model.clearing = self.clearing.unwrap_or(model.clearing);
-        model.compaction = self.compaction.unwrap_or(model.compaction);
-        model.bound_thinking = self.bound_thinking.unwrap_or(model.bound_thinking);
-        for (name, _) in self.names().into_iter().filter(|(_, set)| *set) {
-            if !model.overridden.contains(&name) {
-                model.overridden.push(name);
-            }
-        }
-        Ok(())
-    }
-
-    /// Where only the input has another price, the cache keeps its factors.
-    fn price(&self, old: Option<Price>) -> Option<Price> {
-        let input = self.input.or(old.map(|old| old.input))?;
-        let factor = |of: fn(&Price) -> f64, usual: f64| match old.filter(|old| old.input > 0.0) {
-            Some(old) => rounded(input * of(&old) / old.input),
-            None => rounded(input * usual),
-        };
-        Some(Price {
-            input,
-            output: self.output.or(old.map(|old| old.output))?,
-            write_5m: self.write_5m.unwrap_or_else(|| factor(|price| price.write_5m, WRITE_5M)),
-            write_1h: self.write_1h.unwrap_or_else(|| factor(|price| price.write_1h, WRITE_1H)),
-            read: self.read.unwrap_or_else(|| factor(|price| price.read, READ)),
-        })
-    }
-}
-
-/// To a millionth: nobody wants to read what is lost in dividing.
-fn rounded(price: f64) -> f64 {
-    (price * 1e6).round() / 1e6
-}
-
-/// A name without what providers put around it: `anthropic/`, `us.anthropic.`, `-v1:0`, `@20260901`, a date, `[1m]`.
-pub fn bare(name: &str) -> String {
-    let name = name.trim().to_ascii_lowercase();
-    let name = name.rsplit('/').next().unwrap_or_default();
-    let name = name.find("claude").and_then(|at| name.get(at..)).unwrap_or(name);
-    let name = name.split(['@', '[', ':']).next().unwrap_or_default();
-    let mut name = name.replace('.', "-");
-    while let Some((rest, last)) = name.rsplit_once('-') {
-        let is_date = last.len() == 8 && last.bytes().all(|byte| byte.is_ascii_digit());
-        let is_edition = last.strip_prefix('v').is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
-        if !is_date && !is_edition && last != "latest" {
-            break;
-        }
-        name.truncate(rest.len());
-    }
-    name
-}
-
-/// The family of a Claude model and its version, wherever the numbers stand.
-fn family(bare: &str) -> Option<(&str, Vec<u32>)> {
-    let mut words = bare.split('-');
-    if words.next() != Some("claude") {
-        return None;
-    }
-    let mut name = None;
-    let mut version = Vec::new();
-    for word in words {
-        match word.parse::<u32>() {
-            Ok(number) if version.len() < 2 => version.push(number),
-            Ok(_) => {}
-            Err(_) => name = name.or(Some(word)),
-        }
-    }
-    Some((name?, version))
 }
 
 #[cfg(test)]
@@ -329,12 +228,12 @@ mod tests {
     #[test]
     fn the_table_is_whole_and_the_caches_factors_are_those_of_the_rules() {
         let models = listed();
-        assert_eq!((models.list.len(), models.as_of.as_str(), models.look_back), (18, "2026-11-15", 20));
-        assert_eq!(models.lifetimes, [300, 3600]);
+        assert_eq!((models.list.len(), models.as_of.as_str()), (18, "2026-11-15"));
         for model in &models.list {
             let price = model.price.expect("a price");
             let near = |one: f64, other: f64| (one - other).abs() < 1e-9;
-            assert!(near(price.write_5m, 1.25 * price.input) && near(price.write_1h, 2.0 * price.input), "{model:?}");
+            let (short, long) = (price.write(300), price.write(3600));
+            assert!(near(short, 1.25 * price.input) && near(long, 2.0 * price.input), "{model:?}");
             let read = match model.name.as_str() {
                 "claude-opus-5-5" | "claude-sonnet-5-5" => 0.05,
                 "claude-fable-5-1" | "claude-mythos-5-1" | "claude-fable-5-2" | "claude-mythos-5-2" => 0.025,
@@ -380,13 +279,41 @@ mod tests {
     }
 
     #[test]
+    fn a_listed_model_has_a_price_and_no_other_has_one_of_its_own() {
+        let own = |name: &str, prompt| match listed().of(name) {
+            Lookup::Listed(model) => model.price(prompt),
+            Lookup::Nearest(_) | Lookup::Unknown => None,
+        };
+        let opus = own("claude-opus-5-5", 1).expect("listed");
+        assert_eq!((opus.input, opus.output, opus.read), (4.0, 20.0, 0.20));
+        assert_eq!((opus.write(300), opus.write(3600)), (5.0, 8.0));
+        assert_eq!(own("claude-opus-5-5-20260901", 1), Some(opus));
+        for unknown in ["", "m", "claude-opus-9", "claude-opus-5-5-preview", "gpt-6", "claude-opus-5-5-2026090x"] {
+            assert_eq!(own(unknown, 1), None, "{unknown}");
+        }
+        let haiku = |prompt| own("claude-haiku-5-5", prompt).map(|price| price.input);
+        assert_eq!((haiku(100_000), haiku(100_001)), (Some(0.10), Some(0.50)));
+    }
+
+    #[test]
+    fn a_model_has_the_cache_rules_of_its_provider_with_its_own_exceptions() {
+        let rules = |name| listed().cache_rules(Some(name));
+        assert_eq!(rules("gpt-6"), ANTHROPIC, "nothing is known of it");
+        assert_eq!((rules("claude-opus-4-5").minimum, rules("claude-opus-5-5").minimum), (4096, 512));
+        assert_eq!((rules("claude-opus-5-5").read, rules("claude-opus-5").read), (0.05, 0.1));
+        let mut models = listed().clone();
+        models.set("claude-opus-5", &Setting { look_back: Some(10), ..Setting::default() }).expect("set");
+        assert_eq!(models.cache_rules(Some("claude-opus-5")).reads, Reads::LookBack(10));
+    }
+
+    #[test]
     fn a_person_can_say_otherwise_and_what_was_not_said_stays() {
         let mut models = listed().clone();
         let input = Setting { input: Some(8.0), ..Setting::default() };
         models.set("claude-opus-5-5", &input).expect("set");
         let model = models.of("claude-opus-5-5-20260901").model().expect("listed");
         let price = model.price(1).expect("a price");
-        assert_eq!((price.input, price.output, price.read, price.write_1h), (8.0, 20.0, 0.4, 16.0));
+        assert_eq!((price.input, price.output, price.read, price.write(3600)), (8.0, 20.0, 0.4, 16.0));
         assert_eq!((model.overridden.as_slice(), model.minimum, models.list.len()), (&["input"][..], Some(512), 18));
 
         let new = Setting { window: Some(300_000), ..Setting::default() };
@@ -398,7 +325,7 @@ mod tests {
         let foreign = Setting { input: Some(1.0), output: Some(2.0), ..Setting::default() };
         models.set("gpt-6", &foreign).expect("set");
         let (price, stand_in) = models.price("gpt-6", 5).expect("a price");
-        assert_eq!((price.read, price.write_5m, stand_in), (0.1, 1.25, None));
+        assert_eq!((price.read, price.write(300), stand_in), (0.1, 1.25, None));
     }
 
     #[test]

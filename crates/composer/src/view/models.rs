@@ -2,6 +2,7 @@
 
 use crate::Composer;
 use crate::conversation::Conversation;
+use ctx_models::cache::{ANTHROPIC, FIVE_MINUTES, ONE_HOUR};
 use ctx_models::{Lookup, Model, Models};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,8 +56,8 @@ impl From<&Model> for ModelView {
             max_output: model.max_output,
             input: price.map(|price| price.input),
             output: price.map(|price| price.output),
-            write_5m: price.map(|price| price.write_5m),
-            write_1h: price.map(|price| price.write_1h),
+            write_5m: price.map(|price| price.write(FIVE_MINUTES)),
+            write_1h: price.map(|price| price.write(ONE_HOUR)),
             read: price.map(|price| price.read),
             dearer_above: model.dearer.map(|dearer| dearer.above),
             dearer_times: model.dearer.map(|dearer| dearer.times),
@@ -75,8 +76,8 @@ impl From<&Models> for ModelsView {
     fn from(models: &Models) -> ModelsView {
         ModelsView {
             as_of: models.as_of.clone(),
-            lifetimes: models.lifetimes.clone(),
-            look_back: models.look_back,
+            lifetimes: ANTHROPIC.lifetimes.iter().map(|lifetime| lifetime.seconds).collect(),
+            look_back: ANTHROPIC.look_back().unwrap_or_default(),
             models: models.list.iter().map(ModelView::from).collect(),
         }
     }
