@@ -13,7 +13,7 @@ use ctx_core::message::{Block, Kind, Message};
 use ctx_core::quick::{Quick, QuickSet};
 use ctx_core::{Key, SlotId};
 use ctx_models::CacheRules;
-use ctx_models::cache::{ANTHROPIC, Breakpoints, Outline, PromptCache, Writer};
+use ctx_models::cache::{Breakpoints, Outline, PromptCache, Writer};
 use ctx_wire::anthropic::cache;
 use ctx_wire::anthropic::compose::Kept;
 use ctx_wire::anthropic::envelope::Envelope;
@@ -85,7 +85,7 @@ impl CacheForecast {
     }
 
     fn lifetime(&self) -> u64 {
-        self.kept_for.or(self.ttl).unwrap_or(ANTHROPIC.usual_lifetime())
+        self.kept_for.or(self.ttl).unwrap_or_else(|| CacheRules::default().usual_lifetime())
     }
 
     /// What it wrote is there from now on.
@@ -273,7 +273,7 @@ mod tests {
                 places: &|_| 2,
                 tokens: &|_| 50.0,
             };
-            let expects = self.forecast.expect(&ANTHROPIC, &outline, at * 1000);
+            let expects = self.forecast.expect(&CacheRules::default(), &outline, at * 1000);
             self.request += 1;
             let writes = vec![head, after[after.len() - 1]];
             let arrived = json!({"request": self.request, "class": "main", "verdict": "next", "known": 0, "new": 1,

@@ -22,7 +22,7 @@ use ctx_core::message::{Message, Role};
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::tokens::{self, Calibration};
 use ctx_core::{Key, NodeIx, Numbers, SlotId, Tree, Verdict};
-use ctx_models::cache::ANTHROPIC;
+use ctx_models::CacheRules;
 use ctx_store::{Blob, Hash, Reader, Record, Records, StoreError};
 use ctx_wire::anthropic::compose::{Memo, is_paused};
 use ctx_wire::anthropic::dress::{Dress, dress};
@@ -503,7 +503,7 @@ impl Conversation {
     pub fn lifetime(&self) -> u64 {
         let told = self.cached.as_ref().and_then(|cached| cached.ttl);
         let asked = || self.body.as_ref().and_then(|body| ctx_wire::anthropic::cache::lifetime(body.bytes()));
-        self.kept_for.or(told).or_else(asked).unwrap_or(ANTHROPIC.usual_lifetime())
+        self.kept_for.or(told).or_else(asked).unwrap_or_else(|| CacheRules::default().usual_lifetime())
     }
 
     /// The messages of the current path, the pending reply behind them.

@@ -1,6 +1,5 @@
 //! The model that a turn of a recording is charged as.
 
-use ctx_models::cache::ANTHROPIC;
 use ctx_models::{CacheRules, Lookup, Model, Models, Price};
 
 /// Recordings of models without a price are charged as this one.
@@ -35,11 +34,11 @@ impl<'m> Charge<'m> {
     /// For a prompt of so many tokens.
     pub fn price(&self, prompt: f64) -> Price {
         let price = self.model.and_then(|model| model.price(prompt.round() as u64));
-        price.unwrap_or_else(|| Price::by_rules(0.0, 0.0, &ANTHROPIC))
+        price.unwrap_or_else(|| Price::by_rules(0.0, 0.0, &CacheRules::default()))
     }
 
     pub fn cache_rules(&self) -> CacheRules {
-        self.model.map_or(ANTHROPIC, Model::cache_rules)
+        self.model.map(Model::cache_rules).unwrap_or_default()
     }
 
     /// Seconds that its cache lives: a setting for the model comes before the recording.

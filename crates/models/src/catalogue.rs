@@ -165,7 +165,7 @@ impl Models {
 
     /// The rules of a model's cache; of an unknown one, the usual rules.
     pub fn cache_rules(&self, name: Option<&str>) -> CacheRules {
-        name.and_then(|name| self.of(name).model()).map_or(ANTHROPIC, Model::cache_rules)
+        name.and_then(|name| self.of(name).model()).map(Model::cache_rules).unwrap_or_default()
     }
 
     /// Seconds that the cache of a model lives, where a user has set that.
@@ -205,7 +205,7 @@ impl Models {
         let (known, listed) = match self.of(name) {
             Lookup::Listed(model) => (model.clone(), true),
             Lookup::Nearest(model) => (Model { name: name.to_owned(), overridden: Vec::new(), ..model.clone() }, false),
-            Lookup::Unknown => (Model::new(name, ANTHROPIC), false),
+            Lookup::Unknown => (Model::new(name, CacheRules::default()), false),
         };
         let mut model = known;
         setting.apply(&mut model)?;

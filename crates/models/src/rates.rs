@@ -3,7 +3,7 @@
 //! With a warm cache everything behind the first change is written again, once. With a cold one the whole prompt is
 //! written anyway: an edit costs nothing then, and the tokens it removes are saved at once.
 
-use crate::cache::ANTHROPIC;
+use crate::cache::CacheRules;
 
 /// The cost of a token in any unit: read afresh, read from the cache, and written to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,8 +55,9 @@ pub struct BreakEven {
 impl Default for Rates {
     /// In input tokens, for a model whose prices are not known.
     fn default() -> Rates {
-        let write = ANTHROPIC.lifetimes.first().map_or(1.0, |lifetime| lifetime.write);
-        Rates { fresh: 1.0, read: ANTHROPIC.read, write }
+        let rules = CacheRules::default();
+        let write = rules.lifetimes.first().map_or(1.0, |lifetime| lifetime.write);
+        Rates { fresh: 1.0, read: rules.read, write }
     }
 }
 

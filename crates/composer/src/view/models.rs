@@ -2,8 +2,8 @@
 
 use crate::Composer;
 use crate::conversation::Conversation;
-use ctx_models::cache::{ANTHROPIC, FIVE_MINUTES, ONE_HOUR};
-use ctx_models::{Lookup, Model, Models};
+use ctx_models::cache::{FIVE_MINUTES, ONE_HOUR};
+use ctx_models::{CacheRules, Lookup, Model, Models};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,10 +74,11 @@ impl From<&Model> for ModelView {
 
 impl From<&Models> for ModelsView {
     fn from(models: &Models) -> ModelsView {
+        let rules = CacheRules::default();
         ModelsView {
             as_of: models.as_of.clone(),
-            lifetimes: ANTHROPIC.lifetimes.iter().map(|lifetime| lifetime.seconds).collect(),
-            look_back: ANTHROPIC.look_back().unwrap_or_default(),
+            lifetimes: rules.lifetimes.iter().map(|lifetime| lifetime.seconds).collect(),
+            look_back: rules.look_back().unwrap_or_default(),
             models: models.list.iter().map(ModelView::from).collect(),
         }
     }

@@ -66,7 +66,8 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
         PromptCache { entries: VecDeque::new(), most, hasher: PhantomData }
     }
 
-    /// Finds the longest prefix of a request that is alive, and keeps it alive for so many seconds from now.
+    /// Finds the longest prefix of a request that is alive, and keeps it and all shorter ones alive for so many seconds
+    /// from now.
     pub fn read(&mut self, rules: &CacheRules, outline: &Outline<'_, K>, at: u64, lifetime: u64) -> Option<Hit> {
         let newest = match rules.reads {
             Reads::AtEntries { newest } => newest,

@@ -78,6 +78,13 @@ pub const GEMINI: CacheRules = CacheRules {
     lifetimes: &[Lifetime { seconds: FIVE_MINUTES, write: 1.0 }],
 };
 
+impl Default for CacheRules {
+    /// The rules for a model of which nothing is known.
+    fn default() -> CacheRules {
+        ANTHROPIC
+    }
+}
+
 impl CacheRules {
     /// Seconds that a cache lives if nothing else is asked for.
     pub fn usual_lifetime(&self) -> u64 {
