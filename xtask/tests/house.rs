@@ -9,13 +9,14 @@ use serde_json::Value;
 /// Each crate, from the ground up, with those of ours that its code may use. Tests may use `testkit` and whatever
 /// lies below besides.
 const HOUSE: &[(&str, &[&str])] = &[
-    ("ctx-core", &[]),
-    ("ctx-wire", &["ctx-core"]),
+    ("ctx-models", &[]),
+    ("ctx-core", &["ctx-models"]),
+    ("ctx-wire", &["ctx-models", "ctx-core"]),
     ("ctx-store", &["ctx-core"]),
-    ("ctx-composer", &["ctx-core", "ctx-wire", "ctx-store"]),
-    ("ctx-lab", &["ctx-core", "ctx-wire", "ctx-store", "ctx-composer"]),
+    ("ctx-composer", &["ctx-models", "ctx-core", "ctx-wire", "ctx-store"]),
+    ("ctx-lab", &["ctx-models", "ctx-core", "ctx-wire", "ctx-store", "ctx-composer"]),
     ("ctx-server", &["ctx-core", "ctx-wire", "ctx-composer"]),
-    ("ctx-cli", &["ctx-core", "ctx-wire", "ctx-store", "ctx-composer", "ctx-lab", "ctx-server"]),
+    ("ctx-cli", &["ctx-models", "ctx-core", "ctx-wire", "ctx-store", "ctx-composer", "ctx-lab", "ctx-server"]),
     // The fake provider judges what the others send, so it shares no code with them.
     ("testkit", &[]),
     ("xtask", &[]),

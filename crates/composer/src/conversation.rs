@@ -4,11 +4,11 @@
 //! from memory loses nothing.
 
 use crate::automatic::{AUTHOR, Memory, Noted};
+use crate::cache_forecast::CacheForecast;
 use crate::continuity::Continuity;
 use crate::edit::wait::Waiting;
 use crate::edit::{Chain, Sent};
 use crate::envelope::{self, Whole};
-use crate::expect::Shelf;
 use crate::helper::titles::Titles;
 use crate::left::LeftPath;
 use crate::log;
@@ -23,6 +23,7 @@ use ctx_core::message::{Message, Role};
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::tokens::{self, Calibration};
 use ctx_core::{Key, NodeIx, Numbers, SlotId, Tree, Verdict};
+use ctx_models::CacheRules;
 use ctx_store::{Blob, Hash, Reader, Record, Records, StoreError};
 use ctx_wire::anthropic::compose::{Memo, is_paused};
 use ctx_wire::anthropic::dress::{Dress, dress};
@@ -149,7 +150,7 @@ pub struct Conversation {
     /// The message that it will change next, by the looks of it.
     pub next: Option<SlotId>,
     /// What the provider's cache should hold.
-    pub shelf: Shelf,
+    pub cache_forecast: CacheForecast,
     /// The thinking that could not be sent with the newest answered request, see [`Sent::left_out`].
     pub left_out: LeftOut,
     pub dropped: (usize, Option<CommitId>),
@@ -233,7 +234,7 @@ impl Conversation {
             continuity: Continuity::default(),
             memory: Memory::default(),
             next: None,
-            shelf: Shelf::default(),
+            cache_forecast: CacheForecast::default(),
             left_out: LeftOut::default(),
             dropped: (0, None),
             composed_weight: None,
@@ -304,7 +305,7 @@ impl Conversation {
                 let arrived: Arrived = serde_json::from_slice(&record.body).ok()?;
                 self.requests = self.requests.max(arrived.request);
                 self.heard = self.heard.max(record.at);
-                self.shelf.asked(&arrived, record.at);
+                self.cache_forecast.asked(&arrived, record.at);
                 if arrived.verdict == SIDE {
                     self.sides.came(arrived.request, &arrived.class, record.at);
                 }
@@ -459,7 +460,7 @@ impl Conversation {
 
     /// Takes in what the provider reported for a turn that was sent at `at`.
     pub fn learn(&mut self, answered: &Answered, at: u64) {
-        self.shelf.answered(answered);
+        self.cache_forecast.answered(answered);
         self.summaries.extend(answered.summary.clone());
         self.summaries.drain(..self.summaries.len().saturating_sub(SUMMARIES));
         let Some(estimated) = answered.estimated else { return };
@@ -502,15 +503,14 @@ impl Conversation {
     /// What somebody said of how many seconds that is.
     pub fn keep_for(&mut self, seconds: Option<u64>) {
         self.kept_for = seconds;
-        self.shelf.keep_for(seconds);
+        self.cache_forecast.keep_for(seconds);
     }
 
     /// How many seconds the provider keeps in its cache what it is sent.
     pub fn lifetime(&self) -> u64 {
-        const SHORT: u64 = 300;
         let told = self.cached.as_ref().and_then(|cached| cached.ttl);
         let asked = || self.body.as_ref().and_then(|body| ctx_wire::anthropic::cache::lifetime(body.bytes()));
-        self.kept_for.or(told).or_else(asked).unwrap_or(SHORT)
+        self.kept_for.or(told).or_else(asked).unwrap_or_else(|| CacheRules::default().usual_lifetime())
     }
 
     /// The messages of the current path, the pending reply behind them.

@@ -19,6 +19,7 @@
 mod activity;
 pub mod answer;
 pub mod automatic;
+mod cache_forecast;
 mod card;
 mod continuity;
 mod conversation;
@@ -26,7 +27,6 @@ mod credentials;
 mod directory;
 pub mod edit;
 mod envelope;
-mod expect;
 mod gap;
 mod held;
 pub mod helper;
@@ -58,8 +58,8 @@ pub use transfer::Imported;
 pub use view::Refusal;
 
 use conversation::Conversation;
+use ctx_models::Models;
 use ctx_store::{Hash, NewRecord, Note, Step, Store, StoreError};
-use ctx_wire::anthropic::models::Models;
 use directory::{Card, Directory, Shared, lock};
 use gap::Gaps;
 use held::Held;

@@ -10,9 +10,10 @@ use ctx_core::edit::history::How;
 use ctx_core::edit::{CommitId, History, Operation};
 use ctx_core::message::{Anchor, Message};
 use ctx_core::{Key, SlotId};
+use ctx_models::CacheWrite;
+use ctx_models::cache::{FIVE_MINUTES, ONE_HOUR};
 use ctx_wire::anthropic::context_management::{summary, without_summary};
 use ctx_wire::anthropic::message;
-use ctx_wire::anthropic::price::Billed;
 use serde::{Deserialize, Serialize};
 
 pub const OPENED: &str = "opened";
@@ -353,14 +354,17 @@ impl Usage {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
-    pub fn billed(&self) -> Billed {
-        let write_1h = self.cache_write_1h.unwrap_or(0).min(self.cache_write);
-        Billed {
-            input: self.input,
-            read: self.cache_read,
-            write_5m: self.cache_write - write_1h,
-            write_1h,
+    /// The same in the form that all providers share.
+    pub fn counted(&self) -> ctx_models::Usage {
+        let long = self.cache_write_1h.unwrap_or(0).min(self.cache_write);
+        let short = self.cache_write - long;
+        let write = |(seconds, tokens)| Some(CacheWrite { seconds, tokens });
+        ctx_models::Usage {
+            input: self.prompt(),
+            cache_read: self.cache_read,
+            cache_writes: [(FIVE_MINUTES, short), (ONE_HOUR, long)].map(write),
             output: self.output,
+            reasoning: self.thinking,
         }
     }
 
@@ -369,13 +373,9 @@ impl Usage {
         self.cache_read.saturating_add(self.cache_write)
     }
 
-    /// How many seconds the end of what was written stays in the cache: what lives longer comes before.
+    /// How many seconds the end of what was written stays in the cache.
     pub fn ttl(&self) -> Option<u64> {
-        let hours = self.cache_write_1h.unwrap_or(0);
-        match self.cache_write.saturating_sub(hours) {
-            0 => (hours > 0).then_some(3600),
-            _ => Some(300),
-        }
+        self.counted().lifetime()
     }
 }
 

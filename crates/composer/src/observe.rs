@@ -4,10 +4,10 @@
 //! the client has not sent before is parsed and hashed.
 
 use crate::automatic::{Automatic, Moment};
+use crate::cache_forecast::{Forecast, first_difference};
 use crate::conversation::{Conversation, Worn};
 use crate::directory::{Shared, lock};
 use crate::edit::{AtHand, Ground, Outgoing, Ready, Sent, digest};
-use crate::expect::{Foreseen, first_difference};
 use crate::left::is_summary;
 use crate::log::{self, Arrived, SentBody, Turn, Version};
 use crate::provider::{Added, Request};
@@ -226,7 +226,8 @@ impl Composer {
         conversation.keep_for(self.kept_for(envelope.model.as_deref()));
         // As it was before this request warms it. Each model has a cache of its own.
         let model = envelope.model.as_deref();
-        let is_other = conversation.envelope.model.as_deref() != model && !conversation.shelf.holds(model, seen.at);
+        let is_other =
+            conversation.envelope.model.as_deref() != model && !conversation.cache_forecast.holds(model, seen.at);
         let warm_until = if is_other { 0 } else { conversation.warm_until() };
         conversation.heard = conversation.heard.max(seen.at);
         // With a gap in the log everything is said again, and nothing is built on what was lost.
@@ -393,11 +394,11 @@ impl Composer {
             conversation.rewritten();
         }
         if trusted {
-            let look_back = self.models.look_back_of(envelope.model.as_deref());
-            let Foreseen { expects, writes } = conversation.foresee(&body, &envelope, seen.at, look_back);
+            let rules = self.models.cache_rules(envelope.model.as_deref());
+            let Forecast { expects, writes } = conversation.forecast(&body, &envelope, seen.at, &rules);
             (arrived.expects, arrived.writes) = (expects, writes);
             arrived.differs = differs.and_then(|(message, block)| conversation.named(message, block));
-            conversation.shelf.asked(&arrived, seen.at);
+            conversation.cache_forecast.asked(&arrived, seen.at);
         }
         give_way();
         let parts = added.left_with();

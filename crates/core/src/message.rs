@@ -122,6 +122,16 @@ impl Message {
         found.is_some_and(|block| self.role == Role::System || block.label.is_none())
     }
 
+    /// The number of places that it takes when a cache breakpoint looks back: calls beside each other count as one, and
+    /// so do results.
+    pub fn cache_places(&self) -> usize {
+        let is_run = |pair: &[Block]| {
+            pair.iter().all(|block| block.kind == Kind::ToolUse)
+                || pair.iter().all(|block| block.kind == Kind::ToolResult)
+        };
+        self.blocks.len() - self.blocks.windows(2).filter(|pair| is_run(pair)).count()
+    }
+
     /// The tool results that a user message opens with.
     pub fn has_results(&self) -> bool {
         self.blocks.iter().any(|block| block.kind == Kind::ToolResult)

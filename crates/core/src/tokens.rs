@@ -1,18 +1,15 @@
 //! How many tokens something will cost: an estimate, corrected by what the provider reports.
 
 use crate::message::{Block, Message};
+use ctx_models::tokens::CLAUDE;
 use std::hash::{DefaultHasher, Hash, Hasher};
-
-/// Characters a token stands for, and what each block costs on top (measured on recorded sessions).
-const CHARS_PER_TOKEN: f64 = 2.92;
-const PER_BLOCK: f64 = 31.0;
 
 /// A request of this estimate tells the size of a token by itself: what every request costs on top is small beside it.
 const TELLING: f64 = 5_000.0;
 
 /// The uncorrected estimate for one block.
 pub fn estimate(chars: u32, fixed: u32) -> f64 {
-    f64::from(chars) / CHARS_PER_TOKEN + PER_BLOCK + f64::from(fixed)
+    f64::from(chars) / CLAUDE.chars_per_token + CLAUDE.per_block + f64::from(fixed)
 }
 
 pub fn of_block(block: &Block) -> f64 {

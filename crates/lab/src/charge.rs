@@ -1,36 +1,29 @@
-//! What a request of a recording is charged as: its model's price, and what its model's cache and window ask for.
+//! The model that a turn of a recording is charged as.
 
-use crate::cache::Terms;
-use ctx_core::Key;
-use ctx_wire::anthropic::models::{Found, Model, Models};
-use ctx_wire::anthropic::price::Price;
+use ctx_models::{CacheRules, Lookup, Model, Models, Price};
 
-/// Recordings of models that nobody has a price for are charged as this one.
+/// Recordings of models without a price are charged as this one.
 const LIKE: &str = "claude-opus-4-5";
-/// Tokens of the shortest prompt that is cached, where a model does not say.
-const LEAST: u64 = 1024;
 
-/// What a model is charged as.
 #[derive(Debug, Clone, Copy)]
 pub struct Charge<'m> {
     model: Option<&'m Model>,
     is_listed: bool,
     window: Option<u64>,
-    cache: Key,
-    look_back: usize,
+    /// Every model has a cache of its own.
+    pub cache: &'m str,
 }
 
 impl<'m> Charge<'m> {
     /// The model of this name, the nearest of its family, or the usual one.
-    pub fn of(models: &'m Models, name: &str) -> Charge<'m> {
+    pub fn of(models: &'m Models, name: &'m str) -> Charge<'m> {
         let found = models.of(name);
         let priced = found.model().filter(|model| model.price.is_some());
-        let is_listed = priced.is_some() && matches!(found, Found::Listed(_));
+        let is_listed = priced.is_some() && matches!(found, Lookup::Listed(_));
         let cache = if is_listed { priced.map_or(name, |model| &model.name) } else { name };
         // Some names ask for a larger window: `claude-sonnet-4-5[1m]`.
         let window = priced.filter(|_| is_listed && !name.contains('[')).and_then(|model| model.window);
-        let model = priced.or_else(|| models.of(LIKE).model());
-        Charge { model, is_listed, window, cache: Key::of([cache.as_bytes()]), look_back: models.look_back }
+        Charge { model: priced.or_else(|| models.of(LIKE).model()), is_listed, window, cache }
     }
 
     /// The model that stands in for one that is not listed.
@@ -41,17 +34,16 @@ impl<'m> Charge<'m> {
     /// For a prompt of so many tokens.
     pub fn price(&self, prompt: f64) -> Price {
         let price = self.model.and_then(|model| model.price(prompt.round() as u64));
-        price.unwrap_or(Price { input: 0.0, output: 0.0, write_5m: 0.0, write_1h: 0.0, read: 0.0 })
+        price.unwrap_or_else(|| Price::by_rules(0.0, 0.0, &CacheRules::default()))
     }
 
-    /// How its cache keeps what lives so long. Every model has a cache of its own.
-    pub fn terms(&self, lives: i64) -> Terms {
-        let model = self.model;
-        let least = model.and_then(|model| model.minimum).unwrap_or(LEAST) as f64;
-        // What somebody set for the model counts, whatever was recorded.
-        let set = model.and_then(|model| model.cache_seconds).map(|seconds| seconds as i64 * 1000);
-        let look_back = model.and_then(|model| model.look_back).unwrap_or(self.look_back);
-        Terms { model: self.cache, lives: set.unwrap_or(lives), least, look_back }
+    pub fn cache_rules(&self) -> CacheRules {
+        self.model.map(Model::cache_rules).unwrap_or_default()
+    }
+
+    /// Seconds that its cache lives: a setting for the model comes before the recording.
+    pub fn lifetime(&self, recorded: u64) -> u64 {
+        self.model.and_then(|model| model.cache_seconds).unwrap_or(recorded)
     }
 
     /// The most that it takes, where that is known.
@@ -77,7 +69,7 @@ mod tests {
 
     #[test]
     fn every_model_has_a_cache_of_its_own() {
-        let cache = |name| Charge::of(Models::listed(), name).terms(1).model;
+        let cache = |name| Charge::of(Models::listed(), name).cache;
         assert_eq!(cache("claude-opus-4-5"), cache("claude-opus-4-5-20251101"));
         assert_ne!(cache("gpt-4o"), cache("claude-opus-4-5"), "the price is the same, the cache is not");
     }

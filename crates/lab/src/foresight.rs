@@ -152,7 +152,7 @@ impl Policy for Foresight {
         let mut unneeded = self.unneeded(look);
         if !look.cold {
             let to_come = self.turns.saturating_sub(look.steps) as f64;
-            let gain = |price: &Price| price.later * to_come - price.once * PATIENCE;
+            let gain = |Price { break_even: even, .. }: &Price| even.saves * to_come - even.once * PATIENCE;
             let prices = look.prices(&unneeded.iter().map(|(cut, _)| *cut).collect::<Vec<_>>());
             let best = prices.iter().enumerate().max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));
             match best.filter(|(_, price)| look.tokens >= ABOVE && gain(price) > 0.0) {

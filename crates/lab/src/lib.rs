@@ -1,7 +1,6 @@
 //! The laboratory: recorded conversations are played again, turn by turn, through the engine that edits live ones, and
 //! what a policy would have done to tokens, money and quality is counted.
 
-pub mod cache;
 mod charge;
 pub mod editor;
 mod foresight;

@@ -1,21 +1,21 @@
 //! A recording is played again: each request goes through the engine with what a policy has done so far, and is charged
 //! by the model of the provider's cache.
 
-use crate::cache::{Cache, Reading};
 use crate::charge::Charge;
 use crate::editor::{Editor, Told};
 use crate::foresight::{self, Foresight};
 use crate::frames::{Row, rows, totals};
 use crate::harm::{Recorded, Sight};
 use crate::needs::{Kind, Need};
-use crate::request::{SHORT, Script, Seen as SeenMessages};
+use crate::request::{Script, Seen as SeenMessages};
 use ctx_composer::edit::Outgoing;
 use ctx_composer::{Composer, Seen, Ticket, Timing};
+use ctx_core::Key;
 use ctx_core::policy::Policy;
+use ctx_models::cache::{FIVE_MINUTES, PromptCache, Reading};
+use ctx_models::{Models, Price, Rates};
 use ctx_store::MemoryStore;
 use ctx_wire::anthropic::identify::Hints;
-use ctx_wire::anthropic::models::Models;
-use ctx_wire::anthropic::price::Price;
 use ctx_wire::anthropic::tap::{Ending, Tap};
 use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
@@ -99,10 +99,10 @@ impl<'k> Known<'k> {
         Charge::of(self.models, self.script.recording.model_of(turn))
     }
 
-    /// The price of a turn with such a prompt, and in it that of writing to the cache for as long as the turn does.
-    fn price(&self, turn: usize, prompt: f64) -> (Price, f64) {
+    /// The prices of a turn with such a prompt, and the rates of that prompt.
+    fn price(&self, turn: usize, prompt: f64) -> (Price, Rates) {
         let price = self.charge(turn).price(prompt);
-        (price, if self.script.lives(turn) > SHORT { price.write_1h } else { price.write_5m })
+        (price, price.rates(self.script.lifetime(turn)))
     }
 }
 
@@ -124,7 +124,7 @@ pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watch: Watch) -
     let mut player = Player {
         known,
         composer,
-        cache: Cache::default(),
+        cache: PromptCache::new(usize::MAX),
         seen: SeenMessages::default(),
         sight: Sight::new(known.results),
         editor,
@@ -150,7 +150,7 @@ pub fn play_watching(known: &Known<'_>, policy: Arc<dyn Policy>, watch: Watch) -
 struct Player<'k> {
     known: &'k Known<'k>,
     composer: Composer,
-    cache: Cache,
+    cache: PromptCache<Key>,
     seen: SeenMessages,
     sight: Sight<'k>,
     editor: Arc<Editor>,
@@ -174,14 +174,15 @@ impl Player<'_> {
         };
         done.results.into_iter().for_each(|(call, text)| self.sight.replaced(&call, text));
         done.inputs.into_iter().for_each(|(call, words)| self.sight.asked(&call, words));
-        let terms = self.known.charge(turn).terms(script.lives(turn));
-        let reading = self.cache.take(&script.parts(&sent, &mut self.seen), at as i64, &terms);
+        let charge = self.known.charge(turn);
+        let (rules, lifetime) = (charge.cache_rules(), charge.lifetime(script.lifetime(turn)));
+        let prompt = script.prompt(&sent, &mut self.seen);
+        let reading = prompt.map(|prompt| prompt.send(&mut self.cache, &rules, charge.cache, at, lifetime));
+        let reading = reading.unwrap_or_default();
         self.answer(&ticket, turn, &reading, at)?;
-        let (price, write) = self.known.price(turn, reading.prompt());
-        let dollars = |tokens: f64, price: f64| tokens * price / 1e6;
-        let input_cost =
-            dollars(reading.read, price.read) + dollars(reading.written, write) + dollars(reading.input, price.input);
-        let output_cost = dollars(script.output(turn), price.output);
+        let (price, rates) = self.known.price(turn, reading.prompt());
+        let input_cost = rates.prompt(reading.input, reading.read, reading.written);
+        let output_cost = price.answer(script.output(turn));
         let (done, cleared) = (done.told, done.cleared);
         Ok(Turn { reading, input_cost, output_cost, done, totals, cleared, frames, ..Turn::default() })
     }
@@ -213,7 +214,8 @@ impl Player<'_> {
             content => content.clone(),
         };
         let tokens = |tokens: f64| tokens.round() as u64;
-        let (short, long) = if script.lives(turn) > SHORT { (0.0, reading.written) } else { (reading.written, 0.0) };
+        let is_long = script.lifetime(turn) > FIVE_MINUTES;
+        let (short, long) = if is_long { (0.0, reading.written) } else { (reading.written, 0.0) };
         let usage = json!({
             "input_tokens": tokens(reading.input), "output_tokens": tokens(script.output(turn)),
             "cache_read_input_tokens": tokens(reading.read), "cache_creation_input_tokens": tokens(reading.written),
@@ -233,7 +235,7 @@ impl Player<'_> {
         const CALL: f64 = 100.0;
         const RESULT: f64 = 2000.0;
         let prompt = played.reading.prompt();
-        let (price, write) = self.known.price(turn, prompt + RESULT);
-        (prompt * price.read + CALL * price.output + RESULT * write) / 1e6
+        let (price, rates) = self.known.price(turn, prompt + RESULT);
+        rates.prompt(0.0, prompt, RESULT) + price.answer(CALL)
     }
 }

@@ -1,8 +1,10 @@
 //! A recording as the requests that were sent: with a head of the size it had, and the marks that the client sets.
 
-use crate::cache::Part;
 use crate::recording::{Recording, Turn, Usage};
 use ctx_core::{Key, tokens};
+use ctx_models::CacheRules;
+use ctx_models::cache::{Breakpoints, FIVE_MINUTES, ONE_HOUR, Outline, PromptCache, Reading};
+use ctx_models::tokens::CLAUDE;
 use ctx_wire::anthropic::dress::undress;
 use ctx_wire::anthropic::{message, request};
 use serde_json::{Value, json};
@@ -12,18 +14,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 const USUAL_HEAD: f64 = 20_000.0;
 /// Words that stand for a system prompt and tools that were not recorded.
 const FILLER: &str = "what the agent was told before the conversation began; ";
-const CHARS_PER_TOKEN: f64 = 2.92;
-
-/// How long the provider kept things, in milliseconds.
-pub const SHORT: i64 = 300_000;
-pub const LONG: i64 = 3_600_000;
 
 pub struct Script<'r> {
     pub recording: &'r Recording,
     /// Its messages, every content a list: with and without a mark they are the same.
     messages: Vec<String>,
-    /// Everything before the first message, by the model and how long things are kept.
-    heads: HashMap<(&'r str, i64), String>,
+    /// Everything before the first message, by the model and how many seconds the cache lives.
+    heads: HashMap<(&'r str, u64), String>,
     /// Identifies it, whatever the marks.
     head_key: Key,
     head_tokens: f64,
@@ -31,8 +28,8 @@ pub struct Script<'r> {
     before: Vec<f64>,
     /// From estimates to what the provider counted.
     pub scale: f64,
-    /// How long the provider keeps what each turn writes.
-    lives: Vec<i64>,
+    /// How many seconds the provider keeps what each turn writes.
+    lifetimes: Vec<u64>,
     /// Whether the provider's counts were recorded.
     pub counted: bool,
     /// Whether it is known when each request was sent.
@@ -42,6 +39,51 @@ pub struct Script<'r> {
 /// What is known of messages that were sent, by their bytes.
 #[derive(Default)]
 pub struct Seen(HashMap<Key, Part>);
+
+/// One message of a request, as the cache sees it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Part {
+    /// Identifies what it says; where breakpoints stand does not count.
+    key: Key,
+    tokens: f64,
+    /// The number of places that it takes when a breakpoint looks back.
+    places: usize,
+    /// It ends with a breakpoint.
+    marked: bool,
+}
+
+/// A request as the cache sees it.
+pub struct Prompt {
+    head: Key,
+    after: Vec<Key>,
+    breakpoints: Breakpoints,
+    places: Vec<usize>,
+    /// Up to the end of the head, and of each message.
+    tokens: Vec<f64>,
+}
+
+impl Prompt {
+    /// What the provider would report of it, if its cache lives for so many seconds.
+    pub fn send(
+        &self,
+        cache: &mut PromptCache<Key>,
+        rules: &CacheRules,
+        model: &str,
+        at: u64,
+        lifetime: u64,
+    ) -> Reading {
+        let outline = Outline {
+            model: Some(model),
+            manner: None,
+            head: self.head,
+            after: &self.after,
+            breakpoints: &self.breakpoints,
+            places: &|message| self.places.get(message).copied().unwrap_or(0),
+            tokens: &|end| self.tokens.get(end.map_or(0, |end| end + 1)).copied().unwrap_or(0.0),
+        };
+        cache.take(rules, &outline, at, lifetime)
+    }
+}
 
 impl<'r> Script<'r> {
     pub fn of(recording: &'r Recording) -> Script<'r> {
@@ -58,32 +100,33 @@ impl<'r> Script<'r> {
             .filter(|(_, counted)| *counted > 0.0)
             .collect();
         let (scale, head_tokens) = fit(&counts);
-        let lives = lifetimes(recording);
+        let lifetimes = lifetimes(recording);
         let tools = tools_of(recording);
-        let with_head = |(model, lives)| with_head(recording.head.get(), (model, head_tokens / scale), lives, &tools);
-        let kinds = lives.iter().enumerate().map(|(turn, lives)| (recording.model_of(turn), *lives));
-        let kinds: HashSet<(&str, i64)> = kinds.collect();
+        let with_head =
+            |(model, lifetime)| with_head(recording.head.get(), (model, head_tokens / scale), lifetime, &tools);
+        let kinds = lifetimes.iter().enumerate().map(|(turn, lifetime)| (recording.model_of(turn), *lifetime));
+        let kinds: HashSet<(&str, u64)> = kinds.collect();
         let heads = kinds.into_iter().map(|kind| (kind, with_head(kind))).collect();
-        let head_key = Key::of([with_head((&*recording.model, SHORT)).as_bytes()]);
+        let head_key = Key::of([with_head((&*recording.model, FIVE_MINUTES)).as_bytes()]);
         let messages = recording.messages.iter().map(|message| as_list(message.get())).collect();
         let timed = recording.turns.iter().all(|turn| turn.at.is_some());
         let counted = !counts.is_empty();
-        Script { recording, messages, heads, head_key, head_tokens, before, scale, lives, counted, timed }
+        Script { recording, messages, heads, head_key, head_tokens, before, scale, lifetimes, counted, timed }
     }
 
     /// The request of a turn, as the client sent it.
     pub fn request(&self, turn: usize) -> Vec<u8> {
         let answer = self.recording.turns.get(turn).map_or(0, |turn| turn.answer);
         let messages = self.messages.get(..answer).unwrap_or_default();
-        let lives = self.lives(turn);
-        let mut body = self.heads.get(&(self.recording.model_of(turn), lives)).cloned().unwrap_or_default();
+        let lifetime = self.lifetime(turn);
+        let mut body = self.heads.get(&(self.recording.model_of(turn), lifetime)).cloned().unwrap_or_default();
         body.reserve(messages.iter().map(|message| message.len() + 1).sum::<usize>() + 64);
         for (at, message) in messages.iter().enumerate() {
             if at > 0 {
                 body.push(',');
             }
             match at + 1 == answer {
-                true => body.push_str(&marked(message, lives)),
+                true => body.push_str(&marked(message, lifetime)),
                 false => body.push_str(message),
             }
         }
@@ -91,24 +134,34 @@ impl<'r> Script<'r> {
         body.into_bytes()
     }
 
-    /// A request as the cache sees it.
-    pub fn parts(&self, sent: &[u8], seen: &mut Seen) -> Vec<Part> {
-        let Ok(spans) = request::parse(sent) else { return Vec::new() };
-        let head = Part { key: self.head_key, tokens: self.head_tokens, blocks: 1, marked: true };
-        let messages = spans.messages.iter().filter_map(|span| sent.get(span.clone())).map(|bytes| {
-            *seen.0.entry(Key::of([bytes])).or_insert_with(|| {
+    /// A request as the cache sees it; `None` if it cannot be read.
+    pub fn prompt(&self, sent: &[u8], seen: &mut Seen) -> Option<Prompt> {
+        let spans = request::parse(sent).ok()?;
+        let (mut prefix, mut tokens) = (self.head_key, self.head_tokens);
+        let breakpoints = Breakpoints { head: true, messages: Vec::new() };
+        let (after, places) = (Vec::new(), Vec::new());
+        let mut prompt = Prompt { head: prefix, after, breakpoints, places, tokens: vec![tokens] };
+        let messages = spans.messages.iter().filter_map(|span| sent.get(span.clone()));
+        for (at, bytes) in messages.enumerate() {
+            let part = *seen.0.entry(Key::of([bytes])).or_insert_with(|| {
                 let read = message::read(bytes);
                 let (bare, _) = undress(bytes, &read.cuts);
                 let tokens = tokens::of_message(&read.facts) * self.scale;
-                Part { key: Key::of([&*bare]), tokens, blocks: positions(&read.facts), marked: read.marked }
-            })
-        });
-        std::iter::once(head).chain(messages).collect()
+                Part { key: Key::of([&*bare]), tokens, places: read.facts.cache_places(), marked: read.marked }
+            });
+            prefix = prefix.then(part.key);
+            tokens += part.tokens;
+            prompt.after.push(prefix);
+            prompt.places.push(part.places);
+            prompt.tokens.push(tokens);
+            prompt.breakpoints.messages.extend(part.marked.then_some(at));
+        }
+        Some(prompt)
     }
 
-    /// How long the provider keeps what a turn writes, in milliseconds.
-    pub fn lives(&self, turn: usize) -> i64 {
-        self.lives.get(turn).copied().unwrap_or(SHORT)
+    /// How many seconds the provider keeps what a turn writes.
+    pub fn lifetime(&self, turn: usize) -> u64 {
+        self.lifetimes.get(turn).copied().unwrap_or(FIVE_MINUTES)
     }
 
     /// Tokens of a request as it was recorded.
@@ -133,19 +186,6 @@ impl<'r> Script<'r> {
     }
 }
 
-/// Blocks of a message as a mark counts them: calls in a row are one, results in a row too.
-fn positions(message: &ctx_core::Message) -> usize {
-    use ctx_core::Kind;
-    let mut before = None;
-    let mut count = 0;
-    for block in &message.blocks {
-        let in_a_row = matches!(block.kind, Kind::ToolUse | Kind::ToolResult) && before == Some(block.kind);
-        count += usize::from(!in_a_row);
-        before = Some(block.kind);
-    }
-    count
-}
-
 fn prompt(usage: &Usage) -> f64 {
     (usage.input + usage.cache_read + usage.cache_written) as f64
 }
@@ -162,35 +202,36 @@ fn fit(counts: &[(f64, f64)]) -> (f64, f64) {
 
 /// How long what each turn wrote was kept. Where that was not recorded it is as in the turn before; where it never was,
 /// the pauses tell.
-fn lifetimes(recording: &Recording) -> Vec<i64> {
+fn lifetimes(recording: &Recording) -> Vec<u64> {
     let told = |turn: &Turn| {
         let usage = turn.usage.filter(|usage| usage.cache_written > 0)?;
         // Results of the provider's own tools are written for minutes beside all else.
-        usage.cache_written_1h.map(|long| if long * 2 >= usage.cache_written { LONG } else { SHORT })
+        usage.cache_written_1h.map(|long| if long * 2 >= usage.cache_written { ONE_HOUR } else { FIVE_MINUTES })
     };
-    let mut lives = recording.turns.iter().find_map(told).unwrap_or_else(|| lifetime(recording));
+    let mut lifetime = recording.turns.iter().find_map(told).unwrap_or_else(|| guessed_lifetime(recording));
     let of_turn = |turn| {
-        lives = told(turn).unwrap_or(lives);
-        lives
+        lifetime = told(turn).unwrap_or(lifetime);
+        lifetime
     };
     recording.turns.iter().map(of_turn).collect()
 }
 
 /// Where something was read from the cache after minutes, it was kept for an hour.
-fn lifetime(recording: &Recording) -> i64 {
+fn guessed_lifetime(recording: &Recording) -> u64 {
+    const PAUSE: i64 = (FIVE_MINUTES * 1000) as i64 + 100_000;
     let pairs = recording.turns.iter().zip(recording.turns.iter().skip(1));
     let is_long = pairs
         .filter_map(|(before, turn)| Some((turn.at? - before.at?, turn.usage?)))
-        .any(|(gap, usage)| gap > SHORT + 100_000 && usage.cache_read as f64 > 0.8 * prompt(&usage));
-    if is_long { LONG } else { SHORT }
+        .any(|(gap, usage)| gap > PAUSE && usage.cache_read as f64 > 0.8 * prompt(&usage));
+    if is_long { ONE_HOUR } else { FIVE_MINUTES }
 }
 
-fn mark(lives: i64) -> Value {
-    if lives > SHORT { json!({"type": "ephemeral", "ttl": "1h"}) } else { json!({"type": "ephemeral"}) }
+fn mark(lifetime: u64) -> Value {
+    if lifetime > FIVE_MINUTES { json!({"type": "ephemeral", "ttl": "1h"}) } else { json!({"type": "ephemeral"}) }
 }
 
 /// The body up to its first message, with a system prompt of so many tokens, as estimated.
-fn with_head(head: &str, (model, estimated): (&str, f64), lives: i64, tools: &[String]) -> String {
+fn with_head(head: &str, (model, estimated): (&str, f64), lifetime: u64, tools: &[String]) -> String {
     let mut head: Value = serde_json::from_str(head).unwrap_or_else(|_| json!({}));
     head["model"] = model.into();
     if head["tools"].as_array().is_none_or(Vec::is_empty) && !tools.is_empty() {
@@ -207,11 +248,11 @@ fn with_head(head: &str, (model, estimated): (&str, f64), lives: i64, tools: &[S
     tools.into_iter().flatten().for_each(unmark);
     let own: usize = system.iter().map(|block| block["text"].as_str().map_or(0, str::len)).sum::<usize>()
         + head["tools"].as_array().map_or(0, |tools| tools.iter().map(|tool| tool.to_string().len()).sum());
-    let missing = (estimated * CHARS_PER_TOKEN) as usize;
+    let missing = (estimated * CLAUDE.chars_per_token) as usize;
     let filler: String = FILLER.chars().cycle().take(missing.saturating_sub(own).max(1)).collect();
     // The stock client marks two blocks of it.
-    system.insert(0, json!({"type": "text", "text": "You are an agent.", "cache_control": mark(lives)}));
-    system.push(json!({"type": "text", "text": filler, "cache_control": mark(lives)}));
+    system.insert(0, json!({"type": "text", "text": "You are an agent.", "cache_control": mark(lifetime)}));
+    system.push(json!({"type": "text", "text": filler, "cache_control": mark(lifetime)}));
     head["system"] = Value::Array(system);
     let mut text = head.to_string();
     text.pop();
@@ -246,10 +287,10 @@ fn unmark(block: &mut Value) {
 }
 
 /// A message with a cache mark on its last block.
-fn marked(message: &str, lives: i64) -> String {
+fn marked(message: &str, lifetime: u64) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
     if let Some(block) = value["content"].as_array_mut().and_then(|blocks| blocks.last_mut()) {
-        block["cache_control"] = mark(lives);
+        block["cache_control"] = mark(lifetime);
     }
     value.to_string()
 }
@@ -279,10 +320,21 @@ mod tests {
             lifetimes(&recording)
         };
         let silent = Turn::default();
-        assert_eq!(lives(vec![silent, turn(1, 0, Some(90)), turn(2, 900, Some(0))]), [LONG, LONG, SHORT]);
-        assert_eq!(lives(vec![turn(0, 0, Some(0)), turn(9, 900, None)]), [SHORT, SHORT], "what is told counts");
-        assert_eq!(lives(vec![turn(0, 0, None), turn(9, 900, None)]), [LONG, LONG], "it was read after minutes");
-        assert_eq!(lives(vec![turn(0, 0, None), turn(9, 0, None)]), [SHORT, SHORT]);
+        assert_eq!(
+            lives(vec![silent, turn(1, 0, Some(90)), turn(2, 900, Some(0))]),
+            [ONE_HOUR, ONE_HOUR, FIVE_MINUTES]
+        );
+        assert_eq!(
+            lives(vec![turn(0, 0, Some(0)), turn(9, 900, None)]),
+            [FIVE_MINUTES, FIVE_MINUTES],
+            "what is told counts"
+        );
+        assert_eq!(
+            lives(vec![turn(0, 0, None), turn(9, 900, None)]),
+            [ONE_HOUR, ONE_HOUR],
+            "it was read after minutes"
+        );
+        assert_eq!(lives(vec![turn(0, 0, None), turn(9, 0, None)]), [FIVE_MINUTES, FIVE_MINUTES]);
     }
 
     #[test]
@@ -293,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_mark_stands_on_the_last_block() {
-        let marked = marked(&as_list(r#"{"role":"user","content":"hi"}"#), SHORT);
+        let marked = marked(&as_list(r#"{"role":"user","content":"hi"}"#), FIVE_MINUTES);
         assert_eq!(
             marked,
             r#"{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}"#

@@ -6,7 +6,7 @@ use crate::recording::Recording;
 use crate::replay::{Known, Played, Turn, Unplayable, play};
 use crate::request::Script;
 use ctx_core::policy::Policy;
-use ctx_wire::anthropic::models::Models;
+use ctx_models::Models;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

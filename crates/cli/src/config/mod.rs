@@ -50,7 +50,7 @@ pub struct Settings {
     /// What the moments are told by that changes wait for.
     pub moments: ctx_composer::edit::Moments,
     /// Prices, windows and the like.
-    pub models: ctx_wire::anthropic::models::Models,
+    pub models: ctx_models::Models,
     /// Things that a person should hear about and that stop nothing.
     pub remarks: Vec<String>,
     /// Things that are wrong, and stop nothing either.

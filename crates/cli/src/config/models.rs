@@ -3,7 +3,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use ctx_wire::anthropic::models::{Models, Setting};
+use ctx_models::{Models, Setting};
 
 use super::file::{ConfigFile, DAY, Reader, Value};
 use crate::failure::Failure;
@@ -135,7 +135,7 @@ mod tests {
         let project = read("[models.claude-opus-5]\ninput = 2\n");
         let models = models(&[project.expect("read"), home.expect("read")]).expect("models");
         let price = |name: &str| models.price(name, 250_000).expect("a price").0;
-        assert_eq!((price("claude-x-1").output, price("claude-x-1").write_1h), (31.0, 12.0));
+        assert_eq!((price("claude-x-1").output, price("claude-x-1").write(3600)), (31.0, 12.0));
         assert_eq!((price("claude-opus-5").input, price("claude-opus-5").read), (2.0, 1.0));
         assert_eq!(models.of("claude-x-1").model().map(|model| model.overridden.len()), Some(15));
     }

@@ -121,7 +121,7 @@ fn row(model: &ModelView) -> Vec<Cell> {
 mod tests {
     use super::*;
     use crate::terminal::text;
-    use ctx_wire::anthropic::models::{Models, Setting};
+    use ctx_models::{Models, Setting};
 
     #[test]
     fn the_table_fits_eighty_columns_and_tells_where_it_was_set_otherwise() {

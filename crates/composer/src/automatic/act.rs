@@ -19,8 +19,9 @@ use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::message::Role;
-use ctx_core::policy::{Look, Rates, Texts};
+use ctx_core::policy::{Look, Texts};
 use ctx_core::quick::QuickSet;
+use ctx_models::Rates;
 use ctx_store::Step;
 use std::cell::RefCell;
 
@@ -251,17 +252,13 @@ impl Composer {
     ) -> Look<'t> {
         let model = conversation.envelope.model.as_deref();
         let price = model.and_then(|model| self.models.price(model, seen.tokens));
-        let long = conversation.lifetime() > 300;
         Look {
             items: seen.items.clone(),
             tokens: seen.tokens.saturating_sub(conversation.summed_up),
             window: self.window_of(conversation),
             steps: conversation.tree.path().filter(|slot| slot.message.role == Role::Assistant).count(),
             cold,
-            rates: price.map_or_else(Rates::default, |(price, _)| Rates {
-                read: price.read / price.input,
-                write: if long { price.write_1h } else { price.write_5m } / price.input,
-            }),
+            rates: price.map_or_else(Rates::default, |(price, _)| price.rates(conversation.lifetime()).relative()),
             texts,
         }
     }

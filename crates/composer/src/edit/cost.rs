@@ -10,13 +10,8 @@ use super::wait::When;
 use crate::Composer;
 use crate::conversation::Conversation;
 use ctx_core::edit::fold::View;
-use ctx_wire::anthropic::models::Models;
+use ctx_models::{CacheState, EditCost, Models, Rates, Sizes};
 use serde::{Deserialize, Serialize};
-
-/// What the provider takes for a token that its cache is given, and for one that it reads from there, in tokens that
-/// it reads afresh; where the model's own factors are not known.
-const WRITE: f64 = 1.25;
-const READ: f64 = 0.1;
 
 /// What the provider's cache does for the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
@@ -79,52 +74,44 @@ pub struct Money {
     pub nearest: bool,
 }
 
-/// What a token costs: read afresh, from the cache, and written to it.
+/// The rates of a conversation's model, in dollars a token.
 #[derive(Debug, Clone, Copy)]
-pub struct Rates {
-    pub fresh: f64,
-    pub read: f64,
-    pub write: f64,
+pub struct ModelRates {
+    pub rates: Rates,
     /// Those of another model of the family.
     pub nearest: bool,
 }
 
-/// Tokens of a request without an edit and with it, and how many of the latter the cache still has.
-#[derive(Debug, Clone, Copy)]
-pub struct Sizes {
-    pub before: u64,
-    pub after: u64,
-    pub kept: u64,
+impl From<Cache> for CacheState {
+    fn from(cache: Cache) -> CacheState {
+        match cache {
+            Cache::Warm => CacheState::Warm,
+            Cache::Cold => CacheState::Cold,
+            Cache::Unused => CacheState::Unused,
+        }
+    }
 }
 
 impl Money {
-    fn of(sizes: Sizes, cache: Cache, rates: Rates) -> Money {
-        let (before, after) = (sizes.before as f64, sizes.after as f64);
-        let kept = (sizes.kept as f64).min(after);
-        let Rates { fresh, read, write, nearest } = rates;
-        let (without, next_without, first, later) = match cache {
-            Cache::Warm => (read * before, read * before, read * kept + write * (after - kept), read * after),
-            Cache::Cold => (read * before, write * before, write * after, read * after),
-            Cache::Unused => (fresh * before, fresh * before, fresh * after, fresh * after),
-        };
-        let (once, saves) = (first - later - (next_without - without), without - later);
-        let pays_off_after = (saves > 0.0).then(|| (once / saves).ceil().max(1.0) as u64);
-        Money { without, next_without, first, later, once: first - next_without, saves, pays_off_after, nearest }
+    fn of(cost: &EditCost, nearest: bool) -> Money {
+        Money {
+            without: cost.without,
+            next_without: cost.next_without,
+            first: cost.first,
+            later: cost.later,
+            once: cost.once(),
+            saves: cost.saves(),
+            pays_off_after: cost.pays_off_after,
+            nearest,
+        }
     }
 }
 
 impl Cost {
-    pub fn of(sizes: Sizes, cache: Cache, rates: Option<Rates>) -> Cost {
+    pub fn of(sizes: Sizes, cache: Cache, model: Option<ModelRates>) -> Cost {
         let tokens = |weighed: f64| weighed.round() as u64;
-        let usual = Rates { fresh: 1.0, read: READ, write: WRITE, nearest: false };
-        let known = rates.filter(|rates| rates.fresh > 0.0);
-        let weights = known.map_or(usual, |Rates { fresh, read, write, nearest }| Rates {
-            fresh: 1.0,
-            read: read / fresh,
-            write: write / fresh,
-            nearest,
-        });
-        let weighed = Money::of(sizes, cache, weights);
+        let known = model.map(|model| model.rates).filter(|rates| rates.fresh > 0.0);
+        let weighed = EditCost::of(sizes, cache.into(), known.map_or_else(Rates::default, Rates::relative));
         let reread = if cache == Cache::Warm { sizes.after.saturating_sub(sizes.kept) } else { 0 };
         Cost {
             cache,
@@ -133,10 +120,10 @@ impl Cost {
             next_without: tokens(weighed.next_without),
             first: tokens(weighed.first),
             later: tokens(weighed.later),
-            once: weighed.once.round() as i64,
-            saves: weighed.saves.round() as i64,
+            once: weighed.once().round() as i64,
+            saves: weighed.saves().round() as i64,
             pays_off_after: weighed.pays_off_after,
-            money: rates.map(|rates| Money::of(sizes, cache, rates)),
+            money: model.map(|model| Money::of(&EditCost::of(sizes, cache.into(), model.rates), model.nearest)),
         }
     }
 }
@@ -197,12 +184,10 @@ impl Conversation {
     }
 }
 
-/// What the model of a conversation takes for a token.
-fn rates(models: &Models, conversation: &Conversation, prompt: u64) -> Option<Rates> {
+/// The rates of a conversation's model for a prompt of so many tokens.
+fn rates(models: &Models, conversation: &Conversation, prompt: u64) -> Option<ModelRates> {
     let (price, stand_in) = models.price(conversation.envelope.model.as_deref()?, prompt)?;
-    let write = if conversation.lifetime() > 300 { price.write_1h } else { price.write_5m };
-    let nearest = stand_in.is_some();
-    Some(Rates { fresh: price.input / 1e6, read: price.read / 1e6, write: write / 1e6, nearest })
+    Some(ModelRates { rates: price.rates(conversation.lifetime()).per_token(), nearest: stand_in.is_some() })
 }
 
 impl Preview {
@@ -217,7 +202,7 @@ mod tests {
     use super::*;
 
     const SIZES: Sizes = Sizes { before: 10_000, after: 6_000, kept: 4_000 };
-    const RATES: Rates = Rates { fresh: 4e-6, read: 2e-7, write: 8e-6, nearest: false };
+    const RATES: ModelRates = ModelRates { rates: Rates { fresh: 4e-6, read: 2e-7, write: 8e-6 }, nearest: false };
 
     fn near(one: f64, other: f64) -> bool {
         (one - other).abs() < 1e-12

@@ -210,7 +210,7 @@ impl Conversation {
     /// Where the provider's cache was written and surely holds it still: a mark elsewhere may find nothing.
     fn all_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> QuickSet<Key> {
         let mut written = self.written_at(at_hand, prefixes, |_| true);
-        self.shelf.leave_what_lives(&mut written, self.heard);
+        self.cache_forecast.leave_what_lives(&mut written, self.heard);
         written
     }
 

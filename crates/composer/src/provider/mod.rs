@@ -17,6 +17,7 @@ use crate::directory::lock;
 use crate::log::{Answered, Summary};
 use crate::now;
 use ctx_core::Class;
+use ctx_models::CacheRules;
 use ctx_wire::anthropic::context_management::{
     Facts, Kind, Rules, Who, Wish, edits, excluded, excluded_by_client, insert_summary, merge, remove_summary, thinks,
     without_summary, would_act,
@@ -232,7 +233,7 @@ impl Composer {
             thinks: thinks(body),
             window,
             price: self.models.price(model, window.unwrap_or(0) / 2).map(|(price, _)| price),
-            lifetime: cache::lifetime(body.bytes()).unwrap_or(300),
+            lifetime: cache::lifetime(body.bytes()).unwrap_or_else(|| CacheRules::default().usual_lifetime()),
         };
         let mut wanted = edits(&wish, &facts);
         wanted.retain(|edit| self.provider_can(model, edit.kind));

@@ -10,8 +10,8 @@ use crate::log::{self, Answered, Arrived};
 use ctx_core::SlotId;
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::message::{Kind, Role};
+use ctx_models::Models;
 use ctx_store::Record;
-use ctx_wire::anthropic::models::Models;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 

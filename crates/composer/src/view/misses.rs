@@ -9,9 +9,9 @@ use ctx_core::Key;
 use ctx_core::edit::address::Address;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_models::{CacheRules, Models};
 use ctx_store::{Hash, Record};
 use ctx_wire::anthropic::envelope::{Manner, Piece};
-use ctx_wire::anthropic::models::Models;
 use ctx_wire::anthropic::{envelope as wire, request};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -262,7 +262,7 @@ impl Story {
 
     /// Seconds that the cache lives.
     pub fn ttl(&self) -> u64 {
-        self.kept_for.or(self.ttl).unwrap_or(300)
+        self.kept_for.or(self.ttl).unwrap_or_else(|| CacheRules::default().usual_lifetime())
     }
 
     /// What the answer to a request tells. `around` gives what an envelope says.

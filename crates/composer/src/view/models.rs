@@ -2,7 +2,8 @@
 
 use crate::Composer;
 use crate::conversation::Conversation;
-use ctx_wire::anthropic::models::{Found, Model, Models};
+use ctx_models::cache::{FIVE_MINUTES, ONE_HOUR};
+use ctx_models::{CacheRules, Lookup, Model, Models};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,8 +56,8 @@ impl From<&Model> for ModelView {
             max_output: model.max_output,
             input: price.map(|price| price.input),
             output: price.map(|price| price.output),
-            write_5m: price.map(|price| price.write_5m),
-            write_1h: price.map(|price| price.write_1h),
+            write_5m: price.map(|price| price.write(FIVE_MINUTES)),
+            write_1h: price.map(|price| price.write(ONE_HOUR)),
             read: price.map(|price| price.read),
             dearer_above: model.dearer.map(|dearer| dearer.above),
             dearer_times: model.dearer.map(|dearer| dearer.times),
@@ -73,10 +74,11 @@ impl From<&Model> for ModelView {
 
 impl From<&Models> for ModelsView {
     fn from(models: &Models) -> ModelsView {
+        let rules = CacheRules::default();
         ModelsView {
             as_of: models.as_of.clone(),
-            lifetimes: models.lifetimes.clone(),
-            look_back: models.look_back,
+            lifetimes: rules.lifetimes.iter().map(|lifetime| lifetime.seconds).collect(),
+            look_back: rules.look_back().unwrap_or_default(),
             models: models.list.iter().map(ModelView::from).collect(),
         }
     }
@@ -97,7 +99,7 @@ impl Composer {
     /// The context window of a model that is listed.
     pub(crate) fn window(&self, model: &str) -> Option<u64> {
         match self.models.of(model) {
-            Found::Listed(model) => model.window,
+            Lookup::Listed(model) => model.window,
             _ => None,
         }
     }

@@ -10,8 +10,8 @@ use crate::log::{self, Answered, Arrived, Automatic, ErrorSaid, Line, Opened, Re
 use ctx_core::SlotId;
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::{Commit, CommitId, FrameId, Operation};
+use ctx_models::Models;
 use ctx_store::Record;
-use ctx_wire::anthropic::models::Models;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -337,7 +337,7 @@ fn automatic(said: Automatic) -> Option<What> {
 /// What an answer cost, in dollars, and the model whose prices stand in, if one does.
 pub(super) fn money(models: &Models, model: Option<&str>, usage: &Usage) -> Option<(f64, Option<String>)> {
     let (price, stand_in) = models.price(model?, usage.prompt())?;
-    Some((price.dollars(&usage.billed()), stand_in.map(str::to_owned)))
+    Some((price.dollars(&usage.counted()), stand_in.map(str::to_owned)))
 }
 
 impl Composer {

@@ -213,8 +213,10 @@ impl Auto {
         let mut rents: Vec<f64> = by_itself.iter().rev().map(since).collect();
         rents.reverse();
         let soon = self.share * look.steps as f64;
-        let is_due = |price: &Price, rent: f64| rent >= self.rent * price.once && price.later * soon > price.once;
-        let gain = |price: &Price| price.later * self.to_come - price.once;
+        let is_due = |Price { break_even: even, .. }: &Price, rent: f64| {
+            rent >= self.rent * even.once && even.saves * soon > even.once
+        };
+        let gain = |Price { break_even: even, .. }: &Price| even.saves * self.to_come - even.once;
         let priced = cuts.iter().zip(look.prices(&cuts)).zip(rents);
         let due = priced.filter(|((_, price), rent)| is_due(price, *rent)).map(|(priced, _)| priced);
         let best = due.max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));

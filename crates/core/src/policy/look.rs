@@ -4,6 +4,7 @@ use crate::edit::fold::{Laid, Unit};
 use crate::edit::resolve::Desk;
 use crate::key::Key;
 use crate::message::{Block, How, Kind, Role};
+use ctx_models::{BreakEven, CacheState, Rates};
 use std::collections::HashMap;
 
 /// A conversation just before a request, as that would be sent if nothing were done.
@@ -19,6 +20,7 @@ pub struct Look<'t> {
     pub steps: usize,
     /// The provider's cache has expired: whatever is sent will be written anew.
     pub cold: bool,
+    /// In input tokens.
     pub rates: Rates,
     pub texts: Texts<'t>,
 }
@@ -47,19 +49,6 @@ impl From<String> for Words {
 impl std::fmt::Debug for Texts<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if self.0.is_some() { "Texts" } else { "no texts" })
-    }
-}
-
-/// What a token costs when the cache is read for it, and when it is written.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rates {
-    pub read: f64,
-    pub write: f64,
-}
-
-impl Default for Rates {
-    fn default() -> Rates {
-        Rates { read: 0.1, write: 1.25 }
     }
 }
 
@@ -157,12 +146,8 @@ impl Look<'_> {
             .map(|cut| {
                 removed += cut.removed;
                 let tail = self.tokens.saturating_sub(cut.before + removed) as f64;
-                let saved = removed as f64;
-                let once = match self.cold {
-                    true => -saved * self.rates.write,
-                    false => tail * (self.rates.write - self.rates.read),
-                };
-                Price { once, later: saved * self.rates.read, removed }
+                let state = if self.cold { CacheState::Cold } else { CacheState::Warm };
+                Price { break_even: BreakEven::of(tail, removed as f64, state, self.rates), removed }
             })
             .collect();
         prices.reverse();
@@ -173,17 +158,14 @@ impl Look<'_> {
 /// What clearing costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
-    /// At the next request; below nothing when the cache is cold.
-    pub once: f64,
-    /// Saved by each request after it.
-    pub later: f64,
+    pub break_even: BreakEven,
     pub removed: u64,
 }
 
 impl Price {
     /// After so many requests it pays off.
     pub fn pays_after(&self) -> f64 {
-        if self.once <= 0.0 { 0.0 } else { self.once / self.later.max(f64::MIN_POSITIVE) }
+        self.break_even.requests().unwrap_or(if self.break_even.once <= 0.0 { 0.0 } else { f64::INFINITY })
     }
 
     /// The same in words: a forecast.
@@ -273,11 +255,14 @@ mod tests {
         let (one, other) = (Cut { before: 2000, removed: 900 }, Cut { before: 6000, removed: 900 });
         let prices = look.prices(&[one, other]);
         assert_eq!(prices.iter().map(|price| price.removed).collect::<Vec<_>>(), [1800, 900]);
-        assert!((prices[0].once - 6200.0 * 1.15).abs() < 1e-6 && (prices[1].once - 3100.0 * 1.15).abs() < 1e-6);
-        assert!((prices[0].later - 180.0).abs() < 1e-6);
+        assert!(
+            (prices[0].break_even.once - 6200.0 * 1.15).abs() < 1e-6
+                && (prices[1].break_even.once - 3100.0 * 1.15).abs() < 1e-6
+        );
+        assert!((prices[0].break_even.saves - 180.0).abs() < 1e-6);
         assert_eq!(prices[0].pays_after().ceil(), 40.0);
         look.cold = true;
-        assert!((look.prices(&[one])[0].once + 900.0 * 1.25).abs() < 1e-6, "it saves at once");
+        assert!((look.prices(&[one])[0].break_even.once + 900.0 * 1.25).abs() < 1e-6, "it saves at once");
         assert_eq!(look.prices(&[one])[0].pays_after(), 0.0);
     }
 }

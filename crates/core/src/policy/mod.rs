@@ -15,7 +15,7 @@ pub mod trim;
 pub use auto::{Auto, STEERING};
 pub use cold::Cold;
 pub use keep::Keep;
-pub use look::{Cut, Input, Item, Look, Price, Rates, Texts, Words};
+pub use look::{Cut, Input, Item, Look, Price, Texts, Words};
 pub use none::None;
 pub use old::Old;
 pub use size::Size;

@@ -5,7 +5,7 @@ use ctx_core::policy::{Keep, None as Nothing};
 use ctx_lab::recording::{Recording, Usage};
 use ctx_lab::replay::{Turn, play};
 use ctx_lab::run::{run, with_known};
-use ctx_wire::anthropic::models::{Models, Setting};
+use ctx_models::{Models, Setting};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;

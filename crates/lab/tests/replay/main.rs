@@ -8,7 +8,7 @@ use ctx_core::policy::{Keep, None as Nothing, Policy};
 use ctx_lab::recording::Recording;
 use ctx_lab::replay::{Played, play};
 use ctx_lab::run::with_known;
-use ctx_wire::anthropic::models::Models;
+use ctx_models::Models;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 

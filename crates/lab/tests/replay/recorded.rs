@@ -7,8 +7,8 @@ use ctx_lab::recording::{Recording, Usage, read};
 use ctx_lab::replay::{Watch, play, play_watching};
 use ctx_lab::request::Script;
 use ctx_lab::run::{Score, run, with_known};
+use ctx_models::Models;
 use ctx_wire::anthropic::message;
-use ctx_wire::anthropic::models::Models;
 use std::path::Path;
 
 fn recorded() -> Option<Vec<Recording>> {

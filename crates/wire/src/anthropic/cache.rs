@@ -2,6 +2,7 @@
 
 use super::envelope::Envelope;
 use super::request::Body;
+use ctx_models::cache::{Breakpoints, FIVE_MINUTES, ONE_HOUR};
 
 const NAME: &[u8] = b"\"cache_control\"";
 
@@ -10,16 +11,7 @@ pub fn lifetime(body: &[u8]) -> Option<u64> {
     // A quote inside a text is escaped, so this is a name.
     let at = memchr::memmem::rfind(body, NAME)? + NAME.len();
     let value = body.get(at..)?.split(|&byte| byte == b'}').next()?;
-    Some(if memchr::memmem::find(value, b"\"1h\"").is_some() { 3600 } else { 300 })
-}
-
-/// Where a request marks what shall be cached.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Marks {
-    /// In the tools or the system prompt.
-    pub around: bool,
-    /// The messages, in order.
-    pub messages: Vec<usize>,
+    Some(if memchr::memmem::find(value, b"\"1h\"").is_some() { ONE_HOUR } else { FIVE_MINUTES })
 }
 
 /// Whether the tools or the system prompt are marked. Nothing else is looked at.
@@ -35,9 +27,10 @@ fn is_set(bytes: &[u8], at: usize) -> bool {
     value.iter().copied().find(|byte| !byte.is_ascii_whitespace() && *byte != b':') == Some(b'{')
 }
 
-pub fn marks(body: &Body, envelope: &Envelope) -> Marks {
+/// Where a request marks what shall be cached.
+pub fn marks(body: &Body, envelope: &Envelope) -> Breakpoints {
     let (bytes, messages) = (body.bytes(), &body.request().messages);
-    let mut marks = Marks::default();
+    let mut marks = Breakpoints::default();
     for at in memchr::memmem::find_iter(bytes, NAME).filter(|at| is_set(bytes, *at)) {
         let behind = messages.partition_point(|message| message.end <= at);
         let inside = messages.get(behind).is_some_and(|message| message.start <= at);
@@ -45,7 +38,7 @@ pub fn marks(body: &Body, envelope: &Envelope) -> Marks {
         if inside {
             marks.messages.push(behind);
         } else if pieces.any(|piece| piece.at.contains(&at)) {
-            marks.around = true;
+            marks.head = true;
         } else {
             // The provider sets it at the end by itself.
             marks.messages.extend(messages.len().checked_sub(1));
@@ -72,13 +65,13 @@ mod tests {
             let body = Body::parse(body.into_bytes()).expect("a request");
             let envelope = crate::anthropic::envelope::read(body.bytes(), body.request());
             let marks = marks(&body, &envelope);
-            assert_eq!(marks_around(&body, &envelope), marks.around);
+            assert_eq!(marks_around(&body, &envelope), marks.head);
             marks
         };
-        assert_eq!(find(&bare, &bare, ""), Marks::default());
-        assert_eq!(find(&marked, &marked, ""), Marks { around: true, messages: vec![1] });
-        assert_eq!(find(&bare, &bare, &format!(",{mark}")), Marks { around: false, messages: vec![1] });
-        assert_eq!(find(&bare, &bare, r#","cache_control":null"#), Marks::default());
+        assert_eq!(find(&bare, &bare, ""), Breakpoints::default());
+        assert_eq!(find(&marked, &marked, ""), Breakpoints { head: true, messages: vec![1] });
+        assert_eq!(find(&bare, &bare, &format!(",{mark}")), Breakpoints { head: false, messages: vec![1] });
+        assert_eq!(find(&bare, &bare, r#","cache_control":null"#), Breakpoints::default());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a change costs, in words: with the cache as it is now, once, and with each request after that.
 
 use ctx_composer::edit::{Cache, Cost, Preview};
+use ctx_models::Rates;
 
 use crate::terminal::words::{self, dollars};
 
@@ -42,7 +43,11 @@ fn figures(cost: &Cost) -> String {
             dollars(money.later),
             money.saves > 0.0,
             money.pays_off_after,
-            if money.nearest { " (≈ at the prices of the nearest model of its family)" } else { "" },
+            if money.nearest {
+                " (≈ at the prices of the nearest model of its family)".to_owned()
+            } else {
+                String::new()
+            },
         ),
         None => (
             words::count(cost.next_without),
@@ -51,7 +56,7 @@ fn figures(cost: &Cost) -> String {
             words::count(cost.later),
             cost.saves > 0,
             cost.pays_off_after,
-            " (in input tokens: 1.25 for one written to the cache, 0.1 for one read from it)",
+            in_input_tokens(),
         ),
     };
     let pays = match pays {
@@ -61,6 +66,11 @@ fn figures(cost: &Cost) -> String {
         None => "it saves nothing".to_owned(),
     };
     format!("the next request costs {first} instead of {next}, each after it {later} instead of {before}: {pays}{unit}")
+}
+
+fn in_input_tokens() -> String {
+    let Rates { write, read, .. } = Rates::default();
+    format!(" (in input tokens: {write} for one written to the cache, {read} for one read from it)")
 }
 
 #[cfg(test)]

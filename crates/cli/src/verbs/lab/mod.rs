@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use ctx_core::policy::Policy;
-use ctx_wire::anthropic::models::Models;
+use ctx_models::Models;
 
 use crate::config::{Flags, Settings};
 use crate::context::Context;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::terminal::text;
 
-/// Characters of one entry: forty tokens by our own estimate, which counts 2.92 characters a token.
+/// Characters of one entry: forty tokens by our own estimate (`ctx_models::tokens`).
 const MOST: usize = 115;
 
 pub fn of(list: &Frames) -> Value {

@@ -6,9 +6,8 @@ use crate::Composer;
 use crate::log::{self, Answered, Line, Usage};
 use ctx_core::edit::Commit;
 use ctx_core::tokens::Calibration;
+use ctx_models::{Models, Price};
 use ctx_store::Record;
-use ctx_wire::anthropic::models::Models;
-use ctx_wire::anthropic::price::{Billed, Price};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -86,10 +85,10 @@ impl Talk {
     fn row(&mut self, models: &Models, record: &Record, answered: &Answered, told: Told) -> Option<Row> {
         let usage = answered.usage?;
         let removed = self.removed(answered, &usage, &told);
-        let billed = usage.billed();
-        let unedited = self.unedited(&billed, removed, &told);
+        let counted = usage.counted();
+        let unedited = self.unedited(&counted, removed, &told);
         if told.turn && answered.status == 200 {
-            self.held = unedited.read + unedited.write_5m + unedited.write_1h;
+            self.held = unedited.cached();
         }
         let mut sum = Sum {
             at: told.at.unwrap_or(record.at),
@@ -105,10 +104,10 @@ impl Talk {
             unweighed: u64::from(told.composed && answered.edited.is_none() && !answered.marks.is_empty()),
             ..Sum::default()
         };
-        let price = |billed: &Billed| models.price(told.model.as_deref()?, billed.prompt());
-        match (price(&billed), price(&unedited)) {
+        let price = |usage: &ctx_models::Usage| models.price(told.model.as_deref()?, usage.input);
+        match (price(&counted), price(&unedited)) {
             (Some((own, stand_in)), Some((other, _))) => {
-                sum.cost = billionths(&own, &billed);
+                sum.cost = billionths(&own, &counted);
                 sum.saved = billionths(&other, &unedited) - sum.cost;
                 sum.nearest = u64::from(stand_in.is_some());
             }
@@ -132,46 +131,35 @@ impl Talk {
     }
 
     /// The same request without operations, under the same cache.
-    fn unedited(&self, billed: &Billed, removed: i64, told: &Told) -> Billed {
+    fn unedited(&self, usage: &ctx_models::Usage, removed: i64, told: &Told) -> ctx_models::Usage {
         if removed == 0 && !told.edited {
-            return *billed;
+            return *usage;
         }
-        let prompt = billed.prompt().saturating_add_signed(removed);
+        let prompt = usage.input.saturating_add_signed(removed);
         // A client that does not use the cache pays for all of it as input.
-        if billed.prompt() == billed.input && self.held == 0 {
-            return Billed { input: prompt, ..*billed };
+        if usage.cached() == 0 && self.held == 0 {
+            return ctx_models::Usage { input: prompt, ..*usage };
         }
-        let most = prompt.saturating_sub(billed.input);
+        let most = prompt.saturating_sub(usage.fresh());
         let read = match told.held {
             // Nothing would have been written again.
-            Some(_) if told.edited => self.held.max(billed.read),
+            Some(_) if told.edited => self.held.max(usage.cache_read),
             // As much of what was removed as of the rest was found.
             held => {
                 let share = match held.unwrap_or(0) {
-                    0 => f64::from(u8::from(billed.read > 0)),
-                    held => (billed.read as f64 / held as f64).min(1.0),
+                    0 => f64::from(u8::from(usage.cache_read > 0)),
+                    held => (usage.cache_read as f64 / held as f64).min(1.0),
                 };
-                billed.read.saturating_add_signed((removed as f64 * share).round() as i64)
+                usage.cache_read.saturating_add_signed((removed as f64 * share).round() as i64)
             }
         };
         let read = read.min(most);
-        let written = most - read;
-        let long = match billed.write_5m + billed.write_1h {
-            0 => {
-                if self.story.ttl() > 300 {
-                    written
-                } else {
-                    0
-                }
-            }
-            all => (written as f64 * billed.write_1h as f64 / all as f64).round() as u64,
-        };
-        Billed { read, write_5m: written - long.min(written), write_1h: long.min(written), ..*billed }
+        usage.with_cache(read, most - read, self.story.ttl())
     }
 }
 
-fn billionths(price: &Price, billed: &Billed) -> i64 {
-    (price.dollars(billed) * 1e9).round() as i64
+fn billionths(price: &Price, usage: &ctx_models::Usage) -> i64 {
+    (price.dollars(usage) * 1e9).round() as i64
 }
 
 pub fn dollars(billionths: i64) -> f64 {

@@ -2,7 +2,7 @@
 
 use super::{Asked, By, CacheMiss, Cause, Edit, Told};
 use crate::log::{Answered, Differs, Usage};
-use ctx_wire::anthropic::models::Models;
+use ctx_models::Models;
 
 impl CacheMiss {
     pub fn new(cause: Cause, by: By, tokens: u64, words: String) -> CacheMiss {

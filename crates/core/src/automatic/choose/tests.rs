@@ -1,6 +1,7 @@
 use super::*;
 use crate::automatic::{Artifact, Budget};
-use crate::policy::{Input, Rates, Texts};
+use crate::policy::{Input, Texts};
+use ctx_models::Rates;
 
 fn item(step: usize, tool: &str, tokens: u64) -> Item {
     Item {
@@ -59,7 +60,7 @@ fn at_the_limit_it_goes_in_order_until_the_target_and_what_is_recent_stays() {
     assert!(look.tokens - saved <= 120_000, "down to the target: {:?}", gone(&proposed));
     assert!(gone(&proposed).iter().all(|call| call[1..].parse::<usize>().expect("a number") <= 12));
     // Below the raised threshold only what pays goes.
-    let look = Look { tokens: 170_000, rates: Rates { read: 0.0, write: 1.0 }, ..look };
+    let look = Look { tokens: 170_000, rates: Rates { fresh: 1.0, read: 0.0, write: 1.0 }, ..look };
     let forced = |provider_edits| {
         choose(&settings, &look, &nothing, Force::Usual { provider_edits, cleared: 0, provider_first: false })
     };

@@ -3,9 +3,9 @@
 
 use super::plan::{Piece, Plan, pieces};
 use super::{Input, Repair, spell};
-use crate::anthropic::models::Models;
 use crate::anthropic::pdf;
 use ctx_core::message::Kind;
+use ctx_models::Models;
 
 const MOST: u32 = 600;
 /// With a window up to [`SMALL`] tokens.

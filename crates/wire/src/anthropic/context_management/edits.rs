@@ -3,10 +3,10 @@
 use super::wish::{Inputs, Keep, Trigger, Wish};
 use super::{Kind, member};
 use crate::anthropic::envelope::Envelope;
-use crate::anthropic::models::{READ, WRITE_1H, WRITE_5M};
-use crate::anthropic::price::Price;
 use crate::anthropic::request::Body;
 use crate::json;
+use ctx_models::cache::ANTHROPIC;
+use ctx_models::{BreakEven, Price};
 use serde_json::json;
 
 /// Clearing begins at this share of what the model takes; summarising a little later, as the last resort.
@@ -136,26 +136,12 @@ fn tokens(trigger: Trigger, window: Option<u64>) -> Option<u64> {
     }
 }
 
-/// The least that clearing must remove to pay for itself, in tokens.
-///
-/// Clearing `c` of `t` tokens cuts the provider's cache near the beginning: the `t - c` that stay are written again
-/// instead of read, at `w - r` more a token. From then on each request reads `c` tokens less, at `r`, until the prompt
-/// has grown by `c` again and is cleared anew: that is `c / g` requests, if each adds `g` tokens. It pays when
-///
-/// ```text
-/// c·r·(c / g) ≥ (t - c)·(w - r)
-/// ```
-///
-/// and the least such `c` is the positive root of `(r/g)·c² + (w-r)·c - t·(w-r) = 0`. Prices count only by their
-/// relation, so they are taken in input tokens.
+/// The least that clearing must remove to pay for itself, in tokens: the provider clears near the beginning of the
+/// prompt, and again when that has grown to the trigger.
 pub fn worth_it(trigger: u64, price: Option<Price>, lifetime: u64) -> u64 {
-    let usual = Price { input: 1.0, output: 1.0, write_5m: WRITE_5M, write_1h: WRITE_1H, read: READ };
-    let price = price.filter(|price| price.read > 0.0).unwrap_or(usual);
-    let write = if lifetime > 300 { price.write_1h } else { price.write_5m };
-    let more = (write - price.read).max(0.0);
-    let by_growth = price.read / GROWTH;
-    let root = (more * more + 4.0 * by_growth * more * trigger as f64).sqrt();
-    let least = (root - more) / (2.0 * by_growth);
+    let rates = price.filter(|price| price.read > 0.0).map(|price| price.rates(lifetime));
+    let rates = rates.unwrap_or_else(|| Price::by_rules(1.0, 1.0, &ANTHROPIC).rates(lifetime));
+    let least = BreakEven::least_removed(trigger as f64, GROWTH, rates);
     // In thousands: a figure that people read.
     (least / 1_000.0).ceil() as u64 * 1_000
 }

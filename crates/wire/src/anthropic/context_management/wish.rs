@@ -1,7 +1,6 @@
 //! What somebody wants of the provider, for whom. What nobody has said is `None`: several voices are laid over each
 //! other, and defaults come last.
 
-use super::super::models;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -166,7 +165,7 @@ impl Agents {
 
 /// Whether a model is meant, by the name that its provider gives it or by its own.
 fn is_like(model: &str, pattern: &str) -> bool {
-    matches(model.as_bytes(), pattern.as_bytes()) || matches(models::bare(model).as_bytes(), pattern.as_bytes())
+    matches(model.as_bytes(), pattern.as_bytes()) || matches(ctx_models::bare(model).as_bytes(), pattern.as_bytes())
 }
 
 /// `*` stands for any bytes, also none.

@@ -4,7 +4,7 @@ use super::super::wish::{ClearThinking, ClearToolUses, Compact};
 use super::super::{excluded, excluded_by_client, merge};
 use super::*;
 use crate::anthropic::envelope;
-use crate::anthropic::models::Models;
+use ctx_models::Models;
 use serde_json::Value;
 
 fn on() -> Wish {
@@ -87,7 +87,7 @@ fn the_least_that_is_cleared_pays_for_itself() {
         let trigger = window * 60 / 100;
         let price = Models::listed().price(model, trigger).map(|(price, _)| price).expect("a price");
         let least = worth_it(trigger, Some(price), lifetime);
-        let write = if lifetime > 300 { price.write_1h } else { price.write_5m };
+        let write = price.write(lifetime);
         let gain = |cleared: f64| {
             let saved = cleared * price.read * cleared / GROWTH;
             saved - (trigger as f64 - cleared) * (write - price.read)

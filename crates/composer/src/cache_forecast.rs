@@ -1,5 +1,5 @@
-//! What the provider should read from its cache: what earlier requests wrote there, as far as a new one begins alike.
-//! Said before the answer, so that it can be compared with it.
+//! Forecast of what the provider reads from its cache: what earlier requests wrote there, as far as a new one begins alike.
+//! It is made before the answer, so that the two can be compared.
 
 use crate::conversation::{Conversation, estimate};
 use crate::edit::Ground;
@@ -10,78 +10,55 @@ use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::layout::layout;
 use ctx_core::message::{Block, Kind, Message};
-use ctx_core::quick::{QuickMap, QuickSet};
+use ctx_core::quick::{Quick, QuickSet};
 use ctx_core::{Key, SlotId};
+use ctx_models::CacheRules;
+use ctx_models::cache::{Breakpoints, Outline, PromptCache, Writer};
 use ctx_wire::anthropic::cache;
 use ctx_wire::anthropic::compose::Kept;
 use ctx_wire::anthropic::envelope::Envelope;
 use ctx_wire::anthropic::request::Body;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 /// How much is remembered.
 const ENTRIES: usize = 128;
 const UNDER_WAY: usize = 64;
-/// Seconds, until an answer tells.
-const SHORT: u64 = 300;
 
-/// What the provider's cache should hold of a conversation.
-#[derive(Debug, Default)]
-pub struct Shelf {
-    /// The newest last.
-    entries: VecDeque<Entry>,
+/// The provider's cache, as far as the requests and answers of a conversation tell.
+#[derive(Debug)]
+pub struct CacheForecast {
+    cache: PromptCache<Key, BuildHasherDefault<Quick>>,
     under_way: HashMap<u32, Asked>,
     /// Seconds that it lives, as far as answers told.
     ttl: Option<u64>,
     /// An answer has told something of the cache.
     told: bool,
-    /// Seconds that it lives, as somebody said.
+    /// Seconds that it lives, as set by a user.
     kept_for: Option<u64>,
-}
-
-#[derive(Debug, Clone)]
-struct Entry {
-    prefix: Key,
-    model: Option<String>,
-    manner: Option<Key>,
-    /// As the provider counted; nothing where it did not.
-    tokens: Option<u64>,
-    used: u64,
-    /// When a mark stood there last.
-    marked: u64,
-    ttl: u64,
 }
 
 #[derive(Debug)]
 struct Asked {
-    at: u64,
-    model: Option<String>,
-    manner: Option<Key>,
+    writer: Writer<Key>,
     writes: Vec<Key>,
 }
 
-/// What is said of a request before its answer comes.
+/// What is forecast of a request before its answer comes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Foreseen {
+pub struct Forecast {
     pub expects: Option<u64>,
     pub writes: Vec<Key>,
 }
 
-/// A request as the cache sees it.
-struct Outline<'a> {
-    model: Option<&'a str>,
-    manner: Option<Key>,
-    /// What identifies all before the first message, and after each.
-    around: Key,
-    after: &'a [Key],
-    marks: cache::Marks,
-    look_back: usize,
-    /// How many places a message takes when a mark looks back.
-    places: &'a dyn Fn(usize) -> usize,
-    /// About how many tokens stand before the first message, or up to the end of one.
-    tokens: &'a dyn Fn(Option<usize>) -> u64,
+impl Default for CacheForecast {
+    fn default() -> CacheForecast {
+        let (under_way, cache) = (HashMap::new(), PromptCache::new(ENTRIES));
+        CacheForecast { cache, under_way, ttl: None, told: false, kept_for: None }
+    }
 }
 
-impl Shelf {
+impl CacheForecast {
     /// A request has been sent.
     pub fn asked(&mut self, arrived: &Arrived, at: u64) {
         if arrived.writes.is_empty() {
@@ -92,151 +69,95 @@ impl Shelf {
             self.under_way.clear();
         }
         let Arrived { model, manner, writes, .. } = arrived;
-        let asked = Asked { at, model: model.clone(), manner: *manner, writes: writes.clone() };
-        self.under_way.insert(arrived.request, asked);
+        let writer = Writer { model: model.clone(), manner: *manner, at };
+        self.under_way.insert(arrived.request, Asked { writer, writes: writes.clone() });
     }
 
-    /// How many seconds it lives, where somebody says so.
+    /// Sets how many seconds the cache lives, whatever answers tell.
     pub fn keep_for(&mut self, seconds: Option<u64>) {
         self.kept_for = seconds;
-        if let Some(seconds) = seconds {
-            self.entries.iter_mut().for_each(|entry| entry.ttl = seconds);
-        }
+        seconds.into_iter().for_each(|seconds| self.cache.set_lifetime(seconds));
     }
 
     /// Whether something may be there that was written for a model.
     pub fn holds(&self, model: Option<&str>, at: u64) -> bool {
-        let lives = |entry: &Entry| at <= entry.used.saturating_add(entry.ttl * 1000);
-        self.entries.iter().any(|entry| entry.model.as_deref() == model && lives(entry))
+        self.cache.holds(model, at)
+    }
+
+    fn lifetime(&self) -> u64 {
+        self.kept_for.or(self.ttl).unwrap_or_else(|| CacheRules::default().usual_lifetime())
     }
 
     /// What it wrote is there from now on.
     pub fn answered(&mut self, answered: &Answered) {
         let Some(usage) = answered.usage.filter(|_| answered.status == 200) else { return };
-        let Some(asked) = self.under_way.remove(&answered.request) else { return };
+        let Some(Asked { writer, writes }) = self.under_way.remove(&answered.request) else { return };
         self.told = true;
         self.ttl = usage.ttl().or(self.ttl);
         if usage.cached() == 0 {
             return;
         }
-        let last = asked.writes.len() - 1;
-        for (at, prefix) in asked.writes.into_iter().enumerate() {
-            let tokens = (at == last).then(|| usage.cached());
-            let is_it =
-                |entry: &Entry| (entry.prefix, &entry.model, entry.manner) == (prefix, &asked.model, asked.manner);
-            let known = self.entries.iter().position(is_it);
-            let before = known.and_then(|known| self.entries.remove(known)).and_then(|entry| entry.tokens);
-            let (model, ttl) = (asked.model.clone(), self.kept_for.or(self.ttl).unwrap_or(SHORT));
-            self.entries.push_back(Entry {
-                prefix,
-                model,
-                manner: asked.manner,
-                tokens: tokens.or(before),
-                used: asked.at,
-                marked: asked.at,
-                ttl,
-            });
-        }
-        self.entries.drain(..self.entries.len().saturating_sub(ENTRIES));
+        // The provider counts up to the last one.
+        let mut prefixes: Vec<(Key, Option<u64>)> = writes.into_iter().map(|prefix| (prefix, None)).collect();
+        prefixes.last_mut().into_iter().for_each(|last| last.1 = Some(usage.cached()));
+        self.cache.write(&writer, &prefixes, self.lifetime());
     }
 
-    /// Takes out what may have expired: no mark stood there for as long as it lives. That more than it was read since
-    /// may have kept it alive, or not.
+    /// Takes out what may have expired.
     pub fn leave_what_lives(&self, written: &mut QuickSet<Key>, at: u64) {
-        let is_old = |entry: &Entry| at > entry.marked.saturating_add(entry.ttl * 1000);
-        // Of several entries the newest counts, which stands last.
-        let newest: QuickMap<Key, bool> = self.entries.iter().map(|entry| (entry.prefix, is_old(entry))).collect();
-        for (prefix, _) in newest.iter().filter(|(_, is_old)| **is_old) {
-            written.remove(prefix);
+        for prefix in self.cache.doubtful(at) {
+            written.remove(&prefix);
         }
     }
 
-    /// What a request should find there. All that it uses lives on from now.
-    fn expect(&mut self, outline: &Outline<'_>, at: u64) -> Option<u64> {
-        if !self.told {
-            return None;
-        }
-        let is_alive = |entry: &Entry| {
-            // Tools and the system prompt are found under any manner.
-            let is_like = entry.manner == outline.manner || entry.prefix == outline.around;
-            is_like && entry.model.as_deref() == outline.model && at <= entry.used.saturating_add(entry.ttl * 1000)
-        };
-        let alive = self.entries.iter().enumerate().filter(|(_, entry)| is_alive(entry));
-        let alive: QuickMap<Key, usize> = alive.map(|(at, entry)| (entry.prefix, at)).collect();
-        let behind = outline.after.iter().enumerate().rev();
-        let mut found = behind.filter_map(|(at, prefix)| Some((Some(at), *alive.get(prefix)?)));
-        let around = alive.get(&outline.around).map(|entry| (None, *entry));
-        let read = found.find(|(at, _)| outline.reaches(*at)).or(around.filter(|_| outline.reaches(None)));
-        let Some((until, entry)) = read else { return Some(0) };
-        let used = outline.after.iter().take(until.map_or(0, |until| until + 1)).chain([&outline.around]);
-        for entry in used.filter_map(|prefix| alive.get(prefix)) {
-            self.entries.get_mut(*entry).into_iter().for_each(|entry| entry.used = at);
-        }
-        Some(self.entries.get(entry).and_then(|entry| entry.tokens).unwrap_or_else(|| (outline.tokens)(until)))
+    /// The number of tokens that a request should find; none where no answer has told of the cache.
+    fn expect(&mut self, rules: &CacheRules, outline: &Outline<'_, Key>, at: u64) -> Option<u64> {
+        let lifetime = self.lifetime();
+        self.told.then(|| self.cache.read(rules, outline, at, lifetime).map_or(0, |hit| hit.tokens as u64))
     }
-}
-
-impl Outline<'_> {
-    /// Whether a mark finds what ends after this message; `None`: before the first.
-    fn reaches(&self, end: Option<usize>) -> bool {
-        if end.is_none() && self.marks.around {
-            return true;
-        }
-        let next = end.map_or(0, |end| end + 1);
-        let Some(mark) = self.marks.messages.iter().find(|mark| **mark + 1 >= next) else { return false };
-        let mut places = 0;
-        (next..=*mark).all(|message| {
-            places += (self.places)(message);
-            places < self.look_back
-        })
-    }
-}
-
-/// Calls beside each other count as one when a mark looks back, and so do results.
-fn places(message: &Message) -> usize {
-    let is_run = |pair: &[Block]| {
-        pair.iter().all(|block| block.kind == Kind::ToolUse) || pair.iter().all(|block| block.kind == Kind::ToolResult)
-    };
-    message.blocks.len() - message.blocks.windows(2).filter(|pair| is_run(pair)).count()
 }
 
 impl Conversation {
-    /// What is foreseen of the request that is the newest of the path now.
-    pub(crate) fn foresee(&mut self, body: &Body, envelope: &Envelope, at: u64, look_back: usize) -> Foreseen {
+    /// The forecast of the request that is the newest of the path now.
+    pub(crate) fn forecast(&mut self, body: &Body, envelope: &Envelope, at: u64, rules: &CacheRules) -> Forecast {
         // Composing knows the marks of the messages: the body need not be looked through again.
         let composed = self.sent.get_mut(&self.requests).map(|sent| {
             let after = std::mem::take(&mut sent.after);
             let is_mark = |(_, prefix): &(usize, &Key)| sent.marks.contains(prefix);
             let messages = after.iter().enumerate().filter(is_mark).map(|(at, _)| at).collect();
-            let marks = cache::Marks { around: cache::marks_around(body, envelope), messages };
-            (marks, sent.around, after, Some(std::mem::take(&mut sent.kept)))
+            let breakpoints = Breakpoints { head: cache::marks_around(body, envelope), messages };
+            (breakpoints, sent.around, after, Some(std::mem::take(&mut sent.kept)))
         });
-        let (marks, around, after, kept) = composed.unwrap_or_else(|| {
+        let (breakpoints, head, after, kept) = composed.unwrap_or_else(|| {
             self.own_prefixes();
             let mut prefixes = self.chain.after(envelope.digest, self.chain.digests());
             (cache::marks(body, envelope), prefixes.remove(0), prefixes, None)
         });
-        if marks == cache::Marks::default() {
-            return Foreseen { expects: self.shelf.told.then_some(0), writes: Vec::new() };
-        }
-        let ends = marks.messages.iter().filter_map(|mark| after.get(*mark)).copied();
-        let writes = marks.around.then_some(around).into_iter().chain(ends).collect();
-        let mut shelf = std::mem::take(&mut self.shelf);
-        let own = |at: usize| self.tree.current().get(at).map_or(1, |node| places(&self.tree.slot_at(*node).message));
+        let mut forecast = std::mem::take(&mut self.cache_forecast);
+        let own =
+            |at: usize| self.tree.current().get(at).map_or(1, |node| self.tree.slot_at(*node).message.cache_places());
         let places: &dyn Fn(usize) -> usize = if kept.is_some() { &|_| 1 } else { &own };
-        let tokens = |until: Option<usize>| {
-            let count = until.map_or(0, |until| until + 1);
-            self.calibration.tokens(match &kept {
+        let tokens = |end: Option<usize>| {
+            let count = end.map_or(0, |end| end + 1);
+            let tokens = self.calibration.tokens(match &kept {
                 Some(kept) => self.weigh_first(envelope, kept, (count, after.len())),
                 None => estimate(envelope, self.tree.path().take(count).map(|slot| &slot.message)),
-            })
+            });
+            tokens as f64
         };
-        let model = envelope.model.as_deref();
-        let manner = envelope.manner.key();
-        let outline = Outline { model, manner, around, after: &after, marks, look_back, places, tokens: &tokens };
-        let expects = shelf.expect(&outline, at);
-        self.shelf = shelf;
-        Foreseen { expects, writes }
+        let outline = Outline {
+            model: envelope.model.as_deref(),
+            manner: envelope.manner.key(),
+            head,
+            after: &after,
+            breakpoints: &breakpoints,
+            places,
+            tokens: &tokens,
+        };
+        let writes = rules.writes(&outline).into_iter().filter_map(|end| outline.prefix(end)).collect();
+        let expects = forecast.expect(rules, &outline, at);
+        self.cache_forecast = forecast;
+        Forecast { expects, writes }
     }
 
     /// The estimate of the first messages of those that were sent, and of what is before them.
@@ -327,7 +248,7 @@ mod tests {
     }
 
     struct Told {
-        shelf: Shelf,
+        forecast: CacheForecast,
         request: u32,
         model: &'static str,
         manner: Option<Key>,
@@ -335,27 +256,33 @@ mod tests {
 
     impl Told {
         fn new() -> Told {
-            Told { shelf: Shelf::default(), request: 0, model: "m", manner: None }
+            Told { forecast: CacheForecast::default(), request: 0, model: "m", manner: None }
         }
 
         /// Asks with a mark at the end, and says what was expected; then it is answered.
         fn ask(&mut self, at: u64, path: &[u8], read: u64, written: u64) -> Option<u64> {
             let after: Vec<Key> = path.iter().map(|number| key(*number)).collect();
-            let marks = cache::Marks { around: true, messages: vec![path.len() - 1] };
-            let (around, model) = (key(0), Some(self.model));
-            let (after, tokens) = (after.as_slice(), &|_| 50);
-            let (manner, look_back) = (self.manner, 20);
-            let outline = Outline { model, manner, around, after, marks, look_back, places: &|_| 2, tokens };
-            let expects = self.shelf.expect(&outline, at * 1000);
+            let breakpoints = Breakpoints { head: true, messages: vec![path.len() - 1] };
+            let (head, after) = (key(0), after.as_slice());
+            let outline = Outline {
+                model: Some(self.model),
+                manner: self.manner,
+                head,
+                after,
+                breakpoints: &breakpoints,
+                places: &|_| 2,
+                tokens: &|_| 50.0,
+            };
+            let expects = self.forecast.expect(&CacheRules::default(), &outline, at * 1000);
             self.request += 1;
-            let writes = vec![around, after[after.len() - 1]];
+            let writes = vec![head, after[after.len() - 1]];
             let arrived = json!({"request": self.request, "class": "main", "verdict": "next", "known": 0, "new": 1,
                 "changed": 0, "bytes": 1, "model": self.model, "manner": self.manner, "writes": writes});
-            self.shelf.asked(&serde_json::from_value(arrived).expect("a request"), at * 1000);
+            self.forecast.asked(&serde_json::from_value(arrived).expect("a request"), at * 1000);
             let usage = Usage { cache_read: read, cache_write: written, ..Usage::default() };
             let answered = json!({"request": self.request, "status": 200, "ending": "complete", "usage": usage,
                 "total_ms": 1});
-            self.shelf.answered(&serde_json::from_value(answered).expect("an answer"));
+            self.forecast.answered(&serde_json::from_value(answered).expect("an answer"));
             expects
         }
     }
@@ -389,7 +316,7 @@ mod tests {
     fn how_long_it_lives_is_what_somebody_said() {
         let mut told = Told::new();
         told.ask(1, &[1], 0, 100);
-        told.shelf.keep_for(Some(15));
+        told.forecast.keep_for(Some(15));
         assert_eq!(told.ask(10, &[1, 2], 100, 10), Some(100));
         assert_eq!(told.ask(26, &[1, 2, 3], 0, 120), Some(0));
     }
@@ -409,20 +336,16 @@ mod tests {
     #[test]
     fn what_no_mark_kept_alive_is_not_counted_on() {
         let keys = ["old", "marked again", "never told of"].map(|name| Key::of([name.as_bytes()]));
-        let entry = |prefix: Key, marked| Entry {
-            prefix,
-            model: None,
-            manner: None,
-            tokens: None,
-            used: marked,
-            marked,
-            ttl: 300,
+        let mut forecast = CacheForecast::default();
+        let mut write = |prefix: Key, manner, at| {
+            forecast.cache.write(&Writer { model: None, manner, at }, &[(prefix, None)], 300);
         };
-        let entries = [entry(keys[0], 0), entry(keys[1], 0), entry(keys[1], 200_000)];
-        let shelf = Shelf { entries: entries.into(), ..Shelf::default() };
+        write(keys[0], None, 0);
+        write(keys[1], None, 0);
+        write(keys[1], Some(key(1)), 200_000);
         let living = |at: u64| {
             let mut written: QuickSet<Key> = keys.into_iter().collect();
-            shelf.leave_what_lives(&mut written, at);
+            forecast.leave_what_lives(&mut written, at);
             keys.map(|key| written.contains(&key))
         };
         assert_eq!(living(300_000), [true, true, true]);

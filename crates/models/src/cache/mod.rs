@@ -1,0 +1,58 @@
+//! Prompt caches of the providers: where a request writes, what a later one reads, for how long and at what price.
+//!
+//! [`CacheRules`] are data, one set a provider with exceptions a model. [`PromptCache`] plays them: the forecast, the
+//! audit and the lab use the same one.
+
+mod prompt_cache;
+mod rules;
+
+pub use prompt_cache::{Hit, PromptCache, Reading, Writer};
+pub use rules::{ANTHROPIC, CacheRules, GEMINI, Lifetime, OPENAI, OPENAI_BREAKPOINTS, Reads, Writes};
+
+/// Seconds.
+pub const FIVE_MINUTES: u64 = 300;
+pub const HALF_AN_HOUR: u64 = 1800;
+pub const ONE_HOUR: u64 = 3600;
+
+/// The end of a prefix of a request: of its head (tools and system prompt), or of a message.
+pub type End = Option<usize>;
+
+/// The breakpoints that a request sets itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Breakpoints {
+    /// In the tools or the system prompt.
+    pub head: bool,
+    /// The messages, in order.
+    pub messages: Vec<usize>,
+}
+
+/// A request as a cache sees it. `K` identifies a prefix.
+#[derive(Clone, Copy)]
+pub struct Outline<'a, K> {
+    /// Every model has a cache of its own.
+    pub model: Option<&'a str>,
+    /// Settings under which alone messages are found; the head is found under any.
+    pub manner: Option<K>,
+    /// The prefix that ends with the head, and those that end with each message.
+    pub head: K,
+    pub after: &'a [K],
+    pub breakpoints: &'a Breakpoints,
+    /// The number of places that a message takes when a breakpoint looks back.
+    pub places: &'a dyn Fn(usize) -> usize,
+    /// The number of tokens up to an end.
+    pub tokens: &'a dyn Fn(End) -> f64,
+}
+
+impl<K: Copy> Outline<'_, K> {
+    pub fn prefix(&self, end: End) -> Option<K> {
+        end.map_or(Some(self.head), |message| self.after.get(message).copied())
+    }
+
+    /// The end of the whole request.
+    pub fn last(&self) -> End {
+        self.after.len().checked_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests;

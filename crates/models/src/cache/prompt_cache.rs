@@ -1,0 +1,165 @@
+//! The entries of a provider's cache, as far as its rules and the requests that were sent tell.
+
+use super::{CacheRules, End, Outline, Reads, Writes};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::marker::PhantomData;
+
+/// `S` hashes prefixes, as in a `HashMap`.
+#[derive(Debug)]
+pub struct PromptCache<K, S = RandomState> {
+    /// The newest last.
+    entries: VecDeque<Entry<K>>,
+    most: usize,
+    hasher: PhantomData<S>,
+}
+
+/// A prefix that was written. Times are in milliseconds.
+#[derive(Debug, Clone)]
+struct Entry<K> {
+    prefix: K,
+    model: Option<String>,
+    manner: Option<K>,
+    /// As the provider counted.
+    tokens: Option<u64>,
+    /// When a request read or wrote it last, and until when it lives.
+    used: u64,
+    expires: u64,
+    /// When a request wrote it last, and how long it lives at least: whether reading a longer prefix keeps it alive, too,
+    /// is not certain.
+    written: u64,
+    certain: u64,
+}
+
+/// What a request finds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    pub end: End,
+    pub tokens: f64,
+}
+
+/// The tokens of a prompt as the provider would report them.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Reading {
+    pub read: f64,
+    pub written: f64,
+    pub input: f64,
+}
+
+impl Reading {
+    pub fn prompt(&self) -> f64 {
+        self.read + self.written + self.input
+    }
+}
+
+/// A request that writes.
+#[derive(Debug, Clone)]
+pub struct Writer<K> {
+    pub model: Option<String>,
+    pub manner: Option<K>,
+    pub at: u64,
+}
+
+impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
+    /// Keeps track of at most so many entries, the newest.
+    pub fn new(most: usize) -> PromptCache<K, S> {
+        PromptCache { entries: VecDeque::new(), most, hasher: PhantomData }
+    }
+
+    /// Finds the longest prefix of a request that is alive, and keeps it and all shorter ones alive for so many seconds
+    /// from now.
+    pub fn read(&mut self, rules: &CacheRules, outline: &Outline<'_, K>, at: u64, lifetime: u64) -> Option<Hit> {
+        let newest = match rules.reads {
+            Reads::AtEntries { newest } => newest,
+            Reads::LookBack(_) | Reads::LongestPrefix { .. } => usize::MAX,
+        };
+        let is_alive = |entry: &Entry<K>| {
+            let is_like = entry.manner == outline.manner || entry.prefix == outline.head;
+            is_like && entry.model.as_deref() == outline.model && at <= entry.expires
+        };
+        let first = self.entries.len().saturating_sub(newest);
+        let alive = self.entries.iter().enumerate().skip(first).filter(|(_, entry)| is_alive(entry));
+        let alive: HashMap<K, usize, S> = alive.map(|(at, entry)| (entry.prefix, at)).collect();
+        let ends = (0..outline.after.len()).rev().map(Some).chain([None]);
+        let mut found = ends.filter_map(|end| Some((end, *alive.get(&outline.prefix(end)?)?)));
+        let (end, entry) = found.find(|(end, _)| rules.reaches(outline, *end))?;
+        let known = self.entries.get(entry).and_then(|entry| entry.tokens);
+        let tokens = known.map_or_else(|| (outline.tokens)(end), |tokens| tokens as f64);
+        let prefixes = outline.after.iter().take(end.map_or(0, |end| end + 1)).chain([&outline.head]);
+        for entry in prefixes.filter_map(|prefix| alive.get(prefix)) {
+            if let Some(entry) = self.entries.get_mut(*entry) {
+                entry.used = at;
+                entry.expires = entry.expires.max(at.saturating_add(lifetime * 1000));
+            }
+        }
+        Some(Hit { end, tokens: rules.reported(tokens) })
+    }
+
+    /// Takes in the prefixes that a request has written, for so many seconds, with their tokens where the provider
+    /// counted them.
+    pub fn write(&mut self, writer: &Writer<K>, prefixes: &[(K, Option<u64>)], lifetime: u64) {
+        let mut before: HashMap<K, (Option<u64>, u64), S> = HashMap::default();
+        let written: HashSet<K, S> = prefixes.iter().map(|(prefix, _)| *prefix).collect();
+        self.entries.retain(|entry| {
+            let is_old =
+                written.contains(&entry.prefix) && (&entry.model, entry.manner) == (&writer.model, writer.manner);
+            if is_old {
+                before.insert(entry.prefix, (entry.tokens, entry.expires));
+            }
+            !is_old
+        });
+        let expires = writer.at.saturating_add(lifetime * 1000);
+        for (prefix, tokens) in prefixes {
+            let (known, lived) = before.get(prefix).copied().unwrap_or_default();
+            self.entries.push_back(Entry {
+                prefix: *prefix,
+                model: writer.model.clone(),
+                manner: writer.manner,
+                tokens: tokens.or(known),
+                used: writer.at,
+                // Whatever was to live for longer does so still.
+                expires: expires.max(lived),
+                written: writer.at,
+                certain: expires,
+            });
+        }
+        self.entries.drain(..self.entries.len().saturating_sub(self.most));
+    }
+
+    /// Takes a whole request, and says what the provider would report of it.
+    pub fn take(&mut self, rules: &CacheRules, outline: &Outline<'_, K>, at: u64, lifetime: u64) -> Reading {
+        self.entries.retain(|entry| at <= entry.expires);
+        let all = (outline.tokens)(outline.last());
+        let read = self.read(rules, outline, at, lifetime).map_or(0.0, |hit| hit.tokens);
+        let ends = rules.writes(outline).into_iter().map(|end| (end, (outline.tokens)(end)));
+        let ends: Vec<(End, f64)> = ends.filter(|(_, tokens)| *tokens >= rules.minimum as f64).collect();
+        let prefixes = ends.iter().filter_map(|(end, _)| Some((outline.prefix(*end)?, None)));
+        let prefixes: Vec<(K, Option<u64>)> = prefixes.collect();
+        let last = match (rules.writes, ends.last()) {
+            (Writes::Everywhere, _) | (_, None) => read,
+            (_, Some((_, tokens))) => tokens.max(read),
+        };
+        let writer = Writer { model: outline.model.map(str::to_owned), manner: outline.manner, at };
+        self.write(&writer, &prefixes, lifetime);
+        Reading { read, written: last - read, input: all - last }
+    }
+
+    /// Sets how many seconds everything lives.
+    pub fn set_lifetime(&mut self, seconds: u64) {
+        for entry in &mut self.entries {
+            entry.expires = entry.used.saturating_add(seconds * 1000);
+            entry.certain = entry.written.saturating_add(seconds * 1000);
+        }
+    }
+
+    /// Whether anything may be alive that was written for a model.
+    pub fn holds(&self, model: Option<&str>, at: u64) -> bool {
+        self.entries.iter().any(|entry| entry.model.as_deref() == model && at <= entry.expires)
+    }
+
+    /// The prefixes that may have expired. Of several entries for one prefix the newest counts.
+    pub fn doubtful(&self, at: u64) -> impl Iterator<Item = K> {
+        let newest: HashMap<K, bool, S> = self.entries.iter().map(|entry| (entry.prefix, at > entry.certain)).collect();
+        newest.into_iter().filter(|(_, is_doubtful)| *is_doubtful).map(|(prefix, _)| prefix)
+    }
+}

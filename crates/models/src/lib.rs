@@ -1,0 +1,19 @@
+//! Knowledge about the models of all providers: the catalogue with prices and context windows, the rules of their prompt
+//! caches, and the arithmetic on both. Everything here is pure and knows no wire format.
+
+pub mod cache;
+pub mod catalogue;
+mod names;
+mod price;
+mod rates;
+mod setting;
+pub mod tokens;
+mod usage;
+
+pub use cache::CacheRules;
+pub use catalogue::{Lookup, Model, Models};
+pub use names::bare;
+pub use price::{Price, WritePrice};
+pub use rates::{BreakEven, CacheState, EditCost, Rates, Sizes};
+pub use setting::Setting;
+pub use usage::{CacheWrite, Usage};

@@ -1,0 +1,192 @@
+//! The cost of an edit, and after how many requests it has paid for itself.
+//!
+//! With a warm cache everything behind the first change is written again, once. With a cold one the whole prompt is
+//! written anyway: an edit costs nothing then, and the tokens it removes are saved at once.
+
+use crate::cache::CacheRules;
+
+/// The cost of a token in any unit: read afresh, read from the cache, and written to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    pub fresh: f64,
+    pub read: f64,
+    pub write: f64,
+}
+
+/// The state of the provider's cache when the next request comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheState {
+    Warm,
+    /// It has expired, or nothing is known of it.
+    Cold,
+    /// Nothing is cached: the prompt is too short, or its client does not ask for it.
+    Unused,
+}
+
+/// Tokens of a request without an edit and with it, and how many of the latter the cache still has.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    pub before: u64,
+    pub after: u64,
+    pub kept: u64,
+}
+
+/// The cost of the prompts of a conversation with and without an edit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EditCost {
+    /// Of each request without the edit, once the cache is warm, and of the next one.
+    pub without: f64,
+    pub next_without: f64,
+    /// Of the first request with it, and of each later one.
+    pub first: f64,
+    pub later: f64,
+    /// After so many requests it has paid for itself; never, if it saves nothing.
+    pub pays_off_after: Option<u64>,
+}
+
+/// An expense that is paid once for a saving at every later request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BreakEven {
+    /// Negative if the next request is already cheaper.
+    pub once: f64,
+    pub saves: f64,
+}
+
+impl Default for Rates {
+    /// In input tokens, for a model whose prices are not known.
+    fn default() -> Rates {
+        let rules = CacheRules::default();
+        let write = rules.lifetimes.first().map_or(1.0, |lifetime| lifetime.write);
+        Rates { fresh: 1.0, read: rules.read, write }
+    }
+}
+
+impl Rates {
+    /// In input tokens.
+    pub fn relative(self) -> Rates {
+        Rates { fresh: 1.0, read: self.read / self.fresh, write: self.write / self.fresh }
+    }
+
+    /// Of one token, where these are for a million.
+    pub fn per_token(self) -> Rates {
+        Rates { fresh: self.fresh / 1e6, read: self.read / 1e6, write: self.write / 1e6 }
+    }
+}
+
+impl EditCost {
+    pub fn of(sizes: Sizes, state: CacheState, rates: Rates) -> EditCost {
+        let (before, after) = (sizes.before as f64, sizes.after as f64);
+        let kept = (sizes.kept as f64).min(after);
+        let Rates { fresh, read, write } = rates;
+        let (without, next_without, first, later) = match state {
+            CacheState::Warm => (read * before, read * before, read * kept + write * (after - kept), read * after),
+            CacheState::Cold => (read * before, write * before, write * after, read * after),
+            CacheState::Unused => (fresh * before, fresh * before, fresh * after, fresh * after),
+        };
+        let requests = BreakEven::of(after - kept, before - after, state, rates).requests();
+        let pays_off_after = requests.map(|requests| requests.ceil().max(1.0) as u64);
+        EditCost { without, next_without, first, later, pays_off_after }
+    }
+
+    /// The cost of the next request beyond what it would be anyway; negative if the edit saves at once.
+    pub fn once(&self) -> f64 {
+        self.first - self.next_without
+    }
+
+    /// What each later request saves.
+    pub fn saves(&self) -> f64 {
+        self.without - self.later
+    }
+}
+
+impl BreakEven {
+    /// Removes `removed` tokens with `tail` tokens behind the first of them.
+    pub fn of(tail: f64, removed: f64, state: CacheState, rates: Rates) -> BreakEven {
+        let Rates { fresh, read, write } = rates;
+        match state {
+            CacheState::Warm => BreakEven { once: tail * (write - read), saves: removed * read },
+            CacheState::Cold => BreakEven { once: -removed * write, saves: removed * read },
+            CacheState::Unused => BreakEven { once: -removed * fresh, saves: removed * fresh },
+        }
+    }
+
+    /// The number of requests after which the savings have paid for the expense; none if they never do.
+    pub fn requests(&self) -> Option<f64> {
+        match self.once <= 0.0 {
+            _ if self.saves <= 0.0 => None,
+            true => Some(0.0),
+            false => Some(self.once / self.saves),
+        }
+    }
+
+    /// The least number of tokens that must be removed from the beginning of a prompt of `tokens` for it to pay, if the
+    /// prompt grows by `growth` tokens at each request and is cut again as soon as it has its old size.
+    ///
+    /// Removing `c` of `t` tokens pays if [`BreakEven::requests`] of it is at most the `c / g` requests until then:
+    ///
+    /// ```text
+    /// (t - c)·(w - r) / (c·r) ≤ c / g
+    /// ```
+    ///
+    /// The least such `c` is the positive root of `(r/g)·c² + (w-r)·c - t·(w-r) = 0`.
+    pub fn least_removed(tokens: f64, growth: f64, rates: Rates) -> f64 {
+        let more = (rates.write - rates.read).max(0.0);
+        let by_growth = rates.read / growth;
+        let root = (more * more + 4.0 * by_growth * more * tokens).sqrt();
+        (root - more) / (2.0 * by_growth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: Sizes = Sizes { before: 10_000, after: 6_000, kept: 4_000 };
+
+    #[test]
+    fn a_warm_cache_is_written_again_behind_the_change() {
+        let cost = EditCost::of(SIZES, CacheState::Warm, Rates::default());
+        assert_eq!([cost.without, cost.next_without, cost.first, cost.later], [1_000.0, 1_000.0, 2_900.0, 600.0]);
+        assert_eq!((cost.once(), cost.saves()), (1_900.0, 400.0));
+        assert_eq!(cost.pays_off_after, Some(6), "2,900 + 5 × 600 = 5,900 < 6 × 1,000");
+        let hour = Rates { fresh: 4.0, read: 0.2, write: 8.0 };
+        assert_eq!(
+            EditCost::of(SIZES, CacheState::Warm, hour).pays_off_after,
+            Some(20),
+            "dear to write, cheap to read"
+        );
+    }
+
+    #[test]
+    fn a_cold_or_unused_cache_makes_an_edit_free() {
+        let cost = EditCost::of(SIZES, CacheState::Cold, Rates::default());
+        assert_eq!((cost.once(), cost.saves(), cost.pays_off_after), (-5_000.0, 400.0, Some(1)));
+        let cost = EditCost::of(SIZES, CacheState::Unused, Rates::default());
+        assert_eq!((cost.once(), cost.saves(), cost.pays_off_after), (-4_000.0, 4_000.0, Some(1)));
+    }
+
+    #[test]
+    fn an_edit_that_saves_nothing_never_pays_off() {
+        for state in [CacheState::Warm, CacheState::Cold, CacheState::Unused] {
+            let cost = EditCost::of(Sizes { before: 0, after: 10, kept: 0 }, state, Rates::default());
+            assert_eq!(cost.pays_off_after, None);
+        }
+    }
+
+    /// The break-even factors of the rulebook: tail · (w - r) / (removed · r).
+    #[test]
+    fn the_factor_between_tail_and_removed_tokens_is_the_rulebooks() {
+        for (write, read, factor) in [(1.25, 0.1, 11.5), (2.0, 0.1, 19.0), (2.0, 0.05, 39.0), (2.0, 0.025, 79.0)] {
+            let even = BreakEven::of(1_000.0, 1_000.0, CacheState::Warm, Rates { fresh: 1.0, read, write });
+            assert!(even.requests().is_some_and(|requests| (requests - factor).abs() < 1e-9), "{even:?}");
+        }
+    }
+
+    #[test]
+    fn the_least_that_is_removed_breaks_even_when_it_has_grown_again() {
+        let (tokens, growth, rates) = (120_000.0, 1_500.0, Rates::default());
+        let least = BreakEven::least_removed(tokens, growth, rates);
+        let even = BreakEven::of(tokens - least, least, CacheState::Warm, rates);
+        assert!(even.requests().is_some_and(|requests| (requests - least / growth).abs() < 1e-6), "{even:?}");
+    }
+}
