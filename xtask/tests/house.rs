@@ -10,12 +10,13 @@ use serde_json::Value;
 /// lies below besides.
 const HOUSE: &[(&str, &[&str])] = &[
     ("ctx-core", &[]),
+    ("ctx-clients", &["ctx-core"]),
     ("ctx-wire", &["ctx-core"]),
     ("ctx-store", &["ctx-core"]),
-    ("ctx-composer", &["ctx-core", "ctx-wire", "ctx-store"]),
-    ("ctx-lab", &["ctx-core", "ctx-wire", "ctx-store", "ctx-composer"]),
-    ("ctx-server", &["ctx-core", "ctx-wire", "ctx-composer"]),
-    ("ctx-cli", &["ctx-core", "ctx-wire", "ctx-store", "ctx-composer", "ctx-lab", "ctx-server"]),
+    ("ctx-composer", &["ctx-core", "ctx-clients", "ctx-wire", "ctx-store"]),
+    ("ctx-lab", &["ctx-core", "ctx-clients", "ctx-wire", "ctx-store", "ctx-composer"]),
+    ("ctx-server", &["ctx-core", "ctx-clients", "ctx-wire", "ctx-composer"]),
+    ("ctx-cli", &["ctx-core", "ctx-clients", "ctx-wire", "ctx-store", "ctx-composer", "ctx-lab", "ctx-server"]),
     // The fake provider judges what the others send, so it shares no code with them.
     ("testkit", &[]),
     ("xtask", &[]),

@@ -55,16 +55,7 @@ mod tests {
     use crate::policy::{Item, Rates, Texts};
 
     fn item(call: &str, step: usize, before: u64, superseded: bool) -> Item {
-        Item {
-            call: call.into(),
-            tool: "Read".into(),
-            tokens: 5_000,
-            left: 100,
-            step,
-            before,
-            superseded,
-            ..Item::default()
-        }
+        Item { call: call.into(), tokens: 5_000, left: 100, step, before, superseded, ..Item::default() }
     }
 
     #[test]

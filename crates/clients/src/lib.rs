@@ -1,0 +1,114 @@
+//! Clients: what is known of the agents that speak through the proxy, one folder a client.
+//!
+//! A [`Client`] is data and a few functions. [`CLIENTS`] lists the known ones; every other sender is [`UNKNOWN`], whose
+//! words are those that several agents share. Wires, policies and the service ask this crate for facts; none of them
+//! names a client's tool, header or tag.
+
+mod class;
+pub mod claude_code;
+mod hints;
+mod others;
+
+pub use class::{Glance, ToolsListed, class};
+pub use hints::{HeaderNames, Headers, Hints};
+
+use ctx_core::automatic::Settings;
+use ctx_core::lexicon::{Lexicon, Vocabulary};
+use ctx_core::{Class, ToolRole};
+
+/// Which client sent a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClientId {
+    ClaudeCode,
+    #[default]
+    Unknown,
+}
+
+/// An agent that speaks through the proxy.
+pub struct Client {
+    pub id: ClientId,
+    /// The name that commands take.
+    pub name: &'static str,
+    /// The name that people use.
+    pub title: &'static str,
+    /// Whether a request is this client's.
+    pub recognises: fn(Headers<'_>) -> bool,
+    pub headers: HeaderNames,
+    /// Whether the client marks a request as one of a conversation.
+    pub marks_turn: fn(Headers<'_>) -> bool,
+    /// The class of a request that neither a hint nor its own fields tell.
+    pub class: fn(&Hints, &Glance) -> Class,
+    /// Whether its side requests are recognised, so that every turn under a session belongs to that conversation.
+    pub tells_side_requests: bool,
+    pub vocabulary: &'static Vocabulary,
+    /// Tools whose results the automatic editor leaves alone unless told otherwise, by patterns.
+    pub bookkeeping: &'static [&'static str],
+}
+
+/// Every known client. A new one is a folder here and a line in this list.
+pub static CLIENTS: [&Client; 1] = [&claude_code::CLIENT];
+
+/// Any other sender.
+pub static UNKNOWN: Client = Client {
+    id: ClientId::Unknown,
+    name: "unknown",
+    title: "an unknown client",
+    recognises: |_| true,
+    headers: others::HEADERS,
+    marks_turn: |_| false,
+    class: |_, _| Class::Main,
+    tells_side_requests: false,
+    vocabulary: &others::VOCABULARY,
+    bookkeeping: &[],
+};
+
+/// Messages are read by all vocabularies at once: a message has the same key whoever sends it, because an agent may
+/// call itself by another's name, and a session may go on in another agent.
+static LEXICON: Lexicon = Lexicon(&[&claude_code::VOCABULARY, &others::VOCABULARY]);
+
+pub fn lexicon() -> &'static Lexicon {
+    &LEXICON
+}
+
+/// The part that a tool plays.
+pub fn role(tool: &str) -> ToolRole {
+    LEXICON.role(tool)
+}
+
+/// The known clients, and the unknown one behind them.
+fn every() -> impl Iterator<Item = &'static Client> {
+    CLIENTS.into_iter().chain([&UNKNOWN])
+}
+
+pub fn client(id: ClientId) -> &'static Client {
+    CLIENTS.into_iter().find(|client| client.id == id).unwrap_or(&UNKNOWN)
+}
+
+/// The settings of the automatic editor where nothing is said: results of the agents' own bookkeeping stay.
+pub fn editor_settings() -> Settings {
+    let bookkeeping = every().flat_map(|client| client.bookkeeping).map(|&pattern| pattern.to_owned());
+    Settings { exclude_tools: bookkeeping.collect(), ..Settings::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lexicon_holds_the_words_of_every_client() {
+        let parts: Vec<*const Vocabulary> = LEXICON.0.iter().map(|part| &raw const **part).collect();
+        for client in every() {
+            assert!(parts.contains(&&raw const *client.vocabulary), "{} is left out", client.name);
+        }
+        assert_eq!(parts.len(), every().count());
+    }
+
+    #[test]
+    fn every_client_is_found_by_its_id_and_has_a_name_of_its_own() {
+        for client in CLIENTS {
+            assert_eq!(super::client(client.id).name, client.name);
+        }
+        let names: std::collections::BTreeSet<&str> = every().map(|client| client.name).collect();
+        assert_eq!(names.len(), every().count());
+    }
+}
