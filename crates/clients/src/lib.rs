@@ -8,9 +8,12 @@ mod class;
 pub mod claude_code;
 mod hints;
 mod others;
+mod session;
+pub mod setup;
 
 pub use class::{Glance, ToolsListed, class};
 pub use hints::{HeaderNames, Headers, Hints};
+pub use session::{SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
 
 use ctx_core::automatic::Settings;
 use ctx_core::lexicon::{Lexicon, Vocabulary};
@@ -41,8 +44,30 @@ pub struct Client {
     /// Whether its side requests are recognised, so that every turn under a session belongs to that conversation.
     pub tells_side_requests: bool,
     pub vocabulary: &'static Vocabulary,
+    /// Conversations that it keeps on disk.
+    pub sessions: Option<SessionFiles>,
+    pub mcp: Option<McpCaller>,
+    /// Makes it speak through the daemon wherever it is started.
+    pub installer: Option<setup::Installer>,
     /// Tools whose results the automatic editor leaves alone unless told otherwise, by patterns.
     pub bookkeeping: &'static [&'static str],
+}
+
+/// How a client appears to the MCP server.
+#[derive(Debug, Clone, Copy)]
+pub struct McpCaller {
+    /// The name that it gives itself.
+    pub name: &'static str,
+    /// The member of a request's metadata that names the tool call it passes on.
+    pub call: &'static str,
+    /// Whether it shows its model the structure of an answer, and then only that.
+    pub reads_structure: bool,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name)
+    }
 }
 
 /// Every known client. A new one is a folder here and a line in this list.
@@ -59,6 +84,9 @@ pub static UNKNOWN: Client = Client {
     class: |_, _| Class::Main,
     tells_side_requests: false,
     vocabulary: &others::VOCABULARY,
+    sessions: None,
+    mcp: None,
+    installer: None,
     bookkeeping: &[],
 };
 
@@ -73,6 +101,16 @@ pub fn lexicon() -> &'static Lexicon {
 /// The part that a tool plays.
 pub fn role(tool: &str) -> ToolRole {
     LEXICON.role(tool)
+}
+
+/// The clients that the MCP server knows.
+pub fn mcp_callers() -> impl Iterator<Item = McpCaller> {
+    CLIENTS.into_iter().filter_map(|client| client.mcp)
+}
+
+/// The headers by which a client tells its session to the daemon itself.
+pub fn session_headers() -> impl Iterator<Item = &'static str> {
+    CLIENTS.into_iter().flat_map(|client| client.headers.session).copied()
 }
 
 /// The known clients, and the unknown one behind them.

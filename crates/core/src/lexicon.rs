@@ -150,6 +150,14 @@ impl Lexicon {
         left
     }
 
+    pub fn opens_reminder(&self, line: &str) -> bool {
+        self.each().filter_map(|words| words.reminder).any(|tag| line.contains(tag.open))
+    }
+
+    pub fn closes_reminder(&self, line: &str) -> bool {
+        self.each().filter_map(|words| words.reminder).any(|tag| line.contains(tag.close))
+    }
+
     /// Judges a text of a user message whose reminders are already taken out.
     pub fn judge(&self, text: &str) -> Speech {
         let text = text.trim();
