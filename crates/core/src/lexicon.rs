@@ -47,6 +47,9 @@ pub struct Arguments {
     pub telling: &'static [&'static str],
 }
 
+/// Finds a session in the id of a user.
+pub type SessionOfUser = fn(&str) -> Option<Box<str>>;
+
 /// The words of one client, or of several that use the same.
 #[derive(Debug, Clone, Copy)]
 pub struct Vocabulary {
@@ -68,7 +71,7 @@ pub struct Vocabulary {
     /// How the block of the system prompt begins without which a subscription's requests are refused.
     pub identities: &'static [&'static str],
     /// Finds the session in the id of a user that the client sends along.
-    pub session_of_user: Option<fn(&str) -> Option<Box<str>>>,
+    pub session_of_user: Option<SessionOfUser>,
     /// Tools by their exact names.
     pub tools: &'static [(&'static str, ToolRole)],
     /// Tools by patterns, where no exact name fits: `*` stands for anything, and case does not matter.

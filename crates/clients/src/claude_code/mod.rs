@@ -2,6 +2,7 @@
 
 pub mod folders;
 mod headers;
+pub mod hooks;
 mod install;
 pub mod question;
 mod session;
