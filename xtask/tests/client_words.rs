@@ -22,11 +22,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("cli/src/config/keys.rs", "\"Bash\""),
 ];
 
-/// The words of a client as they would stand in a source file. Names of tools are everyday words, so only whole string
-/// literals count.
+/// The texts of a client as they would stand in a source file.
 fn words(client: &Client) -> BTreeSet<String> {
     let words = client.vocabulary;
-    let mut all: BTreeSet<String> = words.tools.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+    let mut all = BTreeSet::new();
     let mut add = |word: &str| all.insert(word.to_owned());
     for tag in words.reminder.iter().chain(&words.shell_input) {
         add(tag.open);
@@ -42,13 +41,15 @@ fn words(client: &Client) -> BTreeSet<String> {
     all
 }
 
-/// The words of a known client: its headers and variables too.
+/// The words of a known client: its tools and headers too. Names of tools are everyday words, so only whole string
+/// literals count.
 fn words_of_known(client: &Client) -> BTreeSet<String> {
     let names = &client.headers;
     let headers = names.session.iter().chain(&names.agent).chain(&names.parent_agent);
     let headers = headers.chain(&names.class).chain(&names.compacted);
     let callers = client.mcp.iter().map(|caller| caller.call);
     let mut all = words(client);
+    all.extend(client.vocabulary.tools.iter().map(|(name, _)| format!("\"{name}\"")));
     all.extend(headers.copied().chain(callers).map(str::to_owned));
     all
 }

@@ -18,6 +18,18 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     // goose: the clock, the folder and the tasks.
     notices: &["<info-msg>"],
     folder: Some("orking directory: "),
+    tools: &[
+        ("read", ToolRole::Read),
+        ("read_file", ToolRole::Read),
+        ("View", ToolRole::Read),
+        ("view", ToolRole::Read),
+        ("write", ToolRole::Write),
+        ("write_file", ToolRole::Write),
+        ("edit", ToolRole::Edit),
+        ("multiedit", ToolRole::Edit),
+        ("edit_file", ToolRole::Edit),
+        ("patch", ToolRole::Edit),
+    ],
     tool_patterns: &[
         ("grep", ToolRole::Search),
         ("glob", ToolRole::Search),
@@ -25,8 +37,6 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
         ("*search*", ToolRole::Search),
         ("*fetch*", ToolRole::Fetch),
     ],
-    reads: &["read", "read_file", "View", "view"],
-    changes: &["edit", "multiedit", "write", "write_file", "edit_file", "patch"],
     lasting_words: &["memory", "memories", "skill", "skills", "todo", "todos"],
     ..Vocabulary::EMPTY
 };

@@ -76,9 +76,6 @@ pub struct Vocabulary {
     pub tools: &'static [(&'static str, ToolRole)],
     /// Tools by patterns, where no exact name fits: `*` stands for anything, and case does not matter.
     pub tool_patterns: &'static [(&'static str, ToolRole)],
-    /// Tools that show a file, and tools that change one, beside those with these roles.
-    pub reads: &'static [&'static str],
-    pub changes: &'static [&'static str],
     /// Tools whose results the model goes on needing however old they are: by name, and by a word of their names.
     pub lasting: &'static [&'static str],
     pub lasting_words: &'static [&'static str],
@@ -106,8 +103,6 @@ impl Vocabulary {
         session_of_user: None,
         tools: &[],
         tool_patterns: &[],
-        reads: &[],
-        changes: &[],
         lasting: &[],
         lasting_words: &[],
         arguments: Arguments { path: &[], command: &[], skill: &[], telling: &[] },
@@ -234,16 +229,6 @@ impl Lexicon {
         let exact = self.each().flat_map(|words| words.tools).find(|(name, _)| *name == tool);
         let pattern = || self.each().flat_map(|words| words.tool_patterns).find(|(pattern, _)| fits(pattern, tool));
         exact.or_else(pattern).map_or(ToolRole::Other, |(_, role)| *role)
-    }
-
-    /// Whether a tool shows a file.
-    pub fn reads(&self, tool: &str, role: ToolRole) -> bool {
-        role == ToolRole::Read || self.all(|words| words.reads).any(|name| name == tool)
-    }
-
-    /// Whether a tool changes a file.
-    pub fn changes(&self, tool: &str, role: ToolRole) -> bool {
-        role.changes() || self.all(|words| words.changes).any(|name| name == tool)
     }
 
     /// Whether the model goes on needing the results of a tool however old they are.

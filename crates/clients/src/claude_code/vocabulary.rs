@@ -126,6 +126,10 @@ mod tests {
         assert_eq!((role("Glob"), role("GREP"), role("ls")), (ToolRole::Find, ToolRole::Search, ToolRole::Search));
         assert_eq!(role("mcp__web__search_pages"), ToolRole::Search);
         assert_eq!(
+            (role("read_file"), role("patch"), role("write")),
+            (ToolRole::Read, ToolRole::Edit, ToolRole::Write)
+        );
+        assert_eq!(
             (role("webfetch"), role("TaskList"), role("deploy")),
             (ToolRole::Fetch, ToolRole::Other, ToolRole::Other)
         );

@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
         let label = main_argument(self.bytes, input.clone(), self.lexicon).map(|text| line(&text));
         let chars = name.chars().count() as u32 + visible_chars(self.bytes, input).0;
         let role = self.lexicon.role(&name);
-        let touches = touch(self.bytes, &name, role, fields.input.clone(), self.lexicon);
+        let touches = touch(self.bytes, role, fields.input.clone(), self.lexicon);
         self.push(at, Kind::ToolUse, chars, 0, label);
         self.tool(Some(name), id);
         if let Some(block) = self.blocks.last_mut() {
@@ -387,9 +387,9 @@ fn main_argument<'b>(bytes: &'b [u8], input: Span, lexicon: &Lexicon) -> Option<
 }
 
 /// The file that a call reads or changes.
-fn touch(bytes: &[u8], tool: &str, role: ToolRole, input: Option<Span>, lexicon: &Lexicon) -> Option<Touch> {
-    let reads = lexicon.reads(tool, role);
-    if !reads && !lexicon.changes(tool, role) {
+fn touch(bytes: &[u8], role: ToolRole, input: Option<Span>, lexicon: &Lexicon) -> Option<Touch> {
+    let reads = role == ToolRole::Read;
+    if !reads && !role.changes() {
         return None;
     }
     let (mut file, mut part) = (None, Vec::new());
