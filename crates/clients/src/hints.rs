@@ -1,6 +1,6 @@
 //! Hints: what the headers of a request say about its session, its agent and its class.
 
-use crate::{ClientId, every};
+use crate::{ClientId, UNKNOWN, every};
 use ctx_core::Class;
 
 /// Looks a header up by its lower-case name.
@@ -48,7 +48,7 @@ impl Hints {
     pub fn read<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Hints {
         let get = |name: &str| get(name);
         let headers: Headers<'_> = &get;
-        let client = every().find(|client| (client.recognises)(headers)).map_or(ClientId::Unknown, |client| client.id);
+        let client = every().find(|client| (client.recognises)(headers)).unwrap_or(&UNKNOWN);
         let text = |name: &str| headers(name).and_then(value);
         let first = |of: fn(&HeaderNames) -> Option<&'static str>| {
             every().filter_map(|client| of(&client.headers)).find_map(text)
@@ -57,16 +57,18 @@ impl Hints {
             let named = names.class.and_then(text)?;
             names.classes.iter().find(|(name, _)| **name == *named).map(|(_, class)| *class)
         };
-        Hints {
+        let mut hints = Hints {
             session: every().flat_map(|client| client.headers.session).find_map(|name| text(name)),
             agent: first(|names| names.agent),
             parent_agent: first(|names| names.parent_agent),
             class: every().find_map(|client| class(&client.headers)),
             compacted: every().filter_map(|client| client.headers.compacted).any(|name| headers(name).is_some()),
             product: product(headers),
-            client,
-            is_marked_turn: every().any(|client| (client.marks_turn)(headers)),
-        }
+            client: client.id,
+            is_marked_turn: false,
+        };
+        (client.refine)(headers, &mut hints);
+        hints
     }
 }
 

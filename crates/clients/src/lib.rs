@@ -37,8 +37,8 @@ pub struct Client {
     /// Whether a request is this client's.
     pub recognises: fn(Headers<'_>) -> bool,
     pub headers: HeaderNames,
-    /// Whether the client marks a request as one of a conversation.
-    pub marks_turn: fn(Headers<'_>) -> bool,
+    /// Adds the hints that no header gives by its value alone.
+    pub refine: fn(Headers<'_>, &mut Hints),
     /// The class of a request that neither a hint nor its own fields tell.
     pub class: fn(&Hints, &Glance) -> Class,
     /// Whether its side requests are recognised, so that every turn under a session belongs to that conversation.
@@ -80,7 +80,7 @@ pub static UNKNOWN: Client = Client {
     title: "an unknown client",
     recognises: |_| true,
     headers: others::HEADERS,
-    marks_turn: |_| false,
+    refine: |_, _| {},
     class: |_, _| Class::Main,
     tells_side_requests: false,
     vocabulary: &others::VOCABULARY,

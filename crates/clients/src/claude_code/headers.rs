@@ -28,8 +28,8 @@ pub fn recognises(headers: Headers<'_>) -> bool {
 }
 
 /// A beta stands on every request of a conversation, and on no other.
-pub fn marks_turn(headers: Headers<'_>) -> bool {
-    headers("anthropic-beta").is_some_and(|betas| betas.contains("claude-code-"))
+pub fn refine(headers: Headers<'_>, hints: &mut Hints) {
+    hints.is_marked_turn = headers("anthropic-beta").is_some_and(|betas| betas.contains("claude-code-"));
 }
 
 /// Right on all requests that were recorded with their classes.

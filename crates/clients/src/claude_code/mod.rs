@@ -23,7 +23,7 @@ pub static CLIENT: Client = Client {
     title: TITLE,
     recognises: headers::recognises,
     headers: headers::NAMES,
-    marks_turn: headers::marks_turn,
+    refine: headers::refine,
     class: headers::class,
     tells_side_requests: true,
     vocabulary: &VOCABULARY,
