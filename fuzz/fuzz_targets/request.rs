@@ -39,10 +39,10 @@ fuzz_target!(|input: &[u8]| {
 });
 
 fn look_at(body: &[u8], request: &Request) {
-    let _ = envelope::read(body, request);
+    let _ = envelope::read(body, request, ctx_clients::lexicon());
     for span in &request.messages {
         let bytes = body.get(span.clone()).expect("a span inside the body");
-        let cuts = message::read(bytes).cuts;
+        let cuts = message::read(bytes, ctx_clients::lexicon()).cuts;
         let (bare, worn) = dress::undress(bytes, &cuts);
         assert_eq!(dress::dress(&bare, &worn).as_deref(), Some(bytes));
     }

@@ -11,12 +11,16 @@ use serde_json::Value;
 const HOUSE: &[(&str, &[&str])] = &[
     ("ctx-models", &[]),
     ("ctx-core", &["ctx-models"]),
+    ("ctx-clients", &["ctx-core"]),
     ("ctx-wire", &["ctx-models", "ctx-core"]),
     ("ctx-store", &["ctx-core"]),
-    ("ctx-composer", &["ctx-models", "ctx-core", "ctx-wire", "ctx-store"]),
-    ("ctx-lab", &["ctx-models", "ctx-core", "ctx-wire", "ctx-store", "ctx-composer"]),
-    ("ctx-server", &["ctx-core", "ctx-wire", "ctx-composer"]),
-    ("ctx-cli", &["ctx-models", "ctx-core", "ctx-wire", "ctx-store", "ctx-composer", "ctx-lab", "ctx-server"]),
+    ("ctx-composer", &["ctx-models", "ctx-core", "ctx-clients", "ctx-wire", "ctx-store"]),
+    ("ctx-lab", &["ctx-models", "ctx-core", "ctx-clients", "ctx-wire", "ctx-store", "ctx-composer"]),
+    ("ctx-server", &["ctx-core", "ctx-clients", "ctx-wire", "ctx-composer"]),
+    (
+        "ctx-cli",
+        &["ctx-models", "ctx-core", "ctx-clients", "ctx-wire", "ctx-store", "ctx-composer", "ctx-lab", "ctx-server"],
+    ),
     // The fake provider judges what the others send, so it shares no code with them.
     ("testkit", &[]),
     ("xtask", &[]),

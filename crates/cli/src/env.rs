@@ -1,7 +1,9 @@
 //! Every environment variable that `ctx` reads or sets, declared once, and the only place that looks them up.
-//! What their values mean is decided where they are used.
+//! What their values mean is decided where they are used. The names of clients' variables are in `ctx_clients`.
 
 use std::ffi::OsString;
+
+use ctx_clients::claude_code::variables;
 
 /// A variable under the names it goes by; the first one that is set and not empty counts.
 #[derive(Clone, Copy, Debug)]
@@ -55,17 +57,14 @@ pub const SSL_CERT_FILE: Variable = Variable(&["SSL_CERT_FILE"]);
 pub const NODE_EXTRA_CA_CERTS: Variable = Variable(&["NODE_EXTRA_CA_CERTS"]);
 
 // Of the agent: `ctx run` sets them.
-pub const ANTHROPIC_BASE_URL: Variable = Variable(&["ANTHROPIC_BASE_URL"]);
+pub const ANTHROPIC_BASE_URL: Variable = Variable(&[variables::BASE_URL]);
 /// Makes the stock client say what each request is for.
-pub const GATEWAY_HINT_HEADERS: Variable = Variable(&["CLAUDE_CODE_GATEWAY_HINT_HEADERS"]);
+pub const GATEWAY_HINT_HEADERS: Variable = Variable(&[variables::HINT_HEADERS]);
 /// The stock client switches tool search off when the base URL is not the provider's own.
-pub const ENABLE_TOOL_SEARCH: Variable = Variable(&["ENABLE_TOOL_SEARCH"]);
+pub const ENABLE_TOOL_SEARCH: Variable = Variable(&[variables::TOOL_SEARCH]);
 
 /// The stock client gives it to the commands that it runs: the session of which they are part.
-pub const AGENT_SESSION: Variable = Variable(&["CLAUDE_CODE_SESSION_ID"]);
-
-/// Where the stock client keeps its settings, instead of `~/.claude`.
-pub const CLAUDE_CONFIG_DIR: Variable = Variable(&["CLAUDE_CONFIG_DIR"]);
+pub const AGENT_SESSION: Variable = Variable(&[variables::SESSION]);
 
 /// Where values come from: the process, or a test.
 #[derive(Clone, Debug)]
@@ -93,8 +92,12 @@ impl Environment {
 
     /// A variable whose name the user chose.
     pub fn named(&self, name: &str) -> Option<String> {
-        let value = self.look_up(name).filter(|value| !value.is_empty());
-        value.map(|value| value.to_string_lossy().into_owned())
+        self.raw(name).map(|value| value.to_string_lossy().into_owned())
+    }
+
+    /// A variable that only its client knows.
+    pub fn raw(&self, name: &str) -> Option<OsString> {
+        self.look_up(name).filter(|value| !value.is_empty())
     }
 
     /// All of them, for a program that is started.

@@ -3,7 +3,6 @@
 
 mod arguments;
 mod background;
-mod claude_code;
 mod client;
 mod codes;
 mod commit;
@@ -16,6 +15,7 @@ mod help;
 mod home;
 mod logging;
 mod offer;
+mod setup;
 mod terminal;
 mod verbs;
 

@@ -4,9 +4,9 @@ use crate::conversation::Conversation;
 use crate::directory::{Beginning, CARD, Card};
 use crate::edit::Ground;
 use ctx_core::frames::{self, Frame};
+use ctx_core::lexicon::SUMMARY_TITLE;
 use ctx_core::message::Message;
 use ctx_store::Note;
-use ctx_wire::anthropic::words::SUMMARY_TITLE;
 
 pub fn of(conversation: &Conversation) -> Card {
     let path = conversation.path();

@@ -55,7 +55,7 @@ pub struct Pending {
 
 impl Pending {
     pub fn new(bytes: Vec<u8>) -> Pending {
-        let facts = message::read(&bytes).facts;
+        let facts = message::read(&bytes, ctx_clients::lexicon()).facts;
         Pending { bytes, facts }
     }
 }
@@ -567,9 +567,10 @@ impl Conversation {
     fn restore_body(&mut self, store: &dyn Reader) -> Result<(), StoreError> {
         self.body = self.rebuild(store)?.and_then(|whole| Body::parse(whole.bytes).ok());
         if let Some(body) = &self.body {
-            self.folder = ctx_wire::anthropic::envelope::folder(body.bytes(), body.request());
+            self.folder = ctx_wire::anthropic::envelope::folder(body.bytes(), body.request(), ctx_clients::lexicon());
             self.aligned = body.request().messages.len();
-            self.envelope = Arc::new(ctx_wire::anthropic::envelope::read(body.bytes(), body.request()));
+            self.envelope =
+                Arc::new(ctx_wire::anthropic::envelope::read(body.bytes(), body.request(), ctx_clients::lexicon()));
             self.body_envelope = self.envelope.clone();
             self.body_packed = self.packed;
         }
@@ -623,7 +624,7 @@ fn versions_of(turn: &Turn, uses: &[Hash], blobs: &HashMap<Hash, Vec<u8>>) -> Op
         let blob = *uses.get(version.blob as usize)?;
         let worn = Dress(version.dress.iter().map(|(at, text)| (*at, text.as_bytes().into())).collect());
         let exact = dress(blobs.get(&blob)?, &worn)?;
-        Some((SlotId(version.slot), Worn { blob, dress: worn }, message::read(&exact).facts))
+        Some((SlotId(version.slot), Worn { blob, dress: worn }, message::read(&exact, ctx_clients::lexicon()).facts))
     };
     turn.versions.iter().map(version).collect()
 }

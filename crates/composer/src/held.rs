@@ -5,7 +5,7 @@
 
 use crate::conversation::Conversation;
 use crate::directory::Card;
-use ctx_wire::anthropic::identify::Hints;
+use ctx_clients::Hints;
 use std::collections::{HashMap, HashSet};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -157,5 +157,5 @@ pub(crate) fn names<'v>(view: &'v View<'_>) -> HashSet<&'v FrameId> {
 /// Whether a message begins with the client's own summary of what came before it.
 pub(crate) fn is_summary(message: &Message) -> bool {
     let labels = message.blocks.iter().filter_map(|block| block.label.as_deref());
-    labels.into_iter().any(|label| label == ctx_wire::anthropic::words::SUMMARY_TITLE)
+    labels.into_iter().any(|label| label == ctx_core::lexicon::SUMMARY_TITLE)
 }

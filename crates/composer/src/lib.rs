@@ -21,6 +21,7 @@ pub mod answer;
 pub mod automatic;
 mod cache_forecast;
 mod card;
+mod class;
 mod continuity;
 mod conversation;
 mod credentials;
@@ -189,7 +190,7 @@ impl Composer {
 
     /// Whether a request must be held until it is composed: its conversation has operations or waits for some, or may;
     /// or all are looked at; or the provider may have to be asked for something beside it.
-    pub fn holds(&self, hints: &ctx_wire::anthropic::identify::Hints) -> bool {
+    pub fn holds(&self, hints: &ctx_clients::Hints) -> bool {
         self.automatic.holds_all() || self.held.holds(hints) || self.provider.holds(hints)
     }
 

@@ -298,7 +298,7 @@ impl Summary {
     /// Of a reply to a request of so many messages.
     pub fn of(reply: &[u8], messages: usize) -> Option<Summary> {
         let block = String::from_utf8(summary(reply)?.to_vec()).ok()?;
-        let facts = message::read(&without_summary(reply)).facts;
+        let facts = message::read(&without_summary(reply), ctx_clients::lexicon()).facts;
         let anchors = facts.anchors.iter().map(|(Anchor::Id(key) | Anchor::Text(key))| *key).collect();
         Some(Summary { block, messages: u32::try_from(messages).ok()?, key: facts.key, anchors })
     }

@@ -14,6 +14,7 @@ use crate::provider::{Added, Request};
 use crate::recorder::{Order, give_way};
 use crate::whose::{self, Attributed, Inherited, Newborn, Origin, Received};
 use crate::{Composer, EDITED, Problem, card, envelope, mark, record};
+use ctx_clients::Hints;
 use ctx_core::edit::Commit;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::history::Change;
@@ -24,7 +25,6 @@ use ctx_core::{Class, SlotId};
 use ctx_store::{Hash, Note, Step};
 use ctx_wire::anthropic::dress::undress;
 use ctx_wire::anthropic::envelope::Envelope;
-use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
 use ctx_wire::pieces::Pieces;
@@ -294,7 +294,7 @@ impl Composer {
         let unsent = conversation.pending.as_ref().filter(|_| placed.verdict == Verdict::Compaction && trusted);
         if let Some(reply) = unsent.filter(|reply| !restart && facts.iter().all(|one| one.key != reply.facts.key)) {
             let slot = conversation.tree.next_slot(placed.new_messages());
-            let (bare, worn) = bare(&reply.bytes, &message::read(&reply.bytes).cuts);
+            let (bare, worn) = bare(&reply.bytes, &message::read(&reply.bytes, ctx_clients::lexicon()).cuts);
             turn.reply = Some(slot.0);
             turn.versions.push(version(slot, &worn, uses.len()));
             uses.push(worn.blob);
@@ -529,7 +529,8 @@ fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, sam
     }
     let same = same.min(conversation.tree.current().len());
     let count = body.request().messages.len();
-    let rest: Vec<Message> = (same..count).map(|at| message::read(body.message(at)).facts).collect();
+    let rest: Vec<Message> =
+        (same..count).map(|at| message::read(body.message(at), ctx_clients::lexicon()).facts).collect();
     let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
     conversation.keep(same);
     let mut memo = std::mem::take(&mut conversation.memo);
@@ -606,8 +607,8 @@ fn side(
     }
 }
 
-/// Whether a turn is surely one of this conversation. Clients other than Claude Code send titles and
-/// the like under the same session; such a path is believed when a later request goes on from it.
+/// Whether a turn is surely one of this conversation. Most clients send titles and the like under the
+/// same session; such a path is believed when a later request goes on from it.
 fn is_trusted(conversation: &Conversation, seen: &Seen, placed: &Reconciled, has_tools: bool) -> bool {
     let tentative = match placed.verdict {
         Verdict::Unrelated => true,
@@ -615,7 +616,7 @@ fn is_trusted(conversation: &Conversation, seen: &Seen, placed: &Reconciled, has
         _ => false,
     };
     let gains_tools = conversation.envelope.tools.is_none() && has_tools;
-    seen.hints.claude_code || !tentative || gains_tools
+    ctx_clients::client(seen.hints.client).tells_side_requests || !tentative || gains_tools
 }
 
 /// A version of a slot as it is recorded; `blob`: its place in the record's uses.

@@ -20,7 +20,7 @@ pub(crate) use work::{give_way, step_back};
 use crate::edit::Outgoing;
 use crate::provider::Refused;
 use crate::{Composer, Credentials};
-use ctx_wire::anthropic::identify::Hints;
+use ctx_clients::Hints;
 use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::Pieces;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 pub(crate) mod stores;
 
 use super::*;
-use ctx_wire::anthropic::identify::Hints;
+use ctx_clients::Hints;
 use std::sync::Barrier;
 use stores::FailingStore;
 

@@ -3,8 +3,8 @@
 use crate::Composer;
 use crate::directory::lock;
 use crate::edit::Applied;
+use ctx_clients::Hints;
 use ctx_core::Class;
-use ctx_wire::anthropic::identify::Hints;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 

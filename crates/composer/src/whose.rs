@@ -3,6 +3,7 @@
 //! Attribution also compares the body with the one before. [`crate::observe`] decides what the request changes in its
 //! conversation. No function here holds the lock of one conversation while it waits for the lock of another.
 
+use crate::class::class;
 use crate::conversation::Conversation;
 use crate::directory::{Beginning, Shared, lock};
 use crate::edit::wait::PendingForFork;
@@ -10,6 +11,7 @@ use crate::log::Opened;
 use crate::observe::{Seen, begins_with_summary};
 use crate::recorder::Order;
 use crate::{Composer, Problem};
+use ctx_clients::Hints;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
@@ -17,7 +19,6 @@ use ctx_core::tokens::Calibration;
 use ctx_core::{Class, Key};
 use ctx_store::{Hash, StoreError};
 use ctx_wire::anthropic::envelope::{self, Envelope};
-use ctx_wire::anthropic::identify::{self, Hints, Tail};
 use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
 use ctx_wire::pieces::Pieces;
@@ -60,7 +61,7 @@ pub type NamedAgent = (String, String);
 
 impl Attributed {
     pub fn new(received: Received, hints: &Hints, detail: Option<String>) -> Attributed {
-        let class = identify::class(hints, &received.envelope, tail(&received.body));
+        let class = class(hints, &received.envelope, &received.body);
         Attributed { received, class, detail, origin: Origin::default() }
     }
 
@@ -70,7 +71,7 @@ impl Attributed {
             return None;
         }
         let session = conversation.opened.session.clone()?;
-        let asked = message::read(self.received.body.message(0)).facts.key.to_string();
+        let asked = message::read(self.received.body.message(0), ctx_clients::lexicon()).facts.key.to_string();
         Some((session, format!("prompt-{}", asked.get(..12).unwrap_or_default())))
     }
 
@@ -101,13 +102,13 @@ impl Composer {
             Some(parsed) => parsed,
             None => {
                 let body = Body::read(&seen.pieces)?;
-                let envelope = Arc::new(envelope::read(body.bytes(), body.request()));
+                let envelope = Arc::new(envelope::read(body.bytes(), body.request(), ctx_clients::lexicon()));
                 parsed.insert((body, envelope))
             }
         };
         match &envelope.session {
             Some(session) => Ok(Some((self.of_session(session, agent, &seen.hints)?, None))),
-            None if !identify::class(&seen.hints, envelope, tail(body)).is_turn() => Ok(None),
+            None if !class(&seen.hints, envelope, body).is_turn() => Ok(None),
             None => self.by_path(body, seen).map(Some),
         }
     }
@@ -124,7 +125,7 @@ impl Composer {
             class: if agent.is_some() { Class::Subagent } else { Class::Main }.name().into(),
             session: Some(session.to_owned()),
             agent: agent.map(str::to_owned),
-            client: hints.client.as_deref().map(str::to_owned),
+            client: hints.product.as_deref().map(str::to_owned),
             parent,
             forked_from: None,
             title: None,
@@ -193,7 +194,7 @@ impl Composer {
         if let Some((_, shared)) = best {
             return Ok((shared, detail));
         }
-        let opened = Opened { client: seen.hints.client.as_deref().map(str::to_owned), ..Opened::unknown() };
+        let opened = Opened { client: seen.hints.product.as_deref().map(str::to_owned), ..Opened::unknown() };
         let nonce = format!("{}-{}", seen.at, self.nonce());
         let mut directory = lock(&self.directory);
         let id = directory.free_id(&["path", &nonce]);
@@ -203,7 +204,7 @@ impl Composer {
     /// Whether the body of a client that names no session in its headers may belong to an edited conversation: by
     /// the session that it names itself, else by how it begins. Asks memory only.
     pub(crate) fn may_continue_edited(&self, body: &Body, agent: Option<&str>) -> bool {
-        if let Some(session) = envelope::read(body.bytes(), body.request()).session {
+        if let Some(session) = envelope::read(body.bytes(), body.request(), ctx_clients::lexicon()).session {
             return self.held.may_be_edited(Some(&session), agent);
         }
         let beginning = Beginning::of(facts(body, 0).iter());
@@ -366,12 +367,14 @@ pub fn goes_on(conversation: &Conversation, received: &Received) -> bool {
 
 /// The messages from `from` on, and how each of them becomes bare.
 pub fn read_from(body: &Body, from: usize) -> (Vec<Message>, Vec<Cuts>) {
-    let reads = (from..body.request().messages.len()).map(|at| message::read(body.message(at)));
+    let reads = (from..body.request().messages.len()).map(|at| message::read(body.message(at), ctx_clients::lexicon()));
     reads.map(|read| (read.facts, read.cuts)).unzip()
 }
 
 fn facts(body: &Body, from: usize) -> Vec<Message> {
-    (from..body.request().messages.len()).map(|at| message::read(body.message(at)).facts).collect()
+    (from..body.request().messages.len())
+        .map(|at| message::read(body.message(at), ctx_clients::lexicon()).facts)
+        .collect()
 }
 
 /// Takes the body in by comparing it with the one before.
@@ -385,7 +388,7 @@ pub fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Recei
                     let moved = conversation.body_envelope.moved(behind, body.request().array.end);
                     (moved.map_or_else(|| conversation.body_envelope.clone(), Arc::new), conversation.body_packed)
                 }
-                false => (Arc::new(envelope::read(body.bytes(), body.request())), None),
+                false => (Arc::new(envelope::read(body.bytes(), body.request(), ctx_clients::lexicon())), None),
             };
             Ok(Received {
                 same: shared.messages.min(conversation.aligned),
@@ -399,7 +402,7 @@ pub fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Recei
         old => {
             conversation.body = old;
             let body = Body::read(pieces)?;
-            let envelope = Arc::new(envelope::read(body.bytes(), body.request()));
+            let envelope = Arc::new(envelope::read(body.bytes(), body.request(), ctx_clients::lexicon()));
             Ok(beside(conversation, (body, envelope)))
         }
     }
@@ -440,32 +443,4 @@ fn recognises_an_answer(placed: &Reconciled, messages: &[Message]) -> bool {
         recognised && message.role == Role::Assistant
     };
     messages.iter().enumerate().any(known)
-}
-
-/// What the end of the body shows about its class.
-fn tail(body: &Body) -> Tail {
-    const LOOK_BACK: usize = 6;
-    let count = body.request().messages.len();
-    let mut tail = Tail::default();
-    let mut last = None;
-    for at in (count.saturating_sub(LOOK_BACK)..count).rev() {
-        let (role, marked) = message::glance(body.message(at));
-        match last {
-            None if marked => return tail,
-            // The answer goes back to be continued: a side request ends with the user's words.
-            None if role == Role::Assistant => return tail,
-            None if role != Role::System => last = Some(at),
-            None => {}
-            Some(_) if marked => {
-                tail.mark_before_last = true;
-                break;
-            }
-            Some(_) => {}
-        }
-    }
-    tail.asks_for_summary = last.is_some_and(|at| {
-        let text = body.message(at);
-        [b"<analysis>".as_slice(), b"<summary>"].iter().all(|tag| memchr::memmem::find(text, tag).is_some())
-    });
-    tail
 }

@@ -169,7 +169,7 @@ impl Automatic for Slow {
         let mut stop = self.conversation.lock().expect("no panic");
         self.is_waiting.fetch_or(is_it(&mut stop), Ordering::SeqCst);
         drop(self.free.wait_while(stop, |stop| is_it(stop)).expect("no panic"));
-        Arc::new(Settings { mode: Mode::On, ..Settings::default() })
+        Arc::new(Settings { mode: Mode::On, ..ctx_clients::editor_settings() })
     }
 
     fn propose(&self, _: &About<'_>, _: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposed> {

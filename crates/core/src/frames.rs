@@ -164,6 +164,7 @@ mod tests {
             chars: 1,
             fixed_tokens: 0,
             tool: None,
+            role: Default::default(),
             tool_use_id: None,
             signature: None,
             label: None,

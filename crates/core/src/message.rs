@@ -1,6 +1,7 @@
 //! What the model of a conversation needs to know of one message. A wire format fills it in.
 
 use crate::key::Key;
+use crate::tool::ToolRole;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -69,6 +70,8 @@ pub struct Block {
     /// Tokens on top of the characters (images).
     pub fixed_tokens: u32,
     pub tool: Option<Box<str>>,
+    /// The part that the tool of a call plays.
+    pub role: ToolRole,
     pub tool_use_id: Option<Box<str>>,
     /// What a thinking block is bound by.
     pub signature: Option<Key>,

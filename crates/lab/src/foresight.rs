@@ -5,7 +5,7 @@ use crate::harm::text_of;
 use crate::needs::{Kind, Need, Place};
 use crate::recording::Recording;
 use ctx_core::policy::extract::{BARE, telling};
-use ctx_core::policy::{Auto, Cut, Item, Look, Policy, Price, Proposed, STEERING, Wanted};
+use ctx_core::policy::{Auto, Cut, Item, Look, Policy, Price, Proposed, Wanted};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -114,7 +114,7 @@ impl Foresight {
         let needed = |until: &Until, item: &Item| until.get(&item.call).is_some_and(|turn| *turn >= look.steps);
         let reason = "nobody will need it";
         let mut all = Vec::new();
-        let old = |item: &&Item| look.age(item) >= RECENT && !item.pinned && !STEERING.contains(&&*item.tool);
+        let old = |item: &&Item| look.age(item) >= RECENT && !item.pinned && !item.role.is_steering();
         for item in look.items.iter().filter(old) {
             let is_named = needed(&self.names, item);
             let left = if is_named { item.left } else { BARE };

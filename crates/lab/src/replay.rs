@@ -8,6 +8,7 @@ use crate::frames::{Row, rows, totals};
 use crate::harm::{Recorded, Sight};
 use crate::needs::{Kind, Need};
 use crate::request::{Script, Seen as SeenMessages};
+use ctx_clients::Hints;
 use ctx_composer::edit::Outgoing;
 use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_core::Key;
@@ -15,7 +16,6 @@ use ctx_core::policy::Policy;
 use ctx_models::cache::{FIVE_MINUTES, PromptCache, Reading};
 use ctx_models::{Models, Price, Rates};
 use ctx_store::MemoryStore;
-use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::{Ending, Tap};
 use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
@@ -190,11 +190,7 @@ impl Player<'_> {
     /// A request goes through the engine; what leaves it is given back.
     fn send(&self, body: &[u8], at: u64) -> Result<(Ticket, Vec<u8>), Unplayable> {
         let session = &*self.known.script.recording.name;
-        let hints = Hints::read(|name| match name {
-            "x-claude-code-session-id" => Some(session),
-            "x-claude-code-request-class" => Some("main"),
-            _ => None,
-        });
+        let hints = Hints::of_turn(session);
         let mut pieces = Arriving::alone();
         pieces.push(body);
         let mut outgoing: Option<Outgoing> = None;

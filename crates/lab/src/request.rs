@@ -89,7 +89,7 @@ impl<'r> Script<'r> {
     pub fn of(recording: &'r Recording) -> Script<'r> {
         let mut before = vec![0.0];
         for message in &recording.messages {
-            let own = tokens::of_message(&message::read(message.get().as_bytes()).facts);
+            let own = tokens::of_message(&message::read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
             before.push(before.last().copied().unwrap_or(0.0) + own);
         }
         let estimate = |answer: usize| before.get(answer).copied().unwrap_or(0.0);
@@ -144,7 +144,7 @@ impl<'r> Script<'r> {
         let messages = spans.messages.iter().filter_map(|span| sent.get(span.clone()));
         for (at, bytes) in messages.enumerate() {
             let part = *seen.0.entry(Key::of([bytes])).or_insert_with(|| {
-                let read = message::read(bytes);
+                let read = message::read(bytes, ctx_clients::lexicon());
                 let (bare, _) = undress(bytes, &read.cuts);
                 let tokens = tokens::of_message(&read.facts) * self.scale;
                 Part { key: Key::of([&*bare]), tokens, places: read.facts.cache_places(), marked: read.marked }
@@ -175,7 +175,9 @@ impl<'r> Script<'r> {
     pub fn output(&self, turn: usize) -> f64 {
         let Some(turn) = self.recording.turns.get(turn) else { return 0.0 };
         let answer = self.recording.messages.get(turn.answer);
-        let seen = answer.map_or(0.0, |answer| tokens::of_message(&message::read(answer.get().as_bytes()).facts));
+        let seen = answer.map_or(0.0, |answer| {
+            tokens::of_message(&message::read(answer.get().as_bytes(), ctx_clients::lexicon()).facts)
+        });
         let counted = turn.usage.map_or(0.0, |usage| usage.output as f64);
         (seen * self.scale).max(counted)
     }
@@ -262,7 +264,8 @@ fn with_head(head: &str, (model, estimated): (&str, f64), lifetime: u64, tools: 
 
 /// The tools that are called in it: a provider refuses calls of others, and session files do not say which there were.
 fn tools_of(recording: &Recording) -> Vec<String> {
-    let facts = recording.messages.iter().map(|message| message::read(message.get().as_bytes()).facts);
+    let facts =
+        recording.messages.iter().map(|message| message::read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
     let calls = facts.flat_map(|facts| facts.blocks).filter(|block| block.kind == ctx_core::Kind::ToolUse);
     let names: BTreeSet<String> = calls.filter_map(|block| Some(block.tool?.to_string())).collect();
     names.into_iter().collect()

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use ctx_clients::Hints;
 use ctx_composer::provider::Refused;
 use ctx_composer::recorder::{Reply, RequestCopy, ResponseCopy};
 use ctx_composer::{Composer, Recorder};
-use ctx_wire::anthropic::{identify::Hints, tap};
+use ctx_wire::anthropic::tap;
 use ctx_wire::pieces::Pieces;
 use http::Method;
 

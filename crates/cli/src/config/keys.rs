@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use ctx_core::automatic::{Mode, Settings, Target};
+use ctx_core::automatic::{Mode, Target};
 use ctx_server::helper::Provider;
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ fn key(name: &str, shape: Shape, default: Value, example: Value, about: &'static
 }
 
 fn own_editing() -> Vec<Key> {
-    let usual = serde_json::to_value(Settings::default()).unwrap_or_default();
+    let usual = serde_json::to_value(ctx_clients::editor_settings()).unwrap_or_default();
     let own = |name: &str, shape: Shape, example: Value, about: &'static str| {
         let default = usual.pointer(&format!("/{}", name.replace('.', "/"))).cloned().unwrap_or_default();
         key(&format!("context_editing.{name}"), shape, default, example, about)

@@ -12,10 +12,11 @@ const NARROWEST: usize = 20;
 
 /// Safe text, indented by so many columns.
 pub fn render(content: &str, indent: usize, output: &Output) -> String {
+    let lexicon = ctx_clients::lexicon();
     let mut lines = String::new();
     let (mut is_code, mut is_reminder) = (false, false);
     for line in content.lines() {
-        is_reminder |= line.contains("<system-reminder>");
+        is_reminder |= lexicon.opens_reminder(line);
         let is_fence = line.trim_start().starts_with("```");
         let style = if is_reminder || is_fence { FAINT } else { PLAIN };
         let shown = match is_code || is_fence || is_reminder || line.trim_start().starts_with('|') {
@@ -23,7 +24,7 @@ pub fn render(content: &str, indent: usize, output: &Output) -> String {
             false => written(line, output),
         };
         is_code ^= is_fence;
-        is_reminder &= !line.contains("</system-reminder>");
+        is_reminder &= !lexicon.closes_reminder(line);
         shown.print(indent, output, &mut lines);
     }
     lines

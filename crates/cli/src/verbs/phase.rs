@@ -4,8 +4,9 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use ctx_clients::claude_code::hooks::session_of_hook;
 use ctx_composer::{PhaseView, PhasesView};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
 use crate::client::{of_conversation, understood};
@@ -83,9 +84,7 @@ fn told_by_hook(input: impl Read) -> Result<String, Failure> {
     const LONGEST: u64 = 10_000_000;
     let mut text = String::new();
     let read = input.take(LONGEST).read_to_string(&mut text);
-    let told: Option<Value> = read.ok().and_then(|_| serde_json::from_str(&text).ok());
-    let session = told.and_then(|told| Some(told["session_id"].as_str()?.to_owned()));
-    session.ok_or_else(|| {
+    read.ok().and_then(|_| session_of_hook(&text)).ok_or_else(|| {
         Failure::new("hook", "the input names no session")
             .hint("--hook is for hooks of the agent, which get JSON with a session_id; elsewhere name it with --conv")
     })

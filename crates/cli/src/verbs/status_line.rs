@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use clap::Args;
+use ctx_clients::claude_code::hooks::StatusLineInput;
 use ctx_composer::view::ContextView;
-use serde::Deserialize;
 
 use crate::client::{Client, Whereabouts, of_conversation, understood};
 use crate::context::Context;
@@ -30,33 +30,10 @@ Example, in settings.json (`ctx install claude-code --status-line` writes it):
 )]
 pub struct Arguments {}
 
-/// What the agent tells, as far as we need it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Told {
-    session_id: Option<String>,
-    context_window: Window,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Window {
-    current_usage: Option<Usage>,
-}
-
-/// Of the newest request.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Usage {
-    input_tokens: u64,
-    cache_creation_input_tokens: u64,
-    cache_read_input_tokens: u64,
-}
-
 pub fn run(_: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let mut said = Vec::new();
     let _ = std::io::stdin().lock().take(MOST).read_to_end(&mut said);
-    let told: Told = serde_json::from_slice(&said).unwrap_or_default();
+    let told: StatusLineInput = serde_json::from_slice(&said).unwrap_or_default();
     let session = told.session_id.clone().or_else(|| context.environment.text(env::AGENT_SESSION));
     let line = session.and_then(|session| view(&session, context)).map(|view| render(&told, &view));
     if let Some(line) = line {
@@ -84,18 +61,15 @@ fn view(session: &str, context: &Context) -> Option<ContextView> {
     answered.recv_timeout(PATIENCE).ok().flatten()
 }
 
-fn render(told: &Told, view: &ContextView) -> String {
+fn render(told: &StatusLineInput, view: &ContextView) -> String {
     let about = if view.calibrated { "" } else { "≈" };
     let (tokens, window) = (short(view.tokens), short(view.window));
     let mut line = format!("ctx {about}{tokens} of {window} ({}%) {}", view.percent, view.status.in_words());
     if view.saved > 0 {
         line.push_str(&format!(" · saved {}", short(view.saved)));
     }
-    if let Some(usage) = &told.context_window.current_usage {
-        let all = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
-        if let Some(share) = usage.cache_read_input_tokens.saturating_mul(100).checked_div(all) {
-            line.push_str(&format!(" · cached {share}%"));
-        }
+    if let Some(share) = told.cached_percent() {
+        line.push_str(&format!(" · cached {share}%"));
     }
     let waiting = view.project_settings.as_ref().map_or(0, |project| project.waiting.len());
     if waiting > 0 {
@@ -152,7 +126,7 @@ mod tests {
                 "preserved": 0, "clearable": [], "saved": 0, "saved_automatically": 0, "left_out": 0, "noted": 0,
                 "proposals": 0, "hindrances": [], "phases": [], "cache": null,
                 "project_settings": {"folder": "/p", "waiting": vec![setting.clone(); number], "ignored": []}});
-            render(&Told::default(), &serde_json::from_value(view).expect("a view"))
+            render(&StatusLineInput::default(), &serde_json::from_value(view).expect("a view"))
         };
         assert_eq!(waiting(0), "ctx 940 of 200k (0%) NORMAL");
         assert_eq!(waiting(1), "ctx 940 of 200k (0%) NORMAL · 1 project setting waits: ctx trust");

@@ -1,17 +1,12 @@
 //! `ctx uninstall`: takes back what `ctx install` wrote.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::install::Agent;
-use crate::claude_code::carry_out::{How, Plan, carry_out};
-use crate::claude_code::change::Change;
-use crate::claude_code::memory::Memory;
-use crate::claude_code::places::{Places, Scope};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::setup::{Agent, How, Scope, ThisHost, agents, apply};
 
 /// Undo `ctx install` and restore the previous files
 #[derive(Args, Debug)]
@@ -24,6 +19,7 @@ Examples:
   ctx uninstall claude-code --scope project --dry-run"
 )]
 pub struct Arguments {
+    #[arg(value_parser = agents())]
     agent: Agent,
     /// For which projects
     #[arg(long, value_enum, default_value = "user")]
@@ -36,27 +32,9 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
-    let Agent::ClaudeCode = arguments.agent;
-    let folder = std::env::current_dir().map_err(|error| Failure::file("find", Path::new("."), &error))?;
-    let places = Places::find(arguments.scope, &context.environment, &folder)?;
-    let memory = Memory::load(&context.home()?)?;
-    let change = |path: &Path| Change::uninstall(path, &memory, arguments.force).transpose();
-    let changes: Vec<Change> = places.all().into_iter().filter_map(change).collect::<Result<_, _>>()?;
-    let stays = changes.iter().flat_map(|change| &change.stays);
-    let notes =
-        stays.map(|what| format!("{what} was changed since it was installed and stays; remove it yourself")).collect();
-    let plan = Plan {
-        scope: arguments.scope,
-        changes,
-        notes,
-        base_url: None,
-        done: "Done. Claude Code no longer goes through ctx, from its next start on.".to_owned(),
-        nothing: format!(
-            "Nothing of ctx is installed there ({} scope); `--scope {}` looks at the other place.",
-            arguments.scope.name(),
-            arguments.scope.other().name()
-        ),
-    };
-    carry_out(&plan, &arguments.how, &memory, context)?;
+    let Arguments { agent, scope, force, how } = arguments;
+    let host = ThisHost::new(context)?;
+    let plan = (agent.installer.uninstall)(scope.into(), force, &host)?;
+    apply(&plan, &how, &host, context)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,9 +3,9 @@
 
 use super::content::Content;
 use super::input::Call;
-use ctx_core::Key;
 use ctx_core::policy::extract::{extract, names};
 use ctx_core::tokens;
+use ctx_core::{Key, ToolRole};
 use ctx_wire::anthropic::request::Body;
 use serde::Deserialize;
 use serde_json::Value;
@@ -71,8 +71,9 @@ impl Memory {
     fn text(&mut self, text: &str, is_typed: bool) {
         self.say(text);
         // A person who types `/name` begins the skill of that name, if there is one.
-        let begun = text.split("<command-name>/").skip(1).filter_map(|rest| rest.split_once("</command-name>"));
-        begun.filter(|_| is_typed).for_each(|(name, _)| self.begin(name));
+        if is_typed {
+            ctx_clients::lexicon().commands(text).into_iter().for_each(|name| self.begin(name));
+        }
     }
 
     fn begin(&mut self, skill: &str) {
@@ -109,17 +110,15 @@ impl Memory {
     }
 
     fn ask(&mut self, block: &Value) {
-        const PATHS: [&str; 4] = ["file_path", "path", "notebook_path", "filePath"];
-        const COMMANDS: [&str; 6] = ["command", "cmd", "pattern", "query", "url", "prompt"];
-        let input = &block["input"];
-        let first = |names: &[&str]| names.iter().find_map(|name| input[*name].as_str()).map(Into::into);
-        if block["name"] == "Skill"
-            && let Some(skill) = input["skill"].as_str().or(input["command"].as_str())
-        {
+        let (lexicon, input) = (ctx_clients::lexicon(), &block["input"]);
+        let is_skill = block["name"].as_str().is_some_and(|tool| lexicon.role(tool) == ToolRole::Skill);
+        if let Some(skill) = lexicon.skills().find_map(|name| input[name].as_str()).filter(|_| is_skill) {
             self.begin(skill);
         }
+        let path = lexicon.paths().find_map(|name| input[name].as_str()).map(Into::into);
+        let command = lexicon.commands_of_tools().find_map(|name| input[name].as_str()).map(Into::into);
         let id = block["id"].as_str().unwrap_or_default().into();
-        self.asked.insert(id, (first(&PATHS), first(&COMMANDS)));
+        self.asked.insert(id, (path, command));
     }
 
     /// The file that a call is about, and the command that it runs or what it searches for.

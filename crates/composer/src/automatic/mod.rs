@@ -48,7 +48,7 @@ pub trait Automatic: Send + Sync {
 
     /// What somebody wants of it for a conversation, while these skills are active.
     fn settings(&self, _about: &About<'_>, _skills: &[&str]) -> Arc<Settings> {
-        Arc::new(Settings { mode: Mode::On, ..Settings::default() })
+        Arc::new(Settings { mode: Mode::On, ..ctx_clients::editor_settings() })
     }
 
     /// What should be done before this request leaves. Called for every held request of a conversation, while its

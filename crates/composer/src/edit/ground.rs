@@ -150,11 +150,10 @@ impl Weights {
 
 /// Why a block of the system prompt should stay.
 fn protection(at: usize, piece: &Piece) -> Option<&'static str> {
-    const IDENTITIES: [&str; 3] = ["You are Claude Code", "You are a Claude agent", "You are an interactive agent"];
     if piece.is_attribution() {
         return Some("it tells the provider which client this is, and the provider takes it out by itself");
     }
-    (at < 2 && IDENTITIES.iter().any(|start| piece.label.starts_with(start)))
+    (at < 2 && ctx_clients::lexicon().is_identity(&piece.label))
         .then_some("a subscription's requests are refused without the client's identity")
 }
 

@@ -408,7 +408,7 @@ impl Composer {
                 "Its next request completes it.",
             )
         })?;
-        let envelope = envelope::read(body.bytes(), body.request());
+        let envelope = envelope::read(body.bytes(), body.request(), ctx_clients::lexicon());
         Ok(with(&conversation.newest(&body, &envelope)))
     }
 
@@ -426,7 +426,7 @@ impl Composer {
         }
         let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;
         let Ok(body) = Body::parse(whole.bytes.clone()) else { return Ok(whole.bytes) };
-        let envelope = envelope::read(body.bytes(), body.request());
+        let envelope = envelope::read(body.bytes(), body.request(), ctx_clients::lexicon());
         let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
         let mut outgoing = match composed {
             Some(Written { composed, .. }) => Outgoing::of(composed.segments.into_iter().map(Part::from).collect()),
@@ -489,7 +489,7 @@ impl Composer {
 
 /// What identifies a message that is not stored.
 pub fn digest(message: &[u8]) -> Key {
-    let cuts = ctx_wire::anthropic::message::read(message).cuts;
+    let cuts = ctx_wire::anthropic::message::read(message, ctx_clients::lexicon()).cuts;
     let (bare, _) = ctx_wire::anthropic::dress::undress(message, &cuts);
     short(&ctx_store::Hash::of(&bare))
 }

@@ -15,7 +15,6 @@ use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::edit::{CommitId, Operation};
 use ctx_core::message::Kind as BlockKind;
-use ctx_wire::anthropic::words::without_reminders;
 
 /// Beyond so many a job would take minutes, and most of a day's budget.
 const MOST: usize = 50;
@@ -255,7 +254,7 @@ impl Composer {
                         kind: block.kind,
                         tool: block.tool,
                         is_error: block.is_error,
-                        text: without_reminders(&block.text).into_owned(),
+                        text: ctx_clients::lexicon().without_reminders(&block.text).into_owned(),
                     }
                 }));
             }

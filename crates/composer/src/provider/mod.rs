@@ -16,6 +16,7 @@ use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::{Answered, Summary};
 use crate::now;
+use ctx_clients::Hints;
 use ctx_core::Class;
 use ctx_models::CacheRules;
 use ctx_wire::anthropic::context_management::{
@@ -23,7 +24,6 @@ use ctx_wire::anthropic::context_management::{
     without_summary, would_act,
 };
 use ctx_wire::anthropic::envelope::{self, Envelope};
-use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::request::Body;
 use ctx_wire::anthropic::{cache, message};
 use known::Known;
@@ -188,7 +188,7 @@ impl Composer {
         let told = || {
             // It is said at the beginning; see `observe`.
             let body = body.filter(|_| conversation.turns < 3)?;
-            envelope::folder(body.bytes(), body.request())
+            envelope::folder(body.bytes(), body.request(), ctx_clients::lexicon())
         };
         let parent = || lock(&self.directory).card(conversation.opened.parent.as_ref()?)?.folder.clone();
         conversation.folder.clone().or_else(told).or_else(parent)
@@ -230,6 +230,7 @@ impl Composer {
         let window = window.or_else(|| self.models.of(model).model()?.window);
         let facts = Facts {
             envelope,
+            lexicon: ctx_clients::lexicon(),
             thinks: thinks(body),
             window,
             price: self.models.price(model, window.unwrap_or(0) / 2).map(|(price, _)| price),
@@ -285,7 +286,7 @@ impl Composer {
 fn summaries_in<'a>(conversation: &'a Conversation, body: &Body) -> Vec<(&'a Summary, Range<usize>)> {
     let found = |summary: &'a Summary| {
         let span = body.request().messages.get(summary.messages as usize)?;
-        let facts = message::read(&without_summary(body.bytes().get(span.clone())?)).facts;
+        let facts = message::read(&without_summary(body.bytes().get(span.clone())?), ctx_clients::lexicon()).facts;
         summary.is_of(&facts).then(|| (summary, span.clone()))
     };
     conversation.summaries.iter().rev().filter_map(found).collect()

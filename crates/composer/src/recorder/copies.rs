@@ -7,7 +7,7 @@ use crate::provider::Refused;
 use crate::streams::PAUSE;
 use crate::uploads::Upload;
 use crate::{Credentials, now};
-use ctx_wire::anthropic::identify::Hints;
+use ctx_clients::Hints;
 use ctx_wire::anthropic::tap::Ending;
 use ctx_wire::pieces::{Arriving, Pieces};
 use std::sync::atomic::Ordering;

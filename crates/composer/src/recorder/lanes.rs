@@ -8,7 +8,7 @@
 use super::Event;
 use super::work::Open;
 use crate::directory::lock;
-use ctx_wire::anthropic::identify::Hints;
+use ctx_clients::Hints;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};

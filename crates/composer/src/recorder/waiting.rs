@@ -6,7 +6,7 @@
 use super::{Composition, Reply, Withheld};
 use crate::edit::Outgoing;
 use crate::{Composer, Problem};
-use ctx_wire::anthropic::identify::Hints;
+use ctx_clients::Hints;
 use ctx_wire::anthropic::request::{Body, Unreadable};
 use ctx_wire::pieces::Pieces;
 use std::sync::Arc;

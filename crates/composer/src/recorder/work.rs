@@ -230,7 +230,7 @@ fn decoded(encoding: Option<&str>, body: Pieces) -> Result<Pieces, crate::Proble
 mod tests {
     use super::super::Recorder;
     use super::*;
-    use ctx_wire::anthropic::identify::Hints;
+    use ctx_clients::Hints;
 
     /// A recorder whose events are taken here, one by one.
     fn by_hand() -> (Recorder, Worker) {

@@ -376,7 +376,7 @@ impl Composer {
     pub(super) fn around_of(&self, envelope: Hash) -> Option<Around> {
         let find = |hash: Hash| self.store.blob(hash).ok().flatten();
         let bytes = envelope::unpack(&find(envelope)?, b"", find)?.bytes;
-        Some(Around::of(&wire::read(&bytes, &request::parse(&bytes).ok()?)))
+        Some(Around::of(&wire::read(&bytes, &request::parse(&bytes).ok()?, ctx_clients::lexicon())))
     }
 }
 

@@ -188,7 +188,9 @@ impl Composer {
     /// System blocks and tool definitions.
     fn around(&self, conversation: &Conversation, view: &View<'_>, address: &Address) -> Result<Shown, Refusal> {
         let bytes = rebuilt(self, conversation)?.bytes;
-        let envelope = request::parse(&bytes).map(|request| envelope::read(&bytes, &request)).unwrap_or_default();
+        let envelope = request::parse(&bytes)
+            .map(|request| envelope::read(&bytes, &request, ctx_clients::lexicon()))
+            .unwrap_or_default();
         let is_system = matches!(address, Address::System | Address::SystemBlock(_));
         let (kind, pieces, laid) = match is_system {
             true => ("system", envelope.system, &view.system),
@@ -410,7 +412,7 @@ fn block_views(
         Unit::Made(made) => {
             let Some(content) = view.made(made) else { return Vec::new() };
             let message = format!("{{\"role\":\"user\",\"content\":[{}]}}", content.blocks.join(","));
-            let facts = message::read(message.as_bytes()).facts;
+            let facts = message::read(message.as_bytes(), ctx_clients::lexicon()).facts;
             let gone = if covered.is_none() { view.left_out_of(made) } else { &[] };
             let views = facts.blocks.iter().enumerate().map(|(at, facts)| BlockView {
                 repaired: gone.contains(&(at as u32)).then(String::new),

@@ -84,7 +84,7 @@ fn made_title(view: &View<'_>, id: MadeId) -> Option<String> {
     view.made(id)?.blocks.iter().find_map(|block| {
         let value: Value = serde_json::from_str(block).ok()?;
         match value["type"].as_str()? {
-            "text" => Some(ctx_wire::anthropic::words::line(value["text"].as_str()?)),
+            "text" => Some(ctx_core::title::line(value["text"].as_str()?)),
             "tool_use" => Some(value["name"].as_str()?.to_owned()),
             _ => None,
         }

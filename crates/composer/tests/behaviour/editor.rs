@@ -75,7 +75,7 @@ fn what_is_left_of_results_never_fills_the_window_either() {
 
 #[test]
 fn what_is_only_observed_is_noted_and_nothing_changes() {
-    let mut work = Work::new(Settings { mode: Mode::Observe, ..Settings::default() });
+    let mut work = Work::new(Settings { mode: Mode::Observe, ..ctx_clients::editor_settings() });
     let last = work.work(16);
     assert!(results(&last).iter().all(|text| text.starts_with("line ")));
     assert!(work.commits().is_empty() && work.files().is_empty());
@@ -91,7 +91,7 @@ fn what_is_only_observed_is_noted_and_nothing_changes() {
 
 #[test]
 fn what_is_proposed_waits_for_a_word_and_is_not_proposed_twice() {
-    let mut work = Work::new(Settings { mode: Mode::Ask, ..Settings::default() });
+    let mut work = Work::new(Settings { mode: Mode::Ask, ..ctx_clients::editor_settings() });
     let last = work.work(17);
     assert!(results(&last).iter().all(|text| text.starts_with("line ")) && work.commits().is_empty());
     let waiting = work.composer.waiting(&work.conversation).expect("a list");
@@ -123,7 +123,7 @@ fn what_is_proposed_waits_for_a_word_and_is_not_proposed_twice() {
 
 #[test]
 fn there_is_one_proposal_however_long_the_work_goes_on_and_it_grows() {
-    let mut work = Work::new(Settings { mode: Mode::Ask, ..Settings::default() });
+    let mut work = Work::new(Settings { mode: Mode::Ask, ..ctx_clients::editor_settings() });
     let wishes = |work: &Work| work.composer.waiting(&work.conversation).expect("a list").wishes;
     work.work(17);
     let first = wishes(&work).remove(0);
@@ -143,7 +143,7 @@ fn there_is_one_proposal_however_long_the_work_goes_on_and_it_grows() {
     let frames = work.composer.frames(&work.conversation, false, None).expect("frames").frames;
     assert!(frames.iter().any(|frame| frame.waiting == ["w1"]), "its frames are marked");
     let count = grown.operations.len();
-    work.restart(Settings { mode: Mode::Ask, ..Settings::default() });
+    work.restart(Settings { mode: Mode::Ask, ..ctx_clients::editor_settings() });
     assert_eq!(wishes(&work), all, "also after a restart");
     let outcome = work.composer.accept_many(&work.conversation, &["all".to_owned()], "cli").expect("accepted");
     assert_eq!((outcome.done.len(), outcome.refused.len()), (1, 0), "{outcome:?}");
@@ -153,7 +153,7 @@ fn there_is_one_proposal_however_long_the_work_goes_on_and_it_grows() {
 
 #[test]
 fn what_is_stale_is_worth_removing_with_its_price_and_a_plan_that_fits() {
-    let mut work = Work::new(Settings { mode: Mode::Off, ..Settings::default() });
+    let mut work = Work::new(Settings { mode: Mode::Off, ..ctx_clients::editor_settings() });
     work.work(20);
     let view = work.composer.worth(&work.conversation).expect("a view");
     let worth = view.worth.clone().expect("worth a line");
@@ -173,7 +173,7 @@ fn what_is_stale_is_worth_removing_with_its_price_and_a_plan_that_fits() {
 
 #[test]
 fn a_proposal_that_waits_is_as_good_as_made_for_who_asks() {
-    let mut work = Work::new(Settings { mode: Mode::Ask, ..Settings::default() });
+    let mut work = Work::new(Settings { mode: Mode::Ask, ..ctx_clients::editor_settings() });
     let proposals = |work: &Work| work.composer.waiting(&work.conversation).expect("a list").wishes.len();
     let mut steps = 0;
     work.session.user("do all of it");
@@ -194,7 +194,7 @@ fn a_proposal_that_waits_is_as_good_as_made_for_who_asks() {
 
 #[test]
 fn why_somebody_clears_by_hand_stands_in_the_ledger() {
-    let mut work = Work::new(Settings { mode: Mode::Observe, ..Settings::default() });
+    let mut work = Work::new(Settings { mode: Mode::Observe, ..ctx_clients::editor_settings() });
     work.work(16);
     work.composer.clear_now(&work.conversation, "before the review").expect("cleared");
     let ledger = fs::read_to_string(work.home.path().join("NOTES.md")).expect("a ledger");
@@ -252,7 +252,7 @@ fn what_must_stay_stays_whatever_happens() {
 
 #[test]
 fn by_hand_all_that_may_go_goes_even_if_the_mode_is_off() {
-    let mut work = Work::new(Settings::default());
+    let mut work = Work::new(ctx_clients::editor_settings());
     let last = work.work(8);
     assert!(!work.composer.holds(&support::hints(&work.session.headers())), "nothing is held for it");
     assert!(results(&last).iter().all(|text| text.starts_with("line ")));

@@ -10,9 +10,9 @@ pub mod growing;
 pub mod sides;
 pub mod stores;
 
+use ctx_clients::Hints;
 use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_store::{MemoryStore, Store};
-use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::{Answer, Ending};
 use ctx_wire::pieces::Arriving;
 use serde_json::Value;

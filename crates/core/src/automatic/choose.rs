@@ -195,7 +195,7 @@ fn aged<'t>(settings: &Settings, look: &Look<'t>, facts: Facts<'_>) -> Look<'t> 
     for item in aged.items.iter_mut().rev().filter(|item| !item.cleared && !recent(item)) {
         let fact = facts(&item.call);
         let is_over = budget.is_some_and(|budget| {
-            is_search(&item.tool, fact.command) && {
+            is_search(item.role, fact.command) && {
                 searched += item.tokens;
                 item.tokens > budget.single_search || searched > budget.accumulated
             }
@@ -213,7 +213,7 @@ fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, propose
     let Some(budget) = settings.attention_budget else { return Vec::new() };
     let gone: HashSet<&str> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect();
     let is_there = |item: &&Item| !item.cleared && (item.fresh || !gone.contains(&*item.call));
-    let is_search = |item: &&Item| is_search(&item.tool, facts(&item.call).command);
+    let is_search = |item: &&Item| is_search(item.role, facts(&item.call).command);
     let searches: Vec<&Item> = look.items.iter().filter(is_there).filter(is_search).collect();
     let all: u64 = searches.iter().map(|item| item.tokens).sum();
     if all <= budget.session_total {

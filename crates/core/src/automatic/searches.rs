@@ -1,15 +1,15 @@
 //! Searches: which calls are some, and how much of the context their results may take.
 
-use super::artifacts::fits;
+use crate::tool::ToolRole;
 
-/// Tools that search, and commands that do.
-const TOOLS: [&str; 7] = ["Grep", "Glob", "LS", "WebSearch", "WebFetch", "*search*", "*fetch*"];
+/// Commands that search.
 const COMMANDS: [&str; 10] = ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "find", "fd", "ls"];
 /// What a command may begin with that only prepares what it is about.
 const BEFORE: [&str; 5] = ["cd", "pushd", "export", "set", "echo"];
 
-pub fn is_search(tool: &str, command: Option<&str>) -> bool {
-    TOOLS.iter().any(|pattern| fits(pattern, tool)) || tool == "Bash" && command.is_some_and(searches)
+/// Whether a call searches: its tool does, or the command that it runs.
+pub fn is_search(role: ToolRole, command: Option<&str>) -> bool {
+    role.searches() || role == ToolRole::Shell && command.is_some_and(searches)
 }
 
 /// `rg words`, also behind `cd folder &&` or `cd folder;`, and with variables before it.
@@ -52,7 +52,9 @@ mod tests {
 
     #[test]
     fn searches_are_told_by_tool_and_command() {
-        assert!(is_search("Grep", None) && is_search("mcp__web__search_pages", None));
+        assert!(
+            is_search(ToolRole::Search, None) && is_search(ToolRole::Fetch, None) && is_search(ToolRole::Find, None)
+        );
         for command in [
             "rg foo src",
             "ls",
@@ -62,12 +64,12 @@ mod tests {
             "export A=1\ncd b && A=2 /usr/bin/find . -name x",
             " git grep foo",
         ] {
-            assert!(is_search("Bash", Some(command)), "{command}");
+            assert!(is_search(ToolRole::Shell, Some(command)), "{command}");
         }
         for command in ["cargo test", "cd src && make", "git log", "lsof", "make; ls", "cd src", "A=1", ""] {
-            assert!(!is_search("Bash", Some(command)), "{command}");
+            assert!(!is_search(ToolRole::Shell, Some(command)), "{command}");
         }
-        assert!(!is_search("Read", None));
+        assert!(!is_search(ToolRole::Read, None) && !is_search(ToolRole::Other, Some("rg foo")));
     }
 
     #[test]

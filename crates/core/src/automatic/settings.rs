@@ -77,7 +77,7 @@ pub struct Settings {
     pub preserve_artifacts: Vec<String>,
     /// What these names mean.
     pub artifacts: BTreeMap<String, Artifact>,
-    /// Results of these tools never go.
+    /// Results of these tools never go. Clients name those that keep an agent's books.
     pub exclude_tools: Vec<String>,
     /// The file to which a line is added for everything that goes: absolute, or in the project.
     pub ledger: String,
@@ -104,7 +104,7 @@ impl Default for Settings {
             attention_budget: Some(Budget::default()),
             preserve_artifacts: words(&artifacts::KNOWN),
             artifacts: artifacts::known(),
-            exclude_tools: words(&["Task*", "Agent", "Todo*", "AskUserQuestion", "Skill", "*memory*", "ExitPlanMode"]),
+            exclude_tools: Vec::new(),
             ledger: LEDGER.to_owned(),
             hook: None,
             webhook: None,
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn a_source_that_nobody_vouches_for_can_only_make_it_quieter() {
         let words = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
-        let home = Settings { mode: Mode::Ask, ..Settings::default() };
+        let home = Settings { mode: Mode::Ask, exclude_tools: vec!["Plan*".into()], ..Settings::default() };
         let louder = Layer {
             mode: Some(Mode::On),
             compact_threshold_percent: Some(1),
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(settings.attention_budget, Some(budget));
         assert!(settings.preserve_artifacts.starts_with(&home.preserve_artifacts));
         assert!(settings.preserve_artifacts.contains(&"plans".to_owned()) && settings.artifacts.contains_key("plans"));
-        assert!(settings.excludes("Read") && settings.excludes("Skill"));
+        assert!(settings.excludes("Read") && settings.excludes("planner"));
         settings.lay_quieter(&Layer { clear_after_phases: words(&["coding"]), ..Layer::default() });
         assert!(settings.clear_after_phases.is_empty(), "only what both name");
         let before = settings.clone();

@@ -56,16 +56,7 @@ mod tests {
     use ctx_models::Rates;
 
     fn item(call: &str, step: usize, before: u64, superseded: bool) -> Item {
-        Item {
-            call: call.into(),
-            tool: "Read".into(),
-            tokens: 5_000,
-            left: 100,
-            step,
-            before,
-            superseded,
-            ..Item::default()
-        }
+        Item { call: call.into(), tokens: 5_000, left: 100, step, before, superseded, ..Item::default() }
     }
 
     #[test]

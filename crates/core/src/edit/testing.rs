@@ -32,6 +32,7 @@ pub fn block(kind: Kind, chars: u32) -> Block {
         chars,
         fixed_tokens: 0,
         tool: None,
+        role: Default::default(),
         tool_use_id: None,
         signature: None,
         label: None,

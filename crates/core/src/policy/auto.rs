@@ -2,6 +2,7 @@ use super::extract::{BARE, bare};
 use super::trim::trim;
 use super::{Cut, Item, Look, Policy, Price, Proposed};
 use crate::key::Key;
+use crate::tool::ToolRole;
 use std::collections::HashMap;
 
 /// What the automatic editor does: what says nothing goes before it is sent for the first time; what is old enough is
@@ -64,10 +65,6 @@ impl Default for Auto {
     }
 }
 
-/// Tools whose results are short, or are what the agent steers by.
-pub const STEERING: [&str; 8] =
-    ["Glob", "Task", "Agent", "TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "AskUserQuestion"];
-
 /// Something that may go.
 struct Old<'i> {
     cut: Cut,
@@ -129,7 +126,7 @@ impl Work {
 
 /// Whether a result shows a file.
 fn is_view(item: &Item) -> bool {
-    &*item.tool == "Read"
+    item.role == ToolRole::Read
 }
 
 impl Auto {
@@ -137,7 +134,7 @@ impl Auto {
     pub fn trimmed(&self, look: &Look) -> Vec<Proposed> {
         let fresh = look.whole().filter(|item| item.fresh && item.tokens >= self.least);
         let short = |item: &Item| {
-            let short = trim(&item.tool, &look.text(&item.call)?)?;
+            let short = trim(item.role, &look.text(&item.call)?)?;
             Some(Proposed::instead(
                 item,
                 short,
@@ -151,7 +148,7 @@ impl Auto {
     fn old<'i>(&self, look: &'i Look) -> Vec<Old<'i>> {
         let work = Work::of(look);
         let mut old = Vec::new();
-        for item in look.items.iter().filter(|item| !item.pinned && !STEERING.contains(&&*item.tool)) {
+        for item in look.items.iter().filter(|item| !item.pinned && !item.role.is_steering()) {
             let moved_on = look.age(item) >= self.longest || work.since(item.step) >= self.changes;
             let mut add = |what: What, cut: Cut, from: usize| {
                 let waits = !moved_on && (matches!(what, What::Input) || is_view(item));
@@ -252,7 +249,8 @@ mod tests {
     fn look(steps: usize, cold: bool) -> Look<'static> {
         let item = |step: usize| Item {
             call: format!("toolu_{step}").into(),
-            tool: if step.is_multiple_of(2) { "Read" } else { "Bash" }.into(),
+            tool: "a tool".into(),
+            role: if step.is_multiple_of(2) { ToolRole::Read } else { ToolRole::Shell },
             file: None,
             changes: false,
             tokens: 5000,
@@ -291,7 +289,7 @@ mod tests {
     #[test]
     fn it_waits_until_waiting_has_cost_half_of_it() {
         let mut look = look(40, false);
-        look.items.iter_mut().for_each(|item| item.tool = "Bash".into());
+        look.items.iter_mut().for_each(|item| item.role = ToolRole::Shell);
         look.items.retain(|item| item.step == 20);
         look.tokens = 200_000;
         // 4,500 tokens were read for 16 requests in vain: 7,200. To act costs what stands behind, 75,500 tokens, written.
@@ -313,7 +311,13 @@ mod tests {
         };
         let changed = |look: &mut Look| {
             look.items[0].file = Some(Key::of([b"a file".as_slice()]));
-            look.items.push(Item { step: 12, changes: true, tool: "Edit".into(), tokens: 10, ..look.items[0].clone() });
+            look.items.push(Item {
+                step: 12,
+                changes: true,
+                role: ToolRole::Edit,
+                tokens: 10,
+                ..look.items[0].clone()
+            });
         };
         assert!(gone(14, &|_| ()) && !gone(13, &|_| ()));
         assert!(gone(6, &changed) && !gone(5, &changed));
@@ -357,7 +361,7 @@ mod tests {
         look.items.iter_mut().filter(|item| item.step > 8).for_each(|item| item.changes = true);
         assert!(gone(&look) > 0);
         look.items.iter_mut().for_each(|item| item.changes = false);
-        look.items[2].tool = "Bash".into();
+        look.items[2].role = ToolRole::Shell;
         assert_eq!(gone(&look), 6, "those from 4 to 14");
     }
 

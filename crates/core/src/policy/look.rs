@@ -4,6 +4,7 @@ use crate::edit::fold::{Laid, Unit};
 use crate::edit::resolve::Desk;
 use crate::key::Key;
 use crate::message::{Block, How, Kind, Role};
+use crate::tool::ToolRole;
 use ctx_models::{BreakEven, CacheState, Rates};
 use std::collections::HashMap;
 
@@ -61,6 +62,7 @@ pub struct Item {
     /// The id of its call.
     pub call: Box<str>,
     pub tool: Box<str>,
+    pub role: ToolRole,
     /// The file that was read or changed, if it was about one.
     pub file: Option<Key>,
     /// It changed that file.
@@ -230,6 +232,7 @@ impl Desk<'_> {
         Some(Item {
             call: id.clone(),
             tool: call.tool.clone().unwrap_or_default(),
+            role: call.role,
             file: call.touches.as_ref().map(|touch| touch.file),
             changes: call.touches.as_ref().is_some_and(|touch| touch.how == How::Change),
             tokens: 0,

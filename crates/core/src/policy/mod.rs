@@ -12,7 +12,7 @@ mod size;
 mod superseded;
 pub mod trim;
 
-pub use auto::{Auto, STEERING};
+pub use auto::Auto;
 pub use cold::Cold;
 pub use keep::Keep;
 pub use look::{Cut, Input, Item, Look, Price, Texts, Words};

@@ -1,14 +1,16 @@
 //! What of a result says nothing: it can go before the result is sent for the first time, and nobody misses it.
 
+use crate::tool::ToolRole;
+
 /// A run of so many equal lines is told in two.
 const SAME: usize = 4;
 
 /// A shorter text of a tool's result that says the same; none if it would not be much shorter.
-pub fn trim(tool: &str, text: &str) -> Option<String> {
-    let short = match tool {
-        "Read" => unnumbered(text)?,
+pub fn trim(role: ToolRole, text: &str) -> Option<String> {
+    let short = match role {
+        ToolRole::Read => unnumbered(text)?,
         // What is exact there may be copied from.
-        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => return None,
+        ToolRole::Edit | ToolRole::Write => return None,
         _ => {
             let plain = plain(text);
             headed(&plain).unwrap_or(plain)
@@ -152,17 +154,17 @@ mod tests {
     fn a_view_of_a_file_loses_its_numbers() {
         let lines: Vec<String> = (10..40).map(|at| format!("{at:6}→    let x_{at} = {at};")).collect();
         let text = format!("{}\n\n<note>\nmore\n</note>", lines.join("\n"));
-        let short = trim("Read", &text).expect("shorter");
+        let short = trim(ToolRole::Read, &text).expect("shorter");
         assert!(
             short.starts_with("[lines 10 to 39 of the file, without their numbers]\n    let x_10 = 10;\n"),
             "{short}"
         );
         assert!(short.ends_with("    let x_39 = 39;\n\n<note>\nmore\n</note>"), "{short}");
         let gap = text.replace("    12→", "    99→");
-        assert_eq!(trim("Read", &gap), None, "what does not count up is left alone");
-        assert_eq!(trim("Read", "     1→a\n     2→b"), None, "too little");
-        assert_eq!(trim("Read", "no numbers"), None);
-        assert_eq!(trim("Edit", &text), None);
+        assert_eq!(trim(ToolRole::Read, &gap), None, "what does not count up is left alone");
+        assert_eq!(trim(ToolRole::Read, "     1→a\n     2→b"), None, "too little");
+        assert_eq!(trim(ToolRole::Read, "no numbers"), None);
+        assert_eq!(trim(ToolRole::Edit, &text), None);
     }
 
     #[test]
@@ -174,7 +176,7 @@ mod tests {
         let told = format!(
             "{one}\n11-// before\n12:fn a() {{\n13-}}\n--\n40:let x = \"{other}:1:\";\n{other}:7:a();\n{one}:99:a();"
         );
-        assert_eq!(trim("Grep", &found), Some(told));
+        assert_eq!(trim(ToolRole::Search, &found), Some(told));
         let mostly_words = format!("{found}\n{}", "and something else\n".repeat(3)) + "more\n".repeat(9).as_str();
         assert_eq!(headed(&mostly_words), None, "not what a search prints");
         assert_eq!(headed("12:30:01 started\n12:30:02 stopped"), None, "these are times");
@@ -183,8 +185,11 @@ mod tests {
     #[test]
     fn an_output_loses_colours_blanks_and_repetitions() {
         let text = format!("\u{1b}[1;32mok\u{1b}[0m  \n{}end", "still waiting …\n".repeat(50));
-        assert_eq!(trim("Bash", &text).as_deref(), Some("ok\nstill waiting …\n[the line above 49 more times]\nend"));
+        assert_eq!(
+            trim(ToolRole::Shell, &text).as_deref(),
+            Some("ok\nstill waiting …\n[the line above 49 more times]\nend")
+        );
         assert_eq!(plain("a\n\n\n\nb\nb\nc  "), "a\n\n\nb\nb\nc");
-        assert_eq!(trim("Bash", "a few words"), None);
+        assert_eq!(trim(ToolRole::Shell, "a few words"), None);
     }
 }

@@ -23,6 +23,7 @@ fn message(text: &str) -> Message {
         chars: 0,
         fixed_tokens: 0,
         tool: None,
+        role: Default::default(),
         tool_use_id: None,
         signature: None,
         label: None,

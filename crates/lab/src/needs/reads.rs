@@ -3,6 +3,7 @@
 use super::blocks::{Block, What};
 use super::printed::{Range, printed};
 use super::{Place, calls, calls_of};
+use ctx_core::ToolRole;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -54,9 +55,9 @@ impl Reads {
                     }
                 }
                 What::Result { id, is_error } => {
-                    let failed = *is_error || block.text.starts_with("<tool_use_error>");
+                    let failed = *is_error || ctx_clients::lexicon().is_failed_result(&block.text);
                     // Then it says where the file is to be seen instead of showing it.
-                    let refers = block.text.starts_with("File unchanged");
+                    let refers = ctx_clients::lexicon().is_repeated_result(&block.text);
                     if let Some(read) = self.open.remove(id).filter(|_| !failed && !refers) {
                         self.known.push((read, self.step, block.place));
                     }
@@ -80,9 +81,9 @@ impl Reads {
             let mentioned: std::collections::HashSet<&str> = words().collect();
             let is_mentioned = |path: &str| path.rsplit('/').next().is_some_and(|name| mentioned.contains(name));
             self.forget(|path| everything || is_mentioned(path));
-        } else if tool == "Task" || tool == "Agent" {
-            let only_looks =
-                calls::word(input, &["subagent_type"]).is_some_and(|kind| kind == "Explore" || kind == "Plan");
+        } else if ctx_clients::role(tool) == ToolRole::Agent {
+            let kind = calls::word(input, &["subagent_type"]);
+            let only_looks = kind.is_some_and(|kind| ctx_clients::lexicon().is_looking_agent(kind));
             self.forget(|_| !only_looks);
         } else if input.as_object().is_some_and(|fields| fields.keys().any(|key| calls::is_written(key))) {
             let changed = calls::path(input);

@@ -1,7 +1,7 @@
 //! Finding recordings in files and folders. What a file is, is told by what is in it; what cannot be used is named, with
 //! the reason.
 
-use super::{Recording, claude_code, corpus, store};
+use super::{Recording, corpus, sessions, store};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -26,7 +26,7 @@ pub struct Skipped {
     pub why: String,
 }
 
-/// Reads files and folders: request bodies with or without usage, Claude Code's session files, and the folder of a store
+/// Reads files and folders: request bodies with or without usage, clients' session files, and the folder of a store
 /// of our own. In folders, and the
 /// folders in them, the files whose names end in `.json` and `.jsonl` are looked at. A file is read once, however often
 /// it is named.
@@ -91,13 +91,12 @@ impl Reading {
             Err(error) => return self.skip(path, None, format!("it cannot be read: {error}")),
         };
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if claude_code::is_session(path, &bytes) {
-            let session = claude_code::read(&name, &bytes);
+        if let Some(session) = sessions::read(path, &name, &bytes) {
             for (line, why) in session.skipped {
                 self.skip(path, line, why);
             }
-            for recording in session.recordings {
-                self.keep(recording);
+            for conversation in session.conversations {
+                self.keep(conversation.into());
             }
         } else if named || !passed_over(path, &bytes) {
             let usage = corpus::usage_of(path).and_then(|usage| fs::read(usage).ok());
@@ -125,6 +124,5 @@ impl Reading {
 
 /// Files that lie beside recordings and are known to hold none.
 fn passed_over(path: &Path, bytes: &[u8]) -> bool {
-    let about_an_agent = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".meta.json"));
-    about_an_agent || corpus::belongs(bytes)
+    sessions::passes_over(path) || corpus::belongs(bytes)
 }

@@ -1,8 +1,8 @@
 //! What was recorded of a conversation: its messages as they were sent, and what is known of each request.
 
-mod claude_code;
 mod corpus;
 mod gather;
+mod sessions;
 mod store;
 mod time;
 

@@ -1,8 +1,8 @@
 //! Conversations of our own store.
 
+use ctx_clients::Hints;
 use ctx_composer::{Composer, Seen, Timing};
 use ctx_store::SqliteStore;
-use ctx_wire::anthropic::identify::Hints;
 use ctx_wire::anthropic::tap::{Ending, Tap};
 use ctx_wire::pieces::Arriving;
 use serde_json::json;

@@ -29,8 +29,10 @@ fn estimates_are_near_what_the_provider_counted() {
     let Some(recordings) = recorded() else { return };
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for recording in recordings.iter().filter(|recording| recording.model.starts_with("claude")) {
-        let each =
-            recording.messages.iter().map(|json| tokens::of_message(&message::read(json.get().as_bytes()).facts));
+        let each = recording
+            .messages
+            .iter()
+            .map(|json| tokens::of_message(&message::read(json.get().as_bytes(), ctx_clients::lexicon()).facts));
         let mut sums = vec![0.0];
         each.for_each(|own| sums.push(sums[sums.len() - 1] + own));
         let counted = recording.turns.iter().filter_map(|turn| Some((sums[turn.answer], prompt(turn.usage.as_ref()?))));

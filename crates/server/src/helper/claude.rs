@@ -1,10 +1,11 @@
-//! The user's own `claude -p`: no tools, no settings (they may lead it to us), nothing around it but an empty folder.
+//! The user's own `claude -p`, with nothing around it but an empty folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use ctx_clients::claude_code::question::{self, Printed};
+use ctx_clients::claude_code::variables;
 use ctx_composer::helper::Prompt;
-use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
@@ -16,11 +17,9 @@ const LONGEST: u64 = 1024 * 1024;
 
 pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Trouble> {
     let folder = Folder::new().map_err(|error| Trouble::Down(format!("there is no empty folder for it: {error}")))?;
-    let mut command = Command::new("claude");
+    let mut command = Command::new(question::PROGRAM);
     command
-        .args(["-p", "--output-format", "json", "--model", settings.model(), "--tools", ""])
-        .args(["--strict-mcp-config", "--setting-sources", "project", "--no-session-persistence"])
-        .args(["--system-prompt", &prompt.system])
+        .args(question::arguments(settings.model(), &prompt.system))
         .env_clear()
         .envs(settings.environment.all())
         .current_dir(folder.path())
@@ -29,7 +28,7 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Tr
         .stderr(Stdio::null())
         .kill_on_drop(true);
     if let Some(url) = &settings.url {
-        command.env("ANTHROPIC_BASE_URL", url.to_string());
+        command.env(variables::BASE_URL, url.to_string());
     }
     let mut running = command.spawn().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Trouble::Settings {
@@ -59,20 +58,17 @@ pub(super) async fn ask(settings: &Settings, prompt: &Prompt) -> Result<Said, Tr
         return Err(Trouble::Nonsense("it is far too long"));
     }
     let ended = running.wait().await.map_err(|error| Trouble::Down(format!("`claude` broke off: {error}")))?;
-    let answer: Value = match serde_json::from_slice(&said) {
-        Ok(answer) => answer,
-        Err(_) if !ended.success() => return Err(Trouble::Down(format!("`claude` failed ({ended})"))),
-        Err(_) => return Err(Trouble::Nonsense("it is not JSON")),
+    let Printed { result, is_error, tokens } = match Printed::read(&said) {
+        Some(printed) => printed,
+        None if !ended.success() => return Err(Trouble::Down(format!("`claude` failed ({ended})"))),
+        None => return Err(Trouble::Nonsense("it is not JSON")),
     };
-    let words = answer["result"].as_str();
-    if answer["is_error"] == true || !ended.success() {
-        let why: String = words.unwrap_or("no reason").chars().filter(|c| !c.is_control()).take(200).collect();
+    if is_error || !ended.success() {
+        let why: String =
+            result.as_deref().unwrap_or("no reason").chars().filter(|c| !c.is_control()).take(200).collect();
         return Err(Trouble::Down(format!("`claude` says: {why}")));
     }
-    let usage = &answer["usage"];
-    let counts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"];
-    let tokens = usage.is_object().then(|| counts.iter().filter_map(|name| usage[*name].as_u64()).sum());
-    Ok(Said { text: words.ok_or(Trouble::Nonsense("it has no result"))?.to_owned(), tokens })
+    Ok(Said { text: result.ok_or(Trouble::Nonsense("it has no result"))?, tokens })
 }
 
 /// An empty folder that nobody else can look into, for a while.

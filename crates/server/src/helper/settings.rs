@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::time::Duration;
 
+use ctx_clients::claude_code::{question, variables};
+
 use crate::config::UpstreamUrl;
 use crate::secret::Secret;
 
@@ -85,7 +87,7 @@ impl Settings {
     pub fn model(&self) -> &str {
         self.model.as_deref().unwrap_or(match self.provider {
             Provider::Anthropic => "claude-haiku-5-5",
-            Provider::Claude => "haiku",
+            Provider::Claude => question::MODEL,
             Provider::None | Provider::OpenAi => "",
         })
     }
@@ -100,8 +102,7 @@ impl Variables {
     pub fn without_hints(all: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let is_hint = |name: &str| {
             let name = name.to_ascii_uppercase();
-            let leads = ["ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS", "CLAUDECODE", "ENABLE_TOOL_SEARCH"];
-            leads.contains(&name.as_str()) || name.starts_with("CLAUDE_CODE_") || name.starts_with("CTX_")
+            variables::leads_back(&name) || name.starts_with("CTX_")
         };
         Self(all.into_iter().filter(|(name, _)| !is_hint(&name.to_string_lossy())).collect())
     }

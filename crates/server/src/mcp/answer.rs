@@ -12,9 +12,6 @@ use crate::hints;
 const MOST_ITEMS: usize = 20;
 const LONGEST_TEXT: usize = 300;
 
-/// Clients that show their model the structure, and then only that.
-const READ_STRUCTURE: [&str; 1] = ["claude-code"];
-
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub value: Map<String, Value>,
@@ -89,7 +86,8 @@ fn in_tools(command: &str) -> Option<String> {
 
 /// How many copies of an answer the client may show to its model.
 pub fn copies(caller: &Caller) -> usize {
-    let reads_structure = caller.client.as_deref().is_some_and(|client| READ_STRUCTURE.contains(&client));
+    let is_caller = |client: &ctx_clients::McpCaller| caller.client.as_deref() == Some(client.name);
+    let reads_structure = ctx_clients::mcp_callers().any(|client| client.reads_structure && is_caller(&client));
     if reads_structure { 1 } else { 2 }
 }
 

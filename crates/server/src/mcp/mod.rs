@@ -43,10 +43,6 @@ pub use self::own::Origin;
 use self::own::{Caller, Own, find};
 pub use self::settings::{OPERATIONS, Settings, WAYS};
 
-/// The stock client names the call that it passes on.
-const CALL: &str = "claudecode/toolUseId";
-const SESSION: &str = "x-claude-code-session-id";
-
 pub struct Server<A> {
     ask: Arc<A>,
     settings: Settings,
@@ -133,8 +129,8 @@ fn caller(context: &RequestContext<RoleServer>) -> Caller {
     let header = |name: &str| parts.and_then(|parts| Some(parts.headers.get(name)?.to_str().ok()?.to_owned()));
     let agent = header("user-agent").and_then(|agent| Some(agent.split('/').next()?.to_owned()));
     Caller {
-        call: context.meta.get(CALL).and_then(Value::as_str).map(str::to_owned),
-        session: header(SESSION).filter(|session| !session.is_empty()),
+        call: ctx_clients::mcp_callers().find_map(|client| context.meta.get(client.call)?.as_str()).map(str::to_owned),
+        session: ctx_clients::session_headers().find_map(|name| header(name).filter(|session| !session.is_empty())),
         client: context.client_info().map(|client| client.name).or(agent),
     }
 }

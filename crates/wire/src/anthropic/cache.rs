@@ -63,7 +63,7 @@ mod tests {
                 r#"{{"model":"m","system":[{system}],"messages":[{{"role":"user","content":[{bare}]}},{{"role":"user","content":[{last}]}}]{top}}}"#
             );
             let body = Body::parse(body.into_bytes()).expect("a request");
-            let envelope = crate::anthropic::envelope::read(body.bytes(), body.request());
+            let envelope = crate::anthropic::envelope::read(body.bytes(), body.request(), ctx_clients::lexicon());
             let marks = marks(&body, &envelope);
             assert_eq!(marks_around(&body, &envelope), marks.head);
             marks

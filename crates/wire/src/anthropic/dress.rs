@@ -46,7 +46,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn bare(text: &str) -> String {
-        let (bare, worn) = undress(text.as_bytes(), &message::read(text.as_bytes()).cuts);
+        let (bare, worn) = undress(text.as_bytes(), &message::read(text.as_bytes(), ctx_clients::lexicon()).cuts);
         assert_eq!(dress(&bare, &worn).unwrap(), text.as_bytes());
         String::from_utf8(bare).unwrap()
     }
@@ -134,11 +134,11 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_undressed_can_be_dressed_again(message in prop_oneof![soup(), spelled()], spans in vec((0..200usize, 0..9usize), 0..5)) {
-            let read = message::read(&message);
+            let read = message::read(&message, ctx_clients::lexicon());
             let (bare, worn) = undress(&message, &read.cuts);
             prop_assert_eq!(dress(&bare, &worn), Some(message.clone()));
             // Without its dress it is the same message. (Of two marks on one block only one comes off.)
-            let again = message::read(&bare);
+            let again = message::read(&bare, ctx_clients::lexicon());
             if !again.marked {
                 prop_assert_eq!(&again.facts.key, &read.facts.key);
             }

@@ -2,9 +2,9 @@
 
 use super::message::key;
 use super::request::Request;
-use super::words;
 use crate::json::{self, Span};
-use ctx_core::Key;
+use ctx_core::title::line;
+use ctx_core::{Key, Lexicon};
 
 /// A block of the system prompt, or a tool definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Envelope {
     pub system: Vec<Piece>,
     /// `None` when the request has no `tools` at all.
     pub tools: Option<Vec<Piece>>,
-    /// The session that `metadata.user_id` names.
+    /// The session that `metadata.user_id` names, as the client spells it.
     pub session: Option<Box<str>>,
     /// The client says in its system prompt that this is a sub-agent.
     pub says_subagent: bool,
@@ -122,13 +122,11 @@ pub fn digest(system: &[Piece], tools: Option<&[Piece]>) -> Key {
     Key::of(std::iter::once(b"system".as_slice()).chain(system).chain([b"tools".as_slice()]).chain(tools))
 }
 
-/// Reads the envelope of a request.
-pub fn read(bytes: &[u8], request: &Request) -> Envelope {
+/// Reads the envelope of a request; `lexicon` knows what the client says of its session and agents.
+pub fn read(bytes: &[u8], request: &Request, lexicon: &Lexicon) -> Envelope {
     let text = |name: &str| request.member(bytes, name).and_then(|(span, _)| json::string_value(bytes, span));
     let system = request.member(bytes, "system").map_or_else(Vec::new, |(span, _)| system(bytes, span));
-    let says_subagent = system
-        .first()
-        .is_some_and(|first| memchr::memmem::find(&bytes[first.at.clone()], b"cc_is_subagent=true").is_some());
+    let says_subagent = system.first().is_some_and(|first| lexicon.says_subagent(&bytes[first.at.clone()]));
     let tools = request.member(bytes, "tools").map(|(span, _)| tools(bytes, span));
     Envelope {
         digest: digest(&system, tools.as_deref()),
@@ -136,7 +134,9 @@ pub fn read(bytes: &[u8], request: &Request) -> Envelope {
         says_subagent,
         system,
         tools,
-        session: request.member(bytes, "metadata").and_then(|(span, _)| session(bytes, span)),
+        session: request
+            .member(bytes, "metadata")
+            .and_then(|(span, _)| lexicon.session_of_user(&string(bytes, span, "user_id")?)),
         wants_format: request
             .member(bytes, "output_config")
             .is_some_and(|(span, _)| member(bytes, span, "format").is_some()),
@@ -160,7 +160,7 @@ fn system(bytes: &[u8], span: Span) -> Vec<Piece> {
         key: bare(bytes, at.clone()),
         at,
         chars: text.chars().count() as u32,
-        label: words::line(text).into(),
+        label: line(text).into(),
         deferred: false,
         server: false,
     };
@@ -176,7 +176,7 @@ fn tools(bytes: &[u8], span: Span) -> Vec<Piece> {
     let tool = |at: Span| Piece {
         name: string(bytes, at.clone(), "name").unwrap_or_default().as_ref().into(),
         chars: at.len() as u32,
-        label: words::line(&string(bytes, at.clone(), "description").unwrap_or_default()).into(),
+        label: line(&string(bytes, at.clone(), "description").unwrap_or_default()).into(),
         deferred: member(bytes, at.clone(), "defer_loading").is_some_and(|value| &bytes[value] == b"true"),
         server: member(bytes, at.clone(), "input_schema").is_none() && member(bytes, at.clone(), "type").is_some(),
         key: bare(bytes, at.clone()),
@@ -193,24 +193,15 @@ fn bare(bytes: &[u8], at: Span) -> Key {
     }
 }
 
-/// The session id inside `metadata.user_id`: a JSON text of its own, or the older `…_session_<id>`.
-fn session(bytes: &[u8], metadata: Span) -> Option<Box<str>> {
-    let user = string(bytes, metadata, "user_id")?;
-    let inner = user.as_bytes();
-    let named = string(inner, 0..inner.len(), "session_id");
-    let older = || user.rsplit_once("_session_").map(|(_, id)| id.to_owned());
-    named.map(|id| id.into_owned()).or_else(older).filter(|id| !id.is_empty()).map(String::into_boxed_str)
-}
-
 /// The folder that a client works in, where it says so: in the system prompt, or before the model's first words.
-pub fn folder(bytes: &[u8], request: &Request) -> Option<String> {
-    const NAME: &[u8] = b"orking directory: ";
+pub fn folder(bytes: &[u8], request: &Request, lexicon: &Lexicon) -> Option<String> {
     let system = request.member(bytes, "system").map(|(span, _)| span);
     let is_answer = |message: &&Span| string(bytes, (*message).clone(), "role").is_some_and(|role| role == "assistant");
     let told = request.messages.iter().take_while(|message| !is_answer(message)).cloned();
     system.into_iter().chain(told).find_map(|span| {
         let text = bytes.get(span)?;
-        let line = text.get(memchr::memmem::find(text, NAME)? + NAME.len()..)?;
+        let behind = |name: &str| text.get(memchr::memmem::find(text, name.as_bytes())? + name.len()..);
+        let line = lexicon.folder_openings().find_map(behind)?;
         // Up to the end of the line or of the text; a backslash of the path is two here.
         let mut end = 0;
         while let Some(byte) = line.get(end).filter(|byte| !matches!(byte, b'"' | b'<')) {
@@ -233,7 +224,7 @@ mod tests {
     use super::*;
 
     fn envelope(text: &str) -> Envelope {
-        read(text.as_bytes(), &request::parse(text.as_bytes()).unwrap())
+        read(text.as_bytes(), &request::parse(text.as_bytes()).unwrap(), ctx_clients::lexicon())
     }
 
     #[test]
@@ -278,7 +269,8 @@ mod tests {
 
     #[test]
     fn the_folder_is_where_the_client_says_that_it_works() {
-        let folder = |text: &str| folder(text.as_bytes(), &request::parse(text.as_bytes()).unwrap());
+        let folder =
+            |text: &str| folder(text.as_bytes(), &request::parse(text.as_bytes()).unwrap(), ctx_clients::lexicon());
         let told = |text: &str| folder(&format!(r#"{{"messages":[{{"role":"user","content":"{text}"}}]}}"#));
         assert_eq!(
             told(r"# Environment\n - Primary working directory: /home/me/a b\n - more"),

@@ -1,10 +1,12 @@
 //! One message: what it says, how it is recognised, and where its cache marks stand.
 
 use super::image;
-use super::words::{self, Speech};
 use crate::json::{self, Member, Span};
+use ctx_core::ToolRole;
 use ctx_core::key::{Key, KeyBuilder};
+use ctx_core::lexicon::{Lexicon, SUMMARY_TITLE, Speech};
 use ctx_core::message::{Anchor, Block, How, Kind, Message, Role, Touch};
+use ctx_core::title::line;
 use std::borrow::Cow;
 
 /// A text of at least this many characters is not said twice by chance.
@@ -20,8 +22,9 @@ pub struct Read {
     pub marked: bool,
 }
 
-/// Reads a message. Anything that is not one is carried as a message of role `Other`.
-pub fn read(bytes: &[u8]) -> Read {
+/// Reads a message; `lexicon` tells the client's words from the human's, and tools by their names. Anything that is not
+/// a message is carried as one of role `Other`.
+pub fn read(bytes: &[u8], lexicon: &Lexicon) -> Read {
     let mut role = Role::Other;
     let mut content = None;
     for member in json::members(bytes, 0).into_iter().flatten().flatten() {
@@ -31,7 +34,7 @@ pub fn read(bytes: &[u8]) -> Read {
             _ => {}
         }
     }
-    let mut reader = Reader::new(bytes, role);
+    let mut reader = Reader::new(bytes, role, lexicon);
     match content {
         Some(span) if bytes.get(span.start) == Some(&b'[') => reader.list(span),
         Some(span) if bytes.get(span.start) == Some(&b'"') => reader.text(span.clone(), span),
@@ -134,6 +137,7 @@ impl Fields {
 
 struct Reader<'a> {
     bytes: &'a [u8],
+    lexicon: &'a Lexicon,
     role: Role,
     key: KeyBuilder,
     spoken: String,
@@ -146,9 +150,10 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(bytes: &'a [u8], role: Role) -> Self {
+    fn new(bytes: &'a [u8], role: Role, lexicon: &'a Lexicon) -> Self {
         Reader {
             bytes,
+            lexicon,
             role,
             key: KeyBuilder::default(),
             spoken: String::new(),
@@ -192,7 +197,7 @@ impl<'a> Reader<'a> {
 
     fn text(&mut self, at: Span, text: Span) {
         let text = json::string_value(self.bytes, text).unwrap_or_default();
-        let words = words::without_reminders(&text);
+        let words = self.lexicon.without_reminders(&text);
         let words = words.trim();
         let index = self.blocks.len() as u32;
         let mut kind = if self.role == Role::System { Kind::Reminder } else { Kind::Text };
@@ -200,15 +205,15 @@ impl<'a> Reader<'a> {
             self.spoken.push_str(words);
             self.spoken.push('\n');
         }
-        let label = match (self.role, words::judge(words)) {
+        let label = match (self.role, self.lexicon.judge(words)) {
             (Role::User, Speech::Injected) => {
                 kind = Kind::Reminder;
-                Some(words::line(words)).filter(|words| !words.is_empty())
+                Some(line(words)).filter(|words| !words.is_empty())
             }
             (Role::User, Speech::Human(title)) => {
                 match &mut self.speech {
                     // The client's summary gives way to what the human says behind it.
-                    Some((_, said)) if said == words::SUMMARY_TITLE => said.clone_from(&title),
+                    Some((_, said)) if said == SUMMARY_TITLE => said.clone_from(&title),
                     Some(_) => {}
                     None => self.speech = Some((index, title.clone())),
                 }
@@ -220,7 +225,7 @@ impl<'a> Reader<'a> {
                 self.command = Some((first, title.clone()));
                 Some(title)
             }
-            _ => Some(words::line(words)),
+            _ => Some(line(words)),
         };
         self.push(at, kind, text.chars().count() as u32, 0, label);
     }
@@ -240,12 +245,14 @@ impl<'a> Reader<'a> {
         let name = self.string(&fields.name).unwrap_or_default();
         let id = self.id(b"call", &fields.id, &at, fields);
         let input = fields.input.clone().unwrap_or(0..0);
-        let label = main_argument(self.bytes, input.clone()).map(|text| words::line(&text));
+        let label = main_argument(self.bytes, input.clone(), self.lexicon).map(|text| line(&text));
         let chars = name.chars().count() as u32 + visible_chars(self.bytes, input).0;
-        let touches = touch(self.bytes, &name, fields.input.clone());
+        let role = self.lexicon.role(&name);
+        let touches = touch(self.bytes, role, fields.input.clone(), self.lexicon);
         self.push(at, Kind::ToolUse, chars, 0, label);
         self.tool(Some(name), id);
         if let Some(block) = self.blocks.last_mut() {
+            block.role = role;
             block.touches = touches.map(Box::new);
         }
     }
@@ -263,7 +270,7 @@ impl<'a> Reader<'a> {
         match kind {
             "image" => self.push(at, Kind::Image, 0, image::tokens(self.bytes, fields.source.clone()), None),
             "document" => self.push(at, Kind::Document, chars, fixed, None),
-            _ => self.push(at, Kind::Other, chars, fixed, (!kind.is_empty()).then(|| words::line(kind))),
+            _ => self.push(at, Kind::Other, chars, fixed, (!kind.is_empty()).then(|| line(kind))),
         }
     }
 
@@ -276,6 +283,7 @@ impl<'a> Reader<'a> {
             chars,
             fixed_tokens,
             tool: None,
+            role: ToolRole::Other,
             tool_use_id: None,
             signature: None,
             label,
@@ -365,12 +373,10 @@ impl<'a> Reader<'a> {
 }
 
 /// What a call is about: its best-known argument, else its first text.
-fn main_argument(bytes: &[u8], input: Span) -> Option<Cow<'_, str>> {
-    const TELLING: [&str; 9] =
-        ["file_path", "path", "command", "pattern", "url", "query", "description", "skill", "prompt"];
+fn main_argument<'b>(bytes: &'b [u8], input: Span, lexicon: &Lexicon) -> Option<Cow<'b, str>> {
     let mut best: Option<(usize, Cow<'_, str>)> = None;
     for member in json::members(bytes, input.start).into_iter().flatten().flatten() {
-        let rank = TELLING.iter().position(|name| key(bytes, &member) == *name).unwrap_or(TELLING.len());
+        let rank = lexicon.rank(&key(bytes, &member));
         if best.as_ref().is_none_or(|(other, _)| rank < *other)
             && let Some(text) = json::string_value(bytes, member.value)
         {
@@ -380,30 +386,16 @@ fn main_argument(bytes: &[u8], input: Span) -> Option<Cow<'_, str>> {
     best.map(|(_, text)| text)
 }
 
-/// The file that a call reads or changes, by the names that agents give to such tools.
-fn touch(bytes: &[u8], tool: &str, input: Option<Span>) -> Option<Touch> {
-    const READ: [&str; 5] = ["Read", "read", "read_file", "View", "view"];
-    const CHANGE: [&str; 10] = [
-        "Edit",
-        "MultiEdit",
-        "Write",
-        "NotebookEdit",
-        "edit",
-        "multiedit",
-        "write",
-        "write_file",
-        "edit_file",
-        "patch",
-    ];
-    const FILE: [&str; 4] = ["file_path", "filePath", "path", "notebook_path"];
-    let reads = READ.contains(&tool);
-    if !reads && !CHANGE.contains(&tool) {
+/// The file that a call reads or changes.
+fn touch(bytes: &[u8], role: ToolRole, input: Option<Span>, lexicon: &Lexicon) -> Option<Touch> {
+    let reads = role == ToolRole::Read;
+    if !reads && !role.changes() {
         return None;
     }
     let (mut file, mut part) = (None, Vec::new());
     for member in json::members(bytes, input?.start)?.flatten() {
         let name = key(bytes, &member);
-        match FILE.contains(&&*name) {
+        match lexicon.is_path(&name) {
             true => file = json::string_value(bytes, member.value).map(|path| Key::of([path.as_bytes()])),
             false if reads => part.extend([name.into_owned().into_bytes(), bytes[member.value].to_vec()]),
             false => {}

@@ -3,7 +3,7 @@
 use super::*;
 
 fn facts(text: &str) -> Message {
-    read(text.as_bytes()).facts
+    read(text.as_bytes(), ctx_clients::lexicon()).facts
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn what_is_no_message_is_carried() {
         r#"{"role":3,"content":{}}"#,
         r#"{"role":"user","content":[1,null,{"type":"new_thing","x":[[]]}]}"#,
     ] {
-        let read = read(odd.as_bytes());
+        let read = read(odd.as_bytes(), ctx_clients::lexicon());
         assert!(read.cuts.is_empty(), "{odd}");
     }
     assert_eq!(facts(r#"{"role":"user","content":[{"type":"new_thing"}]}"#).blocks[0].kind, Kind::Other);
@@ -144,7 +144,7 @@ fn a_glance_sees_the_role_and_the_mark_that_reading_sees() {
         "7",
         "{",
     ] {
-        let read = read(text.as_bytes());
+        let read = read(text.as_bytes(), ctx_clients::lexicon());
         assert_eq!(glance(text.as_bytes()), (read.facts.role, read.marked), "{text}");
     }
 }
@@ -154,7 +154,8 @@ fn what_is_nested_deeply_is_counted_by_its_bytes_and_not_scanned_for_every_level
     let chars = |levels: usize| {
         let (open, close) = ("[".repeat(levels), "]".repeat(levels));
         let block = format!(r#"{{"type":"tool_result","tool_use_id":"a","content":{open}"xx"{close}}}"#);
-        read(format!(r#"{{"role":"user","content":[{block}]}}"#).as_bytes()).facts.blocks[0].chars
+        read(format!(r#"{{"role":"user","content":[{block}]}}"#).as_bytes(), ctx_clients::lexicon()).facts.blocks[0]
+            .chars
     };
     assert_eq!((chars(0), chars(7)), (2, 2));
     assert_eq!(chars(10), r#"[["xx"]]"#.len() as u32);

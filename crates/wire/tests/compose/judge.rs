@@ -23,14 +23,15 @@ pub struct Case {
 }
 
 fn bare(bytes: &[u8]) -> Vec<u8> {
-    dress::undress(bytes, &message::read(bytes).cuts).0
+    dress::undress(bytes, &message::read(bytes, ctx_clients::lexicon()).cuts).0
 }
 
 impl Case {
     pub fn read(bytes: Vec<u8>) -> Case {
         let body = Body::parse(bytes).expect("a request");
         let count = body.request().messages.len();
-        let facts: Vec<Message> = (0..count).map(|at| message::read(body.message(at)).facts).collect();
+        let facts: Vec<Message> =
+            (0..count).map(|at| message::read(body.message(at), ctx_clients::lexicon()).facts).collect();
         let digests: Vec<Key> = (0..count).map(|at| Key::of([bare(body.message(at)).as_slice()])).collect();
         let mut case =
             Case { body, facts, digests, effects: Vec::new(), written: HashSet::new(), bound: HashMap::new() };
@@ -41,7 +42,7 @@ impl Case {
     }
 
     fn around(&self) -> Key {
-        envelope::read(self.body.bytes(), self.body.request()).digest
+        envelope::read(self.body.bytes(), self.body.request(), ctx_clients::lexicon()).digest
     }
 
     pub fn prefixes(&self) -> Vec<Key> {
@@ -51,7 +52,7 @@ impl Case {
     /// Composes, and holds the result against everything that is promised.
     pub fn judge(&self, name: &str, prints: bool) -> (String, Composed) {
         let messages: Vec<&Message> = self.facts.iter().collect();
-        let envelope = envelope::read(self.body.bytes(), self.body.request());
+        let envelope = envelope::read(self.body.bytes(), self.body.request(), ctx_clients::lexicon());
         let slots: Vec<SlotId> = (0..messages.len() as u64).map(SlotId).collect();
         let system: Vec<Key> = envelope.system.iter().map(|block| block.key).collect();
         let tools: Vec<&str> = envelope.tools.iter().flatten().map(|tool| &*tool.name).collect();

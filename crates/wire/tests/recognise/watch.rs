@@ -9,7 +9,6 @@ use ctx_core::reconcile::{Place, Reconciled, Sighting, reconcile};
 use ctx_core::{NodeIx, SlotId, Tree, Verdict};
 use ctx_wire::anthropic::message;
 use ctx_wire::anthropic::request::Body;
-use ctx_wire::anthropic::words::is_summary;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -174,7 +173,8 @@ impl<'a> Watch<'a> {
 
     fn place(&self, body: &Body, same: usize) -> (Vec<Message>, Reconciled, Vec<SlotId>) {
         let count = body.request().messages.len();
-        let facts: Vec<Message> = (same..count).map(|at| message::read(body.message(at)).facts).collect();
+        let facts: Vec<Message> =
+            (same..count).map(|at| message::read(body.message(at), ctx_clients::lexicon()).facts).collect();
         let compacted = same == 0 && begins_with_summary(body);
         let placed = reconcile(&self.tree, &Sighting { same, rest: &facts, compacted });
 
@@ -278,5 +278,5 @@ fn excerpt(body: &Body, at: usize) -> String {
 fn begins_with_summary(body: &Body) -> bool {
     let first: serde_json::Value = serde_json::from_slice(body.message(0)).unwrap_or_default();
     let text = first["content"].as_str().or(first["content"][0]["text"].as_str());
-    text.is_some_and(is_summary)
+    text.is_some_and(|text| ctx_clients::lexicon().is_summary(text))
 }

@@ -19,9 +19,9 @@ use crate::config::trust::Fingerprint;
 use crate::config::{Flags, project};
 use crate::env::{self, Environment};
 use crate::home::Home;
+use ctx_clients::claude_code::folders;
 
 const YAML: &str = ".loa.config.yaml";
-const SKILLS: &str = ".claude/skills";
 /// Nothing that is written by hand is larger. A client waits while it is read.
 const LARGEST: u64 = 256 << 10;
 
@@ -57,8 +57,7 @@ pub struct Stamp {
 impl Places {
     pub fn new(flags: &Flags, environment: &Environment, home: &Home) -> Places {
         let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
-        let own = environment.get(env::CLAUDE_CONFIG_DIR).map(|folder| PathBuf::from(folder).join("skills"));
-        let skills = own.or_else(|| Some(PathBuf::from(environment.get(env::USER_HOME)?).join(SKILLS)));
+        let skills = folders::of_user(|name| environment.raw(name)).map(|(config, _)| config.join(folders::SKILLS));
         // The daemon may change its working folder.
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         Places { home: home.clone(), named: named.map(absolute), skills: skills.map(absolute) }
@@ -115,7 +114,10 @@ impl Places {
     /// Folders of skills, and whether they are the user's own.
     fn skill_folders(&self, folder: Option<&Path>) -> Vec<(PathBuf, bool)> {
         let folder = folder.and_then(real);
-        let project = folder.iter().flat_map(|folder| project::folders(folder)).map(|folder| folder.join(SKILLS));
+        let project = folder
+            .iter()
+            .flat_map(|folder| project::folders(folder))
+            .map(|folder| folder.join(folders::CONFIG).join(folders::SKILLS));
         let project = project.filter(|folder| self.skills.as_ref() != Some(folder));
         self.skills.iter().cloned().map(|skills| (skills, true)).chain(project.map(|skills| (skills, false))).collect()
     }

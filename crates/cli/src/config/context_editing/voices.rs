@@ -40,7 +40,7 @@ impl Voice<'_> {
 
 /// The settings in force, the weaker voice first, and what waits.
 pub fn settings(voices: &[Voice<'_>], trust: &Trust) -> (Settings, Vec<WaitingSetting>) {
-    let mut settings = Settings::default();
+    let mut settings = ctx_clients::editor_settings();
     let mut waiting = Vec::new();
     let mut is_off = false;
     for voice in voices {

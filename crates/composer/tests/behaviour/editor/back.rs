@@ -84,7 +84,7 @@ fn what_was_undone_and_done_again_is_ours_again() {
 
 #[test]
 fn what_was_declined_stays_when_the_editor_may_act() {
-    let mut work = Work::new(Settings { mode: Mode::Ask, ..Settings::default() });
+    let mut work = Work::new(Settings { mode: Mode::Ask, ..ctx_clients::editor_settings() });
     work.work(16);
     let wishes = work.composer.waiting(&work.conversation).expect("a list").wishes;
     assert!(!wishes.is_empty());

@@ -5,7 +5,7 @@ use ctx_core::automatic::{Mode, Settings};
 use serde_json::{Value, json};
 
 fn observe() -> Settings {
-    Settings { mode: Mode::Observe, ..Settings::default() }
+    Settings { mode: Mode::Observe, ..ctx_clients::editor_settings() }
 }
 
 impl Work {

@@ -144,5 +144,5 @@ pub fn results(body: &Value) -> Vec<String> {
 }
 
 pub fn on() -> Settings {
-    Settings { mode: Mode::On, ..Settings::default() }
+    Settings { mode: Mode::On, ..ctx_clients::editor_settings() }
 }

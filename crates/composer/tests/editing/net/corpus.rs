@@ -84,7 +84,7 @@ impl Talk {
     fn keys(&mut self, body: &[u8]) {
         let body = Body::parse(body.to_vec()).expect("a request");
         for at in 0..body.request().messages.len() {
-            let facts = message::read(body.message(at)).facts;
+            let facts = message::read(body.message(at), ctx_clients::lexicon()).facts;
             self.trace.text("key", format!("{} {:?}", facts.key, facts.anchors));
         }
     }

@@ -1,12 +1,14 @@
 use super::*;
 use crate::automatic::{Artifact, Budget};
 use crate::policy::{Input, Texts};
+use crate::tool::ToolRole;
 use ctx_models::Rates;
 
-fn item(step: usize, tool: &str, tokens: u64) -> Item {
+fn item(step: usize, role: ToolRole, tokens: u64) -> Item {
     Item {
         call: format!("c{step}").into(),
-        tool: tool.into(),
+        tool: format!("{role:?}").into(),
+        role,
         file: None,
         changes: false,
         tokens,
@@ -22,11 +24,11 @@ fn item(step: usize, tool: &str, tokens: u64) -> Item {
 }
 
 /// As many results as there are tools, one an answer.
-fn look(tools: &[(&str, u64)]) -> Look<'static> {
+fn look(tools: &[(ToolRole, u64)]) -> Look<'static> {
     let mut before = 10_000;
     let mut items = Vec::new();
-    for (step, (tool, tokens)) in tools.iter().enumerate() {
-        items.push(Item { before, ..item(step, tool, *tokens) });
+    for (step, (role, tokens)) in tools.iter().enumerate() {
+        items.push(Item { before, ..item(step, *role, *tokens) });
         before += tokens;
     }
     let (steps, rates) = (tools.len(), Rates::default());
@@ -45,13 +47,13 @@ const USUAL: Force = Force::Usual { provider_edits: false, cleared: 0, provider_
 
 #[test]
 fn below_the_limit_nothing_is_forced() {
-    let look = look(&[("Bash", 1_000); 20]);
+    let look = look(&[(ToolRole::Shell, 1_000); 20]);
     assert!(choose(&Settings::default(), &look, &nothing, USUAL).is_empty());
 }
 
 #[test]
 fn at_the_limit_it_goes_in_order_until_the_target_and_what_is_recent_stays() {
-    let mut look = look(&[("Bash", 10_000); 18]);
+    let mut look = look(&[(ToolRole::Shell, 10_000); 18]);
     look.window = 200_000;
     assert!(look.tokens > 160_000);
     let settings = Settings { attention_budget: None, ..Settings::default() };
@@ -70,7 +72,7 @@ fn at_the_limit_it_goes_in_order_until_the_target_and_what_is_recent_stays() {
 
 #[test]
 fn what_the_provider_clears_is_left_to_it_until_that_does_not_suffice() {
-    let look = Look { cold: true, ..look(&[("Grep", 10_000); 19]) };
+    let look = Look { cold: true, ..look(&[(ToolRole::Search, 10_000); 19]) };
     let with = |cleared| {
         choose(
             &Settings::default(),
@@ -88,7 +90,7 @@ fn what_the_provider_clears_is_left_to_it_until_that_does_not_suffice() {
 #[test]
 fn when_the_provider_begins_to_clear_nothing_else_is_cut_from_that_request() {
     // From far below both triggers to far above them in one step.
-    let look = Look { cold: true, ..look(&[("Grep", 10_000); 19]) };
+    let look = Look { cold: true, ..look(&[(ToolRole::Search, 10_000); 19]) };
     let with = |provider_first| {
         let force = Force::Usual { provider_edits: true, cleared: 0, provider_first };
         choose(&Settings::default(), &look, &nothing, force)
@@ -100,35 +102,36 @@ fn when_the_provider_begins_to_clear_nothing_else_is_cut_from_that_request() {
 #[test]
 fn what_is_named_never_goes_even_if_all_shall() {
     let look = look(&[
-        ("Read", 5_000),
-        ("TodoWrite", 5_000),
-        ("Bash", 5_000),
-        ("Read", 5_000),
-        ("Grep", 5_000),
-        ("Read", 5_000),
-        ("Read", 5_000),
-        ("Read", 5_000),
-        ("Read", 5_000),
-        ("Read", 5_000),
-        ("Read", 5_000),
-        ("Read", 5_000),
-        ("Read", 5_000),
-        ("Read", 5_000),
-        ("Read", 5_000),
+        (ToolRole::Read, 5_000),
+        (ToolRole::Todo, 5_000),
+        (ToolRole::Shell, 5_000),
+        (ToolRole::Read, 5_000),
+        (ToolRole::Search, 5_000),
+        (ToolRole::Read, 5_000),
+        (ToolRole::Read, 5_000),
+        (ToolRole::Read, 5_000),
+        (ToolRole::Read, 5_000),
+        (ToolRole::Read, 5_000),
+        (ToolRole::Read, 5_000),
+        (ToolRole::Read, 5_000),
+        (ToolRole::Read, 5_000),
+        (ToolRole::Read, 5_000),
+        (ToolRole::Read, 5_000),
     ]);
     let facts = |call: &str| match call {
         "c0" => Fact { path: Some("/p/NOTES.md"), ..Fact::default() },
         "c2" => Fact { command: Some("bd ready"), ..Fact::default() },
         _ => Fact::default(),
     };
-    let proposed = choose(&Settings::default(), &look, &facts, Force::All);
+    let settings = Settings { exclude_tools: vec!["todo*".into()], ..Settings::default() };
+    let proposed = choose(&settings, &look, &facts, Force::All);
     assert_eq!(gone(&proposed), ["c3", "c4", "c5"], "stale, and neither kept nor recent");
     assert!(proposed[0].reason.starts_with("stale_tool_results"), "{}", proposed[0].reason);
 }
 
 #[test]
 fn the_first_target_that_fits_names_it_and_decides_its_place() {
-    let mut look = look(&[("Bash", 2_000); 20]);
+    let mut look = look(&[(ToolRole::Shell, 2_000); 20]);
     look.items[12].superseded = true;
     let facts = |call: &str| match call {
         "c13" => Fact { is_done: true, ..Fact::default() },
@@ -154,7 +157,7 @@ fn the_first_target_that_fits_names_it_and_decides_its_place() {
 
 #[test]
 fn what_an_ended_phase_leaves_goes_when_that_pays_however_small_the_conversation_is() {
-    let look = look(&[("Bash", 1_000); 20]);
+    let look = look(&[(ToolRole::Shell, 1_000); 20]);
     let of = |call: &str, ended: std::ops::Range<usize>| match ended.contains(&call[1..].parse().expect("a number")) {
         true => Fact { phases: &["setup"], ..Fact::default() },
         false => Fact::default(),
@@ -174,7 +177,7 @@ fn what_an_ended_phase_leaves_goes_when_that_pays_however_small_the_conversation
 
 #[test]
 fn what_calls_were_asked_with_goes_when_results_do_not_suffice() {
-    let mut look = look(&[("Write", 50); 40]);
+    let mut look = look(&[(ToolRole::Write, 50); 40]);
     let mut before = 10_000;
     for item in &mut look.items {
         item.input = Some(Input { tokens: 1_400, before, left: 50 });
@@ -198,7 +201,7 @@ fn what_calls_were_asked_with_goes_when_results_do_not_suffice() {
 #[test]
 fn what_a_result_says_can_keep_it() {
     let text = |call: &str| Some(if call == "c2" { "SECRET PLAN" } else { "words" }.to_owned().into());
-    let look = Look { texts: Texts(Some(&text)), ..look(&[("Bash", 2_000); 20]) };
+    let look = Look { texts: Texts(Some(&text)), ..look(&[(ToolRole::Shell, 2_000); 20]) };
     let mut settings = Settings { preserve_artifacts: vec!["plan".into()], ..Settings::default() };
     settings.artifacts.insert("plan".into(), Artifact { texts: vec!["*secret plan*".into()], ..Artifact::default() });
     let proposed = choose(&settings, &look, &nothing, Force::All);
@@ -216,7 +219,7 @@ fn what_must_stay_is_not_trimmed_and_its_call_stays_as_it_is() {
         let is_plan = ["c2", "c39"].contains(&call);
         Some(format!("{}{noise}", if is_plan { "the secret plan\n" } else { "words\n" }).into())
     };
-    let mut look = Look { texts: Texts(Some(&text)), cold: true, ..look(&[("Bash", 2_000); 40]) };
+    let mut look = Look { texts: Texts(Some(&text)), cold: true, ..look(&[(ToolRole::Shell, 2_000); 40]) };
     look.items.iter_mut().skip(38).for_each(|item| item.fresh = true);
     look.items.iter_mut().for_each(|item| item.input = Some(Input { tokens: 900, before: item.before, left: 50 }));
     let mut settings = Settings { preserve_artifacts: vec!["plan".into()], ..Settings::default() };
@@ -241,7 +244,7 @@ fn what_must_stay_is_not_trimmed_and_its_call_stays_as_it_is() {
 
 #[test]
 fn a_conversation_holds_no_more_searches_than_its_budget() {
-    let look = look(&[("Grep", 1_500); 20]);
+    let look = look(&[(ToolRole::Search, 1_500); 20]);
     let gone_of = |total| {
         let budget = Budget { session_total: total, ..Budget::default() };
         let settings = Settings { attention_budget: Some(budget), ..Settings::default() };
@@ -253,7 +256,7 @@ fn a_conversation_holds_no_more_searches_than_its_budget() {
     assert_eq!(gone(&proposed).len(), 15, "all that are not recent: half of the budget is free again");
     assert!(proposed[0].reason.starts_with("attention_budget"), "{}", proposed[0].reason);
     let behind = |tokens: u64| {
-        let mut look = self::look(&[("Grep", 1_500); 12]);
+        let mut look = self::look(&[(ToolRole::Search, 1_500); 12]);
         look.tokens += tokens;
         choose(&Settings::default(), &look, &nothing, USUAL).len()
     };
@@ -263,7 +266,7 @@ fn a_conversation_holds_no_more_searches_than_its_budget() {
 #[test]
 fn recent_searches_count_though_they_stay() {
     let gone_at = |count: usize| {
-        let look = look(&vec![("WebSearch", 1_900); count]);
+        let look = look(&vec![(ToolRole::Search, 1_900); count]);
         let budget = Budget { session_total: 6_000, ..Budget::default() };
         let settings = Settings { attention_budget: Some(budget), ..Settings::default() };
         gone(&choose(&settings, &look, &nothing, USUAL)).len()

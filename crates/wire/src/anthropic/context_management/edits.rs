@@ -5,6 +5,7 @@ use super::{Kind, member};
 use crate::anthropic::envelope::Envelope;
 use crate::anthropic::request::Body;
 use crate::json;
+use ctx_core::Lexicon;
 use ctx_models::cache::ANTHROPIC;
 use ctx_models::{BreakEven, Price};
 use serde_json::json;
@@ -30,9 +31,11 @@ pub struct Edit {
 }
 
 /// What is known of a request and its model.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     pub envelope: &'a Envelope,
+    /// Knows the tools.
+    pub lexicon: &'a Lexicon,
     /// It asks the model to think: without that, thinking may not be cleared (C7).
     pub thinks: bool,
     /// Tokens that the model takes.
@@ -100,7 +103,7 @@ fn tool_uses(wish: &Wish, facts: &Facts<'_>) -> String {
     if let Some(least) = least.filter(|least| *least > 0) {
         rest.push_str(&format!(r#","clear_at_least":{{"type":"input_tokens","value":{least}}}"#));
     }
-    let excluded = tools.exclude_tools.clone().unwrap_or_else(|| lasting(facts.envelope));
+    let excluded = tools.exclude_tools.clone().unwrap_or_else(|| lasting(facts));
     if !excluded.is_empty() {
         rest.push_str(&format!(r#","exclude_tools":{}"#, json!(excluded)));
     }
@@ -148,28 +151,9 @@ pub fn worth_it(trigger: u64, price: Option<Price>, lifetime: u64) -> u64 {
 
 /// The tools of a request whose results the model goes on needing however old they are: memory, skills, lists of what is
 /// to be done.
-fn lasting(envelope: &Envelope) -> Vec<String> {
-    const WORDS: [&str; 6] = ["memory", "memories", "skill", "skills", "todo", "todos"];
-    const NAMES: [&str; 4] = ["TaskCreate", "TaskGet", "TaskList", "TaskUpdate"];
-    let is_lasting = |name: &str| NAMES.contains(&name) || words(name).iter().any(|word| WORDS.contains(&&**word));
-    let names = envelope.tools.iter().flatten().map(|tool| &*tool.name);
-    names.filter(|name| is_lasting(name)).map(str::to_owned).collect()
-}
-
-/// `TodoWrite`, `todo_write` and `mcp__todo__write` are made of the same words.
-fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = vec![String::new()];
-    let mut was_small = false;
-    for letter in name.chars() {
-        if !letter.is_alphanumeric() || (letter.is_uppercase() && was_small) {
-            words.push(String::new());
-        }
-        was_small = letter.is_lowercase();
-        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
-            word.extend(letter.to_lowercase());
-        }
-    }
-    words
+fn lasting(facts: &Facts<'_>) -> Vec<String> {
+    let names = facts.envelope.tools.iter().flatten().map(|tool| &*tool.name);
+    names.filter(|name| facts.lexicon.is_lasting(name)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

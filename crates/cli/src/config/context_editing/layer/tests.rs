@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ctx_core::automatic::{Layer, Settings};
+use ctx_core::automatic::Layer;
 
 use super::*;
 use crate::config::context_editing::sources::Places;
@@ -98,7 +98,7 @@ fn the_yaml_section_is_read_as_it_stands_in_the_world() {
             "F, line 31: `context_editing.runtime_signals.signal_threshold_percent` is not used",
         ]
     );
-    let mut settings = Settings::default();
+    let mut settings = ctx_clients::editor_settings();
     settings.lay(said.layer().expect("a layer"));
     assert_eq!((settings.mode, settings.compact_threshold_percent, settings.preserve_recent_turns), (Mode::On, 75, 4));
     assert_eq!(settings.clear_targets, [Target::StaleToolResults, Target::VerboseDebug]);

@@ -69,7 +69,7 @@ fn skill(more: &str) -> String {
 fn the_yaml_wins_over_the_project_over_the_home_over_the_defaults() {
     let place = Place::new();
     let target = |folder: &str| place.of(folder, &[]).target_percent;
-    assert_eq!(*place.of("p/src", &[]), Settings::default());
+    assert_eq!(*place.of("p/src", &[]), ctx_clients::editor_settings());
     place.write(
         "home/ctx.toml",
         "[context_editing]\nmode = \"observe\"\ntarget_percent = 41\npreserve_recent_turns = 9\n",

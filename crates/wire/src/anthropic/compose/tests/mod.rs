@@ -52,8 +52,9 @@ impl Case {
 
     pub fn body(text: &str) -> Case {
         let body = Body::parse(text.as_bytes().to_vec()).unwrap();
-        let read: Vec<message::Read> =
-            (0..body.request().messages.len()).map(|at| message::read(body.message(at))).collect();
+        let read: Vec<message::Read> = (0..body.request().messages.len())
+            .map(|at| message::read(body.message(at), ctx_clients::lexicon()))
+            .collect();
         let bare =
             |(at, read): (usize, &message::Read)| Key::of([dress::undress(body.message(at), &read.cuts).0.as_slice()]);
         let digests: Vec<Key> = read.iter().enumerate().map(bare).collect();
@@ -122,7 +123,7 @@ impl Case {
     /// Composes it with what an earlier request left, and tells whether it could go on from that.
     pub fn compose_with(&self, memo: &Memo) -> (Done, bool) {
         let messages: Vec<&Message> = self.facts.iter().collect();
-        let envelope = envelope::read(self.body.bytes(), self.body.request());
+        let envelope = envelope::read(self.body.bytes(), self.body.request(), ctx_clients::lexicon());
         let slots: Vec<SlotId> = (0..messages.len() as u64).map(SlotId).collect();
         let system: Vec<Key> =
             envelope.system.iter().map(|block| Key::of([&self.body.bytes()[block.at.clone()]])).collect();

@@ -17,8 +17,18 @@ fn body(text: &str) -> Body {
 
 fn asked(wish: &Wish, text: &str, window: Option<u64>) -> Vec<Edit> {
     let body = body(text);
-    let envelope = envelope::read(body.bytes(), body.request());
-    edits(wish, &Facts { envelope: &envelope, thinks: thinks(&body), window, price: None, lifetime: 300 })
+    let envelope = envelope::read(body.bytes(), body.request(), ctx_clients::lexicon());
+    edits(
+        wish,
+        &Facts {
+            envelope: &envelope,
+            lexicon: ctx_clients::lexicon(),
+            thinks: thinks(&body),
+            window,
+            price: None,
+            lifetime: 300,
+        },
+    )
 }
 
 const TOOLS: &str = r#"{"messages":[],"tools":[{"name":"Read"},{"name":"TodoWrite"},{"name":"mcp__memory__find"},{"name":"Skill"},{"name":"TaskUpdate"},{"name":"Task"},{"name":"memorial"}],"thinking":{"type":"adaptive"}}"#;

@@ -1,38 +1,31 @@
-//! What was there before us, kept in the daemon's home: for each file, how to take our changes back. No more of a
-//! file is kept than what was replaced: settings may hold credentials.
+//! The journal of a setup: for each file, how to restore it. No more of a file is kept than what was replaced, because
+//! settings may hold credentials.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use ctx_store::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::jsonc::Document;
 use super::jsonc::splice::{Draft, Step, take_back};
-use super::unreadable;
-use crate::failure::Failure;
-use crate::home::{Home, open_private};
+use super::{Host, SetupError};
 
 const VERSION: u32 = 1;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct Journal {
     version: u32,
-    pub files: BTreeMap<PathBuf, Kept>,
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Self { version: VERSION, files: BTreeMap::new() }
-    }
+    pub files: BTreeMap<PathBuf, Original>,
+    /// The file that it is kept in.
+    #[serde(skip)]
+    path: PathBuf,
 }
 
 /// What we did to one file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct Original {
     /// Before us.
     pub existed: bool,
     /// That we made for it, the outermost first.
@@ -62,59 +55,55 @@ pub struct Base {
     pub stays: Vec<String>,
 }
 
-impl Memory {
-    pub fn load(home: &Home) -> Result<Self, Failure> {
-        let path = file(home);
-        let text = match fs::read(&path) {
+impl Journal {
+    /// Reads the journal of the client with this title.
+    pub fn load(path: &Path, title: &str) -> Result<Self, SetupError> {
+        let text = match fs::read(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(Failure::file("read", &path, &error)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self { version: VERSION, files: BTreeMap::new(), path: path.to_owned() });
+            }
+            Err(error) => return Err(SetupError::file("read", path, error)),
         };
         let damaged = |why: String| {
-            Failure::new("memory-damaged", format!("{} cannot be read: {why}; nothing was changed", path.display()))
-                .hint("it records what `ctx install` replaced; remove the entries from Claude Code's settings by hand, then delete it")
+            SetupError::new(
+                "memory-damaged",
+                format!("{} cannot be read: {why}; nothing was changed", path.display()),
+                format!(
+                    "it records what `ctx install` replaced; remove the entries from {title}'s settings by hand, then delete it"
+                ),
+            )
         };
-        let memory: Self = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-        match memory.version {
-            VERSION => Ok(memory),
+        let journal: Self = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        match journal.version {
+            VERSION => Ok(Self { path: path.to_owned(), ..journal }),
             newer => Err(damaged(format!("it has version {newer}, this program supports {VERSION}"))),
         }
     }
 
     /// On disk before any file is changed, so that a crash loses nothing.
-    pub fn save(&self, home: &Home) -> Result<(), Failure> {
-        let path = file(home);
+    pub(super) fn save(&self, host: &dyn Host) -> Result<(), SetupError> {
         if self.files.is_empty() {
-            return match fs::remove_file(&path) {
+            return match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    Err(Failure::file("remove", &path, &error))
+                    Err(SetupError::file("remove", &self.path, error))
                 }
                 _ => Ok(()),
             };
         }
-        home.prepare()?;
-        let draft = path.with_extension(format!("json.{}", std::process::id()));
-        let written = open_private(&draft, |options| options.truncate(true))
-            .and_then(|mut file| {
-                file.write_all(&serde_json::to_vec_pretty(self)?)?;
-                file.sync_all()
-            })
-            .and_then(|()| fs::rename(&draft, &path));
-        written.map_err(|error| Failure::file("write", &path, &error))
+        let bytes =
+            serde_json::to_vec_pretty(self).map_err(|error| SetupError::file("write", &self.path, error.into()))?;
+        host.write_journal(&self.path, &bytes)
     }
 }
 
-fn file(home: &Home) -> PathBuf {
-    home.path().join("claude-code.json")
-}
-
-impl Kept {
+impl Original {
     pub fn hash_of(text: &str) -> String {
-        Hash::of(text.as_bytes()).to_string()
+        blake3::hash(text.as_bytes()).to_hex().to_string()
     }
 
     /// The file as it would be without us. If nobody has touched it since, that is byte for byte what was there.
-    pub fn base(&self, path: &Path, current: Option<&str>) -> Result<Base, Failure> {
+    pub fn base(&self, path: &Path, current: Option<&str>) -> Result<Base, SetupError> {
         let Some(current) = current else { return Ok(Base::default()) };
         if Self::hash_of(current) == self.hash
             && let Some(text) = take_back(current, &self.steps)
@@ -128,8 +117,8 @@ impl Kept {
         self.without_entries(path, current)
     }
 
-    fn without_entries(&self, path: &Path, current: &str) -> Result<Base, Failure> {
-        let broken = |broken| unreadable(path, &broken);
+    fn without_entries(&self, path: &Path, current: &str) -> Result<Base, SetupError> {
+        let broken = |broken| SetupError::unreadable(path, &broken);
         let mut draft = Draft::of(current);
         let mut stays = Vec::new();
         for entry in self.entries.iter().rev() {

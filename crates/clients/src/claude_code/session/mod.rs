@@ -10,19 +10,20 @@ mod chain;
 mod line;
 mod merge;
 
-use super::{Recording, Turn, time};
+use crate::session::{SessionConversation, SessionFile, SessionFiles, SessionTurn};
 use line::Line;
 use serde_json::value::RawValue;
 use std::path::Path;
 
-pub(super) struct Session {
-    pub(super) recordings: Vec<Recording>,
-    /// Lines, counted from 1, and why they were not used.
-    pub(super) skipped: Vec<(Option<usize>, String)>,
+pub(super) const FILES: SessionFiles = SessionFiles { recognises: is_session, read, passes_over: is_about_an_agent };
+
+/// Each sub-agent has a file of its own that describes it.
+fn is_about_an_agent(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".meta.json"))
 }
 
 /// Whether this is to be read line by line: several objects, or one that says what kind of line it is.
-pub(super) fn is_session(path: &Path, bytes: &[u8]) -> bool {
+fn is_session(path: &Path, bytes: &[u8]) -> bool {
     if path.extension().is_some_and(|ending| ending == "jsonl") {
         return true;
     }
@@ -30,7 +31,7 @@ pub(super) fn is_session(path: &Path, bytes: &[u8]) -> bool {
     first.and_then(|line| line::read(line, 1).ok()).is_some_and(|line| !line.kind.is_empty())
 }
 
-pub(super) fn read(name: &str, bytes: &[u8]) -> Session {
+fn read(name: &str, bytes: &[u8]) -> SessionFile {
     let (mut lines, mut skipped) = (Vec::new(), Vec::new());
     for (index, text) in bytes.split(|byte| *byte == b'\n').enumerate() {
         if !text.trim_ascii().is_empty() {
@@ -41,7 +42,10 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Session {
         }
     }
     if !lines.iter().any(|line| line.message.is_some() && !line.uuid.is_empty()) {
-        return Session { recordings: Vec::new(), skipped: vec![(None, "it holds no lines of a conversation".into())] };
+        return SessionFile {
+            conversations: Vec::new(),
+            skipped: vec![(None, "it holds no lines of a conversation".into())],
+        };
     }
     let found = chain::chains(&lines);
     skipped.extend(found.gaps.iter().map(|gap| (Some(*gap), MISSING.to_owned())));
@@ -59,7 +63,7 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Session {
         }
     }
     let sides = found.sides.iter().filter_map(|side| recording(&lines, side, String::new()));
-    let sides: Vec<Recording> = sides.filter(|side| side.turns.len() >= 2).collect();
+    let sides: Vec<SessionConversation> = sides.filter(|side| side.turns.len() >= 2).collect();
     let alone = recordings.is_empty() && sides.len() == 1;
     for (index, mut side) in sides.into_iter().enumerate() {
         side.name = if alone { name.to_owned() } else { format!("{name}+{}", index + 1) };
@@ -68,19 +72,19 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Session {
     if recordings.is_empty() {
         skipped.push((None, "it holds no answer of a model, or only a sub-agent of one step".into()));
     }
-    Session { recordings, skipped }
+    SessionFile { conversations: recordings, skipped }
 }
 
 const MISSING: &str = "the line that this one follows is missing: the conversation is read from its next prompt on";
 
-fn recording(lines: &[Line], segment: &chain::Segment, name: String) -> Option<Recording> {
+fn recording(lines: &[Line], segment: &chain::Segment, name: String) -> Option<SessionConversation> {
     let merged = merge::messages(segment);
     let mut turns = Vec::new();
     let mut asked = None;
     for (index, message) in merged.iter().enumerate() {
         if message.is_answer && !message.kept && index > 0 {
-            let at = asked.or(message.at).and_then(time::milliseconds);
-            turns.push(Turn { answer: index, at, usage: message.usage, model: message.model.map(Into::into) });
+            let at = asked.or(message.at).map(Into::into);
+            turns.push(SessionTurn { answer: index, at, usage: message.usage, model: message.model.map(Into::into) });
         }
         asked = message.at.filter(|_| !message.is_answer);
     }
@@ -91,7 +95,13 @@ fn recording(lines: &[Line], segment: &chain::Segment, name: String) -> Option<R
     let last = segment.lines.iter().map(|line| line.number).max();
     let shape = lines.iter().rev().filter(|line| Some(line.number) <= last).find_map(|line| line.shape.as_ref());
     let messages: Result<Vec<_>, _> = merged.iter().map(|message| RawValue::from_string(message.json())).collect();
-    Some(Recording { name, model: model.to_owned(), head: head(model, shape)?, messages: messages.ok()?, turns })
+    Some(SessionConversation {
+        name,
+        model: model.to_owned(),
+        head: head(model, shape)?,
+        messages: messages.ok()?,
+        turns,
+    })
 }
 
 fn head(model: &str, shape: Option<&line::RequestShape>) -> Option<Box<RawValue>> {

@@ -4,26 +4,29 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use super::SetupError;
 
 /// `None`: there is no such file.
-pub fn read(path: &Path) -> Result<Option<String>, Failure> {
+pub fn read(path: &Path) -> Result<Option<String>, SetupError> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(Failure::new("file", format!("{} is a link to a file that is not there", path.display()))
-                .hint("make that file, or remove the link, and run this again"));
+            return Err(SetupError::new(
+                "file",
+                format!("{} is a link to a file that is not there", path.display()),
+                "make that file, or remove the link, and run this again",
+            ));
         }
-        Err(error) => return Err(Failure::file("read", path, &error)),
+        Err(error) => return Err(SetupError::file("read", path, error)),
     };
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::new(
+        SetupError::new(
             "settings-broken",
             format!("{} is not text in UTF-8 (byte {at}); nothing was changed", path.display()),
+            "save it as UTF-8, or move it aside, and run this again",
         )
-        .hint("save it as UTF-8, or move it aside, and run this again")
     })
 }
 
@@ -37,16 +40,22 @@ pub fn missing_folders(path: &Path) -> Vec<PathBuf> {
 
 /// Says beforehand what would fail. A file that is marked read-only is meant to stay as it is, also where the system
 /// would let us replace it.
-pub fn check_writable(path: &Path) -> Result<(), Failure> {
+pub fn check_writable(path: &Path) -> Result<(), SetupError> {
     let read_only = |what: &Path| {
-        Failure::new("read-only", format!("{} is read-only; nothing was changed", what.display()))
-            .hint("make it writable (chmod u+w) and run this again")
+        SetupError::new(
+            "read-only",
+            format!("{} is read-only; nothing was changed", what.display()),
+            "make it writable (chmod u+w) and run this again",
+        )
     };
     let target = target(path)?;
     match fs::metadata(&target) {
         Ok(metadata) if metadata.is_dir() => {
-            return Err(Failure::new("file", format!("{} is a folder; nothing was changed", path.display()))
-                .hint("a file belongs there; move the folder aside and run this again"));
+            return Err(SetupError::new(
+                "file",
+                format!("{} is a folder; nothing was changed", path.display()),
+                "a file belongs there; move the folder aside and run this again",
+            ));
         }
         Ok(metadata) if metadata.permissions().readonly() => return Err(read_only(&target)),
         _ => {}
@@ -60,17 +69,17 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
 }
 
 /// Whoever reads the file meanwhile sees the old text or the new one. `None` removes it.
-pub fn write(path: &Path, text: Option<&str>) -> Result<(), Failure> {
+pub fn write(path: &Path, text: Option<&str>) -> Result<(), SetupError> {
     let Some(text) = text else {
         return match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::file("remove", path, &error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(SetupError::file("remove", path, error)),
             _ => Ok(()),
         };
     };
     let target = target(path)?;
-    let fail = |error: io::Error| Failure::file("write", &target, &error);
+    let fail = |error: io::Error| SetupError::file("write", &target, error);
     if let Some(folder) = target.parent() {
-        fs::create_dir_all(folder).map_err(|error| Failure::file("make the folder", folder, &error))?;
+        fs::create_dir_all(folder).map_err(|error| SetupError::file("make the folder", folder, error))?;
     }
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(format!(".ctx-{}", std::process::id()));
@@ -109,9 +118,9 @@ fn write_draft(draft: &Path, target: &Path, text: &str) -> io::Result<()> {
 }
 
 /// The file itself, where the path is a link to it.
-fn target(path: &Path) -> Result<PathBuf, Failure> {
+fn target(path: &Path) -> Result<PathBuf, SetupError> {
     match path.is_symlink() {
-        true => fs::canonicalize(path).map_err(|error| Failure::file("follow", path, &error)),
+        true => fs::canonicalize(path).map_err(|error| SetupError::file("follow", path, error)),
         false => Ok(path.to_owned()),
     }
 }
@@ -158,12 +167,12 @@ mod tests {
         fs::write(&path, "{}").expect("written");
         check_writable(&path).expect("it can be changed");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("a mode");
-        assert_eq!(check_writable(&path).expect_err("read-only").code, "read-only");
+        assert_eq!(check_writable(&path).expect_err("read-only").code(), "read-only");
         let below = folder.path().join("closed");
         fs::create_dir(&below).expect("a folder");
-        assert!(check_writable(&below).expect_err("a folder").message.contains("is a folder"));
+        assert!(check_writable(&below).expect_err("a folder").to_string().contains("is a folder"));
         fs::set_permissions(&below, fs::Permissions::from_mode(0o555)).expect("a mode");
-        assert_eq!(check_writable(&below.join("a/b.json")).expect_err("read-only").code, "read-only");
+        assert_eq!(check_writable(&below.join("a/b.json")).expect_err("read-only").code(), "read-only");
         fs::set_permissions(&below, fs::Permissions::from_mode(0o755)).expect("a mode");
     }
 
@@ -172,9 +181,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let link = folder.path().join("settings.json");
         std::os::unix::fs::symlink("nowhere.json", &link).expect("a link");
-        assert!(read(&link).expect_err("refused").message.contains("is not there"));
+        assert!(read(&link).expect_err("refused").to_string().contains("is not there"));
         let path = folder.path().join("latin.json");
         fs::write(&path, b"{\"a\": \"\xe9\"}").expect("written");
-        assert!(read(&path).expect_err("refused").message.contains("byte 7"));
+        assert!(read(&path).expect_err("refused").to_string().contains("byte 7"));
     }
 }

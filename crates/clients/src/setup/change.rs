@@ -1,17 +1,14 @@
-//! From a wish to changed files: planned completely, shown, then made all or none.
+//! Changes of files: planned completely, then made all or none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::file;
-use super::jsonc::Document;
+use super::journal::{Base, Entry, Journal, Original};
 use super::jsonc::splice::Draft;
-use super::memory::{Base, Entry, Kept, Memory};
-use super::unreadable;
-use crate::failure::Failure;
-use crate::home::Home;
+use super::jsonc::{Broken, Document};
+use super::{Host, Plan, SetupError, file};
 
 /// What shall stand in a file.
 #[derive(Clone, Debug)]
@@ -28,7 +25,7 @@ pub struct Change {
     pub before: Option<String>,
     pub after: Option<String>,
     /// What must be remembered afterwards.
-    kept: Option<Kept>,
+    kept: Option<Original>,
     /// That go with the file, if they are empty then; the outermost first.
     folders: Vec<PathBuf>,
     /// What somebody has changed since we wrote it, and that stays.
@@ -37,9 +34,9 @@ pub struct Change {
 
 impl Change {
     /// Puts what is wanted into the file as it would be without us, so that doing it twice changes nothing.
-    pub fn install(path: &Path, wanted: &Wanted, memory: &Memory, force: bool) -> Result<Self, Failure> {
+    pub fn install(path: &Path, wanted: &Wanted, journal: &Journal, force: bool) -> Result<Self, SetupError> {
         let before = file::read(path)?;
-        let known = memory.files.get(path);
+        let known = journal.files.get(path);
         let base = base(path, before.as_deref(), known)?;
         let mut change = Self {
             path: path.to_owned(),
@@ -56,17 +53,19 @@ impl Change {
                 draft.replace(0..draft.text.len(), text);
                 Vec::new()
             }
-            Wanted::Entries(wanted) => set(&mut draft, wanted).map_err(|broken| unreadable(path, &broken))?,
+            Wanted::Entries(wanted) => {
+                set(&mut draft, wanted).map_err(|broken| SetupError::unreadable(path, &broken))?
+            }
         };
         let is_ours = !draft.steps.is_empty() && base.text.as_deref() != Some(&draft.text);
         let mut folders = known.map(|kept| kept.folders.clone()).unwrap_or_default();
         folders.extend(
             file::missing_folders(path).into_iter().filter(|folder| !folders.contains(folder)).collect::<Vec<_>>(),
         );
-        change.kept = is_ours.then(|| Kept {
+        change.kept = is_ours.then(|| Original {
             existed: base.text.is_some(),
             folders,
-            hash: Kept::hash_of(&draft.text),
+            hash: Original::hash_of(&draft.text),
             steps: draft.steps,
             entries,
         });
@@ -76,8 +75,8 @@ impl Change {
     }
 
     /// The file without us. `None`: we never touched it.
-    pub fn uninstall(path: &Path, memory: &Memory, force: bool) -> Result<Option<Self>, Failure> {
-        let Some(kept) = memory.files.get(path) else { return Ok(None) };
+    pub fn uninstall(path: &Path, journal: &Journal, force: bool) -> Result<Option<Self>, SetupError> {
+        let Some(kept) = journal.files.get(path) else { return Ok(None) };
         let before = file::read(path)?;
         let Base { text, stays } = kept.base(path, before.as_deref())?;
         // A file that is ours altogether goes, whatever was done to it, if that is what is wished.
@@ -107,14 +106,14 @@ impl Change {
     }
 }
 
-fn base(path: &Path, current: Option<&str>, known: Option<&Kept>) -> Result<Base, Failure> {
+fn base(path: &Path, current: Option<&str>, known: Option<&Original>) -> Result<Base, SetupError> {
     match known {
         Some(kept) => kept.base(path, current),
         None => Ok(Base { text: current.map(str::to_owned), stays: Vec::new() }),
     }
 }
 
-fn set(draft: &mut Draft, wanted: &[(Vec<String>, Value)]) -> Result<Vec<Entry>, super::jsonc::Broken> {
+fn set(draft: &mut Draft, wanted: &[(Vec<String>, Value)]) -> Result<Vec<Entry>, Broken> {
     let mut entries = Vec::new();
     for (path, value) in wanted {
         let text = draft.text.clone();
@@ -138,39 +137,41 @@ fn set(draft: &mut Draft, wanted: &[(Vec<String>, Value)]) -> Result<Vec<Entry>,
     Ok(entries)
 }
 
-/// Makes all changes, or none.
-pub fn make(changes: &[Change], memory: &Memory, home: &Home) -> Result<(), Failure> {
-    let needed: Vec<&Change> = changes.iter().filter(|change| change.is_needed()).collect();
+/// Makes all changes of a plan, or none.
+pub fn make(plan: &Plan, host: &dyn Host) -> Result<(), SetupError> {
+    let needed: Vec<&Change> = plan.changes.iter().filter(|change| change.is_needed()).collect();
     for change in &needed {
         file::check_writable(&change.path)?;
         if file::read(&change.path)? != change.before {
-            return Err(Failure::new("changed-meanwhile", format!("{} has changed meanwhile", change.path.display()))
-                .hint("Claude Code may be running; run this again"));
+            let message = format!("{} has changed meanwhile", change.path.display());
+            let hint = format!("{} may be running; run this again", plan.client);
+            return Err(SetupError::new("changed-meanwhile", message, hint));
         }
     }
-    let mut after = memory.clone();
-    for change in changes {
+    let journal = &plan.journal;
+    let mut after = journal.clone();
+    for change in &plan.changes {
         match &change.kept {
             Some(kept) => after.files.insert(change.path.clone(), kept.clone()),
             None => after.files.remove(&change.path),
         };
     }
     // Before the files for what is added, behind them for what is taken away: a crash in between loses nothing.
-    let mut both = memory.clone();
+    let mut both = journal.clone();
     both.files.extend(after.files.clone());
-    both.save(home)?;
+    both.save(host)?;
     for (index, change) in needed.iter().enumerate() {
-        if let Err(failure) = file::write(&change.path, change.after.as_deref()) {
+        if let Err(error) = file::write(&change.path, change.after.as_deref()) {
             for made in needed.iter().take(index) {
                 let _ = file::write(&made.path, made.before.as_deref());
             }
-            let _ = memory.save(home);
-            return Err(failure);
+            let _ = journal.save(host);
+            return Err(error);
         }
     }
-    after.save(home)?;
-    for folder in changes.iter().filter(|change| change.after.is_none()).flat_map(|change| change.folders.iter().rev())
-    {
+    after.save(host)?;
+    let removed = plan.changes.iter().filter(|change| change.after.is_none());
+    for folder in removed.flat_map(|change| change.folders.iter().rev()) {
         // Only if it is empty; whatever else lies there keeps it.
         let _ = fs::remove_dir(folder);
     }

@@ -1,9 +1,9 @@
 //! Lines become messages as the client sends them: one answer with all its blocks, then one message with the results of
 //! its calls in their order, and after them what was typed and injected.
 
-use super::super::Usage;
 use super::chain::Segment;
 use super::line::{Block, Message};
+use crate::session::SessionUsage;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -18,7 +18,7 @@ pub(super) struct Merged<'l> {
     pub(super) kept: bool,
     pub(super) at: Option<&'l str>,
     pub(super) model: Option<&'l str>,
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<SessionUsage>,
     id: Option<&'l str>,
     parts: Vec<Part<'l>>,
     /// The content as it was recorded, while it is that of a single line.

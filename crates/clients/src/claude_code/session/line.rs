@@ -1,6 +1,6 @@
 //! One line of a session file: what of it matters here.
 
-use super::super::Usage;
+use crate::session::SessionUsage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -33,7 +33,7 @@ pub(super) struct Message<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) model: Option<Cow<'a, str>>,
     pub(super) content: &'a RawValue,
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<SessionUsage>,
     /// The calls in it, or the calls that it answers.
     pub(super) calls: Vec<Cow<'a, str>>,
     pub(super) results: Vec<Cow<'a, str>>,
@@ -168,7 +168,7 @@ fn read_message(message: &RawValue) -> Result<Message<'_>, String> {
     if !written.content.get().starts_with(['"', '[']) {
         return Err("the content of its message is neither a text nor a list".into());
     }
-    let usage = written.usage.map(|usage| Usage {
+    let usage = written.usage.map(|usage| SessionUsage {
         input: usage.input_tokens.unwrap_or_default(),
         cache_read: usage.cache_read_input_tokens.unwrap_or_default(),
         cache_written: usage.cache_creation_input_tokens.unwrap_or_default(),

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::change::Change;
 use crate::terminal::difference::{self, Line};
 use crate::terminal::{Paint, text};
+use ctx_clients::setup::Change;
 
 /// Unchanged lines around a change.
 const AROUND: usize = 2;

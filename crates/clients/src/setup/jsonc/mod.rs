@@ -184,8 +184,9 @@ impl Reader<'_> {
                 return Err(self.broken("a name in double quotes or `}` is expected here"));
             }
             let key_span = self.string()?;
-            let inner = self.text.get(key_span.start + 1..key_span.end - 1).unwrap_or_default();
-            let key = ctx_wire::json::decode(inner.as_bytes()).into_owned();
+            // A name with a broken escape is none of ours: it stands for itself.
+            let quoted = self.text.get(key_span.clone()).unwrap_or_default();
+            let key = serde_json::from_str(quoted).unwrap_or_else(|_| quoted.trim_matches('"').to_owned());
             self.trivia()?;
             if !self.take(b':') {
                 return Err(self.broken("`:` is expected here"));

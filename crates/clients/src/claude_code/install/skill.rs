@@ -6,7 +6,7 @@ const TEXT: &str = include_str!("skill.md");
 
 /// The verbs that the agent may use without asking. Not all: `run` starts any program, `purge` forgets for good, `stop`
 /// ends everybody's daemon, and others write files.
-const ALLOWED: [&str; 10] =
+pub const ALLOWED: [&str; 10] =
     ["list", "show", "search", "status", "history", "diff", "preview", "batch", "undo", "revert"];
 
 /// The text for an agent that calls the program by this name.
@@ -32,20 +32,6 @@ mod tests {
             }
         }
         assert!(found >= 10, "{found}");
-    }
-
-    #[test]
-    fn every_command_in_it_is_one() {
-        use clap::CommandFactory;
-        let command = crate::arguments::Cli::command();
-        let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-        let text = text("ctx");
-        let said = text.split("`ctx ").skip(1).chain(text.split("  ctx ").skip(1));
-        let said: Vec<&str> = said.filter_map(|rest| rest.split([' ', '`']).next()).collect();
-        assert!(said.len() >= 6, "{said:?}");
-        for verb in said {
-            assert!(verbs.contains(&verb) && ALLOWED.contains(&verb), "{verb}");
-        }
     }
 
     #[test]

@@ -1,18 +1,16 @@
-//! What installing and uninstalling have in common: show, ask, do, tell.
+//! Applies a plan: shows it, asks, makes the changes, and reports.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use clap::Args;
 use serde_json::json;
 
-use super::change::{self, Change};
-use super::memory::Memory;
-use super::places::Scope;
-use super::shown;
+use super::preview;
 use crate::arguments::JsonArguments;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::terminal::{Paint, text};
+use ctx_clients::setup::{self, Change, Host, Plan};
 
 #[derive(Args, Debug, Clone)]
 pub struct How {
@@ -26,23 +24,12 @@ pub struct How {
     pub format: JsonArguments,
 }
 
-/// What there is to do, and to say about it.
-pub struct Plan {
-    pub scope: Scope,
-    pub changes: Vec<Change>,
-    pub notes: Vec<String>,
-    /// Where the client will send its requests.
-    pub base_url: Option<String>,
-    /// When it is done; when there was nothing to do.
-    pub done: String,
-    pub nothing: String,
-}
-
-pub fn carry_out(plan: &Plan, how: &How, memory: &Memory, context: &Context) -> Result<(), Failure> {
+pub fn apply(plan: &Plan, how: &How, host: &dyn Host, context: &Context) -> Result<(), Failure> {
     let is_needed = plan.changes.iter().any(Change::is_needed);
     let json = how.format.json;
     if !json {
-        let shown: Vec<String> = needed(plan).map(|change| shown::difference(change, &context.output.paint)).collect();
+        let shown: Vec<String> =
+            needed(plan).map(|change| preview::difference(change, &context.output.paint)).collect();
         context.output.print(&shown.join("\n"))?;
     }
     let does = !how.dry_run && is_needed;
@@ -50,7 +37,7 @@ pub fn carry_out(plan: &Plan, how: &How, memory: &Memory, context: &Context) -> 
         return Err(Failure::new("not-confirmed", "nothing was changed"));
     }
     if !how.dry_run {
-        change::make(&plan.changes, memory, &context.home()?)?;
+        setup::make(plan, host)?;
     }
     if json {
         return context.output.json(told(plan, does).to_string().as_bytes()).map_err(Failure::from);
@@ -76,7 +63,7 @@ fn told(plan: &Plan, written: bool) -> serde_json::Value {
         .iter()
         .map(|change| json!({ "path": change.path, "change": change.kind(), "stays": change.stays }))
         .collect();
-    let difference: Vec<String> = needed(plan).map(|change| shown::difference(change, &Paint::plain())).collect();
+    let difference: Vec<String> = needed(plan).map(|change| preview::difference(change, &Paint::plain())).collect();
     json!({
         "scope": plan.scope.name(),
         "written": written,

@@ -1,0 +1,144 @@
+//! The machine that a client is set up on.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use ctx_clients::setup::{Daemon, Host, Scope, SetupError};
+use ctx_server::UpstreamUrl;
+
+use crate::background;
+use crate::client::callable;
+use crate::config::{DEFAULT_LISTEN, DEFAULT_UPSTREAM, Flags, Settings};
+use crate::context::Context;
+use crate::env::{self, Environment};
+use crate::failure::Failure;
+use crate::home::open_private;
+
+pub struct ThisHost<'c> {
+    context: &'c Context,
+    folder: PathBuf,
+}
+
+impl<'c> ThisHost<'c> {
+    pub fn new(context: &'c Context) -> Result<Self, Failure> {
+        let folder = std::env::current_dir().map_err(|error| Failure::file("find", Path::new("."), &error))?;
+        Ok(Self { context, folder })
+    }
+
+    fn find_daemon(&self) -> Result<Daemon, Failure> {
+        let context = self.context;
+        if let Some((client, status)) = background::running(context)? {
+            return Ok(daemon(client.address(), status.upstream, true));
+        }
+        let flags = Flags { listen: context.place.listen, ..Flags::default() };
+        let settings = Settings::load(&flags, &context.environment, &context.home()?, &self.folder)?;
+        if settings.listen.port() == 0 {
+            return Err(Failure::new("no-port", "the daemon would use any free port, so its address is unknown")
+                .hint("give it one: --listen 127.0.0.1:8788"));
+        }
+        Ok(daemon(callable(settings.listen), settings.upstream.url.to_string(), false))
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        self.context.home()?.prepare()?;
+        let draft = path.with_extension(format!("json.{}", std::process::id()));
+        let written = open_private(&draft, |options| options.truncate(true))
+            .and_then(|mut file| {
+                file.write_all(bytes)?;
+                file.sync_all()
+            })
+            .and_then(|()| fs::rename(&draft, path));
+        written.map_err(|error| Failure::file("write", path, &error))
+    }
+}
+
+impl Host for ThisHost<'_> {
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        self.context.environment.raw(name)
+    }
+
+    fn daemon(&self) -> Result<Daemon, SetupError> {
+        Ok(self.find_daemon()?)
+    }
+
+    fn own_home(&self) -> Result<Option<PathBuf>, SetupError> {
+        let is_named = self.context.place.home.is_some() || self.context.environment.get(env::HOME).is_some();
+        is_named.then(|| Ok(self.context.home()?.path().to_owned())).transpose()
+    }
+
+    fn program(&self, scope: Scope) -> (String, Option<String>) {
+        program(scope, &self.context.environment)
+    }
+
+    fn base_url(&self, text: &str) -> Option<String> {
+        text.parse::<UpstreamUrl>().ok().map(|url| url.to_string())
+    }
+
+    fn journal(&self, name: &str) -> Result<PathBuf, SetupError> {
+        Ok(self.context.home()?.path().join(format!("{name}.json")))
+    }
+
+    fn write_journal(&self, path: &Path, bytes: &[u8]) -> Result<(), SetupError> {
+        Ok(self.write(path, bytes)?)
+    }
+}
+
+fn daemon(address: SocketAddr, upstream: String, is_up: bool) -> Daemon {
+    let mut served = vec!["mcp".to_owned()];
+    if address != DEFAULT_LISTEN {
+        served.extend(["--listen".to_owned(), address.to_string()]);
+    }
+    if upstream.trim_end_matches('/') != DEFAULT_UPSTREAM {
+        served.extend(["--upstream".to_owned(), upstream.clone()]);
+    }
+    Daemon { address, upstream, is_up, served }
+}
+
+impl From<Failure> for SetupError {
+    fn from(failure: Failure) -> Self {
+        Self::Refused { code: failure.code, message: failure.message, hint: failure.hint }
+    }
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
+        match error {
+            SetupError::File { doing, path, error } => Self::file(doing, &path, &error),
+            SetupError::Refused { code, message, hint } => Self::new(code, message).hint(hint.unwrap_or_default()),
+        }
+    }
+}
+
+/// How the agent calls this program: by its name where that leads here, else by its path.
+fn program(scope: Scope, environment: &Environment) -> (String, Option<String>) {
+    let own = std::env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_default();
+    let name = format!("ctx{}", std::env::consts::EXE_SUFFIX);
+    let folders = environment.get(env::PATH).unwrap_or_default();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(&name)).find(|path| path.is_file());
+    let is_own = found.as_ref().and_then(|path| path.canonicalize().ok()).is_some_and(|path| path == own);
+    if is_own {
+        return ("ctx".to_owned(), None);
+    }
+    let why = match found {
+        Some(other) => format!("`ctx` on the PATH is another program ({})", other.display()),
+        None => "`ctx` is not on the PATH".to_owned(),
+    };
+    if scope == Scope::Project {
+        return ("ctx".to_owned(), Some(format!("{why}; the agent will need it there")));
+    }
+    let note = format!("{why}, so the settings name {}; if you move it, run this again", own.display());
+    (quoted(&own.to_string_lossy()), Some(note))
+}
+
+/// As a word of the shell.
+fn quoted(path: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '+' | ':');
+    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}

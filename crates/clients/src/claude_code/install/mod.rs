@@ -1,0 +1,117 @@
+//! Makes Claude Code speak through the daemon: two variables in its settings, a skill, and if wanted the MCP server and
+//! a status line.
+
+mod places;
+mod settings;
+pub mod skill;
+
+use super::{NAME, TITLE};
+use crate::setup::{Change, Host, Installer, Journal, Plan, Scope, SetupError, Wanted, Wishes};
+use places::Places;
+use serde_json::json;
+use settings::SettingsFile;
+use std::path::Path;
+
+pub const INSTALLER: Installer = Installer { install, uninstall };
+
+fn places(scope: Scope, host: &dyn Host) -> Result<Places, SetupError> {
+    Places::find(scope, host.folder(), |name| host.variable(name))
+}
+
+fn journal(host: &dyn Host) -> Result<Journal, SetupError> {
+    Journal::load(&host.journal(NAME)?, TITLE)
+}
+
+fn install(wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
+    let places = places(wishes.scope, host)?;
+    let journal = journal(host)?;
+    let daemon = host.daemon()?;
+    let with_server = wishes.mcp || journal.files.contains_key(&places.servers);
+    let mut notes: Vec<String> = (!daemon.is_up).then(|| not_up(with_server)).into_iter().collect();
+    let (program, note) = host.program(wishes.scope);
+    notes.extend(note);
+
+    let settings = SettingsFile::read(&places.settings, &journal)?;
+    notes.extend(settings.note.clone());
+    settings.check_base_url(&daemon, host, wishes.force, &mut notes)?;
+    let with_status_line = wishes.status_line || settings.has_our_status_line;
+    let wanted = settings.wanted(&daemon, host, &program, with_status_line, &mut notes)?;
+
+    let install = |path: &Path, wanted| Change::install(path, &wanted, &journal, wishes.force);
+    let mut changes = vec![
+        install(&places.settings, Wanted::Entries(wanted))?,
+        install(&places.skill, Wanted::Whole(skill::text(&program)))?,
+    ];
+    if with_server {
+        let server = json!({ "type": "stdio", "command": program, "args": daemon.served });
+        let entry = (vec!["mcpServers".to_owned(), "ctx".to_owned()], server);
+        changes.push(install(&places.servers, Wanted::Entries(vec![entry]))?);
+    }
+    notes.extend(
+        changes
+            .iter()
+            .flat_map(|change| &change.stays)
+            .map(|what| format!("{what} was changed since it was installed and stays as it is; --force replaces it")),
+    );
+    if wishes.scope == Scope::Project {
+        notes.push(
+            "this affects everyone who works in this folder: they need ctx and its daemon too. To avoid that, keep \
+                    .claude/settings.json out of version control"
+                .to_owned(),
+        );
+    }
+    let scope = if wishes.scope == Scope::Project { " --scope project" } else { "" };
+    let done = match &settings.note {
+        Some(_) => format!("Written, but not in effect yet: see the note on {}.", places.settings.display()),
+        None => format!(
+            "Done. {TITLE} now goes through {}, from its next start on. Try there:\n  \
+             /{} drop the long tool results",
+            daemon.url(),
+            skill::NAME
+        ),
+    };
+    Ok(Plan {
+        scope: wishes.scope,
+        client: TITLE,
+        journal,
+        changes,
+        notes,
+        base_url: Some(daemon.url()),
+        done: format!("{done}\n`ctx uninstall {NAME}{scope}` undoes this."),
+        nothing: format!("Nothing to do: {TITLE} goes through {} already.", daemon.url()),
+    })
+}
+
+fn uninstall(scope: Scope, force: bool, host: &dyn Host) -> Result<Plan, SetupError> {
+    let places = places(scope, host)?;
+    let journal = journal(host)?;
+    let change = |path: &Path| Change::uninstall(path, &journal, force).transpose();
+    let changes: Vec<Change> = places.all().into_iter().filter_map(change).collect::<Result<_, _>>()?;
+    let stays = changes.iter().flat_map(|change| &change.stays);
+    let notes =
+        stays.map(|what| format!("{what} was changed since it was installed and stays; remove it yourself")).collect();
+    let (name, other) = (scope.name(), scope.other().name());
+    Ok(Plan {
+        scope,
+        client: TITLE,
+        journal,
+        changes,
+        notes,
+        base_url: None,
+        done: format!("Done. {TITLE} no longer goes through ctx, from its next start on."),
+        nothing: format!(
+            "Nothing of ctx is installed there ({name} scope); `--scope {other}` looks at the other place."
+        ),
+    })
+}
+
+/// What to say without a daemon; the MCP server starts one.
+fn not_up(with_server: bool) -> String {
+    let way = match with_server {
+        true => format!("{TITLE} now starts it with `ctx mcp`"),
+        false => {
+            format!("`ctx up` starts it, and so does `ctx run -- claude`; with --mcp {TITLE} starts it itself")
+        }
+    };
+    format!("no daemon is running, and without one {TITLE} cannot reach the provider: {way}")
+}

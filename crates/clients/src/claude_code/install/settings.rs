@@ -1,0 +1,140 @@
+//! Claude Code's `settings.json`: the entries that it needs, and what may stand in their way.
+
+use crate::claude_code::variables::{self, BASE_URL};
+use crate::setup::jsonc::Document;
+use crate::setup::{Daemon, Host, Journal, SetupError, file};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Programs disagree on the case, so both are read.
+const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
+const PROXIES: [[&str; 2]; 3] =
+    [["HTTP_PROXY", "http_proxy"], ["HTTPS_PROXY", "https_proxy"], ["ALL_PROXY", "all_proxy"]];
+
+fn text(host: &dyn Host, name: &str) -> Option<String> {
+    host.variable(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+fn in_env(name: &str) -> Vec<String> {
+    vec!["env".to_owned(), name.to_owned()]
+}
+
+/// The client's settings without what we wrote into them before.
+pub(super) struct SettingsFile {
+    path: PathBuf,
+    text: String,
+    pub(super) has_our_status_line: bool,
+    pub(super) note: Option<String>,
+}
+
+impl SettingsFile {
+    pub(super) fn read(path: &Path, journal: &Journal) -> Result<Self, SetupError> {
+        let text = file::read(path)?;
+        let kept = journal.files.get(path);
+        let text = match kept {
+            Some(kept) => kept.base(path, text.as_deref())?.text,
+            None => text,
+        };
+        let text =
+            text.filter(|text| !text.trim_start_matches('\u{feff}').trim().is_empty()).unwrap_or("{}".to_owned());
+        let document = Document::read(&text).map_err(|broken| SetupError::unreadable(path, &broken))?;
+        let note = document.relaxed.map(|position| {
+            format!(
+                "{} has comments or trailing commas ({position}). They are kept, but Claude Code ignores such a \
+                 file until you remove them",
+                path.display()
+            )
+        });
+        let is_status_line = |path: &[String]| path == ["statusLine"];
+        let has_our_status_line = kept.is_some_and(|kept| kept.entries.iter().any(|entry| is_status_line(&entry.path)));
+        Ok(Self { path: path.to_owned(), has_our_status_line, note, text })
+    }
+
+    fn variable(&self, name: &str) -> Option<Value> {
+        Document::read(&self.text).ok()?.get(&in_env(name))
+    }
+
+    /// Somebody's own base URL is where their requests should go on going: that is the daemon's upstream now. The
+    /// client's settings win over its environment, so one that is only there would be gone as well.
+    pub(super) fn check_base_url(
+        &self,
+        daemon: &Daemon,
+        host: &dyn Host,
+        force: bool,
+        notes: &mut Vec<String>,
+    ) -> Result<(), SetupError> {
+        let name = BASE_URL;
+        let set = self
+            .variable(name)
+            .map(|set| (set.as_str().unwrap_or_default().to_owned(), self.path.display().to_string()));
+        let exported = || text(host, name).map(|set| (set, "the environment".to_owned()));
+        let Some((given, place)) = set.or_else(exported) else { return Ok(()) };
+        let given = host.base_url(&given);
+        if given.as_ref().is_some_and(|given| *given == daemon.upstream || *given == daemon.url()) {
+            return Ok(());
+        }
+        // It may hold a password; only what is sure to be an address is repeated.
+        let named = given.unwrap_or_else(|| "another address".to_owned());
+        let what = format!("{name} in {place} is {named}, but the daemon forwards to {}", daemon.upstream);
+        if force {
+            notes.push(format!("{what}; from now on requests go there. `ctx uninstall claude-code` undoes this"));
+            return Ok(());
+        }
+        Err(SetupError::new(
+            "other-base-url",
+            format!("{what}; nothing was changed"),
+            "let the daemon forward there (`ctx stop`, then `ctx up --upstream URL`, or `[upstream] url` in ctx.toml) and run \
+             this again; --force installs anyway",
+        ))
+    }
+
+    pub(super) fn wanted(
+        &self,
+        daemon: &Daemon,
+        host: &dyn Host,
+        program: &str,
+        with_status_line: bool,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<(Vec<String>, Value)>, SetupError> {
+        let mut wanted = vec![(in_env(BASE_URL), json!(daemon.url()))];
+        let hints = variables::HINT_HEADERS;
+        match self.variable(hints) {
+            // What the user has decided stays.
+            Some(own) if own != json!("1") => {
+                notes.push(format!("{hints} is {own} and stays; ctx classifies requests better with \"1\""))
+            }
+            _ => wanted.push((in_env(hints), json!("1"))),
+        }
+        if let Some(home) = host.own_home()? {
+            // Commands that the agent runs must find the same daemon.
+            wanted.push((in_env("CTX_HOME"), json!(home.to_string_lossy())));
+        }
+        if let Some(spared) = self.spared_by_proxies(daemon, host) {
+            wanted.push((in_env(NO_PROXY[0]), json!(spared)));
+        }
+        if with_status_line {
+            let line = json!({ "type": "command", "command": format!("{program} status-line") });
+            wanted.push((vec!["statusLine".to_owned()], line));
+        }
+        Ok(wanted)
+    }
+
+    /// The client would ask a proxy even for a loopback address.
+    fn spared_by_proxies(&self, daemon: &Daemon, host: &dyn Host) -> Option<String> {
+        let value = |names: [&str; 2]| {
+            let own = names.iter().find_map(|name| self.variable(name));
+            let own = own.and_then(|own| own.as_str().map(str::to_owned));
+            own.or_else(|| names.iter().find_map(|name| text(host, name)))
+        };
+        let is_proxied = PROXIES.into_iter().any(|names| value(names).is_some());
+        let own = daemon.address.ip().to_string();
+        let spared = value(NO_PROXY).unwrap_or_default();
+        let mut all: Vec<&str> = spared.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        if !is_proxied || all.contains(&own.as_str()) || all.contains(&"*") {
+            return None;
+        }
+        all.push(&own);
+        all.push("localhost");
+        Some(all.join(","))
+    }
+}

@@ -1,0 +1,34 @@
+//! Claude Code: its headers, its words and tools, its session files, and how it is installed.
+
+pub mod folders;
+mod headers;
+pub mod hooks;
+mod install;
+pub mod question;
+mod session;
+pub mod variables;
+mod vocabulary;
+
+pub use install::skill;
+pub use vocabulary::VOCABULARY;
+
+use crate::{Client, ClientId, McpCaller};
+
+const NAME: &str = "claude-code";
+const TITLE: &str = "Claude Code";
+
+pub static CLIENT: Client = Client {
+    id: ClientId::ClaudeCode,
+    name: NAME,
+    title: TITLE,
+    recognises: headers::recognises,
+    headers: headers::NAMES,
+    refine: headers::refine,
+    class: headers::class,
+    tells_side_requests: true,
+    vocabulary: &VOCABULARY,
+    bookkeeping: &["Task*", "Agent", "Todo*", "AskUserQuestion", "Skill", "*memory*", "ExitPlanMode"],
+    sessions: Some(session::FILES),
+    mcp: Some(McpCaller { name: NAME, call: "claudecode/toolUseId", reads_structure: true }),
+    installer: Some(install::INSTALLER),
+};

@@ -1,0 +1,84 @@
+//! Hints: what the headers of a request say about its session, its agent and its class.
+
+use crate::{ClientId, UNKNOWN, every};
+use ctx_core::Class;
+
+/// Looks a header up by its lower-case name.
+pub type Headers<'h> = &'h (dyn Fn(&str) -> Option<&'h str> + 'h);
+
+/// The names of a client's headers, in lower case.
+#[derive(Debug, Clone, Copy)]
+pub struct HeaderNames {
+    pub session: &'static [&'static str],
+    pub agent: Option<&'static str>,
+    pub parent_agent: Option<&'static str>,
+    /// Names the class of the request.
+    pub class: Option<&'static str>,
+    pub classes: &'static [(&'static str, Class)],
+    /// Is sent when the client has just summarised its history.
+    pub compacted: Option<&'static str>,
+}
+
+/// What the headers of a request say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hints {
+    pub session: Option<Box<str>>,
+    pub agent: Option<Box<str>>,
+    pub parent_agent: Option<Box<str>>,
+    /// The class, where the client names it.
+    pub class: Option<Class>,
+    /// The client says that it has just summarised its history.
+    pub compacted: bool,
+    /// The product and version that the sender calls itself.
+    pub product: Option<Box<str>>,
+    pub client: ClientId,
+    /// The client marks this request as one of a conversation.
+    pub is_marked_turn: bool,
+}
+
+impl Hints {
+    /// The hints of a conversation's own turn, for a request that is played again.
+    pub fn of_turn(session: &str) -> Hints {
+        // A client whose turns need no second look: all that is played was recorded as a conversation.
+        let client = ClientId::ClaudeCode;
+        Hints { session: value(session), class: Some(Class::Main), client, ..Hints::default() }
+    }
+
+    /// Reads the hints; `get` looks a header up by its lower-case name.
+    pub fn read<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Hints {
+        let get = |name: &str| get(name);
+        let headers: Headers<'_> = &get;
+        let client = every().find(|client| (client.recognises)(headers)).unwrap_or(&UNKNOWN);
+        let text = |name: &str| headers(name).and_then(value);
+        let first = |of: fn(&HeaderNames) -> Option<&'static str>| {
+            every().filter_map(|client| of(&client.headers)).find_map(text)
+        };
+        let class = |names: &HeaderNames| {
+            let named = names.class.and_then(text)?;
+            names.classes.iter().find(|(name, _)| **name == *named).map(|(_, class)| *class)
+        };
+        let mut hints = Hints {
+            session: every().flat_map(|client| client.headers.session).find_map(|name| text(name)),
+            agent: first(|names| names.agent),
+            parent_agent: first(|names| names.parent_agent),
+            class: every().find_map(|client| class(&client.headers)),
+            compacted: every().filter_map(|client| client.headers.compacted).any(|name| headers(name).is_some()),
+            product: product(headers),
+            client: client.id,
+            is_marked_turn: false,
+        };
+        (client.refine)(headers, &mut hints);
+        hints
+    }
+}
+
+/// A value that is worth keeping.
+fn value(text: &str) -> Option<Box<str>> {
+    let text = text.trim();
+    (!text.is_empty() && text.len() <= 200).then(|| text.into())
+}
+
+/// The product and version that the sender calls itself.
+pub(crate) fn product(headers: Headers<'_>) -> Option<Box<str>> {
+    headers("user-agent").and_then(value).map(|agent| agent.split(' ').next().unwrap_or_default().into())
+}

@@ -1,0 +1,42 @@
+//! Words and headers that other agents use, as far as they are known. An agent that needs more gets a folder of its own.
+
+use crate::HeaderNames;
+use ctx_core::ToolRole;
+use ctx_core::lexicon::Vocabulary;
+
+/// opencode and Crush, goose, pi, and others send a session under these names.
+pub const HEADERS: HeaderNames = HeaderNames {
+    session: &["x-session-affinity", "x-session-id", "agent-session-id", "session_id", "session-id"],
+    agent: None,
+    parent_agent: None,
+    class: None,
+    classes: &[],
+    compacted: None,
+};
+
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    // goose: the clock, the folder and the tasks.
+    notices: &["<info-msg>"],
+    folder: Some("orking directory: "),
+    tools: &[
+        ("read", ToolRole::Read),
+        ("read_file", ToolRole::Read),
+        ("View", ToolRole::Read),
+        ("view", ToolRole::Read),
+        ("write", ToolRole::Write),
+        ("write_file", ToolRole::Write),
+        ("edit", ToolRole::Edit),
+        ("multiedit", ToolRole::Edit),
+        ("edit_file", ToolRole::Edit),
+        ("patch", ToolRole::Edit),
+    ],
+    tool_patterns: &[
+        ("grep", ToolRole::Search),
+        ("glob", ToolRole::Search),
+        ("ls", ToolRole::Search),
+        ("*search*", ToolRole::Search),
+        ("*fetch*", ToolRole::Fetch),
+    ],
+    lasting_words: &["memory", "memories", "skill", "skills", "todo", "todos"],
+    ..Vocabulary::EMPTY
+};

@@ -1,0 +1,39 @@
+//! Why a client cannot be set up.
+
+use super::jsonc::Broken;
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// Something could not be done with a file.
+    #[error("cannot {doing} {}: {error}", path.display())]
+    File { doing: &'static str, path: PathBuf, error: io::Error },
+    /// A stable code, a sentence, and advice.
+    #[error("{message}")]
+    Refused { code: Cow<'static, str>, message: String, hint: Option<String> },
+}
+
+impl SetupError {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> SetupError {
+        SetupError::Refused { code: code.into(), message: message.into(), hint: Some(hint.into()) }
+    }
+
+    pub(crate) fn file(doing: &'static str, path: &Path, error: io::Error) -> SetupError {
+        SetupError::File { doing, path: path.to_owned(), error }
+    }
+
+    /// A settings file that we do not understand is never written.
+    pub(crate) fn unreadable(path: &Path, broken: &Broken) -> SetupError {
+        let message = format!("{}: {broken}; nothing was changed", path.display());
+        SetupError::new("settings-broken", message, "correct the file or move it aside, and run this again")
+    }
+
+    pub fn code(&self) -> &str {
+        match self {
+            SetupError::File { .. } => "file",
+            SetupError::Refused { code, .. } => code,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Session files of clients as recordings.
+
+use super::{Recording, Turn, Usage, time};
+use ctx_clients::{CLIENTS, SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
+use std::path::Path;
+
+fn kinds() -> impl Iterator<Item = SessionFiles> {
+    CLIENTS.iter().filter_map(|client| client.sessions)
+}
+
+/// The session of a client in a file; `None` where it is no such file.
+pub(super) fn read(path: &Path, name: &str, bytes: &[u8]) -> Option<SessionFile> {
+    kinds().find(|files| (files.recognises)(path, bytes)).map(|files| (files.read)(name, bytes))
+}
+
+/// Whether a file lies beside session files and holds no conversation.
+pub(super) fn passes_over(path: &Path) -> bool {
+    kinds().any(|files| (files.passes_over)(path))
+}
+
+impl From<SessionConversation> for Recording {
+    fn from(conversation: SessionConversation) -> Recording {
+        let SessionConversation { name, model, head, messages, turns } = conversation;
+        Recording { name, model, head, messages, turns: turns.into_iter().map(Turn::from).collect() }
+    }
+}
+
+impl From<SessionTurn> for Turn {
+    fn from(turn: SessionTurn) -> Turn {
+        let at = turn.at.as_deref().and_then(time::milliseconds);
+        Turn { answer: turn.answer, at, usage: turn.usage.map(Usage::from), model: turn.model }
+    }
+}
+
+impl From<SessionUsage> for Usage {
+    fn from(usage: SessionUsage) -> Usage {
+        let SessionUsage { input, cache_read, cache_written, cache_written_1h, output } = usage;
+        Usage { input, cache_read, cache_written, cache_written_1h, output }
+    }
+}
