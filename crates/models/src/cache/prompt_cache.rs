@@ -67,8 +67,17 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
     }
 
     /// Finds the longest prefix of a request that is alive, and keeps it and all shorter ones alive for so many seconds
-    /// from now.
+    /// from now: a forecast assumes the best of them.
     pub fn read(&mut self, rules: &CacheRules, outline: &Outline<'_, K>, at: u64, lifetime: u64) -> Option<Hit> {
+        let alive = self.alive(rules, outline, at);
+        let (hit, _) = self.find(rules, outline, &alive)?;
+        let shorter = outline.after.iter().take(hit.end.map_or(0, |end| end + 1)).chain([&outline.head]);
+        shorter.filter_map(|prefix| alive.get(prefix)).for_each(|entry| self.refresh(*entry, at, lifetime));
+        Some(hit)
+    }
+
+    /// The entries that a request may find, by their prefixes.
+    fn alive(&self, rules: &CacheRules, outline: &Outline<'_, K>, at: u64) -> HashMap<K, usize, S> {
         let newest = match rules.reads {
             Reads::AtEntries { newest } => newest,
             Reads::LookBack(_) | Reads::LongestPrefix { .. } => usize::MAX,
@@ -79,20 +88,24 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
         };
         let first = self.entries.len().saturating_sub(newest);
         let alive = self.entries.iter().enumerate().skip(first).filter(|(_, entry)| is_alive(entry));
-        let alive: HashMap<K, usize, S> = alive.map(|(at, entry)| (entry.prefix, at)).collect();
+        alive.map(|(at, entry)| (entry.prefix, at)).collect()
+    }
+
+    /// The longest prefix of a request that it finds, and its entry.
+    fn find(&self, rules: &CacheRules, outline: &Outline<'_, K>, alive: &HashMap<K, usize, S>) -> Option<(Hit, usize)> {
         let ends = (0..outline.after.len()).rev().map(Some).chain([None]);
         let mut found = ends.filter_map(|end| Some((end, *alive.get(&outline.prefix(end)?)?)));
         let (end, entry) = found.find(|(end, _)| rules.reaches(outline, *end))?;
         let known = self.entries.get(entry).and_then(|entry| entry.tokens);
         let tokens = known.map_or_else(|| (outline.tokens)(end), |tokens| tokens as f64);
-        let prefixes = outline.after.iter().take(end.map_or(0, |end| end + 1)).chain([&outline.head]);
-        for entry in prefixes.filter_map(|prefix| alive.get(prefix)) {
-            if let Some(entry) = self.entries.get_mut(*entry) {
-                entry.used = at;
-                entry.expires = entry.expires.max(at.saturating_add(lifetime * 1000));
-            }
+        Some((Hit { end, tokens: rules.reported(tokens) }, entry))
+    }
+
+    fn refresh(&mut self, entry: usize, at: u64, lifetime: u64) {
+        if let Some(entry) = self.entries.get_mut(entry) {
+            entry.used = at;
+            entry.expires = entry.expires.max(at.saturating_add(lifetime * 1000));
         }
-        Some(Hit { end, tokens: rules.reported(tokens) })
     }
 
     /// Takes in the prefixes that a request has written, for so many seconds, with their tokens where the provider
@@ -126,11 +139,14 @@ impl<K: Copy + Eq + Hash, S: BuildHasher + Default> PromptCache<K, S> {
         self.entries.drain(..self.entries.len().saturating_sub(self.most));
     }
 
-    /// Takes a whole request, and says what the provider would report of it.
+    /// Takes a whole request, and says what the provider would report of it. Only the prefix that it reads and those that
+    /// it writes live on: a calculation assumes no more than is certain.
     pub fn take(&mut self, rules: &CacheRules, outline: &Outline<'_, K>, at: u64, lifetime: u64) -> Reading {
         self.entries.retain(|entry| at <= entry.expires);
         let all = (outline.tokens)(outline.last());
-        let read = self.read(rules, outline, at, lifetime).map_or(0.0, |hit| hit.tokens);
+        let found = self.find(rules, outline, &self.alive(rules, outline, at));
+        let read = found.map_or(0.0, |(hit, _)| hit.tokens);
+        found.into_iter().for_each(|(_, entry)| self.refresh(entry, at, lifetime));
         let ends = rules.writes(outline).into_iter().map(|end| (end, (outline.tokens)(end)));
         let ends: Vec<(End, f64)> = ends.filter(|(_, tokens)| *tokens >= rules.minimum as f64).collect();
         let prefixes = ends.iter().filter_map(|(end, _)| Some((outline.prefix(*end)?, None)));
