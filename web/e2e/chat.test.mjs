@@ -139,7 +139,7 @@ test('a new turn and an edit from elsewhere appear at the end without a reload',
   await until(() => messages(page).evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight < 4), 'the end is in sight')
   const late = (await stage.ctx('list')).frames.at(-1).id
   await stage.ctx('edit', `${late}#0`, '--text', 'Changed by somebody else')
-  await messages(page).getByText('Changed by somebody else').waitFor({ timeout: 3000 })
+  await messages(page).getByText('Changed by somebody else').waitFor()
 
   await top(page)
   await messages(page).getByText('First question', { exact: false }).first().waitFor()

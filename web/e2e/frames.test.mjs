@@ -319,9 +319,9 @@ test('choosing by rule: what was read again later, what is large', async () => {
 test('an edit on the command line is seen at once, and so is a new turn', async () => {
   const { page, client, id } = await scene()
   await stage.ctx('delete', 't3', '--conv', id)
-  await row(page, 't3').getByText('deleted', { exact: true }).waitFor({ timeout: 2000 })
+  await row(page, 't3').getByText('deleted', { exact: true }).waitFor()
   await client.say('SAY:a fifth one')
-  await row(page, 't5').waitFor({ timeout: 2000 })
+  await row(page, 't5').waitFor()
   await unharmed(page)
 })
 

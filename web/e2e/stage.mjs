@@ -28,6 +28,8 @@ const BROWSER = {
   executablePath: process.env.CTX_TEST_CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
 }
+/** A busy machine is slow, not wrong: what has a limit that matters says it itself (`numbers.test.mjs`). */
+const PATIENCE = 60_000
 const run = promisify(execFile)
 
 /** Tools of the made-up client, with what they give back. */
@@ -160,6 +162,7 @@ export class Stage {
     let key = ''
     if (context === undefined) {
       context = await (await this.browser()).newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
+      context.setDefaultTimeout(PATIENCE)
       this.#contexts.push(context)
       const entered = await context.request.get(this.link())
       key = new URL(entered.url()).search
@@ -181,7 +184,16 @@ export class Stage {
     return page
   }
 
+  /** What pages that a test left open show: where it failed, this says more than the line that waited. */
+  async #tell() {
+    for (const page of this.#contexts.flatMap((context) => context.pages())) {
+      const words = await page.locator('body').innerText({ timeout: 2000 }).catch(String)
+      console.log(`left open: ${page.url()}\n${words.slice(0, 3000)}`)
+    }
+  }
+
   async stop() {
+    if (process.env.CTX_E2E_TELL !== undefined) await this.#tell()
     await this.chromium?.close()
     await Promise.all(this.#children.map(ended))
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
@@ -302,7 +314,7 @@ async function serve(context, dist, policy) {
 }
 
 /** Waits until something is true, and says what was waited for when it never is. */
-export async function until(check, what, patience = 30_000) {
+export async function until(check, what, patience = PATIENCE) {
   const end = Date.now() + patience
   for (;;) {
     const found = await check()

@@ -5,6 +5,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 
 import { apply, type Applied, ApiError, type Frames, getFrames, go, type Operation, type OperationName, type When } from "../api";
+import { expectedHead, noteMade, shownHead } from "../head";
 import { isHeard } from "../live";
 import { complain, settle, tell } from "../notices/toasts";
 import { framesKey, refreshed } from "../queries";
@@ -33,10 +34,8 @@ export interface Operate {
 export function useOperate(conversation: string): Operate {
   const queries = useQueryClient();
 
-  const head = useCallback(
-    () => queries.getQueryData<Frames>(framesKey(conversation))?.head ?? "none",
-    [queries, conversation],
-  );
+  const shown = useCallback(() => shownHead(queries, conversation) ?? "none", [queries, conversation]);
+  const head = useCallback(() => expectedHead(conversation, shown()), [conversation, shown]);
 
   const cancel = useCancel(conversation);
   const changed = useCallback(() => refreshed(queries, [conversation]), [queries, conversation]);
@@ -44,7 +43,9 @@ export function useOperate(conversation: string): Operate {
   const undo = useCallback(
     async (newest: string | null = null) => {
       try {
+        const before = shown();
         const { summary, commit } = await go(conversation, { action: "undo", expect: newest });
+        noteMade(conversation, before, commit);
         if (!isHeard(commit)) void changed();
         settle(conversation);
         tell(`Undone: ${summary}`);
@@ -52,12 +53,14 @@ export function useOperate(conversation: string): Operate {
         complain(error, isStale(error) ? { label: "Show the history", run: () => show({ view: "history" }) } : null);
       }
     },
-    [conversation, changed],
+    [conversation, shown, changed],
   );
 
   const commit = useCallback(
     async (operations: readonly Operation[], expect = head(), when: When = "now") => {
+      const before = shown();
       const applied = await apply(conversation, { operations: [...operations], expect, when });
+      noteMade(conversation, before, applied.commit);
       if (!isHeard(applied.commit)) void changed();
       const { waiting } = applied;
       if (waiting != null) {
@@ -71,7 +74,7 @@ export function useOperate(conversation: string): Operate {
       );
       return applied;
     },
-    [conversation, head, changed, undo, cancel],
+    [conversation, shown, head, changed, undo, cancel],
   );
 
   const stage = useCallback(

@@ -3,10 +3,11 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { type Applied, type Frames, type Way, go as walk } from "../api";
+import { type Applied, type Way, go as walk } from "../api";
 import { short } from "../format/numbers";
+import { expectedHead, noteMade, shownHead } from "../head";
 import { complain, settle, tell } from "../notices/toasts";
-import { framesKey, keys } from "../queries";
+import { keys } from "../queries";
 import { said } from "./commits";
 import { allHistory } from "./useAllHistory";
 
@@ -27,14 +28,10 @@ export function useWays(conversation: string | null): Ways {
       try {
         // One after the other: two quick presses are two steps.
         const applied = await inTurn(conversation, async () => {
-          // What the screen shows: before the frames have come, the history alone.
-          const shown =
-            queries.getQueryData<Frames>(framesKey(conversation)) ??
-            queries.getQueryData(allHistory(conversation).queryKey);
-          const seen = shown?.head ?? "none";
-          const expect = MOVES.includes(step.action) && shown !== undefined ? headNow(conversation, seen) : null;
+          const shown = MOVES.includes(step.action) ? shownHead(queries, conversation) : undefined;
+          const expect = shown === undefined ? null : expectedHead(conversation, shown);
           const done = await walk(conversation, { ...step, expect });
-          if (done.commit != null && MOVES.includes(step.action)) made.set(conversation, { seen, head: done.commit });
+          if (shown !== undefined) noteMade(conversation, shown, done.commit);
           return done;
         });
         void queries.invalidateQueries({ queryKey: keys.conversation(conversation) });
@@ -58,14 +55,6 @@ export function useWays(conversation: string | null): Ways {
 
 /** What changes the newest of the history is refused if that is not what was on the screen. */
 const MOVES: Way["action"][] = ["undo", "redo", "revert", "rollback"];
-
-/** The commit that was made here last, and what was on the screen then: the screen may not show it yet. */
-const made = new Map<string, { seen: string; head: string }>();
-
-function headNow(conversation: string, seen: string): string {
-  const last = made.get(conversation);
-  return last?.seen === seen ? last.head : seen;
-}
 
 const running = new Map<string, Promise<unknown>>();
 

@@ -17,6 +17,7 @@ import styles from "./StatusBar.module.css";
 const CONVERSATIONS = 12;
 const EVENTS = 200;
 const SHOWN = 12;
+const AGAIN = 2000;
 
 export function IncompleteRequests({ requests }: { requests: Status["requests"] }) {
   const [opened, setOpened] = useState(false);
@@ -55,6 +56,8 @@ function Recent({ onOpen }: { onOpen: () => void }) {
       return found.flat().sort((left, right) => right.at - left.at);
     },
     staleTime: 0,
+    // The footer counts a request before its end is recorded.
+    refetchInterval: AGAIN,
   });
   if (isPending) return <Loader size="sm" aria-label="Loading" />;
   if (data === undefined || data.length === 0) return <p className={styles.none}>None of the recent requests is among them.</p>;

@@ -6,6 +6,7 @@ import { useCallback } from "react";
 import { acceptWish, ApiError, cancelWish, getWaiting, go } from "../api";
 import { answerMany } from "../api/more";
 import { plural } from "../format/numbers";
+import { noteMade, shownHead } from "../head";
 import { isHeard } from "../live";
 import { complain, tell } from "../notices/toasts";
 import { keys, refreshed } from "../queries";
@@ -40,7 +41,9 @@ export function useAccept(conversation: string): (wish: string) => Promise<void>
   return useCallback(
     async (wish: string) => {
       try {
+        const before = shownHead(queries, conversation);
         const { summary, commit } = await acceptWish(conversation, wish);
+        if (before !== undefined) noteMade(conversation, before, commit);
         if (!isHeard(commit)) void refreshed(queries, [conversation]);
         const undo = () => go(conversation, { action: "undo", expect: commit }).then(({ summary: undone }) => tell(`Undone: ${undone}`), complain);
         tell(`Accepted: ${summary}`, { label: "Undo", run: () => void undo() }, { conversation, commit });

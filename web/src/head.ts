@@ -1,0 +1,29 @@
+// The head that an edit expects. An edit is refused if somebody else has committed since the screen was drawn; a commit
+// of this tab that the screen does not show yet is no reason to refuse the next one.
+
+import type { QueryClient } from "@tanstack/react-query";
+
+import type { Frames, History } from "./api";
+import { allHistory } from "./history/useAllHistory";
+import { framesKey } from "./queries";
+
+/** Per conversation: the newest commit of this tab, and the head that was on the screen when it was made. */
+const made = new Map<string, { shown: string; head: string }>();
+
+/** The head on the screen: of the frames or of the history, whichever came last. Undefined before either has come. */
+export function shownHead(queries: QueryClient, conversation: string): string | undefined {
+  const frames = queries.getQueryState<Frames>(framesKey(conversation));
+  const history = queries.getQueryState<History>(allHistory(conversation).queryKey);
+  const newest = (history?.dataUpdatedAt ?? 0) > (frames?.dataUpdatedAt ?? 0) ? history : frames;
+  return newest?.data === undefined ? undefined : (newest.data.head ?? "none");
+}
+
+/** What an edit that begins now expects: the head on the screen, or the commit of this tab that was made on it. */
+export function expectedHead(conversation: string, shown: string): string {
+  const last = made.get(conversation);
+  return last?.shown === shown ? last.head : shown;
+}
+
+export function noteMade(conversation: string, shown: string, head: string | null | undefined): void {
+  if (head != null) made.set(conversation, { shown, head });
+}
