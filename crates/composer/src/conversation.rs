@@ -15,6 +15,7 @@ use crate::log;
 use crate::log::{Answered, Arrived, Line, Opened, Summary, Turn, Usage, Version};
 use crate::observe::SIDE;
 use crate::provider::Asks;
+use crate::sent_parts::SentParts;
 use crate::sides::Sides;
 use ctx_core::automatic::Phases;
 use ctx_core::edit::weigh::LeftOut;
@@ -145,6 +146,8 @@ pub struct Conversation {
     /// What composing knows of the leading messages of the path.
     pub memo: Memo,
     pub continuity: Continuity,
+    /// How the newest request that did not leave as it came left.
+    pub sent_parts: SentParts,
     /// What the automatic editor knows of its words.
     pub memory: Memory,
     /// The message that it will change next, by the looks of it.
@@ -232,6 +235,7 @@ impl Conversation {
             chain: Chain::default(),
             memo: Memo::default(),
             continuity: Continuity::default(),
+            sent_parts: SentParts::default(),
             memory: Memory::default(),
             next: None,
             cache_forecast: CacheForecast::default(),

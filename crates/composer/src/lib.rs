@@ -40,6 +40,7 @@ mod phases;
 pub mod provider;
 pub mod recorded;
 pub mod recorder;
+mod sent_parts;
 mod sides;
 pub mod streams;
 mod transfer;

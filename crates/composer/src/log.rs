@@ -128,7 +128,16 @@ pub struct SentBody {
     /// Of all its bytes.
     #[serde(default)]
     pub checksum: u32,
+    /// So many leading parts are those of the newest earlier request that tells its own: an edited conversation grows
+    /// at its end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub as_before: u32,
+    /// The parts behind those.
     pub parts: Vec<SentPart>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use crate::conversation::{Conversation, Worn};
 use crate::directory::{Shared, lock};
 use crate::edit::{AtHand, Ground, Outgoing, Ready, Sent, digest};
 use crate::left::is_summary;
-use crate::log::{self, Arrived, SentBody, Turn, Version};
+use crate::log::{self, Arrived, Turn, Version};
 use crate::provider::{Added, Request};
 use crate::recorder::{Order, give_way};
 use crate::whose::{self, Attributed, Inherited, Newborn, Origin, Received};
@@ -402,7 +402,8 @@ impl Composer {
         }
         give_way();
         let parts = added.left_with();
-        arrived.sent = parts.and_then(|parts| SentBody::of(&parts, body.bytes(), &mut uses, &mut step.blobs));
+        let sent = &mut conversation.sent_parts;
+        arrived.sent = parts.and_then(|parts| sent.note(&parts, body.bytes(), &mut uses, &mut step.blobs));
         step.records.insert(arrival, record(&conversation.id, seen.at, log::ARRIVED, &arrived, uses));
         match spare {
             Some(kept) if !trusted => conversation.body = Some(kept),

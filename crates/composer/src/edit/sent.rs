@@ -24,7 +24,7 @@ use ctx_wire::anthropic::envelope::{self, Envelope};
 use ctx_wire::anthropic::recover;
 use ctx_wire::anthropic::request::Body;
 use serde::{Deserialize, Serialize};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 
 /// What is remembered of a composed request until its answer comes.
@@ -141,6 +141,35 @@ impl<'a> Written<'a> {
     }
 }
 
+/// The prefix of the client's own messages before each signature. They are looked at from the end and as far as is
+/// asked: a request that goes on from another one asks for its newest messages only.
+struct OwnPrefixes<'a> {
+    messages: &'a [&'a Message],
+    prefixes: &'a [Key],
+    seen: RefCell<(usize, QuickMap<Key, Key>)>,
+}
+
+impl<'a> OwnPrefixes<'a> {
+    fn new(messages: &'a [&'a Message], prefixes: &'a [Key]) -> Self {
+        OwnPrefixes { messages, prefixes, seen: RefCell::new((messages.len(), QuickMap::default())) }
+    }
+
+    /// Before the last message with this signature.
+    fn of(&self, signature: &Key) -> Option<Key> {
+        let (unseen, found) = &mut *self.seen.borrow_mut();
+        while *unseen > 0 && !found.contains_key(signature) {
+            *unseen -= 1;
+            let (Some(message), Some(prefix)) = (self.messages.get(*unseen), self.prefixes.get(*unseen)) else {
+                continue;
+            };
+            for signature in message.blocks.iter().filter_map(|block| block.signature) {
+                found.entry(signature).or_insert(*prefix);
+            }
+        }
+        found.get(signature).copied()
+    }
+}
+
 impl Conversation {
     /// Composes a request; `None` when it leaves as it came.
     pub(crate) fn compose<'a>(
@@ -166,7 +195,7 @@ impl Conversation {
             return None;
         }
         let prefixes = self.chain.after(at_hand.envelope.digest, &at_hand.digests);
-        let own = OnceCell::new();
+        let own = OwnPrefixes::new(&at_hand.messages, &prefixes);
         let written = OnceCell::new();
         let unknown = Memo::default();
         let input = Input {
@@ -176,9 +205,9 @@ impl Conversation {
             digests: &at_hand.digests,
             around: at_hand.envelope.digest,
             paused: then.as_ref(),
-            bound: &|signature| {
-                let own = || own.get_or_init(|| self.bound_to_own(at_hand, &prefixes));
-                self.bound.get(signature).or_else(|| own().get(signature)).copied()
+            bound: &|signature| match self.bound.get(signature) {
+                Some(prefix) => Some(*prefix),
+                None => own.of(signature).filter(|_| self.is_own(signature)),
             },
             written: &|prefix| written.get_or_init(|| self.all_written(at_hand, &prefixes)).contains(prefix),
             next: self.next.and_then(|next| at_hand.slots.iter().position(|slot| *slot == next)).map(|at| at as u32),
@@ -192,19 +221,10 @@ impl Conversation {
         (touches || composed.thinking_dropped > 0).then_some(Written { composed, ground, view: laid, effects })
     }
 
-    /// Thinking that did not pass through us is bound to what the client itself sent before it.
-    fn bound_to_own(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> QuickMap<Key, Key> {
-        let mut own = QuickMap::default();
-        for (message, prefix) in at_hand.messages.iter().zip(prefixes) {
-            for signature in message.blocks.iter().filter_map(|block| block.signature) {
-                // Once requests have left otherwise than they came, one that nobody told of may be bound to anything.
-                let is_own = self.own.contains(&signature) || !(self.strayed || self.lost.contains(&signature));
-                if is_own && !self.bound.contains_key(&signature) {
-                    own.insert(signature, *prefix);
-                }
-            }
-        }
-        own
+    /// Whether thinking did not pass through us: then it is bound to what the client itself sent before it. Once
+    /// requests have left otherwise than they came, an unknown one may be bound to anything.
+    fn is_own(&self, signature: &Key) -> bool {
+        self.own.contains(signature) || !(self.strayed || self.lost.contains(signature))
     }
 
     /// Where the provider's cache was written and surely holds it still: a mark elsewhere may find nothing.

@@ -1,20 +1,18 @@
 //! A request that left: the body as the provider got it, and what came back.
 //!
 //! The client's own bytes are in the store, message by message. Where a request left otherwise, its record says which
-//! ranges of them were sent and what stood between ([`SentBody`]). Rebuilt bytes are compared with the recorded hash.
+//! ranges of them were sent and what stood between ([`log::SentBody`]). Rebuilt bytes are compared with the recorded hash.
 
 use super::Refusal;
 use crate::Composer;
 use crate::conversation::Conversation;
-use crate::edit::{Outgoing, Part};
-use crate::log::{self, Answered, Arrived, ErrorSaid, RefusedEdits, SentBody, SentPart, Usage};
+use crate::edit::Outgoing;
+use crate::log::{self, Answered, Arrived, ErrorSaid, RefusedEdits, Usage};
+use crate::sent_parts::{SentParts, checksum};
 use ctx_core::edit::Commit;
 use ctx_core::edit::history::Change;
-use ctx_store::{Hash, Reader, Record};
+use ctx_store::{Reader, Record};
 use serde::{Deserialize, Serialize};
-
-/// The smallest insertion that is stored as a blob: it is there once, however many requests it is in.
-const LONG: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SentView {
@@ -61,6 +59,7 @@ pub struct SentAnswer {
 struct Recorded {
     arrived: Arrived,
     record: Record,
+    parts: SentParts,
     conversation: Conversation,
     answer: Option<Answered>,
     remarks: Vec<String>,
@@ -71,7 +70,7 @@ impl Composer {
     pub fn sent(&self, name: &str, request: u32) -> Result<SentView, Refusal> {
         let recorded = self.recorded(name, request)?;
         let body = recorded.body(&*self.store)?;
-        let Recorded { arrived, record, conversation, answer, remarks } = recorded;
+        let Recorded { arrived, record, conversation, answer, remarks, .. } = recorded;
         Ok(SentView {
             conversation: conversation.id.clone(),
             request: format!("r{request}"),
@@ -123,6 +122,7 @@ impl Composer {
         let after = found.records.split_off(at + 1);
         let Some(record) = found.records.last().cloned() else { return Err(damaged()) };
         let Some(arrived) = arrived(&record) else { return Err(damaged()) };
+        let parts = SentParts::of_records(&found.records);
         found.skipped.retain(|skipped| skipped.seq < record.seq);
         let mut conversation = Conversation::replayed(&id, &found, &*self.store)?;
         for commit in after.iter().filter_map(commit).filter(|commit| counts_in(commit, &arrived, record.at)) {
@@ -133,7 +133,7 @@ impl Composer {
             (answered.request == request).then_some(answered)
         };
         let remarks = after.iter().filter_map(|record| remark(record, request)).collect();
-        Ok(Recorded { answer: after.iter().find_map(is_answer), remarks, arrived, record, conversation })
+        Ok(Recorded { answer: after.iter().find_map(is_answer), remarks, arrived, record, parts, conversation })
     }
 }
 
@@ -162,7 +162,7 @@ impl Recorded {
                 false => Ok(Ok(whole.bytes)),
             };
         };
-        let Some(parts) = sent.read(&self.record.uses, store)? else {
+        let Some(parts) = self.parts.read(store)? else {
             return missing("A part of this request is missing from the store, or damaged.");
         };
         match checksum(&parts, &whole.bytes) == sent.checksum {
@@ -173,66 +173,6 @@ impl Recorded {
 }
 
 const DIFFERS: &str = "The rebuilt body differs from the one that left: its checksum is another.";
-
-impl SentBody {
-    /// Of parts of `body`. Long insertions become blobs.
-    pub(crate) fn of(
-        parts: &[Part],
-        body: &[u8],
-        uses: &mut Vec<Hash>,
-        blobs: &mut Vec<(Hash, Vec<u8>)>,
-    ) -> Option<SentBody> {
-        let bytes = |part: &'_ Part| match part {
-            Part::Source(range) => body.get(range.clone()).unwrap_or_default().to_vec(),
-            Part::Made(bytes) => bytes.clone(),
-        };
-        let mut stored = Vec::new();
-        for part in parts.iter().filter(|part| !part.is_empty()) {
-            stored.push(match part {
-                Part::Source(range) => SentPart::Source(range.start as u64, range.end as u64),
-                Part::Made(made) if made.len() < LONG => SentPart::Text(String::from_utf8(made.clone()).ok()?),
-                Part::Made(_) => {
-                    let blob = Hash::of(&bytes(part));
-                    let place = uses.iter().position(|used| *used == blob).unwrap_or(uses.len());
-                    if place == uses.len() {
-                        uses.push(blob);
-                        blobs.push((blob, bytes(part)));
-                    }
-                    SentPart::Blob { blob: place as u32 }
-                }
-            });
-        }
-        Some(SentBody { checksum: checksum(parts, body), parts: stored })
-    }
-
-    fn read(&self, uses: &[Hash], store: &dyn Reader) -> Result<Option<Vec<Part>>, Refusal> {
-        let mut parts = Vec::new();
-        for part in &self.parts {
-            parts.push(match part {
-                SentPart::Source(start, end) => Part::Source(*start as usize..*end as usize),
-                SentPart::Text(text) => Part::Made(text.clone().into_bytes()),
-                SentPart::Blob { blob } => {
-                    let Some(hash) = uses.get(*blob as usize) else { return Ok(None) };
-                    let Some(bytes) = store.blob(*hash)? else { return Ok(None) };
-                    Part::Made(bytes)
-                }
-            });
-        }
-        Ok(Some(parts))
-    }
-}
-
-/// CRC-32 of the body that left. It notices a body that was rebuilt otherwise, in a tenth of the time that a hash takes.
-fn checksum(parts: &[Part], body: &[u8]) -> u32 {
-    let mut checksum = crc32fast::Hasher::new();
-    for part in parts {
-        checksum.update(match part {
-            Part::Source(range) => body.get(range.clone()).unwrap_or_default(),
-            Part::Made(bytes) => bytes,
-        });
-    }
-    checksum.finalize()
-}
 
 fn read<T: serde::de::DeserializeOwned>(record: &Record, kind: &str) -> Option<T> {
     (record.kind == kind).then(|| serde_json::from_slice(&record.body).ok())?

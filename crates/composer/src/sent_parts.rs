@@ -1,0 +1,163 @@
+//! How a request left, as its record tells it: ranges of the client's body, and what was put between them.
+//!
+//! An edited conversation grows at its end, so a record tells only the parts behind those that the request before it
+//! had in common with it.
+
+use crate::edit::Part;
+use crate::log::{self, Arrived, SentBody, SentPart};
+use ctx_store::{Hash, Reader, Record, StoreError};
+
+/// The smallest insertion that is stored as a blob: it is there once, however many requests it is in.
+const LONG: usize = 200;
+
+/// All parts of the newest request that tells how it left.
+#[derive(Debug, Default)]
+pub struct SentParts(Vec<Known>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Known {
+    Source(u64, u64),
+    Text(String),
+    Blob(Hash),
+    /// A blob that its record does not name.
+    Missing,
+}
+
+impl SentParts {
+    /// The record of a request that left in these parts of `body`. Long insertions become blobs. `None`: an insertion
+    /// is no text.
+    pub fn note(
+        &mut self,
+        parts: &[Part],
+        body: &[u8],
+        uses: &mut Vec<Hash>,
+        blobs: &mut Vec<(Hash, Vec<u8>)>,
+    ) -> Option<SentBody> {
+        let mut known = Vec::with_capacity(parts.len());
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            known.push(match part {
+                Part::Source(range) => Known::Source(range.start as u64, range.end as u64),
+                Part::Made(made) if made.len() < LONG => Known::Text(String::from_utf8(made.clone()).ok()?),
+                Part::Made(made) => Known::Blob(Hash::of(made)),
+            });
+        }
+        let as_before = known.iter().zip(&self.0).take_while(|(now, before)| now == before).count();
+        let behind = parts.iter().filter(|part| !part.is_empty()).zip(&known).skip(as_before);
+        let behind = behind.map(|(part, known)| match (part, known) {
+            (Part::Source(range), _) => SentPart::Source(range.start as u64, range.end as u64),
+            (Part::Made(made), Known::Blob(hash)) => {
+                let place = uses.iter().position(|used| used == hash).unwrap_or(uses.len());
+                if place == uses.len() {
+                    uses.push(*hash);
+                    blobs.push((*hash, made.clone()));
+                }
+                SentPart::Blob { blob: place as u32 }
+            }
+            (Part::Made(made), _) => SentPart::Text(String::from_utf8_lossy(made).into_owned()),
+        });
+        let behind = behind.collect();
+        self.0 = known;
+        Some(SentBody { checksum: checksum(parts, body), as_before: as_before as u32, parts: behind })
+    }
+
+    /// The parts of the last request in these records, which are all of their conversation up to it.
+    pub fn of_records(records: &[Record]) -> SentParts {
+        let mut all = SentParts::default();
+        for record in records.iter().filter(|record| record.kind == log::ARRIVED) {
+            let Ok(Arrived { sent: Some(sent), .. }) = serde_json::from_slice(&record.body) else { continue };
+            all.0.truncate(sent.as_before as usize);
+            all.0.extend(sent.parts.into_iter().map(|part| match part {
+                SentPart::Source(start, end) => Known::Source(start, end),
+                SentPart::Text(text) => Known::Text(text),
+                SentPart::Blob { blob } => {
+                    record.uses.get(blob as usize).map_or(Known::Missing, |hash| Known::Blob(*hash))
+                }
+            }));
+        }
+        all
+    }
+
+    /// With the text of blobs; `None` when one is missing.
+    pub fn read(&self, store: &dyn Reader) -> Result<Option<Vec<Part>>, StoreError> {
+        let mut parts = Vec::with_capacity(self.0.len());
+        for part in &self.0 {
+            parts.push(match part {
+                Known::Source(start, end) => Part::Source(*start as usize..*end as usize),
+                Known::Text(text) => Part::Made(text.clone().into_bytes()),
+                Known::Blob(hash) => {
+                    let Some(bytes) = store.blob(*hash)? else { return Ok(None) };
+                    Part::Made(bytes)
+                }
+                Known::Missing => return Ok(None),
+            });
+        }
+        Ok(Some(parts))
+    }
+}
+
+/// CRC-32 of the body that left. It notices a body that was rebuilt otherwise, in a tenth of the time that a hash takes.
+pub fn checksum(parts: &[Part], body: &[u8]) -> u32 {
+    let mut checksum = crc32fast::Hasher::new();
+    for part in parts {
+        checksum.update(match part {
+            Part::Source(range) => body.get(range.clone()).unwrap_or_default(),
+            Part::Made(bytes) => bytes,
+        });
+    }
+    checksum.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ctx_store::{MemoryStore, Step, Store};
+
+    const BODY: &[u8] = &[b'x'; 5000];
+
+    fn made(words: &str) -> Part {
+        Part::Made(words.as_bytes().to_vec())
+    }
+
+    /// Notes requests that left in these parts, each as a record of one conversation.
+    fn recorded(requests: &[Vec<Part>]) -> (MemoryStore, Vec<SentBody>) {
+        let (store, mut sent, mut noted) = (MemoryStore::new(), SentParts::default(), Vec::new());
+        for (number, parts) in requests.iter().enumerate() {
+            let (mut uses, mut step) = (vec![], Step::default());
+            let body = sent.note(parts, BODY, &mut uses, &mut step.blobs).expect("text");
+            noted.push(body.clone());
+            let arrived = serde_json::json!({
+                "request": number + 1, "class": "main", "verdict": "append", "known": 0, "new": 0, "changed": 0,
+                "bytes": BODY.len(), "sent": body,
+            });
+            let arrived: Arrived = serde_json::from_value(arrived).expect("a record");
+            step.records.push(crate::record("c", 1, log::ARRIVED, &arrived, uses));
+            store.append(vec![step]).expect("a store");
+        }
+        (store, noted)
+    }
+
+    #[test]
+    fn a_record_tells_only_what_the_one_before_has_not() {
+        let long = "a summary that is long enough to be stored by itself ".repeat(10);
+        let first = vec![Part::Source(0..10), made(&long), Part::Source(20..30), made("short")];
+        let grown = [&first[..3], &[made("other"), Part::Source(40..50), made(&long)]].concat();
+        let again = vec![made(&long)];
+        let (store, noted) = recorded(&[first.clone(), grown.clone(), grown.clone(), again.clone()]);
+        let told: Vec<(u32, usize)> = noted.iter().map(|body| (body.as_before, body.parts.len())).collect();
+        assert_eq!(told, [(0, 4), (3, 3), (6, 0), (0, 1)]);
+
+        let records = store.records("c", 0).expect("records").records;
+        for (end, parts) in [first, grown.clone(), grown, again].iter().enumerate() {
+            let read = SentParts::of_records(&records[..=end]).read(&store).expect("a store");
+            assert_eq!(read.as_ref(), Some(parts), "request {}", end + 1);
+        }
+    }
+
+    #[test]
+    fn a_blob_that_no_record_names_is_missing() {
+        let (store, _) = recorded(&[vec![made(&"long ".repeat(100))]]);
+        let mut records = store.records("c", 0).expect("records").records;
+        records[0].uses.clear();
+        assert_eq!(SentParts::of_records(&records).read(&store).expect("a store"), None);
+    }
+}
