@@ -521,7 +521,6 @@ fn keeps_notes(operation: &Operation, id: &str, shown: &Shown) -> bool {
         Operation::Delete { force: true, .. }
         | Operation::Edit { raw: Some(_), .. }
         | Operation::Edit { force: true, .. } => false,
-        Operation::Edit { .. } => part.is_none(),
         _ => part.is_none() || !only_notes,
     }
 }

@@ -42,6 +42,7 @@ pub fn superseded(effects: &[(EffectId, &Effect)]) -> QuickSet<EffectId> {
             .filter(|&at| at < last && !gone.contains(&at) && !needed.contains(&effects[at].0))
             .filter(|&at| made(effects[at]).all(|made| known.contains(&made)))
             .filter(|&at| things[at].as_ref().is_some_and(|own| own.iter().all(|thing| known.contains(thing))))
+            .filter(|&at| has_own_roles(effects[last].1) || has_no_role(effects[at].1))
             // The same blocks: of a message that the client has re-written, others would be found.
             .filter(|&at| self::blocks(effects[at].1).all(|own| blocks.get(&own.of) == Some(&own)))
             .collect();
@@ -65,6 +66,15 @@ pub fn superseded(effects: &[(EffectId, &Effect)]) -> QuickSet<EffectId> {
 
 fn made<'e>((id, effect): (EffectId, &'e Effect)) -> impl Iterator<Item = Thing> + use<'e> {
     (0..effect.made().len() as u32).map(move |message| Thing::Made(MadeId { effect: id, message }))
+}
+
+/// Whether what it makes says who speaks. Otherwise that follows from what it covers, which must stay for it.
+fn has_own_roles(effect: &Effect) -> bool {
+    effect.made().iter().all(|made| made.role.is_some())
+}
+
+fn has_no_role(effect: &Effect) -> bool {
+    effect.made().iter().all(|made| made.role.is_none())
 }
 
 fn blocks(effect: &Effect) -> impl Iterator<Item = &CoveredBlocks> {

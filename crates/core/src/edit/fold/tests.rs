@@ -90,6 +90,17 @@ fn an_edit_that_gives_another_one_its_place_is_not_superseded() {
 }
 
 #[test]
+fn an_edit_whose_role_follows_from_an_earlier_one_does_not_supersede_it() {
+    let mut bench = Bench::new(talk());
+    let offloaded = bench.make(offload("t1#0"));
+    let raw = serde_json::json!({"type": "text", "text": "edited"});
+    let edited =
+        bench.make(crate::edit::Operation::Edit { id: "t1#0.0".into(), text: None, raw: Some(raw), force: false });
+    let deciding: Vec<_> = bench.history.sent_effects().into_iter().map(|(id, _)| id.commit).collect();
+    assert_eq!(deciding, [offloaded, edited]);
+}
+
+#[test]
 fn what_an_earlier_effect_puts_back_is_covered_by_the_later_one() {
     let mut bench = Bench::new(talk());
     let edited = bench.make(edit("t1/1", "one"));

@@ -61,9 +61,11 @@ impl Desk<'_> {
             Scope::Message => Target { covers: self.cover(&units), units, ..target.clone() },
             _ => target.clone(),
         };
-        // A new text for a frame says nothing of the client's notes in it; raw messages are all that is to be there.
+        // A new text says nothing of the client's notes beside the old one; raw messages are all that is to be there.
         let targets = match (text, target.scope) {
-            (Some(_), Scope::Frame | Scope::Steps) if !force => self.without_client_notes(vec![target])?,
+            (Some(_), Scope::Frame | Scope::Steps | Scope::Message) if !force => {
+                self.without_client_notes(vec![target])?
+            }
             _ => vec![target],
         };
         let covers = self.covers(&targets, force)?;
