@@ -185,6 +185,9 @@ pub struct Conversation {
     pub introduced: bool,
     /// Records that could not be read.
     pub skipped: u64,
+    /// Edits were lost with skipped records, and no commit since then takes that into account. Its requests do not
+    /// leave: they would leave without those edits.
+    pub lost_edits: bool,
     /// Something was skipped since the last turn that says all by itself.
     pub broken: bool,
 }
@@ -255,6 +258,7 @@ impl Conversation {
             losses: 0,
             introduced: false,
             skipped: 0,
+            lost_edits: false,
             broken: false,
         }
     }
@@ -277,22 +281,29 @@ impl Conversation {
     pub fn replayed(id: &str, found: &Records, store: &dyn Reader) -> Result<Conversation, StoreError> {
         let blobs = messages_of(&found.records, store)?;
         let mut conversation = Conversation::new(id.to_owned(), Opened::unknown());
-        let mut damaged = found.skipped.iter().map(|skipped| skipped.seq).peekable();
+        let mut damaged = found.skipped.iter().peekable();
         for record in &found.records {
-            while damaged.next_if(|&seq| seq < record.seq).is_some() {
-                conversation.skip();
+            while let Some(skipped) = damaged.next_if(|skipped| skipped.seq < record.seq) {
+                conversation.skip(skipped.kind.as_deref());
             }
             if conversation.replay(record, &blobs).is_none() {
-                conversation.skip();
+                conversation.skip(Some(&record.kind));
             }
         }
-        damaged.for_each(|_| conversation.skip());
+        damaged.for_each(|skipped| conversation.skip(skipped.kind.as_deref()));
         Ok(conversation)
     }
 
-    fn skip(&mut self) {
+    /// A record of this kind cannot be read; `None`: of any kind. A turn is said again by the next request, but what a
+    /// commit says is lost, and commits that name messages of a lost turn change nothing any more.
+    fn skip(&mut self, kind: Option<&str>) {
         self.skipped += 1;
         self.broken = true;
+        self.lost_edits |= match kind {
+            None | Some(log::COMMIT | log::LINE) => true,
+            Some(log::ARRIVED) => self.history.is_sent(),
+            Some(_) => false,
+        };
     }
 
     /// `None` when the record cannot be understood; it then changes nothing.
@@ -455,6 +466,8 @@ impl Conversation {
         if commit.author == AUTHOR && commit.at == self.heard {
             self.asked = Some(commit.id);
         }
+        // A person has seen what is left, and went on from there.
+        self.lost_edits &= commit.author == AUTHOR;
         self.history.push(commit);
     }
 

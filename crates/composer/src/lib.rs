@@ -97,6 +97,8 @@ pub enum Problem {
     Encoding(#[from] ctx_wire::encoding::DecodeError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("a record with edits of this conversation is damaged")]
+    LostEdits,
 }
 
 pub struct Composer {

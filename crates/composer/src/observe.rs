@@ -84,7 +84,7 @@ impl Composer {
                     let found = Attributed::new(received, &seen.hints, None);
                     agent = found.unnamed_agent(&conversation, &seen.hints);
                     if agent.is_none() {
-                        return Ok(Some(self.enter(&shared, conversation, seen, found, ready)));
+                        return self.enter(&shared, conversation, seen, found, ready).map(Some);
                     }
                     parsed = Some(found.withdraw(&mut conversation));
                 } else {
@@ -127,7 +127,7 @@ impl Composer {
                     found.received.same = 0;
                 }
             }
-            return Ok(Some(self.enter(&shared, conversation, seen, found, ready.take())));
+            return self.enter(&shared, conversation, seen, found, ready.take()).map(Some);
         }
     }
 
@@ -139,7 +139,11 @@ impl Composer {
         seen: &Seen,
         found: Attributed,
         mut ready: Option<Ready<'_>>,
-    ) -> Ticket {
+    ) -> Result<Ticket, Problem> {
+        if conversation.lost_edits && ready.is_some() {
+            drop(found.withdraw(&mut conversation));
+            return Err(Problem::LostEdits);
+        }
         let Received { body, envelope, same, .. } = &found.received;
         let request = Request { class: found.class, body, envelope, same: *same, counting: seen.counting };
         self.note_meant(&seen.hints, &conversation, &request);
@@ -156,7 +160,7 @@ impl Composer {
         let ticket = self.book(&mut conversation, seen, found, &mut step, is_held.then_some(&mut leave), &added);
         leave(None);
         if seen.counting {
-            return ticket;
+            return Ok(ticket);
         }
         if conversation.waits() {
             self.set_alarm(&conversation);
@@ -167,7 +171,7 @@ impl Composer {
         self.write(step);
         drop(conversation);
         self.weigh_loaded(&id, shared, weight);
-        ticket
+        Ok(ticket)
     }
 
     /// Adds a request to its conversation; one that only counts leaves no trace.

@@ -98,6 +98,8 @@ pub struct Composition {
 pub enum Withheld {
     /// The store failed.
     Store,
+    /// A damaged record held edits of it.
+    LostEdits,
     /// The body cannot be decoded, or is no request.
     Unreadable,
     /// Our own code failed.

@@ -409,6 +409,11 @@ pub const MCP: &[Other] = &[
 /// `x-context-composer-error`.
 pub const PROXY: &[Other] = &[
     other("address-too-long", "the request's address is too long", "Send a shorter one."),
+    other(
+        "edits-lost",
+        "a damaged record held edits of the conversation, so nothing was sent",
+        "The doctor names the record. The next edit goes on without the lost ones.",
+    ),
     other("headers-too-large", "the request has too many or too long headers", "Send fewer or shorter ones."),
     other(
         "malformed-request",

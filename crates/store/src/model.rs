@@ -71,6 +71,8 @@ pub struct Records {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     pub seq: u64,
+    /// What it was; `None` when its row cannot be read.
+    pub kind: Option<String>,
     pub why: Damage,
 }
 

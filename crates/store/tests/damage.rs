@@ -87,7 +87,7 @@ fn a_record_with_a_changed_number_is_not_returned_under_it() {
     let store = SqliteStore::open(folder.path()).unwrap();
     let found = store.log(0, 99).unwrap();
     assert_eq!(numbers(&found.records), [1, 3]);
-    assert_eq!(found.skipped, [Skipped { seq: 7, why: Damage::Checksum }]);
+    assert_eq!(found.skipped, [Skipped { seq: 7, kind: Some("request".into()), why: Damage::Checksum }]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_record_whose_blob_is_gone_is_skipped_and_named() {
     let found = store.records("even", 0).unwrap();
     assert_eq!(numbers(&found.records), [4]);
     let why = Damage::MissingBlob;
-    assert_eq!(found.skipped, [Skipped { seq: 2, why }]);
+    assert_eq!(found.skipped, [Skipped { seq: 2, kind: Some("request".into()), why }]);
     let health = store.check().unwrap();
     assert_eq!(kinds(&health), [FindingKind::DanglingUses]);
     let finding = &health.findings[0];
@@ -114,7 +114,7 @@ fn a_record_whose_blob_changed_its_name_is_skipped() {
     let found = store.log(0, 99).unwrap();
     assert_eq!(numbers(&found.records), [1, 3]);
     let why = Damage::Checksum;
-    assert_eq!(found.skipped, [Skipped { seq: 2, why }]);
+    assert_eq!(found.skipped, [Skipped { seq: 2, kind: Some("request".into()), why }]);
 }
 
 #[test]

@@ -399,6 +399,7 @@ impl Composer {
         if let Some(shared) = loaded {
             let mut conversation = lock(&shared);
             conversation.history = next;
+            conversation.lost_edits = false;
             conversation.composed_weight = None;
             let mut card = card::of(&conversation);
             self.held.put(&card, edited);

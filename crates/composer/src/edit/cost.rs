@@ -144,16 +144,16 @@ impl Composer {
             When::Cold => Cache::Cold,
             When::Now | When::NearLimit | When::Accepted => conversation.cache(now),
         };
-        let ahead = match preview.first_change {
-            Some(_) => preview.tokens_ahead,
+        let kept = match preview.first_change {
+            // Nothing is sent otherwise, so nothing is read again for it.
             None => applied.tokens_after,
+            // The cache may hold more than stands before the change: what an undo brings back was sent before.
+            Some(_) => {
+                let reached = self.cached(conversation, ground, new, now).map(|cache| cache.tokens);
+                reached.unwrap_or(preview.tokens_ahead).min(applied.tokens_after)
+            }
         };
-        let reached = self.cached(conversation, ground, new, now).map(|cache| cache.tokens);
-        let sizes = Sizes {
-            before: applied.tokens_before,
-            after: applied.tokens_after,
-            kept: reached.unwrap_or(ahead).min(ahead),
-        };
+        let sizes = Sizes { before: applied.tokens_before, after: applied.tokens_after, kept };
         let cost = Cost::of(sizes, cache, rates(&self.models, conversation, applied.tokens_after));
         // One figure, before and after an edit.
         applied.preview.tokens_reread = cost.reread;

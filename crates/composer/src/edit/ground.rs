@@ -165,7 +165,7 @@ impl Conversation {
 
     /// Whether operations are active: they may sleep, but what is sent has to be looked at.
     pub fn is_edited(&self) -> bool {
-        self.drops_thinking || self.strayed || self.history.is_sent()
+        self.drops_thinking || self.strayed || self.lost_edits || self.history.is_sent()
     }
 
     pub(crate) fn desk<'a>(

@@ -145,11 +145,16 @@ impl Composer {
                 let target = target.ok_or_else(|| {
                     Refusal::new("no-target", "No commit to go back to was given.", "`ctx history` lists the commits.")
                 })?;
-                (history.rollback(target).map_err(cannot)?, How::Rollback)
+                match history.rollback(target) {
+                    // Edits that a damaged record held are gone already. The commit says that a person knows.
+                    Err(Cannot::Nothing) if conversation.lost_edits => (Vec::new(), How::Rollback),
+                    commits => (commits.map_err(cannot)?, How::Rollback),
+                }
             }
         };
         let summary = match way.action {
             Action::Redo => format!("redo {}", undone(&conversation, &commits)),
+            Action::Rollback if commits.is_empty() => format!("roll back to {named}"),
             Action::Rollback => format!("roll back to {named}: {}", listed(&commits)),
             _ => format!("{} {}", verb(way.action), listed(&commits)),
         };

@@ -38,6 +38,7 @@ impl Waiting {
 
     pub fn failed(mut self, problem: &Problem) {
         self.give_up(match problem {
+            Problem::LostEdits => return self.withhold(Withheld::LostEdits),
             // Nothing of any conversation is in it.
             Problem::Unreadable(Unreadable::NoMessages) => return self.leaves(None),
             Problem::Store(_) => Withheld::Store,
@@ -52,6 +53,10 @@ impl Waiting {
         if !self.may_be_edited() {
             return self.leaves(None);
         }
+        self.withhold(why);
+    }
+
+    fn withhold(&mut self, why: Withheld) {
         if let Some(reply) = self.reply.take() {
             reply(Err(why));
         }

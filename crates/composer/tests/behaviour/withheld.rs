@@ -207,3 +207,36 @@ fn a_mark_that_was_taken_back_is_believed_over_old_commits() {
     let stage = stage.restart();
     assert_eq!(stage.say(&undone), Left::AsItCame, "nobody knows before its log is read");
 }
+
+#[test]
+fn a_conversation_whose_edits_are_in_a_damaged_record_is_withheld_until_the_next_commit() {
+    for kind in ["commit", "arrived"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Arc::new(SqliteStore::open(folder.path()).expect("a store"));
+        let stage = Stage::on(store.clone());
+        let (edited, plain) = (session(1, "secret"), session(2, "plain"));
+        stage.say(&edited);
+        stage.edit();
+        stage.say(&edited);
+        let id = stage.house.ids().remove(0);
+        stage.say(&plain);
+        stage.recorder.settle(LONG);
+        let connection = rusqlite::Connection::open(folder.path().join("ctx.db")).expect("a database");
+        let sql = "UPDATE records SET body = x'00' WHERE kind = ?1";
+        assert!(connection.execute(sql, [kind]).expect("valid SQL") > 0);
+        drop(connection);
+
+        let stage = Stage::on(store);
+        for _ in 0..2 {
+            assert_eq!(stage.say(&edited), Left::Withheld(Withheld::LostEdits), "{kind}");
+        }
+        assert!(matches!(stage.say(&plain), Left::AsItCame | Left::Streamed), "{kind}: it has no edits");
+        let back = serde_json::from_value(json!({"action": "rollback", "target": "source", "author": "cli"}));
+        stage.house.composer.go(&id, back.expect("a way back")).expect("a person goes on without the lost edits");
+        let left = stage.say(&edited);
+        assert!(!matches!(left, Left::Withheld(_)), "{kind}: {left:?}");
+        let stage = stage.restart();
+        let left = stage.say(&edited);
+        assert!(!matches!(left, Left::Withheld(_)), "{kind}: {left:?}");
+    }
+}

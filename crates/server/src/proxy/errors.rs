@@ -131,7 +131,7 @@ impl Failure {
     }
 }
 
-/// The client retries what may work the next time. It does not retry a body that cannot be read.
+/// The client retries what may work the next time. It does not retry what stays as it is.
 fn withheld(why: Withheld) -> Told {
     let (status, code, message) = match why {
         Withheld::Store => (
@@ -139,6 +139,13 @@ fn withheld(why: Withheld) -> Told {
             "store-unavailable",
             "Context Composer cannot read its store, so it cannot apply the edits of this conversation. The request \
              was not sent. Try again; `ctx doctor` shows what is wrong with the store.",
+        ),
+        Withheld::LostEdits => (
+            StatusCode::BAD_REQUEST,
+            "edits-lost",
+            "A damaged record of the store held edits of this conversation, so Context Composer cannot apply them. The \
+             request was not sent. `ctx doctor` names the record, `ctx list` shows what is left. The next edit goes on \
+             without the lost ones; `ctx rollback source` goes on without any.",
         ),
         Withheld::Unreadable => (
             StatusCode::BAD_REQUEST,

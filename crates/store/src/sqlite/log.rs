@@ -111,7 +111,7 @@ fn scan_one_by_one(
     numbers.sort_unstable();
     let mut statement = connection.prepare_cached(&format!("SELECT {COLUMNS} WHERE seq = ?1"))?;
     for seq in numbers {
-        let skipped = |why| Skipped { seq: seq.cast_unsigned(), why };
+        let skipped = |why| Skipped { seq: seq.cast_unsigned(), kind: None, why };
         let mut rows = statement.query([seq])?;
         let read = match rows.next() {
             Ok(Some(row)) => record(connection, names, row)?,
@@ -182,7 +182,7 @@ fn record(connection: &Connection, names: &HashMap<i64, String>, row: &Row<'_>) 
         },
         Err(why) => Err(why),
     };
-    Ok(read.map_err(|why| Skipped { seq: seq.cast_unsigned(), why }))
+    Ok(read.map_err(|why| Skipped { seq: seq.cast_unsigned(), kind: row.get(3).ok(), why }))
 }
 
 /// A record whose checksum has not been looked at: for that, its uses must be known by hash.

@@ -54,7 +54,7 @@ impl SqliteStore {
         let mut writer = Writer::new(open::writer(folder, &mut opened)?)?;
         let database = files::database_path(folder);
         let is_new = opened.created || opened.moved_aside.is_some();
-        let acknowledged = if is_new { 0 } else { witness::acknowledged(&database) };
+        let acknowledged = witness::acknowledged(&database);
         opened.lost = writer.find_loss(acknowledged)?;
         if let Some(lost) = &opened.lost {
             tracing::error!(from = lost.start, until = lost.end, "records that were acknowledged are missing");
@@ -71,6 +71,11 @@ impl SqliteStore {
     /// Files that tell of acknowledged records that earlier starts found missing.
     pub fn losses(folder: &Path) -> Vec<PathBuf> {
         witness::losses(&files::database_path(folder))
+    }
+
+    /// Whether commits were acknowledged in this folder, as far as that was noted beside the database.
+    pub fn had_commits(folder: &Path) -> bool {
+        witness::acknowledged(&files::database_path(folder)) > 0
     }
 
     /// Opens the store in this folder for looking only, whether a daemon runs or not.

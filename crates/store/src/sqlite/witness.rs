@@ -68,7 +68,7 @@ pub fn acknowledged(database: &Path) -> u64 {
 pub fn note_loss(database: &Path, kept: u64, acknowledged: u64) {
     let told = database.with_file_name(format!("{LOST}{}-{acknowledged}", kept + 1));
     let words = format!(
-        "Records {} to {acknowledged} of {} were acknowledged and are missing: its write-ahead log was damaged or cut, or \
+        "Records {} to {acknowledged} of {} were acknowledged and are missing: the file was damaged, cut or removed, or \
          an older copy of it was put back. Edits made in them are lost. Delete this file when you have read it.\n",
         kept + 1,
         database.display()
