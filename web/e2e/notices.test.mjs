@@ -20,7 +20,7 @@ async function scene() {
   const { id } = conversations.find(({ session }) => session === client.session)
   const page = await stage.open({ hash: `#/${id}/frames` })
   await row(page, 't5').waitFor()
-  return { page, id }
+  return { page, id, client }
 }
 
 async function toTray(page, id, key) {
@@ -75,6 +75,28 @@ test('the offer to undo goes with the undo, whoever undoes', async () => {
   await remove('t3')
   await stage.ctx('undo', '--conv', id)
   await until(async () => (await told(page).getByText(/^Done/).count()) === 0, 'the offer is gone')
+  assert.deepEqual(page.complaints, [])
+  await page.context().close()
+})
+
+test('an edit tells which requests left without it, and what it costs', async () => {
+  const { page, client } = await scene()
+  client.messages.push({ role: 'user', content: 'sixth task\nSAY:sixth answer' })
+  const finish = client.upload()
+  await until(async () => (await stage.api('status')).requests.in_flight > 0, 'the request is being uploaded')
+  await row(page, 't2').getByRole('checkbox').click()
+  await page.keyboard.press('Delete')
+  await form(page).getByTestId('price').waitFor()
+  await page.keyboard.press('Control+Enter')
+  await told(page).getByText(/^Done: delete t2/).waitFor()
+  await told(page).getByText('1 request is already on its way without this edit; the next one has it', { exact: true }).waitFor()
+  await told(page).getByText(/^the provider reads [\d,]+ tokens again once; the first change is in t[23]$/).waitFor()
+
+  const answer = await finish()
+  assert.ok(stage.sent().includes('second answer'), 'it left as it began')
+  client.messages.push({ role: 'assistant', content: answer.content })
+  await client.say('seventh task\nSAY:seventh answer')
+  assert.ok(!stage.sent().includes('second answer'), 'the next one has the edit')
   assert.deepEqual(page.complaints, [])
   await page.context().close()
 })

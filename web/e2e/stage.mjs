@@ -13,9 +13,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
@@ -249,10 +251,27 @@ export class Client {
 
   /** The conversation as it stands, with the cache mark where agents put it. */
   async send({ stream = false, signal } = {}) {
+    const response = await fetch(`${this.origin}/v1/messages`, { method: 'POST', signal, ...this.#request(stream) })
+    return stream && response.ok ? streamed(response) : response.json()
+  }
+
+  /** Sends the first half of it. The function that is returned sends the rest and waits for the answer. */
+  upload() {
+    const { headers, body } = this.#request(false)
+    const bytes = Buffer.from(body)
+    const half = bytes.length >> 1
+    const sending = request(`${this.origin}/v1/messages`, { method: 'POST', headers: { ...headers, 'content-length': bytes.length } })
+    const answered = new Promise((done, failed) => sending.on('response', done).on('error', failed))
+    sending.write(bytes.subarray(0, half))
+    return async () => {
+      sending.end(bytes.subarray(half))
+      return json(await answered)
+    }
+  }
+
+  #request(stream) {
     const messages = this.messages.map((message, index) => (index === this.messages.length - 1 ? marked(message) : message))
-    const response = await fetch(`${this.origin}/v1/messages`, {
-      method: 'POST',
-      signal,
+    return {
       headers: {
         'content-type': 'application/json',
         'anthropic-version': '2023-06-01',
@@ -263,8 +282,7 @@ export class Client {
         ...this.headers,
       },
       body: JSON.stringify({ ...this.body, messages, stream }),
-    })
-    return stream && response.ok ? streamed(response) : response.json()
+    }
   }
 }
 

@@ -22,12 +22,10 @@ after(async () => {
   rmSync(settings, { recursive: true })
 })
 
-/** A conversation of three turns, and the page on it. */
-async function scene() {
+/** A conversation of three turns or more, and the page on it. */
+async function scene(turns = ['SAY:first answer', 'SAY:second answer', 'SAY:third answer']) {
   const client = stage.another()
-  await client.say('SAY:first answer')
-  await client.say('SAY:second answer')
-  await client.say('SAY:third answer')
+  for (const turn of turns) await client.say(turn)
   const { id } = await until(async () => (await stage.ctx('conversations')).conversations.find(({ session }) => session === client.session), 'it is listed')
   const page = await stage.open({ hash: `#/${id}/frames` })
   await row(page, 't3').waitFor()
@@ -126,5 +124,75 @@ test('a change that does not fit any more says why, and is put away', async () =
   await waiting(page).getByText(/Not applied: /).waitFor()
   await waiting(page).getByRole('button', { name: 'Dismiss w1' }).click()
   await waiting(page).waitFor({ state: 'detached' })
+  await unharmed(page)
+})
+
+/** Four turns and three proposals: two clear what was read, one of somebody else deletes. */
+async function proposed() {
+  const reads = ['first', 'second'].map((name) => `USE_TOOL:Read:${name}.rs ;; THEN ;; SAY:${name} answer`)
+  const shown = await scene([...reads, 'SAY:third answer', 'SAY:fourth answer'])
+  const propose = (operation, author = 'policy', note = null) =>
+    stage.api(`conversations/${shown.id}/operations`, { operations: [operation], author, note, when: 'accepted' })
+  await propose({ op: 'summarize-results', ids: ['t1'], text: 'the first file is short' })
+  await propose({ op: 'summarize-results', ids: ['t2'], text: 'the second file is short' })
+  await waiting(shown.page).getByText(/^2 proposals of the automatic editor/).waitFor()
+  await propose({ op: 'delete', ids: ['t3'] }, 'agent', 'not needed any more')
+  await waiting(shown.page).getByText(/^3 proposals(?! of)/).waitFor()
+  const commits = async () => (await stage.ctx('history', '--conv', shown.id)).commits
+  return { ...shown, propose, commits }
+}
+
+const ALL = ['content of first.rs', 'content of second.rs', 'third answer', 'fourth answer']
+const found = (body, words) => words.filter((word) => body.includes(word))
+
+test('“Accept all” makes every proposal a commit, and the next edit of this page is not a stale one', async () => {
+  const { page, next, commits } = await proposed()
+  const words = await waiting(page).innerText()
+  assert.match(words, /Clear 1 result\s+t1/)
+  assert.match(words, /Clear 1 result\s+t2/)
+  assert.match(words, /Delete\s+t3[\s\S]*agent[\s\S]*not needed any more/i)
+  assert.deepEqual(found(await next(), ALL), ALL, 'nothing has changed yet')
+
+  await choose(page, 't4')
+  // The frames on the screen stay as they are for a while, as they do on a slow machine.
+  let release
+  const held = new Promise((done) => (release = done))
+  await page.route(/\/frames(\?|$)/, (route) => held.then(() => route.continue()))
+  await waiting(page).getByRole('button', { name: 'Accept all' }).click()
+  await page.getByText('Accepted 3 proposals', { exact: true }).waitFor()
+  assert.equal((await commits()).length, 3)
+  assert.ok((await commits()).every(({ note }) => note.endsWith('accepted by ui')))
+  await page.keyboard.press('p')
+  await page.getByText(/^Done: pin t4/).waitFor()
+  release()
+
+  await waiting(page).waitFor({ state: 'detached' })
+  await row(page, 't3').getByText('deleted', { exact: true }).waitFor()
+  const body = await next()
+  assert.deepEqual(found(body, ALL), ['fourth answer'])
+  assert.deepEqual(found(body, ['the first file is short', 'the second file is short']).length, 2)
+  await unharmed(page)
+})
+
+test('“Accept all” says which proposal does not fit any more, and makes the others', async () => {
+  const { page, next, propose, commits } = await proposed()
+  await propose({ op: 'delete', ids: ['t3'] }, 'agent')
+  await waiting(page).getByText(/^4 proposals/).waitFor()
+  await waiting(page).getByRole('button', { name: 'Accept all' }).click()
+  await page.getByText('Accepted 3 proposals', { exact: true }).waitFor()
+  await page.getByText(/^w4 stays as it was: /).waitFor()
+  await waiting(page).getByText(/^1 proposal$/).waitFor()
+  assert.equal((await commits()).length, 3)
+  assert.deepEqual(found(await next(), ALL), ['fourth answer'])
+  await unharmed(page)
+})
+
+test('“Decline all” changes nothing', async () => {
+  const { page, next, commits } = await proposed()
+  await waiting(page).getByRole('button', { name: 'Decline all' }).click()
+  await page.getByText('Declined 3 proposals', { exact: true }).waitFor()
+  await waiting(page).waitFor({ state: 'detached' })
+  assert.deepEqual(await commits(), [])
+  assert.deepEqual(found(await next(), ALL), ALL)
   await unharmed(page)
 })

@@ -6,6 +6,7 @@ import { useCallback } from "react";
 import { clearNow, getContext } from "../api";
 import { useOperate } from "../edit/useOperate";
 import { isHeard } from "../live";
+import { remarksOf } from "../notices/remarks";
 import { complain, tell } from "../notices/toasts";
 import { CONTEXT_AFTER, contextKey, refreshed } from "../queries";
 
@@ -30,9 +31,11 @@ export function useClear(conversation: string): (reason: string | null) => Promi
   return useCallback(
     async (reason: string | null) => {
       try {
-        const { commit, summary } = await clearNow(conversation, reason);
+        const cleared = await clearNow(conversation, reason);
+        const { commit, summary } = cleared;
         if (!isHeard(commit)) void refreshed(queries, [conversation]);
-        tell(`Cleared: ${summary}`, { label: "Undo", run: () => void undo(commit) }, { conversation, commit });
+        const about = { conversation, commit };
+        tell(`Cleared: ${summary}`, { label: "Undo", run: () => void undo(commit) }, about, remarksOf(cleared));
         return true;
       } catch (error) {
         complain(error);

@@ -17,6 +17,7 @@ import { frameOf, scopeOf } from "../edit/targets";
 import { useOperate } from "../edit/useOperate";
 import { AskHelper } from "../helper/AskHelper";
 import { Copy } from "../messages/Copy";
+import { remarksOf } from "../notices/remarks";
 import { tell } from "../notices/toasts";
 import styles from "./details.module.css";
 import { InPlace } from "./InPlace";
@@ -113,7 +114,9 @@ export function Heading({ conversation, id, frame, content, past, wide, onWide, 
             icon="a title"
             operations={[{ op: "retitle", id, auto: true }]}
             make
-            onDone={({ summary }) => tell(`Done: ${summary}`, { label: "Undo", run: () => void undo() })}
+            onDone={(applied) =>
+              tell(`Done: ${applied.summary}`, { label: "Undo", run: () => void undo() }, null, remarksOf(applied))
+            }
           />
         }
       />

@@ -7,6 +7,7 @@ import { useCallback, useMemo } from "react";
 import { apply, type Applied, ApiError, type Frames, getFrames, go, type Operation, type OperationName, type When } from "../api";
 import { expectedHead, noteMade, shownHead } from "../head";
 import { isHeard } from "../live";
+import { remarksOf } from "../notices/remarks";
 import { complain, settle, tell } from "../notices/toasts";
 import { framesKey, refreshed } from "../queries";
 import { go as show } from "../route";
@@ -44,11 +45,11 @@ export function useOperate(conversation: string): Operate {
     async (newest: string | null = null) => {
       try {
         const before = shown();
-        const { summary, commit } = await go(conversation, { action: "undo", expect: newest });
-        noteMade(conversation, before, commit);
-        if (!isHeard(commit)) void changed();
+        const undone = await go(conversation, { action: "undo", expect: newest });
+        noteMade(conversation, before, undone.commit);
+        if (!isHeard(undone.commit)) void changed();
         settle(conversation);
-        tell(`Undone: ${summary}`);
+        tell(`Undone: ${undone.summary}`, null, null, remarksOf(undone));
       } catch (error) {
         complain(error, isStale(error) ? { label: "Show the history", run: () => show({ view: "history" }) } : null);
       }
@@ -64,13 +65,14 @@ export function useOperate(conversation: string): Operate {
       if (!isHeard(applied.commit)) void changed();
       const { waiting } = applied;
       if (waiting != null) {
-        tell(`Waits: ${applied.summary}`, { label: "Cancel", run: () => void cancel(waiting) });
+        tell(`Waits: ${applied.summary}`, { label: "Cancel", run: () => void cancel(waiting) }, null, remarksOf(applied));
         return applied;
       }
       tell(
         `Done: ${applied.summary}`,
         { label: "Undo", run: () => void undo(applied.commit) },
         { conversation, commit: applied.commit },
+        remarksOf(applied),
       );
       return applied;
     },

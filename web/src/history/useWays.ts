@@ -6,6 +6,7 @@ import { useMemo } from "react";
 import { type Applied, type Way, go as walk } from "../api";
 import { short } from "../format/numbers";
 import { expectedHead, noteMade, shownHead } from "../head";
+import { remarksOf } from "../notices/remarks";
 import { complain, settle, tell } from "../notices/toasts";
 import { keys } from "../queries";
 import { said } from "./commits";
@@ -41,7 +42,7 @@ export function useWays(conversation: string | null): Ways {
           () => [],
         );
         settle(conversation);
-        tell(inPast(step, applied, commits), back(step, go), { conversation, commit: applied.commit });
+        tell(inPast(step, applied, commits), back(step, go), { conversation, commit: applied.commit }, remarksOf(applied));
         return true;
       } catch (error) {
         if (!told) throw error;

@@ -9,6 +9,7 @@ import { heal } from "../api";
 import { keys, useExplanation } from "../queries";
 import styles from "./notices.module.css";
 import { WithCode } from "./Problem";
+import { remarksOf } from "./remarks";
 import { complain, tell } from "./toasts";
 
 export function HealNotice({ conversation, head }: { conversation: string; head: string | null }) {
@@ -21,8 +22,8 @@ export function HealNotice({ conversation, head }: { conversation: string; head:
   const run = async () => {
     setBusy(true);
     try {
-      const { summary } = await heal(conversation, head ?? "none");
-      tell(`Healed: ${summary}`);
+      const healed = await heal(conversation, head ?? "none");
+      tell(`Healed: ${healed.summary}`, null, null, remarksOf(healed));
       await queries.invalidateQueries({ queryKey: keys.conversation(conversation) });
     } catch (error) {
       complain(error);

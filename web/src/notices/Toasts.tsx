@@ -5,6 +5,7 @@ import { Button, CloseButton } from "@mantine/core";
 
 import { useLiveEvents } from "../live";
 import { WithCode } from "./Problem";
+import type { Remark } from "./remarks";
 import styles from "./Toasts.module.css";
 import { dismiss, settle, useToasts } from "./toasts";
 
@@ -15,7 +16,7 @@ export function Toasts() {
   });
   return (
     <div className={styles.toasts} role="log" aria-live="polite" aria-label="What happened">
-      {toasts.map(({ id, kind, text, hint, action }) => (
+      {toasts.map(({ id, kind, text, hint, remarks, action }) => (
         <div key={id} className={styles.toast} data-kind={kind}>
           <div className={styles.words}>
             <span>{text}</span>
@@ -24,6 +25,7 @@ export function Toasts() {
                 <WithCode text={hint} />
               </span>
             )}
+            {remarks.length > 0 && <Remarks remarks={remarks} />}
           </div>
           {action !== null && (
             <Button
@@ -41,5 +43,21 @@ export function Toasts() {
         </div>
       ))}
     </div>
+  );
+}
+
+/** How many remarks are shown: the notice takes its room from the conversation. */
+const AT_MOST = 5;
+
+function Remarks({ remarks }: { remarks: readonly Remark[] }) {
+  return (
+    <ul className={styles.remarks}>
+      {remarks.slice(0, AT_MOST).map(({ text, isWarning }, index) => (
+        <li key={index} data-warning={isWarning || undefined}>
+          <WithCode text={text} />
+        </li>
+      ))}
+      {remarks.length > AT_MOST && <li>and {remarks.length - AT_MOST} more</li>}
+    </ul>
   );
 }

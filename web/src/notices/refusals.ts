@@ -45,7 +45,7 @@ export function forPage({ code, message, hint }: Pick<ApiError, "code" | "messag
 }
 
 /** "The last frames are t2, t3; `ctx list` shows the ids." → "The last frames are t2, t3." */
-function withoutCommands(hint: string | null): string | null {
+export function withoutCommands(hint: string | null): string | null {
   if (hint === null || !IS_SHELL.test(hint)) return hint;
   const kept = hint.split(/(?<=[.;?!])\s+/).filter((part) => !IS_SHELL.test(part));
   const text = kept.join(" ").replace(/;$/, ".");

@@ -42,3 +42,15 @@ test("an offer to undo goes once its commit is no longer the newest", () => {
   tell("Done: delete t3", undo, { conversation: "c2", commit: "k10" });
   expect(texts()).toEqual(["Done: delete t3"]);
 });
+
+test("remarks give more time to read, a warning stays", () => {
+  const remark = (text: string, isWarning = false) => ({ text, isWarning });
+  tell("short");
+  tell("with a remark", null, null, [remark("a file was written")]);
+  tell("with a warning", null, null, [remark("notes are gone", true)]);
+  vi.advanceTimersByTime(7000);
+  expect(texts()).toEqual(["with a remark", "with a warning"]);
+  vi.advanceTimersByTime(60_000);
+  expect(texts()).toEqual(["with a warning"]);
+  expect(current()[0]?.remarks.map(({ text }) => text)).toEqual(["notes are gone"]);
+});

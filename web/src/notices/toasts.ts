@@ -2,6 +2,7 @@
 
 import { useSyncExternalStore } from "react";
 
+import type { Remark } from "./remarks";
 import { inWords } from "./words";
 
 export interface Toast {
@@ -9,6 +10,8 @@ export interface Toast {
   kind: "done" | "problem";
   text: string;
   hint: string | null;
+  /** What else an edit told. */
+  remarks: readonly Remark[];
   action: { label: string; run: () => void } | null;
   /** The action takes back this commit, which works as long as it is the newest. */
   about: Made | null;
@@ -20,16 +23,23 @@ export interface Made {
 }
 
 const STAYS_FOR = 6000;
+/** Longer for every remark: it has to be read. */
+const REMARK_STAYS_FOR = 4000;
 const AT_MOST = 4;
 
 let toasts: readonly Toast[] = [];
 let last = 0;
 const listeners = new Set<() => void>();
 
-/** Says that something was done; with an action, what can be done about it. */
-export function tell(text: string, action: Toast["action"] = null, about: Made | null = null): void {
+/** Says that something was done; with an action, what can be done about it. Warnings stay until somebody has read them. */
+export function tell(
+  text: string,
+  action: Toast["action"] = null,
+  about: Made | null = null,
+  remarks: readonly Remark[] = [],
+): void {
   if (about !== null) settle(about.conversation);
-  add({ kind: "done", text, hint: null, action, about });
+  add({ kind: "done", text, hint: null, remarks, action, about });
 }
 
 /** Something was committed or taken back: what offered to undo an older commit is gone. */
@@ -41,7 +51,7 @@ export function settle(conversation: string, newest: string | null = null): void
 /** Says that something did not work. It stays until somebody has read it. */
 export function complain(error: unknown, action: Toast["action"] = null): void {
   const { message, hint } = inWords(error instanceof Error ? error : new Error(String(error)));
-  add({ kind: "problem", text: message, hint, action, about: null });
+  add({ kind: "problem", text: message, hint, remarks: [], action, about: null });
 }
 
 export function dismiss(id: number): void {
@@ -64,7 +74,9 @@ function add(toast: Omit<Toast, "id">): void {
   const id = last;
   // The same words twice are one notice.
   set([...toasts.filter(({ text }) => text !== toast.text), { ...toast, id }].slice(-AT_MOST));
-  if (toast.kind === "done") setTimeout(() => dismiss(id), STAYS_FOR);
+  const { kind, remarks } = toast;
+  if (kind === "problem" || remarks.some(({ isWarning }) => isWarning)) return;
+  setTimeout(() => dismiss(id), STAYS_FOR + remarks.length * REMARK_STAYS_FOR);
 }
 
 function set(next: readonly Toast[]): void {

@@ -1,6 +1,7 @@
-// What the automatic editor would clear, why, and what that brings; a person accepts or declines.
+// A proposal, mostly of results that the automatic editor would clear: why, and what that brings. A person accepts or
+// declines it.
 
-import { Tooltip, UnstyledButton } from "@mantine/core";
+import { Badge, Tooltip, UnstyledButton } from "@mantine/core";
 import { ChevronDownIcon, ChevronRightIcon, MagicWandIcon } from "@radix-ui/react-icons";
 import { useState } from "react";
 
@@ -13,15 +14,14 @@ import { targetsOf, withWhat } from "../history/operations";
 import { useFrames } from "../queries";
 import { go } from "../route";
 import { Answers } from "./Answers";
+import { Operations } from "./Operations";
 import styles from "./waiting.module.css";
-import { goes, placeOf, reasonWords } from "./words";
+import { clearsResults, goes, isAutomatic, placeOf, reasonWords } from "./words";
 
 export function Proposal({ conversation, wish }: { conversation: string; wish: Wish }) {
   const [open, setOpen] = useState(false);
-  const { id, at, summary } = wish;
+  const { id, at, author, note, operations, summary } = wish;
   const saved = wish.tokens_before - wish.tokens_after;
-  const what = goes(wish);
-  const results = what.reduce((sum, one) => sum + one.results, 0);
   return (
     <li className={styles.one} data-proposal data-wish={id}>
       <MagicWandIcon aria-hidden />
@@ -33,21 +33,33 @@ export function Proposal({ conversation, wish }: { conversation: string; wish: W
           onClick={() => setOpen(!open)}
         >
           {open ? <ChevronDownIcon aria-hidden /> : <ChevronRightIcon aria-hidden />}
-          <span className={styles.operation}>
-            <strong>Clear {plural(results, "result")}</strong> <span className={styles.ids}>{placeOf(summary) ?? ""}</span>
-          </span>
+          {clearsResults(wish) ? <Cleared wish={wish} /> : <Operations operations={operations} summary={summary} />}
           <span className={styles.saved} data-more={saved < 0 || undefined}>
             {saved >= 0 ? `−${short(saved)}` : `+${short(-saved)}`}
           </span>
-        </UnstyledButton>
-        <p className={styles.until}>
-          {what.length === 1 ? what[0]?.why : what.map((one) => `${one.results} ${one.why}`).join(", ")}
-        </p>
+        </UnstyledButton>{" "}
+        {!isAutomatic(wish) && <Badge color="gray">{author}</Badge>}
+        <p className={styles.until}>{clearsResults(wish) ? reasonsOf(wish) : note}</p>
       </div>
       <Answers conversation={conversation} id={id} />
       {open && <Each conversation={conversation} wish={wish} />}
     </li>
   );
+}
+
+function Cleared({ wish }: { wish: Wish }) {
+  const results = goes(wish).reduce((sum, one) => sum + one.results, 0);
+  return (
+    <span className={styles.operation}>
+      <strong>Clear {plural(results, "result")}</strong> <span className={styles.ids}>{placeOf(wish.summary) ?? ""}</span>
+    </span>
+  );
+}
+
+function reasonsOf(wish: Wish): string {
+  const [first, ...others] = goes(wish);
+  if (first === undefined) return "";
+  return others.length === 0 ? first.why : [first, ...others].map(({ results, why }) => `${results} ${why}`).join(", ");
 }
 
 /** Every result that goes, with the frame that it stands in, and the price of all of it. */

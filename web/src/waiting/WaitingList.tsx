@@ -4,13 +4,11 @@ import { Badge, Button, Tooltip } from "@mantine/core";
 import { ClockIcon, ExclamationTriangleIcon } from "@radix-ui/react-icons";
 
 import type { Waiting, Wish } from "../api";
-import { entryOf } from "../edit/operations";
-import { inShort } from "../edit/targets";
 import { short } from "../format/numbers";
 import { moment } from "../format/time";
 import { useNow } from "../format/useNow";
-import { targetsOf, withWhat } from "../history/operations";
 import { AllAnswers } from "./Answers";
+import { Operations } from "./Operations";
 import { Proposal } from "./Proposal";
 import { useCancel, useWaiting } from "./useWaiting";
 import styles from "./waiting.module.css";
@@ -21,7 +19,8 @@ export function WaitingList({ conversation }: { conversation: string }) {
   const cancel = useCancel(conversation);
   const wishes = data === undefined ? [] : shown(data.wishes);
   if (data === undefined || wishes.length === 0) return null;
-  const proposals = wishes.filter((wish) => isProposal(wish) && wish.state === "waiting").map(({ id }) => id);
+  // The newest stands first, and is made last: it may rest on one before it.
+  const proposals = wishes.filter((wish) => isProposal(wish) && wish.state === "waiting").map(({ id }) => id).reverse();
   return (
     <section className={styles.list} aria-label="Waiting changes">
       <h3 className={styles.heading}>
@@ -51,12 +50,7 @@ function One({ wish, waiting, onCancel }: { wish: Wish; waiting: Waiting; onCanc
       {isFailed ? <ExclamationTriangleIcon aria-hidden /> : <ClockIcon aria-hidden />}
       <div className={styles.words}>
         <div className={styles.what} title={`${wish.summary}; requested ${moment(at)}`}>
-          {operations.map((operation, index) => (
-            <span key={index} className={styles.operation}>
-              <strong>{entryOf(operation.op).label}</strong> <span className={styles.ids}>{inShort(targetsOf(operation))}</span>{" "}
-              <bdi className={styles.with}>{withWhat(operation)}</bdi>
-            </span>
-          ))}
+          <Operations operations={operations} summary={wish.summary} />
           {saved !== 0 && (
             <span className={styles.saved} data-more={saved < 0 || undefined}>
               {saved > 0 ? `−${short(saved)}` : `+${short(-saved)}`}

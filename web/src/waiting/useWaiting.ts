@@ -8,6 +8,7 @@ import { answerMany } from "../api/more";
 import { plural } from "../format/numbers";
 import { noteMade, shownHead } from "../head";
 import { isHeard } from "../live";
+import { remarksOf } from "../notices/remarks";
 import { complain, tell } from "../notices/toasts";
 import { keys, refreshed } from "../queries";
 import { isProposal } from "./words";
@@ -45,7 +46,11 @@ export function useAccept(conversation: string): (wish: string) => Promise<void>
         const { summary, commit } = await acceptWish(conversation, wish);
         if (before !== undefined) noteMade(conversation, before, commit);
         if (!isHeard(commit)) void refreshed(queries, [conversation]);
-        const undo = () => go(conversation, { action: "undo", expect: commit }).then(({ summary: undone }) => tell(`Undone: ${undone}`), complain);
+        const undo = () =>
+          go(conversation, { action: "undo", expect: commit }).then(
+            (undone) => tell(`Undone: ${undone.summary}`, null, null, remarksOf(undone)),
+            complain,
+          );
         tell(`Accepted: ${summary}`, { label: "Undo", run: () => void undo() }, { conversation, commit });
       } catch (error) {
         complain(error);
@@ -62,10 +67,14 @@ export function useAnswerMany(conversation: string): (answer: "accept" | "cancel
   return useCallback(
     async (answer, ids) => {
       try {
-        const outcome = await answerMany(conversation, answer, ids);
-        const done = plural(outcome?.done.length ?? 0, "proposal");
-        tell(answer === "accept" ? `Accepted ${done}` : `Declined ${done}`);
-        for (const { code, message, hint } of outcome?.refused ?? []) complain(new ApiError(422, code, message, hint));
+        const before = shownHead(queries, conversation);
+        const { done = [], refused = [] } = (await answerMany(conversation, answer, ids)) ?? {};
+        if (before !== undefined) noteMade(conversation, before, done.at(-1)?.commit);
+        const count = plural(done.length, "proposal");
+        if (done.length > 0) tell(answer === "accept" ? `Accepted ${count}` : `Declined ${count}`);
+        for (const { id, code, message, hint } of refused) {
+          complain(new ApiError(422, code, `${id} stays as it was: ${message}`, hint));
+        }
         await refreshed(queries, [conversation]);
       } catch (error) {
         complain(error);

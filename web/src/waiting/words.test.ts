@@ -25,9 +25,10 @@ test("what was made or cancelled need not be looked at", () => {
 });
 
 test("proposals and changes are counted apart", () => {
-  const wishes = (...whens: Wish["when"][]) => whens.map((when) => ({ when }) as Wish);
+  const wishes = (...whens: Wish["when"][]) => whens.map((when) => ({ when, author: "policy" }) as Wish);
   expect(heading(wishes("cold", "near-limit"))).toBe("2 changes waiting");
   expect(heading(wishes("accepted", "cold"))).toBe("1 proposal of the automatic editor, 1 change waiting");
+  expect(heading([...wishes("accepted"), { when: "accepted", author: "agent" } as Wish])).toBe("2 proposals");
   expect(waitsFor("accepted", situation, 0)).toBe("for your answer");
 });
 
@@ -46,7 +47,9 @@ test("a proposal says what goes, and why", () => {
   expect(reasonWords("3101 tokens less, paid off after 4 requests")).toBe("3101 tokens less, paid off after 4 requests");
   expect(placeOf("summarize-results t1 … t6 (6 frames), 3101 tokens less")).toBe("t1 … t6 (6 frames)");
   expect(placeOf("heal")).toBeNull();
-  const sizes = { tokens_before: 10_108, tokens_after: 7007 };
+  const sizes = { tokens_before: 10_108, tokens_after: 7007, operations: wish.operations };
   expect(proposalWords({ ...sizes, summary: "summarize-results t1, 3101 tokens less" })).toBe("Clear results of t1, 3,101 tokens less");
   expect(proposalWords({ ...sizes, summary: "heal" })).toBe("heal");
+  const operations: Wish["operations"] = [{ op: "delete", ids: ["t1"] }];
+  expect(proposalWords({ ...sizes, operations, summary: "delete t1, 3101 tokens less" })).toBe("delete t1, 3101 tokens less");
 });

@@ -43,17 +43,27 @@ export function shown(wishes: readonly Wish[]): Wish[] {
   return wishes.filter(({ state }) => state === "waiting" || state === "failed");
 }
 
-/** It was proposed by the automatic editor, and waits for a yes or a no. */
+/** It waits for a yes or a no. The automatic editor proposes, and so may any client of the API. */
 export function isProposal({ when }: Pick<Wish, "when">): boolean {
   return when === "accepted";
 }
 
+export function isAutomatic({ author }: Pick<Wish, "author">): boolean {
+  return author === "policy";
+}
+
+/** Nothing but tool results goes, which is all that the automatic editor proposes. */
+export function clearsResults({ operations }: Pick<Wish, "operations">): boolean {
+  return operations.length > 0 && operations.every(({ op }) => op === "summarize-results" || op === "drop-results");
+}
+
 /** "1 proposal, 2 changes waiting". */
 export function heading(wishes: readonly Wish[]): string {
-  const proposals = wishes.filter((wish) => isProposal(wish)).length;
-  const others = wishes.length - proposals;
+  const proposals = wishes.filter((wish) => isProposal(wish));
+  const others = wishes.length - proposals.length;
+  const whose = proposals.every((wish) => isAutomatic(wish)) ? " of the automatic editor" : "";
   const parts = [
-    proposals > 0 ? `${plural(proposals, "proposal")} of the automatic editor` : null,
+    proposals.length > 0 ? `${plural(proposals.length, "proposal")}${whose}` : null,
     others > 0 ? `${plural(others, "change")} waiting` : null,
   ];
   return parts.filter((part) => part !== null).join(", ");
@@ -89,7 +99,8 @@ export function placeOf(summary: string): string | null {
 }
 
 /** A proposal in one line. */
-export function proposalWords({ summary, tokens_before, tokens_after }: Pick<Wish, "summary" | "tokens_before" | "tokens_after">): string {
-  const where = placeOf(summary);
+export function proposalWords(wish: Pick<Wish, "operations" | "summary" | "tokens_before" | "tokens_after">): string {
+  const { summary, tokens_before, tokens_after } = wish;
+  const where = clearsResults(wish) ? placeOf(summary) : null;
   return where === null ? summary : `Clear results of ${where}, ${count(tokens_before - tokens_after)} tokens less`;
 }

@@ -1,0 +1,56 @@
+// What an edit tells beside its summary: the same as `ctx` prints below a commit, in the daemon's words where it has some.
+
+import type { Applied, Schemas } from "../api";
+import { plural } from "../format/numbers";
+import { withoutCommands } from "./refusals";
+
+export interface Remark {
+  text: string;
+  /** Something is lost that was hardly meant to be. */
+  isWarning: boolean;
+}
+
+/** Warnings first. */
+export function remarksOf(applied: Applied): Remark[] {
+  const { preview, problem, remarks = [], warnings = [], written = [], files, waiting } = applied;
+  const others = [
+    problem,
+    ...remarks.map(withoutCommands),
+    thinking(preview),
+    ...preview.repairs.map(repaired),
+    // A deferred edit is priced by the cache of its own moment.
+    waiting == null ? readAgain(preview) : null,
+    ...written.map(wordsFor),
+    ...files.map((file) => `written to ${file}`),
+  ];
+  return [
+    ...warnings.map((text) => ({ text: `warning: ${text}`, isWarning: true })),
+    ...others.filter((text) => text !== null).map((text) => ({ text, isWarning: false })),
+  ];
+}
+
+type Preview = Applied["preview"];
+
+function thinking({ thinking_dropped: blocks, thinking_tokens: tokens }: Preview): string | null {
+  if (blocks === 0) return null;
+  const are = blocks === 1 ? "is" : "are";
+  return `${plural(blocks, "thinking block")} ${are} no longer sent (${plural(tokens, "token")}): thinking is bound to what came before it`;
+}
+
+function repaired({ rule, name, what }: Schemas["RepairView"]): string {
+  return `repaired by rule ${rule}${name === "" ? "" : ` (${name})`}: ${what}`;
+}
+
+function readAgain({ tokens_reread: tokens, first_change: first }: Preview): string | null {
+  if (tokens === 0) return null;
+  return `the provider reads ${plural(tokens, "token")} again once${first === null ? "" : `; the first change is in ${first}`}`;
+}
+
+/** The author of words that the daemon found without a model. */
+const SELF = "ctx";
+
+function wordsFor({ kind, of, by, text }: Schemas["Written"]): string {
+  const author = by === SELF ? "ctx itself" : by;
+  if (kind === "title") return `${of} is called "${text}" (by ${author})`;
+  return `the summary of ${of} is by ${author}: ${plural([...text].length, "character")}`;
+}
