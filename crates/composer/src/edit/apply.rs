@@ -3,6 +3,7 @@
 use super::client_notes;
 use super::compare::{Overview, overview, thinking_left_out};
 use super::cost::Cost;
+use super::ground::ATTRIBUTION;
 use super::offload::Files;
 use super::summary::summary;
 use super::wait::When;
@@ -436,8 +437,13 @@ fn staying(ids: &[String], force: bool, weights: &Weights) -> Option<String> {
         return None;
     }
     let kept = weights.protected.iter().enumerate().filter_map(|(at, why)| Some((at, (*why)?)));
-    let told: Vec<String> = kept.map(|(at, why)| format!("`system#{at}` stays: {why}")).collect();
-    (!told.is_empty()).then(|| format!("{}; `--force` takes it out too", told.join("; ")))
+    let told: Vec<String> = kept
+        .map(|(at, why)| match why {
+            ATTRIBUTION => format!("`system#{at}` stays: {why}"),
+            _ => format!("`system#{at}` stays: {why}; `--force` removes it too"),
+        })
+        .collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// What somebody wrote must not vanish: a rule that takes out all of it is a reason to refuse.

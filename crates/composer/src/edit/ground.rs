@@ -148,10 +148,13 @@ impl Weights {
     }
 }
 
+/// Why the block stays that a composed request never lacks (rule E).
+pub const ATTRIBUTION: &str = "it identifies the client to the provider, which removes it before the model reads it";
+
 /// Why a block of the system prompt should stay.
 fn protection(at: usize, piece: &Piece) -> Option<&'static str> {
     if piece.is_attribution() {
-        return Some("it tells the provider which client this is, and the provider takes it out by itself");
+        return Some(ATTRIBUTION);
     }
     (at < 2 && ctx_clients::lexicon().is_identity(&piece.label))
         .then_some("a subscription's requests are refused without the client's identity")

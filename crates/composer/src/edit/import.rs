@@ -52,7 +52,8 @@ impl LeftBehind {
         let reminders =
             count(self.reminders, "note").map(|notes| format!("{notes} of the client's own (environment, reminders)"));
         let all: Vec<String> = thinking.into_iter().chain(reminders).collect();
-        (!all.is_empty()).then(|| format!("not imported, for it belongs to where it was made: {}", all.join(", ")))
+        (!all.is_empty())
+            .then(|| format!("not imported, because it describes the other conversation: {}", all.join(", ")))
     }
 }
 

@@ -85,6 +85,8 @@ pub(super) struct Told {
     pub expects: Option<u64>,
     /// What the turn before had left in the cache.
     pub held: Option<u64>,
+    /// What the turn before left in the cache, or would have left unedited, has not expired.
+    pub warm: bool,
     /// Operations changed what is sent since then, and what was cached would have been found without them.
     pub edited: bool,
     pub miss: Option<CacheMiss>,
@@ -275,6 +277,7 @@ impl Story {
             composed: asked.as_ref().is_some_and(|asked| asked.composed),
             expects: asked.as_ref().and_then(|asked| asked.expects),
             held: self.last.as_ref().map(|(_, usage)| usage.cached()),
+            warm: false,
             edited: false,
             miss: None,
         };
@@ -290,6 +293,7 @@ impl Story {
         let ttl = models.cache_seconds_of(told.model.as_deref()).filter(|_| self.kept_for.is_none());
         let ttl = ttl.unwrap_or_else(|| self.ttl());
         self.ttl = usage.ttl().or(self.ttl);
+        told.warm = before.as_ref().is_some_and(|(last, _)| asked.at.saturating_sub(last.at) < ttl * 1000);
         if let Some(miss) = causes::below_minimum(&asked, &told, &usage, models) {
             told.miss = Some(miss);
             return told;

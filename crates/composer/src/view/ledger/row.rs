@@ -144,6 +144,8 @@ impl Talk {
         let read = match told.held {
             // Nothing would have been written again.
             Some(_) if told.edited => self.held.max(usage.cache_read),
+            // The edited request before was too short to be cached; unedited it would have been.
+            Some(0) if told.warm => self.held.max(usage.cache_read),
             // As much of what was removed as of the rest was found.
             held => {
                 let share = match held.unwrap_or(0) {

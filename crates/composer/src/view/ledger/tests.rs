@@ -126,6 +126,21 @@ fn a_request_of_which_little_is_left_saves_no_more_than_the_whole_would_have_cos
 }
 
 #[test]
+fn a_request_that_is_too_short_to_be_cached_does_not_make_the_unedited_one_a_miss() {
+    let mut told = Told::new();
+    told.ask(1, (0, 26_000), Some((26_000.0, 26_000.0)));
+    told.commit();
+    let short = |input| Usage { input, ..Usage::default() };
+    told.ask_for(1, short(40), Some((40.0, 26_040.0)));
+    // Unedited, 26,040 tokens would have been read and the new ones written.
+    let saved = told.ask_for(1, short(80), Some((80.0, 26_080.0)));
+    assert!(saved > 0.0 && saved < 26_080.0 * 0.2 + 100.0 * 5.0, "{saved}");
+    // A cold cache would have been written with all of it.
+    let saved = told.ask_for(1_000, short(120), Some((120.0, 26_120.0)));
+    assert!(saved > 26_000.0 * 4.0, "{saved}");
+}
+
+#[test]
 fn a_client_that_does_not_cache_saves_at_the_price_of_input() {
     let mut told = Told::new();
     let uncached = |input| Usage { input, ..Usage::default() };

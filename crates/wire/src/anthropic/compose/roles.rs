@@ -155,9 +155,11 @@ fn systems(plan: &mut Plan<'_>) {
         }
     }
     if moved > 0 {
-        let messages =
-            if moved == 1 { "1 system message is".to_owned() } else { format!("{moved} system messages are") };
-        plan.repairs.push(Repair::new("A14", format!("{messages} moved to where they are allowed")));
+        let what = match moved {
+            1 => "1 system message is moved to where it is allowed".to_owned(),
+            _ => format!("{moved} system messages are moved to where they are allowed"),
+        };
+        plan.repairs.push(Repair::new("A14", what));
     }
     plan.outs = new;
 }
