@@ -207,7 +207,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     }
     trouble.extend(store.losses.iter().map(|file| format!("acknowledged edits are missing: {file} lists them")));
     for trouble in trouble {
-        lines.push(format!("{}\n", paint.warning(&format!("note: {trouble}; `ctx doctor` may have details"))));
+        lines.push(format!("{}\n", paint.warning(&format!("note: {trouble}; run `ctx doctor`"))));
     }
     lines.concat()
 }
@@ -280,7 +280,7 @@ mod tests {
         store           123.5 KB in 10 records and 1 blob, /h/ctx.db
         memory          12.0 MB
         to be recorded  2 events (5.0 KB)
-        note: 4 copies were dropped because the recorder could not keep up; `ctx doctor` may have details
+        note: 4 copies were dropped because the recorder could not keep up; run `ctx doctor`
         ");
     }
 

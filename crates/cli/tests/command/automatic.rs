@@ -240,7 +240,7 @@ fn phases_are_begun_and_ended_and_their_details_go_by_hand() {
     assert_eq!(work.events("phase").len(), 2);
 
     let nothing = work.place.run(&["compact", "--auto", "--reason", "again"]).refused();
-    assert!(nothing.err.contains("There is nothing that may go") && nothing.err.contains("hint: "), "{nothing:?}");
+    assert!(nothing.err.contains("Nothing can be removed") && nothing.err.contains("hint: "), "{nothing:?}");
     work.said(&["undo"]);
     assert!(work.send().0 == work.session.body(), "it is a commit like any other");
 }

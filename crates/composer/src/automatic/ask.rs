@@ -177,7 +177,7 @@ impl Composer {
         let Some((mut commit, _)) = made? else {
             return Err(Refusal::new(
                 "nothing-to-clear",
-                "There is nothing that may go: all results are recent, pinned, preserved or short.",
+                "Nothing can be removed: all results are recent, pinned, preserved or short.",
                 "`ctx status` shows what is preserved; `ctx config check` shows the rules.",
             ));
         };

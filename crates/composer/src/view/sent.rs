@@ -140,7 +140,8 @@ impl Composer {
 impl Recorded {
     /// The body that left; the inner error says why it cannot be rebuilt.
     fn body(&self, store: &dyn Reader) -> Result<Result<Vec<u8>, Refusal>, Refusal> {
-        let missing = |why: &str| Ok(Err(Refusal::new("not-rebuilt", why, "`ctx sent REQUEST` tells the rest of it.")));
+        let missing =
+            |why: &str| Ok(Err(Refusal::new("not-rebuilt", why, "`ctx sent REQUEST` shows everything else about it.")));
         let arrived = &self.arrived;
         match &arrived.turn {
             None => return missing("The bodies of side requests (titles, summaries, probes) are not stored."),

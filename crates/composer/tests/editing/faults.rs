@@ -38,7 +38,8 @@ impl World {
         self.failing.slow(Duration::from_millis(u64::from(random.chance(10))));
         self.tally.faults += 1;
         let left = self.leaves(at);
-        let title = format!("title {}", self.words.said(None));
+        // Not one of the words that are followed: an offload says the title of its frame.
+        let title = format!("title {}", self.story.len());
         let operations = serde_json::from_value(json!([{"op": "retitle", "id": "t1", "title": title}]));
         let wish = Wish { operations: operations.expect("an operation"), author: "cli".into(), ..Wish::default() };
         if let Ok(applied) = self.composer().apply(&check::name(self, at), wish) {

@@ -48,7 +48,7 @@ impl Target {
             Target::StaleToolResults => "an old result",
             Target::CompletedPhaseDetails => "of a phase that has ended",
             Target::SupersededFileReads => "read again or changed later",
-            Target::IntermediateOutputs => "on the way to an answer that stands",
+            Target::IntermediateOutputs => "an intermediate output of a finished task",
             Target::VerboseDebug => "a long output",
         }
     }

@@ -68,7 +68,7 @@ pub async fn test(State(api): State<Api>) -> Answer<HelperTested> {
     if !helper.is_on() {
         return Err(refused(Refusal::new(
             "helper-settings",
-            "There is no helper: ctx finds the words itself.",
+            "No helper is configured; ctx writes titles and summaries itself.",
             "Set `provider` under [helper] in the ctx.toml of the daemon's home.",
         )));
     }

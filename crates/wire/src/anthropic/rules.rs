@@ -228,7 +228,7 @@ pub const RULES: &[Rule] = &[
         "A65",
         "thinking is bound to what precedes it",
         "A thinking block is signed over everything before it. After a change there, the provider refuses it and all later ones.",
-        "ctx leaves them out; answers given after the edit keep their thinking. To lose less, edit near the end, or many at once.",
+        "ctx leaves them out; answers given after the edit keep their thinking. To lose less, edit near the end, or make several edits at once.",
     ),
     rule(
         "A76",

@@ -141,9 +141,9 @@ fn render(list: &Frames, output: &Output) -> String {
 fn earlier(list: &Frames) -> Option<String> {
     let frames = words::plural(list.left_frames as u64, "frame");
     match list.frames.iter().any(|frame| frame.left.is_some()) {
-        true => Some(format!("{frames} from before a compaction or rewound: not sent, and not in the total.")),
+        true => Some(format!("{frames} left behind by a compaction or rewind: not sent, and not in the total.")),
         false if list.left_frames > 0 => {
-            Some(format!("{frames} from before a compaction or rewound: `ctx list --all` shows them."))
+            Some(format!("{frames} left behind by a compaction or rewind: `ctx list --all` shows them."))
         }
         false => None,
     }

@@ -146,7 +146,7 @@ mod tests {
             "operations": [
                 {"number": 1, "operation": {"op": "delete", "ids": ["t3"]}, "reason": "a dead end", "frames": ["t3"],
                  "tokens_before": 18234, "tokens_after": 17000, "thinking_lost": 1, "repairs": [], "risk": "high",
-                 "risks": [{"level": "high", "what": "t3 is pinned"}, {"level": "low", "what": "what was asked in t3 goes"}]},
+                 "risks": [{"level": "high", "what": "t3 is pinned"}, {"level": "low", "what": "removes what was asked in t3"}]},
                 {"number": 3, "operation": {"op": "drop-results", "ids": [], "select": {"tool": "Read", "larger_than": 9}},
                  "reason": null, "frames": ["t1"], "tokens_before": 17000, "tokens_after": 12000, "thinking_lost": 0,
                  "repairs": [], "risk": "low", "risks": []},
@@ -166,7 +166,7 @@ mod tests {
          1  delete t3  18,234 → 17,000 tokens  high
               a dead end
               high: t3 is pinned
-              low: what was asked in t3 goes
+              low: removes what was asked in t3
          3  drop-results --tool Read --larger-than 9  17,000 → 12,000 tokens  low
          4  pin t1
               passed over: `t1` is pinned already.

@@ -42,7 +42,7 @@ fn a_plan_is_looked_at_and_changes_nothing() {
 
     let told = scene.place.run(&["plan", &file]).ok().out;
     for words in
-        ["preview", "a dead end", "what was asked in t1 goes", "again once", "it pays off after", "overall risk"]
+        ["preview", "a dead end", "removes what was asked in t1", "again once", "it pays off after", "overall risk"]
     {
         assert!(told.contains(words), "{words}: {told}");
     }

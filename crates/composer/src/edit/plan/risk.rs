@@ -316,7 +316,7 @@ fn asked(operation: &Operation, lost: &Lost<'_>, risks: &mut Vec<Risk>) {
     let said = |block: &LostBlock<'_>| block.role == Role::User && block.facts.kind == Kind::Text && !block.replaced;
     let frames = lost.frames(said);
     if !frames.is_empty() {
-        risks.push(Risk::new(Level::Low, format!("what was asked in {} goes", listed(&frames))));
+        risks.push(Risk::new(Level::Low, format!("removes what was asked in {}", listed(&frames))));
     }
 }
 

@@ -159,7 +159,7 @@ fn report_dropped(plan: &mut plan::Plan<'_>, dropped: usize, loaded: &[String]) 
         plan.repairs.push(Repair::new("A61", what));
     }
     let blocks = if dropped == 1 { "1 thinking block is".to_owned() } else { format!("{dropped} thinking blocks are") };
-    let what = format!("{blocks} left out: what stands before has changed");
+    let what = format!("{blocks} left out: the content before them has changed");
     plan.repairs.push(Repair::new("A65", what));
 }
 
