@@ -115,6 +115,9 @@ impl Composer {
                 drop(conversation);
                 let messages = whose::read_from(&found.received.body, 0);
                 found.origin = self.origin(&newborn, &messages.0, order)?;
+                if ready.is_some() && found.origin.fork.as_ref().is_some_and(|fork| fork.lost_edits) {
+                    return Err(Problem::LostEdits);
+                }
                 found.received.messages = Some(messages);
                 conversation = lock(&shared);
                 if !self.is_current(&conversation.id, &shared) {

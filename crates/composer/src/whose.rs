@@ -269,7 +269,8 @@ impl Composer {
                     calibration: other.calibration,
                     pending: other.pending_for_fork(),
                 };
-                best = Some(Fork { known, kinship, from: id, places, inherited, detail: String::new() });
+                let lost_edits = other.lost_edits;
+                best = Some(Fork { known, kinship, from: id, places, inherited, lost_edits, detail: String::new() });
             } else {
                 ties += usize::from((kinship, known) == (nearest, deepest) && deepest > 0);
             }
@@ -338,6 +339,8 @@ pub struct Fork {
     pub from: String,
     pub places: Vec<Place>,
     pub inherited: Inherited,
+    /// Not all of its operations could be read.
+    pub lost_edits: bool,
     pub detail: String,
     known: usize,
     /// How near it stands: of the same session, the very parent.

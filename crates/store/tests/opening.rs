@@ -129,8 +129,24 @@ fn a_file_cut_short_or_without_its_tables_is_moved_aside() {
         damage(&folder.path().join("ctx.db"));
         let store = kept(folder.path());
         assert!(store.opened().moved_aside.is_some());
-        assert_eq!(store.last_seq().unwrap(), 1);
+        // The loss is told, and its number is not given again.
+        assert_eq!(store.opened().lost, Some(1..2));
+        assert_eq!(SqliteStore::losses(folder.path()).len(), 1);
+        assert_eq!(store.last_seq().unwrap(), 2);
     }
+}
+
+#[test]
+fn a_store_that_was_removed_is_told_as_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(kept(folder.path()));
+    assert!(SqliteStore::had_commits(folder.path()));
+    fs::remove_file(folder.path().join("ctx.db")).unwrap();
+    let store = SqliteStore::open(folder.path()).unwrap();
+    assert_eq!((store.opened().created, store.opened().lost.clone()), (true, Some(1..2)));
+    drop(store);
+    let store = SqliteStore::open(folder.path()).unwrap();
+    assert_eq!(store.opened().lost, None, "once");
 }
 
 #[test]

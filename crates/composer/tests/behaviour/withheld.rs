@@ -231,6 +231,11 @@ fn a_conversation_whose_edits_are_in_a_damaged_record_is_withheld_until_the_next
             assert_eq!(stage.say(&edited), Left::Withheld(Withheld::LostEdits), "{kind}");
         }
         assert!(matches!(stage.say(&plain), Left::AsItCame | Left::Streamed), "{kind}: it has no edits");
+        if kind == "commit" {
+            let mut fork = edited.clone().fork();
+            fork.assistant("yes").user("third");
+            assert_eq!(stage.say(&fork), Left::Withheld(Withheld::LostEdits), "it would inherit them");
+        }
         let back = serde_json::from_value(json!({"action": "rollback", "target": "source", "author": "cli"}));
         stage.house.composer.go(&id, back.expect("a way back")).expect("a person goes on without the lost edits");
         let left = stage.say(&edited);

@@ -50,7 +50,7 @@ fn raw_json_of_which_nothing_would_be_sent_is_refused_with_the_rule() {
 fn deleting_the_system_prompt_tells_what_stays() {
     let scene = Scene::new();
     let told = scene.place.run(&["delete", "system"]).ok().out;
-    assert!(told.contains("`system#0` stays: ") && told.contains("--force"), "{told}");
+    assert!(told.contains("`system#0` stays: ") && !told.contains("--force"), "nothing removes it: {told}");
     assert!(
         scene.json(&["history"])["commits"][0]["summary"]
             .as_str()
