@@ -466,8 +466,7 @@ impl Conversation {
         if commit.author == AUTHOR && commit.at == self.heard {
             self.asked = Some(commit.id);
         }
-        // A person has seen what is left, and went on from there.
-        self.lost_edits &= commit.author == AUTHOR;
+        self.lost_edits &= !takes_losses_into_account(&commit);
         self.history.push(commit);
     }
 
@@ -600,8 +599,15 @@ impl Conversation {
         self.body.as_ref().map_or(0, |body| 2 * body.bytes().len())
             + self.versions.len() * 600
             + self.tree.node_count() as usize * 64
+            + self.sent_parts.weight()
             + 4096
     }
+}
+
+/// Whether a commit was made by someone who could see what is left after edits were lost. The automatic editor does not
+/// look for that, and a tag or a branch changes nothing.
+pub fn takes_losses_into_account(commit: &Commit) -> bool {
+    commit.author != AUTHOR
 }
 
 /// Our estimate of a request, before calibration.

@@ -77,6 +77,11 @@ impl SentParts {
         all
     }
 
+    /// Bytes in memory, about.
+    pub fn weight(&self) -> usize {
+        self.0.len() * size_of::<Known>()
+    }
+
     /// With the text of blobs; `None` when one is missing.
     pub fn read(&self, store: &dyn Reader) -> Result<Option<Vec<Part>>, StoreError> {
         let mut parts = Vec::with_capacity(self.0.len());

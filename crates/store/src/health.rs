@@ -83,7 +83,8 @@ impl Finding {
                 "stop the daemon and move the store's file away; the next start makes a new one and conversations are recorded afresh"
             }
             FindingKind::DamagedRecords | FindingKind::DanglingUses => {
-                "nothing to do: they are skipped; purge the conversation to be rid of them"
+                "they are skipped. Requests of a conversation whose edits were in them are withheld until its next edit, or \
+                 `ctx rollback source`; `ctx purge` removes the conversation"
             }
             FindingKind::DamagedBlobs => {
                 "nothing to do: each is written anew when the agent sends the same message again"

@@ -8,7 +8,7 @@ use super::offload::Files;
 use super::summary::summary;
 use super::wait::When;
 use super::{Ground, Weights};
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, takes_losses_into_account};
 use crate::directory::Card;
 use crate::directory::lock;
 use crate::helper::{Filled, Written};
@@ -375,7 +375,10 @@ impl Composer {
     ) -> Result<Untold, Refusal> {
         let id = conversation.id.clone();
         let stays = conversation.drops_thinking || conversation.strayed || !conversation.summaries.is_empty();
-        let edited = stays || conversation.waits() || conversation.automated || next.is_sent();
+        let newest = next.head().and_then(|head| next.get(head));
+        let is_commit = records.iter().any(|record| record.kind == log::COMMIT);
+        let lost_edits = conversation.lost_edits && !(is_commit && newest.is_some_and(takes_losses_into_account));
+        let edited = stays || lost_edits || conversation.waits() || conversation.automated || next.is_sent();
         let _under_way = self.under_way(&id);
         let (card, losses) = (card::of(&conversation), conversation.losses);
         drop(conversation);
@@ -400,7 +403,7 @@ impl Composer {
         if let Some(shared) = loaded {
             let mut conversation = lock(&shared);
             conversation.history = next;
-            conversation.lost_edits = false;
+            conversation.lost_edits = lost_edits;
             conversation.composed_weight = None;
             let mut card = card::of(&conversation);
             self.held.put(&card, edited);

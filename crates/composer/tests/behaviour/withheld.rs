@@ -7,6 +7,7 @@ use ctx_composer::edit::{Outgoing, Wish};
 use ctx_composer::recorder::Withheld;
 use ctx_store::{Note, SqliteStore, Step, Store};
 use serde_json::json;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use testkit::Session;
@@ -170,6 +171,12 @@ fn a_write_that_fails_does_not_switch_an_edit_off() {
     }
 }
 
+/// Changes rows of the database behind the store's back, and says how many.
+fn tamper(folder: &Path, sql: &str) -> usize {
+    let connection = rusqlite::Connection::open(folder.join("ctx.db")).expect("a database");
+    connection.execute(sql, []).expect("valid SQL")
+}
+
 #[test]
 fn an_edit_counts_though_every_note_is_lost_or_damaged() {
     for sql in ["UPDATE notes SET body = x'00'", "DELETE FROM notes"] {
@@ -180,9 +187,7 @@ fn an_edit_counts_though_every_note_is_lost_or_damaged() {
         stage.say(&edited);
         stage.edit();
         stage.recorder.settle(LONG);
-        let connection = rusqlite::Connection::open(folder.path().join("ctx.db")).expect("a database");
-        assert!(connection.execute(sql, []).expect("valid SQL") > 1);
-        drop(connection);
+        assert!(tamper(folder.path(), sql) > 1);
         for _ in 0..2 {
             let stage = Stage::on(store.clone());
             let Left::Composed(sent) = stage.say(&edited) else { panic!("{sql}: it is composed") };
@@ -221,10 +226,7 @@ fn a_conversation_whose_edits_are_in_a_damaged_record_is_withheld_until_the_next
         let id = stage.house.ids().remove(0);
         stage.say(&plain);
         stage.recorder.settle(LONG);
-        let connection = rusqlite::Connection::open(folder.path().join("ctx.db")).expect("a database");
-        let sql = "UPDATE records SET body = x'00' WHERE kind = ?1";
-        assert!(connection.execute(sql, [kind]).expect("valid SQL") > 0);
-        drop(connection);
+        assert!(tamper(folder.path(), &format!("UPDATE records SET body = x'00' WHERE kind = '{kind}'")) > 0);
 
         let stage = Stage::on(store);
         for _ in 0..2 {
@@ -236,6 +238,9 @@ fn a_conversation_whose_edits_are_in_a_damaged_record_is_withheld_until_the_next
             fork.assistant("yes").user("third");
             assert_eq!(stage.say(&fork), Left::Withheld(Withheld::LostEdits), "it would inherit them");
         }
+        let tag = serde_json::from_value(json!({"action": "tag", "name": "here", "author": "cli"})).expect("a tag");
+        let _ = stage.house.composer.go(&id, tag);
+        assert_eq!(stage.say(&edited), Left::Withheld(Withheld::LostEdits), "{kind}: a name is no edit");
         let back = serde_json::from_value(json!({"action": "rollback", "target": "source", "author": "cli"}));
         stage.house.composer.go(&id, back.expect("a way back")).expect("a person goes on without the lost edits");
         let left = stage.say(&edited);
