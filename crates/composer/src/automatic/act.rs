@@ -143,9 +143,8 @@ impl Composer {
         moment: &Moment<'_>,
     ) -> (Figures, Result<Option<Wanted>, Refusal>) {
         let ground = Ground::of(conversation, false);
-        // What could not be sent with the request before cannot be sent with this one.
         let mut view = ground.lay(conversation.effects(conversation.history.head()));
-        view.repair(conversation.left_out.clone());
+        view.repair(conversation.still_left_out());
         let (source, weights) = (ground.source(), Weights::of(conversation));
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
@@ -182,7 +181,7 @@ impl Composer {
             Err(refusal) => return (figures, Err(refusal)),
         };
         let mut after = ground.lay(on_top(conversation, id, &effects));
-        after.repair(conversation.left_out.clone());
+        after.repair(conversation.still_left_out());
         let saved = seen.tokens.saturating_sub(scale(ground.weigh(&after, &conversation.envelope)));
         let saved = saved.saturating_sub(noted_already(conversation, by.settings.mode, &filled));
         let frames = touched(&desk, &filled);

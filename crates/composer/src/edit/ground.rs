@@ -7,6 +7,7 @@ use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId, PENDING};
 use ctx_core::edit::fold::{Around, Source, View, fold};
 use ctx_core::edit::resolve::Desk;
+use ctx_core::edit::weigh::LeftOut;
 use ctx_core::message::Message;
 use ctx_core::tree::Slot;
 use ctx_core::{Key, Numbers, SlotId, tokens};
@@ -164,6 +165,15 @@ impl Conversation {
     /// The effects that count at `head`.
     pub fn effects(&self, head: Option<CommitId>) -> Vec<(EffectId, &Effect)> {
         self.history.effects(head)
+    }
+
+    /// What the provider's rules kept out of the newest answered request, and keep out of the next one: under other
+    /// operations other things are kept out, or nothing.
+    pub fn still_left_out(&self) -> LeftOut {
+        match self.dropped.1 == self.history.head() {
+            true => self.left_out.clone(),
+            false => LeftOut::default(),
+        }
     }
 
     /// Whether operations are active: they may sleep, but what is sent has to be looked at.

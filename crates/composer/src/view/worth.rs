@@ -79,7 +79,7 @@ impl Composer {
     fn worked_out(&self, conversation: &Conversation, cold: bool) -> Option<WorthRemoving> {
         let ground = Ground::of(conversation, false);
         let mut view = ground.lay(conversation.effects(conversation.history.head()));
-        view.repair(conversation.left_out.clone());
+        view.repair(conversation.still_left_out());
         let (source, weights) = (ground.source(), Weights::of(conversation));
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);

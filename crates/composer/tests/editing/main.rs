@@ -95,6 +95,14 @@ fn judge(seed: u64, tally: &mut Tally) {
     }
 }
 
+/// Long runs found a defect with each of these seeds.
+#[test]
+fn what_long_runs_found_stays_mended() {
+    for seed in [607_432_646, 35_000_465, 45_001_158] {
+        judge(seed, &mut Tally::default());
+    }
+}
+
 #[test]
 fn everything_is_accepted() {
     let mut tally = Tally::default();
