@@ -42,8 +42,10 @@ impl Desk<'_> {
         };
         let New::Blocks(by) = by else {
             let New::Result(result) = by else { return Err(gone(&target.name)) };
-            let is_result = |laid: &Laid| self.kind(laid) == Some(Kind::ToolResult);
-            let others: Vec<Laid> = target.units.iter().copied().filter(|laid| !is_result(laid)).collect();
+            let stays = |laid: &Laid| {
+                self.kind(laid) == Some(Kind::ToolResult) || text.is_some() && !force && self.is_client_note(laid)
+            };
+            let others: Vec<Laid> = target.units.iter().copied().filter(|laid| !stays(laid)).collect();
             let mut effects = vec![Effect::Results { results: vec![result], summarized: true }];
             // What stood beside the result in its message was edited away with it.
             if target.scope == Scope::Message && others.iter().any(|laid| laid.covered.is_none()) {
