@@ -308,7 +308,7 @@ impl Conversation {
 
     /// `None` when the record cannot be understood; it then changes nothing.
     fn replay(&mut self, record: &Record, blobs: &HashMap<Hash, Vec<u8>>) -> Option<()> {
-        if record.version != log::VERSION {
+        if !log::is_readable(record.version) {
             return None;
         }
         match record.kind.as_str() {
@@ -346,7 +346,7 @@ impl Conversation {
                 let signatures = answered.signatures.iter().filter_map(|signature| signature.parse().ok());
                 self.bind(signatures, &answered);
             }
-            log::COMMIT => self.take(serde_json::from_slice(&record.body).ok()?),
+            log::COMMIT => self.take(log::commit(record)?),
             log::LINE => self.line(&serde_json::from_slice(&record.body).ok()?),
             log::RECOVERY => self.drops_thinking = true,
             // What is refused is known beside the conversations.

@@ -3,15 +3,18 @@
 //! A record says what was decided, never what to decide again: replaying the log asks nobody and
 //! gives the same tree. Blobs are named by their place in the record's list of uses.
 
+mod v1;
+
 use crate::automatic::Told;
 use crate::edit::{Unmade, When};
 use ctx_core::automatic::Moment;
 use ctx_core::edit::history::How;
-use ctx_core::edit::{CommitId, History, Operation};
+use ctx_core::edit::{Commit, CommitId, History, Operation};
 use ctx_core::message::{Anchor, Message};
 use ctx_core::{Key, SlotId};
 use ctx_models::CacheWrite;
 use ctx_models::cache::{FIVE_MINUTES, ONE_HOUR};
+use ctx_store::Record;
 use ctx_wire::anthropic::context_management::{summary, without_summary};
 use ctx_wire::anthropic::message;
 use serde::{Deserialize, Serialize};
@@ -36,7 +39,21 @@ pub const EDITS: [&str; 3] = [COMMIT, RECOVERY, WAIT];
 
 pub const KINDS: [&str; 9] = [OPENED, ARRIVED, ANSWERED, COMMIT, LINE, RECOVERY, WAIT, AUTOMATIC, REFUSED];
 /// The version that this program writes.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
+
+/// Whether this program can read records of a version. Version 1 stored the content of edits as JSON of the Anthropic
+/// wire; apart from that both are the same.
+pub fn is_readable(version: u16) -> bool {
+    (1..=VERSION).contains(&version)
+}
+
+/// The commit that a record tells of.
+pub fn commit(record: &Record) -> Option<Commit> {
+    match record.version {
+        1 => v1::commit(&record.body),
+        _ => serde_json::from_slice(&record.body).ok(),
+    }
+}
 
 /// A conversation begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

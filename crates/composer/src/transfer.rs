@@ -305,7 +305,7 @@ fn read(file: &[u8]) -> Result<Read, Refusal> {
                 }
             }
             Line::Record { at, kind, version, uses, body } => {
-                if version != log::VERSION || !log::KINDS.contains(&kind.as_str()) {
+                if !log::is_readable(version) || !log::KINDS.contains(&kind.as_str()) {
                     let record = format!("it is a record `{kind}` of version {version}, which this ctx does not know");
                     return Err(damaged(record));
                 }

@@ -7,6 +7,7 @@
 pub mod automatic;
 pub mod class;
 pub mod clean;
+pub mod content;
 pub mod edit;
 pub mod figures;
 pub mod frames;
@@ -23,6 +24,7 @@ pub mod tool;
 pub mod tree;
 
 pub use class::Class;
+pub use content::{Content, WireId};
 pub use key::Key;
 pub use lexicon::Lexicon;
 pub use message::{Block, Kind, Message, Role};

@@ -4,12 +4,12 @@ use crate::needs::words_in;
 use ctx_composer::Refusal;
 use ctx_composer::automatic::{About, Automatic, Keeping, Removed};
 use ctx_core::automatic::{Facts, Force, Settings, choose};
+use ctx_core::content::{CallInput, Content};
 use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, refusal};
 use ctx_core::policy::{Look, Policy, Proposed};
 use serde::Serialize;
-use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -111,9 +111,12 @@ impl Automatic for Editor {
         let Change::Edit { effects, .. } = &commit.change else { return };
         for effect in effects {
             if let Effect::Replace { by, .. } = effect {
-                let call = by.first().and_then(|made| serde_json::from_str::<Value>(made.blocks.first()?).ok());
-                let short = call.and_then(|call| Some((call["id"].as_str()?.into(), words_in(&call["input"]))));
-                told.inputs.extend(short);
+                if let Some(Content::Call { id: Some(id), input: CallInput::Json(input), .. }) =
+                    by.first().and_then(|made| made.content.first())
+                {
+                    let input = serde_json::from_str(input).unwrap_or_default();
+                    told.inputs.push((id.as_str().into(), words_in(&input)));
+                }
                 told.cleared = true;
             }
             let Effect::Results { results, .. } = effect else { continue };

@@ -17,6 +17,7 @@ use ctx_core::edit::resolve::{DROPPED, Desk};
 use ctx_core::message::Kind;
 use ctx_core::policy::extract::{extract, names};
 use ctx_core::policy::{Item, Look, Proposed, Wanted};
+use ctx_wire::anthropic::content;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
@@ -132,9 +133,9 @@ impl Filler<'_> {
         let kept = self.keep(call, (long.input(), "json"), true, reason)?;
         let short = long.short(kept.as_deref(), &|name| known.has(name));
         known.learn(&short);
-        let block = long.with(&short);
-        let raw = serde_json::from_str(&block).ok();
-        let by = vec![Made { role: None, blocks: vec![block] }];
+        let content = long.with(&short);
+        let raw = serde_json::from_str(&content::write(&content)).ok();
+        let by = vec![Made { role: None, content: vec![content] }];
         filled.calls.insert(call.into());
         filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });
         Some(Operation::Edit { id: id.clone(), text: None, raw, force: false })

@@ -1,6 +1,8 @@
 //! What a call was asked with, its long texts taken out. All else stays as the client wrote it, to the byte.
 
+use ctx_core::Content;
 use ctx_core::policy::extract::removed;
+use ctx_wire::anthropic::content;
 use ctx_wire::json::{self, Span};
 
 /// Texts of an input that are shorter stay.
@@ -45,10 +47,9 @@ impl<'b> Call<'b> {
         out
     }
 
-    /// The block with another input. Where cache marks go is not for it to say.
-    pub fn with(&self, input: &str) -> String {
-        let (start, end) = (self.block.get(..self.input.start), self.block.get(self.input.end..));
-        unmarked(&[start.unwrap_or_default(), input, end.unwrap_or_default()].concat())
+    /// The call with another input.
+    pub fn with(&self, input: &str) -> Content {
+        content::with_input(self.block, &self.input, input)
     }
 }
 
@@ -70,22 +71,6 @@ fn find(bytes: &[u8], value: &Span, depth: usize, long: &mut Vec<(Span, String)>
     let text = bytes.get(value.clone()).and_then(|raw| serde_json::from_slice::<String>(raw).ok());
     let is_long = |text: &String| text.len() >= LONG && !ctx_core::policy::extract::is_removed(text);
     long.extend(text.filter(is_long).map(|text| (value.clone(), text)));
-}
-
-fn unmarked(block: &str) -> String {
-    let members: Vec<json::Member> = json::members(block.as_bytes(), 0).into_iter().flatten().flatten().collect();
-    let Some(mark) = members.iter().position(|member| is(block, member, "cache_control")) else {
-        return block.to_owned();
-    };
-    let whole = |at: usize| members.get(at).map(json::Member::whole);
-    let (own, before, after) = (whole(mark), mark.checked_sub(1).and_then(whole), whole(mark + 1));
-    let cut = match (own, before, after) {
-        (Some(own), Some(before), _) => before.end..own.end,
-        (Some(own), None, Some(after)) => own.start..after.start,
-        (Some(own), None, None) => own,
-        (None, ..) => return block.to_owned(),
-    };
-    [block.get(..cut.start).unwrap_or_default(), block.get(cut.end..).unwrap_or_default()].concat()
 }
 
 #[cfg(test)]
@@ -112,17 +97,9 @@ mod tests {
                 r#"{{"n":12345678901234567890123, "e":1.0e+2,"o":"{gone} It is in a.json. Names in it: some_name]","s":"a\u0062","l":[{{"x":"{gone}]"}}]}}"#
             )
         );
-        let whole = call.with(&short);
+        let whole = content::write(&call.with(&short)).into_owned();
         assert_eq!(whole, format!(r#"{{"type":"tool_use", "input" : {short}, "id":"toolu_1"}}"#));
         assert!(block.contains(call.input()));
         assert!(Call::of(whole.as_bytes()).is_none(), "there is nothing more to take out");
-    }
-
-    #[test]
-    fn a_mark_goes_wherever_it_stands() {
-        let mark = r#""cache_control":{"type":"ephemeral"}"#;
-        assert_eq!(unmarked(&format!("{{{mark}, \"a\":1}}")), "{\"a\":1}");
-        assert_eq!(unmarked(&format!("{{\"a\":1 ,{mark},\"b\":2}}")), "{\"a\":1,\"b\":2}");
-        assert_eq!(unmarked(&format!("{{{mark}}}")), "{}");
     }
 }

@@ -7,6 +7,7 @@ use crate::directory::lock;
 use crate::view::{show, titles};
 use crate::{Composer, Refusal};
 use ctx_core::Key;
+use ctx_core::edit::effect::Made;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::frame_id::FrameId;
@@ -80,8 +81,7 @@ fn around(conversation: &Conversation, view: &View<'_>) -> Vec<FrameOverview> {
                     sent.push(Sent { key: piece.key, weight, left_out: false, step: 0 });
                 }
                 for &id in &around.by {
-                    let blocks = view.made(id).map(|made| made.blocks.as_slice()).unwrap_or_default();
-                    let key = Key::of(blocks.iter().map(|block| block.as_bytes()));
+                    let key = view.made(id).map(Made::key).unwrap_or_default();
                     let weight = view.weigh_made(id);
                     sent.push(Sent { key, weight, left_out: weight == 0.0, step: 0 });
                 }
@@ -111,10 +111,7 @@ pub fn around_alike(conversation: &Conversation, old: &View<'_>, new: &View<'_>)
 
 fn one(ground: &Ground<'_>, view: &View<'_>, laid: &Laid) -> Sent {
     let key = match laid.unit {
-        Unit::Made(made) => {
-            let blocks = view.made(made).map(|made| made.blocks.as_slice()).unwrap_or_default();
-            Key::of(blocks.iter().map(|block| block.as_bytes()))
-        }
+        Unit::Made(made) => view.made(made).map(Made::key).unwrap_or_default(),
         Unit::Source { message, block } => {
             let place =
                 [(message as u64).to_le_bytes(), (block.map_or(u64::MAX, |at| at as u64)).to_le_bytes()].concat();

@@ -12,6 +12,7 @@ use ctx_core::message::Message;
 use ctx_core::tree::Slot;
 use ctx_core::{Key, Numbers, SlotId, tokens};
 use ctx_wire::anthropic::compose::Places;
+use ctx_wire::anthropic::draft;
 use ctx_wire::anthropic::envelope::{Envelope, Piece};
 use std::sync::LazyLock;
 
@@ -210,6 +211,7 @@ impl Conversation {
             system_weights: &weights.system,
             tool_weights: &weights.tools,
             next_added: highest.unwrap_or(0).max(added) + 1,
+            draft: &draft::draft,
         }
     }
 

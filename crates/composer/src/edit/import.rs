@@ -10,7 +10,6 @@ use crate::directory::lock;
 use crate::left;
 use crate::view::{show, titles};
 use crate::{Composer, Refusal};
-use ctx_core::Key;
 use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::frame_id::FrameId;
@@ -18,7 +17,7 @@ use ctx_core::edit::operation::{Select, Where};
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{CommitId, Operation};
 use ctx_core::message::{Kind, Role};
-use serde_json::Value;
+use ctx_wire::anthropic::content;
 use std::collections::HashSet;
 use std::sync::TryLockError;
 use std::time::{Duration, Instant};
@@ -125,7 +124,7 @@ impl Composer {
         let mut effects: Vec<Effect> = Vec::new();
         for (number, mut copy) in (desk.next_added..).zip(gathered.frames) {
             for made in &mut copy.messages {
-                made.blocks.iter_mut().for_each(|block| *block = renamed(block, &salt));
+                made.content = made.content.drain(..).map(|content| content::copied(content, &salt)).collect();
             }
             let title = Some(format!("{} (from {source})", copy.titles.join(", ")));
             match effects.len() {
@@ -201,10 +200,10 @@ impl Composer {
             let texts = self.texts(conversation, source.slots, show::messages_of(&target.units))?;
             let mut last = None;
             for laid in target.units.iter().filter(|laid| laid.covered.is_none()) {
-                let (owner, role, blocks) = match laid.unit {
+                let (owner, role, content) = match laid.unit {
                     Unit::Made(made) => {
-                        let Some(content) = view.made(made) else { continue };
-                        (None, content.role.unwrap_or(Role::User), content.blocks.clone())
+                        let Some(made) = view.made(made) else { continue };
+                        (None, made.role.unwrap_or(Role::User), made.content.clone())
                     }
                     Unit::Source { message, block: Some(at) } => {
                         let facts = ground.messages[message];
@@ -225,14 +224,14 @@ impl Composer {
                             Some(content) => value["content"] = content.into(),
                             None => {}
                         }
-                        (Some(message), facts.role, vec![value.to_string()])
+                        (Some(message), facts.role, vec![content::read(&value)])
                     }
                     Unit::Source { block: None, .. } => continue,
                 };
                 let role = if role == Role::System { Role::User } else { role };
                 match copy.messages.last_mut().filter(|_| owner.is_some() && owner == last) {
-                    Some(made) => made.blocks.extend(blocks),
-                    None => copy.messages.push(Made { role: Some(role), blocks }),
+                    Some(made) => made.content.extend(content),
+                    None => copy.messages.push(Made { role: Some(role), content }),
                 }
                 last = owner;
             }
@@ -243,21 +242,4 @@ impl Composer {
         }
         Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
     }
-}
-
-/// A block under new tool ids and without a cache mark: ids are unique in a request (A32).
-fn renamed(block: &str, salt: &str) -> String {
-    let Ok(mut value) = serde_json::from_str::<Value>(block) else { return block.to_owned() };
-    if let Value::Object(fields) = &mut value {
-        fields.remove("cache_control");
-        for name in ["id", "tool_use_id"] {
-            if let Some(Value::String(id)) = fields.get_mut(name) {
-                let key = Key::of([salt.as_bytes(), id.as_bytes()]).to_string();
-                // The provider knows its own tools by their ids.
-                let whose = if id.starts_with("srvtoolu_") { "srvtoolu" } else { "toolu" };
-                *id = format!("{whose}_{}", key.get(..24).unwrap_or(&key));
-            }
-        }
-    }
-    value.to_string()
 }

@@ -4,10 +4,12 @@ use super::apply::RepairView;
 use crate::conversation::Conversation;
 use crate::view::show::{self, BlockView};
 use crate::{Composer, Refusal};
+use ctx_core::Content;
 use ctx_core::edit::effect::Effect;
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{Operation, Refusal as Refused};
 use ctx_core::message::Role;
+use ctx_wire::anthropic::content;
 use serde_json::Value;
 
 /// What was asked for is so already, or a rule of the provider's keeps it so.
@@ -53,22 +55,18 @@ impl Composer {
             Effect::Replace { by, .. } => {
                 // Blocks that have no role of their own stand in the message whose blocks they replace.
                 let own = shown.first().map(|message| message.role.as_str());
-                let new: Vec<_> = by
-                    .iter()
-                    .map(|made| {
-                        (made.role.map(Role::name).or(own), made.blocks.iter().map(|block| value(block)).collect())
-                    })
-                    .collect();
+                let new: Vec<_> =
+                    by.iter().map(|made| (made.role.map(Role::name).or(own), made.content.clone())).collect();
                 let is_named = |block: &&BlockView| {
                     block.covered.is_none() && !(target.scope == Scope::Message && block.kind == "thinking")
                 };
-                let raw = |block: &BlockView| value(block.raw.as_ref().map_or("", |raw| raw.get()));
-                let old: Vec<(Option<&str>, Vec<Value>)> = shown
+                let raw = |block: &BlockView| content_of(block.raw.as_ref().map_or("", |raw| raw.get()));
+                let old: Vec<(Option<&str>, Vec<Content>)> = shown
                     .iter()
                     .map(|message| {
                         (Some(message.role.as_str()), message.blocks.iter().filter(is_named).map(raw).collect())
                     })
-                    .filter(|(_, blocks): &(_, Vec<Value>)| !blocks.is_empty())
+                    .filter(|(_, blocks): &(_, Vec<Content>)| !blocks.is_empty())
                     .collect();
                 Ok(!new.is_empty() && old == new)
             }
@@ -78,12 +76,12 @@ impl Composer {
 }
 
 /// A block as it is compared: a plain text is a block too, and cache marks do not count.
-fn value(block: &str) -> Value {
+fn content_of(block: &str) -> Content {
     match serde_json::from_str(block).unwrap_or_default() {
-        Value::String(text) => serde_json::json!({ "type": "text", "text": text }),
+        Value::String(text) => Content::Text { text },
         mut block => {
             block.as_object_mut().map(|fields| fields.remove("cache_control"));
-            block
+            content::read(&block)
         }
     }
 }

@@ -4,13 +4,13 @@ use super::import::Imports;
 use crate::conversation::Conversation;
 use crate::view::{show, titles};
 use crate::{Composer, Refusal};
+use ctx_core::Content;
 use ctx_core::edit::effect::{Effect, Made, Named, NewResult, Why};
 use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::operation::Select;
-use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target, text_block};
+use ctx_core::edit::resolve::{Desk, OFFLOADED, Scope, Target};
 use ctx_core::message::{Kind, Role};
 use ctx_store::{Hash, confined};
-use serde_json::Value;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -185,7 +185,7 @@ impl Composer {
                 None => Effect::Replace {
                     why: Why::Offloaded,
                     covers: desk.covers(std::slice::from_ref(target), false)?,
-                    by: vec![Made { role: Some(Role::User), blocks: vec![text_block(&stub)] }],
+                    by: vec![Made::text(Some(Role::User), &stub)],
                 },
             });
         }
@@ -262,9 +262,8 @@ pub fn lacks_its_file(view: &View<'_>, laid: &Laid) -> bool {
         Unit::Source { .. } => view.new_result(laid).is_some_and(lacks),
         Unit::Made(made) => {
             let is_stub = matches!(view.effect(made.effect), Some(Effect::Replace { why: Why::Offloaded, .. }));
-            let blocks = view.made(made).filter(|_| is_stub).map(|made| made.blocks.as_slice()).unwrap_or_default();
-            let text = |block: &String| Some(serde_json::from_str::<Value>(block).ok()?["text"].as_str()?.to_owned());
-            blocks.iter().filter_map(text).any(|text| lacks(&text))
+            let content = view.made(made).filter(|_| is_stub).map(|made| made.content.as_slice()).unwrap_or_default();
+            content.iter().filter_map(Content::as_text).any(lacks)
         }
     }
 }

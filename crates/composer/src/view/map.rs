@@ -182,7 +182,7 @@ fn turns(
     }
     let mut asked: HashMap<u32, (u64, Option<String>, Option<String>)> = HashMap::new();
     let mut turns = Vec::new();
-    for record in records.iter().filter(|record| record.version == log::VERSION) {
+    for record in records.iter().filter(|record| log::is_readable(record.version)) {
         match record.kind.as_str() {
             log::ARRIVED => {
                 let Ok(arrived) = serde_json::from_slice::<Arrived>(&record.body) else { continue };

@@ -184,7 +184,7 @@ fn arrived(record: &Record) -> Option<Arrived> {
 }
 
 fn commit(record: &Record) -> Option<Commit> {
-    read(record, log::COMMIT)
+    (record.kind == log::COMMIT).then(|| log::commit(record))?
 }
 
 /// Whether a commit was made on the arrival of a request: its record follows.

@@ -15,6 +15,7 @@ use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::message::{Block, Kind, Message};
 use ctx_core::{SlotId, tokens};
 use ctx_store::{Blob, Hash};
+use ctx_wire::anthropic::content;
 use ctx_wire::anthropic::dress::dress;
 use ctx_wire::anthropic::envelope::{self, Piece};
 use ctx_wire::anthropic::{message, request};
@@ -239,7 +240,8 @@ impl Composer {
                 let tokens = conversation.calibration.tokens(view.weigh_made(*made));
                 let commit = Some(made.effect.commit.to_string());
                 let gone = view.left_out_of(*made);
-                blocks.extend((0..).zip(&content.blocks).map(|(at, text)| BlockView {
+                let written = content.content.iter().map(content::write);
+                blocks.extend((0..).zip(written).map(|(at, text)| BlockView {
                     repaired: gone.contains(&at).then(|| "the provider would refuse it here".to_owned()),
                     ..block(raw(text.as_bytes()), tokens, None, commit.clone())
                 }));
@@ -411,7 +413,10 @@ fn block_views(
         }
         Unit::Made(made) => {
             let Some(content) = view.made(made) else { return Vec::new() };
-            let message = format!("{{\"role\":\"user\",\"content\":[{}]}}", content.blocks.join(","));
+            let message = format!(
+                "{{\"role\":\"user\",\"content\":[{}]}}",
+                content.content.iter().map(content::write).collect::<Vec<_>>().join(",")
+            );
             let facts = message::read(message.as_bytes(), ctx_clients::lexicon()).facts;
             let gone = if covered.is_none() { view.left_out_of(made) } else { &[] };
             let views = facts.blocks.iter().enumerate().map(|(at, facts)| BlockView {

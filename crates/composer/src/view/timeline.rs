@@ -9,7 +9,7 @@ use crate::edit::{Ground, Unmade, When};
 use crate::log::{self, Answered, Arrived, Automatic, ErrorSaid, Line, Opened, RefusedEdits, Usage, Wait};
 use ctx_core::SlotId;
 use ctx_core::edit::fold::Unit;
-use ctx_core::edit::{Commit, CommitId, FrameId, Operation};
+use ctx_core::edit::{CommitId, FrameId, Operation};
 use ctx_models::Models;
 use ctx_store::Record;
 use schemars::JsonSchema;
@@ -303,8 +303,7 @@ impl Composer {
         match (record.kind.as_str(), &mut event.what) {
             (log::ARRIVED, _) => drop(story.arrived(record)),
             (log::COMMIT, _) => {
-                let commit = serde_json::from_slice(&record.body);
-                commit.iter().for_each(|commit| story.committed(commit));
+                log::commit(record).iter().for_each(|commit| story.committed(commit));
             }
             (log::LINE, What::Line { line: Line::Checkout { .. } }) => story.moved(),
             (log::ANSWERED, What::Answer { money: dollars, priced_as, cache_miss, expected, usage, request, .. }) => {
@@ -348,7 +347,7 @@ impl Composer {
 }
 
 fn event(models: &Models, record: &Record) -> Option<Event> {
-    if record.version != log::VERSION {
+    if !log::is_readable(record.version) {
         return None;
     }
     let what = match record.kind.as_str() {
@@ -388,7 +387,7 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
             }
         }
         log::COMMIT => {
-            let commit: Commit = serde_json::from_slice(&record.body).ok()?;
+            let commit = log::commit(record)?;
             let shown = crate::edit::shown(&commit);
             What::Commit {
                 id: shown.id,

@@ -1,12 +1,13 @@
 //! What frames, steps and parts are called where nobody gave them a title.
 
 use crate::edit::Ground;
+use ctx_core::Content;
 use ctx_core::edit::effect::{Effect, MadeId, Why};
 use ctx_core::edit::fold::{Frame, Laid, Unit, View};
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::frames;
 use ctx_core::message::{Kind, Message, Role};
-use serde_json::Value;
+use ctx_wire::anthropic::content;
 
 /// The title of what was named.
 pub fn target_title(desk: &Desk<'_>, target: &Target) -> String {
@@ -81,13 +82,11 @@ const NO_TEXT: &str = "(no text)";
 
 /// What a message of ours says, or calls.
 fn made_title(view: &View<'_>, id: MadeId) -> Option<String> {
-    view.made(id)?.blocks.iter().find_map(|block| {
-        let value: Value = serde_json::from_str(block).ok()?;
-        match value["type"].as_str()? {
-            "text" => Some(ctx_core::title::line(value["text"].as_str()?)),
-            "tool_use" => Some(value["name"].as_str()?.to_owned()),
-            _ => None,
-        }
+    view.made(id)?.content.iter().find_map(|content| match content {
+        Content::Text { text } => Some(ctx_core::title::line(text)),
+        Content::Call { name, .. } => Some(name.clone()),
+        Content::Raw { json, .. } => Some(ctx_core::title::line(&content::title(json)?)),
+        Content::Result { .. } | Content::Image { .. } | Content::Document { .. } => None,
     })
 }
 

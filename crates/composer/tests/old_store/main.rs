@@ -45,8 +45,10 @@ fn says_all_of(new: &Value, old: &Value, changed: &[&str], place: &str) {
             }
         }
         (Value::Number(new), Value::Number(old)) => {
-            let difference = new.as_f64().unwrap_or(f64::NAN) - old.as_f64().unwrap_or(f64::NAN);
-            assert!(difference.abs() < 1e-9, "{place}: {new} is not {old}");
+            let (new, old) = (new.as_f64().unwrap_or(f64::NAN), old.as_f64().unwrap_or(f64::NAN));
+            // Lists weigh what an edit wrote as the model reads it, no longer with the quotes and names of its JSON.
+            let allowed = if place.contains(" list.") && place.ends_with(".tokens") { 40.0 + old * 0.02 } else { 1e-9 };
+            assert!((new - old).abs() < allowed, "{place}: {new} is not {old}");
         }
         _ => assert_eq!(new, old, "{place}"),
     }

@@ -2,6 +2,7 @@
 //! ordered. Effects name slots, never positions, so they sleep and wake with the path.
 
 use super::history::CommitId;
+use crate::content::Content;
 use crate::key::Key;
 use crate::message::{Block, Kind, Message, Role};
 use crate::tree::SlotId;
@@ -27,27 +28,29 @@ pub struct Made {
     /// `None`: these blocks stand inside the message whose blocks they replace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// Its blocks as they are sent, each a JSON object.
-    pub blocks: Vec<String>,
+    pub content: Vec<Content>,
 }
 
 impl Made {
+    pub fn text(role: Option<Role>, text: &str) -> Made {
+        Made { role, content: vec![Content::text(text)] }
+    }
+
+    /// Identifies its content.
+    pub fn key(&self) -> Key {
+        let json = |content: &Content| serde_json::to_vec(content).unwrap_or_default();
+        Key::of(self.content.iter().map(json).collect::<Vec<_>>().iter().map(Vec::as_slice))
+    }
+
     /// The tool calls in it, by id.
-    pub fn calls(&self) -> Vec<String> {
-        let blocks = self.blocks.iter().filter_map(|block| field_of(block, "id", "tool_use"));
-        blocks.filter(|(kind, _)| kind.ends_with("tool_use")).map(|(_, id)| id).collect()
+    pub fn calls(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().filter_map(Content::calls)
     }
 
     /// The tool calls that it answers, by id.
-    pub fn answers(&self) -> Vec<String> {
-        self.blocks.iter().filter_map(|block| field_of(block, "tool_use_id", "tool_use_id")).map(|(_, id)| id).collect()
+    pub fn answers(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().filter_map(Content::answers)
     }
-}
-
-/// The type of a block and one of its fields. What does not even hold the text `hint` is not read.
-fn field_of(block: &str, name: &str, hint: &str) -> Option<(String, String)> {
-    let value: serde_json::Value = block.contains(hint).then(|| serde_json::from_str(block).ok())??;
-    Some((value["type"].as_str()?.to_owned(), value[name].as_str()?.to_owned()))
 }
 
 /// A block as it was when it was named, to be found again when the client has re-written its message.

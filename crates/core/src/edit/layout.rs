@@ -73,7 +73,7 @@ fn places(view: &View<'_>, units: &[Laid], messages: &[&Message]) -> (Vec<Place>
             }
             Unit::Made(made) if matches!(view.effect(made.effect), Some(Effect::Insert { .. })) => {
                 let role = view.made(made).and_then(|made| made.role).unwrap_or(Role::User);
-                let answers = view.made(made).is_some_and(|made| !made.answers().is_empty());
+                let answers = view.made(made).is_some_and(|made| made.answers().next().is_some());
                 (None, role, role == Role::User && !answers)
             }
             Unit::Made(_) => continue,

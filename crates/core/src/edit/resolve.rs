@@ -6,7 +6,7 @@ mod content;
 mod superseded;
 mod target;
 
-pub use content::text_block;
+pub use content::thinking;
 pub use target::{Scope, Target};
 
 use super::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult, Why};
@@ -14,6 +14,7 @@ use super::fold::{Laid, Source, Unit, View};
 use super::operation::{Operation, Select};
 use super::refusal::Refusal;
 use crate::message::{Kind, Role};
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// What the contents of a dropped result become.
@@ -38,6 +39,24 @@ pub struct Desk<'a> {
     pub tool_weights: &'a [f64],
     /// The number of the next frame that is added.
     pub next_added: u32,
+    /// Reads the JSON that a person gives.
+    pub draft: &'a Draft,
+}
+
+/// Turns JSON of the conversation's wire into content, or says why it could not be sent.
+pub type Draft = dyn Fn(&Value, Drafted) -> Result<Vec<Made>, Refusal>;
+
+/// What a person gives in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drafted {
+    /// Whole messages.
+    Messages,
+    /// Blocks for a message of the client's.
+    Blocks,
+    /// Texts for the system prompt.
+    System,
+    /// A tool definition.
+    Tool,
 }
 
 impl Desk<'_> {
@@ -74,7 +93,7 @@ impl Desk<'_> {
                         ));
                     }
                 };
-                let message = Made { role: Some(role), blocks: vec![text_block(not_empty(text)?)] };
+                let message = Made::text(Some(role), not_empty(text)?);
                 self.insert(vec![message], to, title.clone())
             }
             Operation::Combine { ids, after } => self.combine(ids, after.as_deref()),
@@ -146,7 +165,7 @@ impl Desk<'_> {
                 "`ctx edit` gives it another text, `ctx delete` removes it.",
             ));
         }
-        let by = vec![Made { role: Some(Role::User), blocks: vec![text_block(text)] }];
+        let by = vec![Made::text(Some(Role::User), text)];
         Ok(vec![Effect::Replace { why, covers: self.covers(targets, false)?, by }])
     }
 
@@ -261,7 +280,8 @@ impl Desk<'_> {
     }
 }
 
-fn not_empty(text: &str) -> Result<&str, Refusal> {
+/// Refuses a text without a word.
+pub fn not_empty(text: &str) -> Result<&str, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::new(
             "empty",

@@ -1,15 +1,17 @@
 //! Conversations and histories for the tests of this module.
 
-use super::effect::{Effect, EffectId, PENDING, Why};
+use super::effect::{Effect, EffectId, Made, PENDING, Why};
 use super::fold::{Around, Laid, Source, Unit, View, fold};
 use super::history::{Change, Commit, CommitId, History, How};
 use super::operation::{Operation, Select, Where};
 use super::refusal::Refusal;
-use super::resolve::{DROPPED, Desk, SUMMARY};
+use super::resolve::{DROPPED, Desk, Drafted, SUMMARY};
+use crate::content::{Content, WireId};
 use crate::key::Key;
 use crate::message::{Block, Kind, Message, Role};
 use crate::numbers::Numbers;
 use crate::tree::SlotId;
+use serde_json::Value;
 
 /// The messages of a conversation.
 #[derive(Debug, Clone, Default)]
@@ -233,6 +235,7 @@ impl Bench {
                 system_weights: &[10.0, 20.0, 3000.0, 40.0, 40.0],
                 tool_weights: &[100.0, 200.0, 300.0],
                 next_added: self.added + 1,
+                draft: &draft,
             })
         })
     }
@@ -353,7 +356,7 @@ impl Bench {
             let line = |frame| {
                 let units = view.units(frame, source.messages);
                 let show = |laid: &Laid| match laid.unit {
-                    Unit::Made(made) => format!(" '{}'", texts(&view.made(made).expect("was made").blocks)),
+                    Unit::Made(made) => format!(" '{}'", texts(&view.made(made).expect("was made").content)),
                     Unit::Source { message, block: None } => format!(" {message}"),
                     Unit::Source { message, block: Some(block) } => match view.new_result(laid) {
                         Some(text) => format!(" {message}.{block}={}", if text == DROPPED { "dropped" } else { text }),
@@ -385,13 +388,30 @@ impl Bench {
     }
 }
 
-fn texts(blocks: &[String]) -> String {
-    let text = |block: &String| {
-        let value: serde_json::Value = serde_json::from_str(block).expect("JSON");
-        let text = value["text"].as_str().unwrap_or("…").to_owned();
-        text.replace(SUMMARY, "∑").replace('\n', "")
+fn texts(content: &[Content]) -> String {
+    let text = |content: &Content| content.as_text().unwrap_or("…").replace(SUMMARY, "∑").replace('\n', "");
+    content.iter().map(text).collect::<Vec<_>>().join("+")
+}
+
+/// A made-up wire: a text is a string, a result `{"answers": id}`, all else is raw.
+fn draft(raw: &Value, drafted: Drafted) -> Result<Vec<Made>, Refusal> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+    let content = |value: &Value| match (value, value["answers"].as_str()) {
+        (Value::String(text), _) => Content::text(text),
+        (_, Some(id)) => Content::Result { id: Some(id.to_owned()), parts: Vec::new(), error: false },
+        _ => Content::Raw { wire: WireId::Anthropic, json: value.to_string(), calls: None, answers: None },
     };
-    blocks.iter().map(text).collect::<Vec<_>>().join("+")
+    let made = |role, value: &Value| Made { role, content: list(value).iter().map(content).collect() };
+    Ok(match drafted {
+        Drafted::Messages => list(raw)
+            .iter()
+            .map(|message| {
+                let role = if message["role"] == "assistant" { Role::Assistant } else { Role::User };
+                made(Some(role), &message["content"])
+            })
+            .collect(),
+        Drafted::Blocks | Drafted::System | Drafted::Tool => vec![made(None, raw)],
+    })
 }
 
 pub fn ids(text: &str) -> Vec<String> {

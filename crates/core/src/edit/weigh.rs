@@ -21,13 +21,6 @@ pub struct LeftOut {
     pub tools: Vec<usize>,
 }
 
-/// Asked on every request: the text is counted where it stands, what is escaped in it a little too high.
-fn block_weight(block: &str) -> f64 {
-    const TEXT: &str = r#"{"type":"text","text":""#;
-    let text = block.strip_prefix(TEXT).and_then(|rest| rest.strip_suffix("\"}"));
-    tokens::estimate(text.unwrap_or(block).chars().count() as u32, 0)
-}
-
 impl View<'_> {
     /// Shows what the rules make of it.
     pub fn repair(&mut self, left_out: LeftOut) {
@@ -51,7 +44,7 @@ impl View<'_> {
             }
             Unit::Made(id) => {
                 let gone = self.left_out_of(id);
-                !gone.is_empty() && Some(gone.len()) == self.made(id).map(|made| made.blocks.len())
+                !gone.is_empty() && Some(gone.len()) == self.made(id).map(|made| made.content.len())
             }
         }
     }
@@ -64,7 +57,7 @@ impl View<'_> {
     /// Messages of ours that the rules take out wholly.
     pub fn unsent(&self) -> HashSet<MadeId> {
         let is_whole = |(id, gone): &(&MadeId, &Vec<u32>)| {
-            !gone.is_empty() && Some(gone.len()) == self.made(**id).map(|made| made.blocks.len())
+            !gone.is_empty() && Some(gone.len()) == self.made(**id).map(|made| made.content.len())
         };
         self.left_out.made.iter().filter(is_whole).map(|(id, _)| *id).collect()
     }
@@ -91,9 +84,9 @@ impl View<'_> {
 
     /// The estimate of what is sent of a message of ours.
     pub fn weigh_made(&self, id: MadeId) -> f64 {
-        let blocks = self.made(id).map(|made| made.blocks.as_slice()).unwrap_or_default();
+        let content = self.made(id).map(|made| made.content.as_slice()).unwrap_or_default();
         let gone = self.left_out_of(id);
-        let sent = (0..).zip(blocks).filter(|(at, _)| !gone.contains(at));
-        sent.map(|(_, block)| block_weight(block)).sum()
+        let sent = (0..).zip(content).filter(|(at, _)| !gone.contains(at));
+        sent.map(|(_, content)| content.weigh()).sum()
     }
 }

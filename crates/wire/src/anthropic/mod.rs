@@ -3,7 +3,9 @@
 
 pub mod cache;
 pub mod compose;
+pub mod content;
 pub mod context_management;
+pub mod draft;
 pub mod dress;
 pub mod envelope;
 mod image;

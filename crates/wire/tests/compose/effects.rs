@@ -8,6 +8,7 @@ use ctx_core::edit::history::CommitId;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
 use ctx_core::tree::SlotId;
+use ctx_wire::anthropic::content::restored;
 use testkit::Random;
 
 pub fn id(index: usize) -> EffectId {
@@ -76,7 +77,7 @@ fn made(random: &mut Random, case: &Case) -> Vec<Made> {
         .map(|_| {
             let roles = [None, None, Some(Role::User), Some(Role::Assistant), Some(Role::System), Some(Role::Other)];
             let role = random.pick(&roles).copied().flatten();
-            Made { role, blocks: (0..random.between(1, 4)).map(|_| block(random, case)).collect() }
+            Made { role, content: (0..random.between(1, 4)).map(|_| restored(&block(random, case))).collect() }
         })
         .collect()
 }
@@ -155,7 +156,7 @@ fn around_by(random: &mut Random) -> Vec<Made> {
         1 => vec![r#"{"name":"Read","input_schema":{"made":1}}"#.to_owned(), "7".to_owned()],
         _ => return Vec::new(),
     };
-    vec![Made { role: None, blocks }]
+    vec![Made { role: None, content: blocks.iter().map(|block| restored(block)).collect() }]
 }
 
 pub fn delete(case: &Case, blocks: &[(usize, usize)]) -> Effect {

@@ -4,7 +4,6 @@ use super::super::misses::{Story, Told};
 use super::Spent;
 use crate::Composer;
 use crate::log::{self, Answered, Line, Usage};
-use ctx_core::edit::Commit;
 use ctx_core::tokens::Calibration;
 use ctx_models::{Models, Price};
 use ctx_store::Record;
@@ -58,13 +57,13 @@ impl Talk {
 
     /// What a record tells: of an answer, a row.
     pub fn take(&mut self, composer: &Composer, record: &Record) -> Result<Option<Row>, Unreadable> {
-        if record.version != log::VERSION {
+        if !log::is_readable(record.version) {
             return Err(Unreadable);
         }
         match record.kind.as_str() {
             log::ARRIVED => self.story.arrived(record).ok_or(Unreadable)?,
             log::COMMIT => {
-                let commit: Commit = serde_json::from_slice(&record.body).map_err(|_| Unreadable)?;
+                let commit = log::commit(record).ok_or(Unreadable)?;
                 self.story.committed(&commit);
             }
             log::LINE => {

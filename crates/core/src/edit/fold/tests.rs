@@ -93,7 +93,7 @@ fn an_edit_that_gives_another_one_its_place_is_not_superseded() {
 fn an_edit_whose_role_follows_from_an_earlier_one_does_not_supersede_it() {
     let mut bench = Bench::new(talk());
     let offloaded = bench.make(offload("t1#0"));
-    let raw = serde_json::json!({"type": "text", "text": "edited"});
+    let raw = serde_json::json!("edited");
     let edited =
         bench.make(crate::edit::Operation::Edit { id: "t1#0.0".into(), text: None, raw: Some(raw), force: false });
     let deciding: Vec<_> = bench.history.sent_effects().into_iter().map(|(id, _)| id.commit).collect();
@@ -366,9 +366,7 @@ impl Raw for crate::edit::Operation {
     /// The same as a block of raw JSON.
     fn clone_raw(self) -> crate::edit::Operation {
         match self {
-            crate::edit::Operation::Edit { id, text, .. } => {
-                raw(&id, serde_json::json!({ "type": "text", "text": text }))
-            }
+            crate::edit::Operation::Edit { id, text, .. } => raw(&id, serde_json::json!(text)),
             other => other,
         }
     }

@@ -85,7 +85,7 @@ impl Log {
 }
 
 fn insert(to: Place) -> Effect {
-    Effect::Insert { number: 1, messages: vec![Made { role: Some(Role::User), blocks: vec![] }], to, title: None }
+    Effect::Insert { number: 1, messages: vec![Made { role: Some(Role::User), content: vec![] }], to, title: None }
 }
 
 fn set<const N: usize>(ids: [CommitId; N]) -> BTreeSet<CommitId> {

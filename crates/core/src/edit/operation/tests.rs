@@ -61,7 +61,7 @@ fn every_effect_survives_json() {
     let named = Named { at: 3, kind: Kind::ToolResult, chars: 7, id: Some("toolu_1".into()) };
     let opened = FrameRef { key: FrameKey::Opened(SlotId(9)), until: Some((reply, 2)) };
     let part = FrameRef { key: FrameKey::Made { effect, part: 1 << 17 }, until: None };
-    let made = vec![Made { role: None, blocks: vec!["{}".into()] }, Made { role: Some(Role::System), blocks: vec![] }];
+    let made = vec![Made::text(None, "new"), Made { role: Some(Role::System), content: vec![] }];
     let covers = vec![
         Cover::blocks(slot, key("x"), vec![named.clone(), Named { id: None, ..named.clone() }]),
         Cover::blocks(reply, key("y"), vec![]),

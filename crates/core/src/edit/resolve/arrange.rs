@@ -299,7 +299,12 @@ impl Desk<'_> {
                 (id_of(Kind::ToolUse), id_of(Kind::ToolResult))
             }
             Unit::Source { block: None, .. } => (Vec::new(), Vec::new()),
-            Unit::Made(made) => self.view.made(made).map(|made| (made.calls(), made.answers())).unwrap_or_default(),
+            Unit::Made(made) => {
+                let ids = |made: &Made| {
+                    (made.calls().map(str::to_owned).collect(), made.answers().map(str::to_owned).collect())
+                };
+                self.view.made(made).map(ids).unwrap_or_default()
+            }
         }
     }
 

@@ -1,17 +1,12 @@
-//! New content: texts, blocks and messages that people give.
+//! New content: texts and JSON that people give.
 
-use super::{Desk, Scope, Target, gone, not_empty};
+use super::{Desk, Drafted, Scope, Target, gone, not_empty};
 use crate::edit::effect::{Effect, Made, Named, NewResult, Why};
 use crate::edit::fold::{Laid, Unit};
 use crate::edit::operation::Select;
 use crate::edit::refusal::Refusal;
 use crate::message::{Kind, Role};
-use serde_json::{Value, json};
-
-/// A text as a block.
-pub fn text_block(text: &str) -> String {
-    json!({ "type": "text", "text": text }).to_string()
-}
+use serde_json::Value;
 
 impl Desk<'_> {
     pub(super) fn edit(
@@ -40,7 +35,7 @@ impl Desk<'_> {
                 ));
             }
         };
-        let New::Blocks(by) = by else {
+        let New::Content(by) = by else {
             let New::Result(result) = by else { return Err(gone(&target.name)) };
             let stays = |laid: &Laid| {
                 self.kind(laid) == Some(Kind::ToolResult) || text.is_some() && !force && self.is_client_note(laid)
@@ -82,7 +77,7 @@ impl Desk<'_> {
     }
 
     fn written(&self, target: &Target, text: &str) -> Result<New, Refusal> {
-        let own = |role| New::Blocks(vec![Made { role: Some(role), blocks: vec![text_block(text)] }]);
+        let own = |role| New::Content(vec![Made::text(Some(role), text)]);
         Ok(match target.scope {
             Scope::Frame => own(Role::User),
             Scope::Steps => own(Role::Assistant),
@@ -101,9 +96,7 @@ impl Desk<'_> {
                         ));
                     }
                     // In the message itself, behind what the model thought.
-                    _ if self.is_clients(target) => {
-                        New::Blocks(vec![Made { role: None, blocks: vec![text_block(text)] }])
-                    }
+                    _ if self.is_clients(target) => New::Content(vec![Made::text(None, text)]),
                     _ => own(role),
                 }
             }
@@ -123,10 +116,10 @@ impl Desk<'_> {
                         ));
                     }
                     None if !self.is_clients(target) => own(self.first_role(&target.units).unwrap_or(Role::User)),
-                    _ => New::Blocks(vec![Made { role: None, blocks: vec![text_block(text)] }]),
+                    _ => New::Content(vec![Made::text(None, text)]),
                 },
             },
-            Scope::System => New::Blocks(vec![Made { role: None, blocks: vec![text_block(text)] }]),
+            Scope::System => New::Content(vec![Made::text(None, text)]),
             Scope::Tool => {
                 return Err(Refusal::new(
                     "not-text",
@@ -156,148 +149,32 @@ impl Desk<'_> {
     }
 
     fn given(&self, target: &Target, raw: &Value) -> Result<New, Refusal> {
-        let blocks = |raw: &Value| -> Result<Vec<String>, Refusal> {
-            let list = if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
-            list.into_iter().map(|block| self.block(block)).collect()
+        let drafted = match target.scope {
+            Scope::Block if self.sends_thinking(target) => return Err(thinking(&target.name)),
+            Scope::Block => Drafted::Blocks,
+            Scope::System => Drafted::System,
+            Scope::Tool => Drafted::Tool,
+            Scope::Frame | Scope::Steps | Scope::Message => Drafted::Messages,
         };
-        match target.scope {
-            Scope::Block if self.sends_thinking(target) => Err(thinking(&target.name)),
-            Scope::System if !is_text(raw) => Err(bad("the system prompt takes text only", "")),
-            Scope::Block | Scope::System => Ok(New::Blocks(vec![Made { role: None, blocks: blocks(raw)? }])),
-            Scope::Tool => match raw {
-                Value::Object(fields)
-                    if fields.get("name").is_some_and(Value::is_string)
-                        && (fields.get("input_schema").is_some_and(Value::is_object)
-                            || fields.get("type").is_some_and(|kind| kind.is_string() && kind != "custom")) =>
-                {
-                    Ok(New::Blocks(vec![Made { role: None, blocks: vec![raw.to_string()] }]))
-                }
-                _ => Err(bad("a tool definition is an object with a `name` and an `input_schema`", "")),
-            },
-            Scope::Frame | Scope::Steps | Scope::Message => self.messages(raw).map(New::Blocks),
-        }
+        (self.draft)(raw, drafted).map(New::Content)
     }
 
     fn sends_thinking(&self, target: &Target) -> bool {
         target.units.iter().any(|laid| laid.covered.is_none() && self.kind(laid) == Some(Kind::Thinking))
     }
-
-    /// Messages given in raw JSON.
-    pub fn messages(&self, raw: &Value) -> Result<Vec<Made>, Refusal> {
-        let list = if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
-        let mut messages = Vec::new();
-        for (at, message) in list.into_iter().enumerate() {
-            let wrong = |what: &str| bad(what, &format!(" (message {at})"));
-            let Value::Object(fields) = message else {
-                return Err(wrong("a message is an object with `role` and `content`"));
-            };
-            let role = match fields.get("role").and_then(Value::as_str) {
-                Some("user") => Role::User,
-                Some("assistant") => Role::Assistant,
-                Some("system") => Role::System,
-                _ => return Err(wrong("`role` must be `user`, `assistant` or `system`")),
-            };
-            if let Some(other) = fields.keys().find(|key| !matches!(key.as_str(), "role" | "content")) {
-                return Err(wrong(&format!("a message has only `role` and `content`, not `{other}`")));
-            }
-            let blocks = match fields.get("content") {
-                Some(Value::String(text)) => vec![text_block(not_empty(text)?)],
-                Some(Value::Array(list)) if !list.is_empty() => {
-                    list.iter().map(|block| self.block(block)).collect::<Result<_, _>>()?
-                }
-                Some(Value::Array(_)) => {
-                    return Err(wrong("`content` is empty, and the provider refuses that: rule A25"));
-                }
-                _ => return Err(wrong("`content` must be a text or a list of blocks")),
-            };
-            messages.push(Made { role: Some(role), blocks });
-        }
-        if messages.is_empty() {
-            return Err(bad("the list of messages is empty", ""));
-        }
-        Ok(messages)
-    }
-
-    fn block(&self, block: &Value) -> Result<String, Refusal> {
-        let Value::Object(fields) = block else { return Err(bad("a block is an object with a `type`", "")) };
-        match fields.get("type").and_then(Value::as_str) {
-            None => return Err(bad("a block is an object with a `type`", "")),
-            Some("thinking" | "redacted_thinking") => return Err(thinking("this block")),
-            Some("text") => drop(not_empty(fields.get("text").and_then(Value::as_str).unwrap_or_default())?),
-            Some("tool_use") => {
-                let named = ["id", "name"].iter().all(|name| fields.get(*name).is_some_and(Value::is_string));
-                if !named || !fields.get("input").is_some_and(Value::is_object) {
-                    return Err(bad(
-                        "a tool call has an `id`, a `name` and an `input` that is an object: rule A10",
-                        "",
-                    ));
-                }
-            }
-            Some("tool_result") => {
-                if !fields.get("tool_use_id").is_some_and(Value::is_string) {
-                    return Err(bad("a tool result names its call in `tool_use_id`", ""));
-                }
-            }
-            Some(kind @ ("image" | "document")) => {
-                if !fields.get("source").is_some_and(is_source) {
-                    return Err(bad(&format!("an {kind} has a `source` with its `type` and its data"), ""));
-                }
-            }
-            Some("search_result") => {}
-            // What the provider does not know it refuses, and then every request after it.
-            Some(other) => {
-                return Err(bad(
-                    &format!(
-                        "`{other}` is no block that one can write; text, image, document, search_result, tool_use and tool_result are"
-                    ),
-                    "",
-                ));
-            }
-        }
-        Ok(block.to_string())
-    }
-}
-
-/// Whether it is a text block, or a list of them.
-fn is_text(raw: &Value) -> bool {
-    match raw {
-        Value::Array(list) => list.iter().all(is_text),
-        block => block.get("type").is_some_and(|kind| kind == "text"),
-    }
-}
-
-/// Where an image or a document comes from.
-fn is_source(source: &Value) -> bool {
-    let text = |name: &str| source.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let base64 = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'=');
-    match text("type") {
-        Some("base64") => text("media_type").is_some() && text("data").is_some_and(|data| data.bytes().all(base64)),
-        Some("url") => text("url").is_some(),
-        Some("file") => text("file_id").is_some(),
-        Some("text") => text("data").is_some(),
-        Some("content") => source.get("content").is_some(),
-        _ => false,
-    }
 }
 
 /// What takes the place of a target.
 enum New {
-    Blocks(Vec<Made>),
+    Content(Vec<Made>),
     Result(NewResult),
 }
 
-fn thinking(name: &str) -> Refusal {
+/// Refuses to write or change what the model thought.
+pub fn thinking(name: &str) -> Refusal {
     Refusal::new(
         "thinking",
         format!("`{name}` is the model's thinking, which is signed: it cannot be written or changed: rule A54."),
         "It can be deleted with its step.",
-    )
-}
-
-fn bad(what: &str, place: &str) -> Refusal {
-    Refusal::new(
-        "bad-content",
-        format!("The raw JSON cannot be sent: {what}{place}."),
-        "`ctx show ID --raw` shows what it looks like.",
     )
 }

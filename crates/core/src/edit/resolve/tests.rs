@@ -99,8 +99,6 @@ fn nothing_named_and_nothing_written() {
             text: Some(text.into()),
         };
         assert_eq!(code(&bench, summarize), "empty");
-        assert_eq!(code(&bench, raw("t1", json!({ "role": "user", "content": text }))), "empty");
-        assert_eq!(code(&bench, raw("t1#1.0", json!({ "type": "text", "text": text }))), "empty");
     }
     let both = Operation::Edit { id: "t1".into(), text: Some("x".into()), raw: Some(json!({})), force: false };
     let none = Operation::Edit { id: "t1".into(), text: None, raw: None, force: false };
@@ -111,38 +109,11 @@ fn nothing_named_and_nothing_written() {
 }
 
 #[test]
-fn raw_json_that_cannot_be_sent_is_refused_with_the_reason() {
-    let bench = Bench::new(talk());
-    for (value, says) in [
-        (json!("text"), "an object with `role` and `content`"),
-        (json!([]), "the list of messages is empty"),
-        (json!({ "role": "tool", "content": "x" }), "`role` must be `user`, `assistant` or `system` (message 0)"),
-        (json!([{ "role": "user", "content": "x" }, { "role": "user" }]), "(message 1)"),
-        (json!({ "role": "user", "content": [] }), "rule A25"),
-        (json!({ "role": "user", "content": "x", "name": "y" }), "not `name`"),
-        (json!({ "role": "user", "content": [{ "text": "x" }] }), "a block is an object with a `type`"),
-        (json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "input": "x" }] }), "rule A10"),
-    ] {
-        let refusal = bench.refused(raw("t1", value));
-        assert_eq!(refusal.code, "bad-content");
-        assert!(refusal.message.contains(says), "{}", refusal.message);
-    }
-    assert_eq!(code(&bench, raw("tools/Bash", json!({ "description": "x" }))), "bad-content");
+fn messages_that_are_given_in_json_take_the_place_of_a_frame() {
+    let mut bench = Bench::new(talk());
     assert_eq!(code(&bench, edit("tools/Bash", "x")), "not-text");
-    let call = json!({ "type": "tool_use", "id": "a", "name": "Read", "input": {} });
-    assert!(bench.refused(raw("system#1", call)).message.contains("text only"));
-    let mut bench = bench;
     bench.make(raw("t1", json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": "b" }])));
     assert_eq!(bench.sent()[0], "t1 'a' 'b'");
-    assert_eq!(code(&bench, raw("tools/Bash", json!({ "name": "Bash" }))), "bad-content");
-    assert!(bench.effects(&raw("tools/Bash", json!({ "name": "Bash", "input_schema": {} }))).is_ok());
-    for block in [
-        json!({ "type": "magic" }),
-        json!({ "type": "image" }),
-        json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "!" } }),
-    ] {
-        assert_eq!(code(&bench, raw("t2", json!({ "role": "user", "content": [block] }))), "bad-content");
-    }
     bench.make(compact("t2..t3", "both"));
     assert_eq!(bench.sent().concat().matches("both").count(), 1, "one summary for all of them");
     assert_eq!(bench.chips("t3"), ["compacted"]);
@@ -255,10 +226,7 @@ fn places_are_said_exactly() {
 fn thinking_is_never_written() {
     let mut bench = Bench::new(talk());
     assert_eq!(code(&bench, edit("t1#2.0", "I think")), "thinking");
-    assert_eq!(code(&bench, raw("t1#2.0", json!({ "type": "text", "text": "x" }))), "thinking");
-    let thought = json!({ "type": "thinking", "thinking": "x", "signature": "y" });
-    assert_eq!(code(&bench, raw("t1#2.1", thought.clone())), "thinking");
-    assert_eq!(code(&bench, raw("t1", json!({ "role": "assistant", "content": [thought] }))), "thinking");
+    assert_eq!(code(&bench, raw("t1#2.0", json!("x"))), "thinking");
     bench.make(edit("t1#2", "said"));
     assert_eq!(bench.sent()[0], "t1 0.0 1.0 2.0 'said' 3.0 4.0", "it stays before what is said instead");
     bench.make(delete("t1#2.0"));
@@ -437,7 +405,7 @@ fn messages_and_steps_keep_their_numbers() {
         edit("t2/1", "x"),
         compact("t2/1..2", "x"),
         edit("t2#3.0", "x"),
-        raw("t2#2.1", json!([{ "type": "text", "text": "x" }, { "type": "text", "text": "y" }])),
+        raw("t2#2.1", json!(["x", "y"])),
         raw("t2#2", json!([{ "role": "user", "content": "x" }, { "role": "assistant", "content": "y" }])),
         edit("t2", "x"),
         shift("t2", start()),
@@ -456,7 +424,7 @@ fn messages_and_steps_keep_their_numbers() {
 #[test]
 fn a_block_is_named_without_what_stands_for_its_neighbour() {
     let mut bench = Bench::new(talk());
-    let new = |text: &str| json!({ "type": "text", "text": text });
+    let new = |text: &str| json!(text);
     bench.make(raw("t2#2.1", new("for 1")));
     assert_eq!(bench.names("t2#2.2"), ["7.2"]);
     assert_eq!(bench.names("t2#2.1"), ["ours", "7.1"]);

@@ -2,10 +2,12 @@
 
 use super::plan::{Out, Piece, Plan, Tag, lay_out, pieces, tag};
 use super::{Repair, made, paused, spell};
+use crate::anthropic::content;
 use crate::anthropic::envelope;
-use ctx_core::edit::effect::MadeId;
+use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::edit::fold::{self, View};
 use ctx_core::key::{Key, KeyBuilder};
+use std::borrow::Cow;
 
 /// One list of the envelope as it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +147,7 @@ fn system(plan: &mut Plan<'_>, view: &View<'_>, around: &mut Around) -> Vec<Part
                 spell::text(bytes, span.start, "text").filter(|text| is_text && !text.trim().is_empty())
             });
             if text.is_some() {
-                around.add(from, &made::bare(json, 0, &mut plan.repairs));
+                around.add(from, &made::bare(&json, 0, &mut plan.repairs));
                 parts.push(Part::Made(around.made.len() - 1));
             } else {
                 let what = "a block of ours in the system prompt is left out: it is no text, or empty";
@@ -156,9 +158,10 @@ fn system(plan: &mut Plan<'_>, view: &View<'_>, around: &mut Around) -> Vec<Part
     parts
 }
 
-fn made_of<'a>(view: &'a View<'a>, fate: &fold::Around) -> Vec<((MadeId, u32), &'a String)> {
+fn made_of<'a>(view: &'a View<'a>, fate: &fold::Around) -> Vec<((MadeId, u32), Cow<'a, str>)> {
     let made = fate.by.iter().filter_map(|id| Some((*id, view.made(*id)?)));
-    made.flat_map(|(id, made)| (0..).zip(&made.blocks).map(move |(at, block)| ((id, at), block))).collect()
+    let blocks = |made: &'a Made| (0..).zip(made.content.iter().map(content::write));
+    made.flat_map(|(id, made)| blocks(made).map(move |(at, block)| ((id, at), block))).collect()
 }
 
 fn tools(plan: &mut Plan<'_>, view: &View<'_>, needed: Vec<(&'static str, String)>, around: &mut Around) -> Vec<Part> {
@@ -178,7 +181,7 @@ fn tools(plan: &mut Plan<'_>, view: &View<'_>, needed: Vec<(&'static str, String
             };
             match name {
                 Some(name) if made::is_name(&name) && !taken(&name) => {
-                    around.add(from, &made::bare(json, 0, &mut plan.repairs));
+                    around.add(from, &made::bare(&json, 0, &mut plan.repairs));
                     let later = is_deferred(bytes);
                     if later {
                         around.deferred.push((name.to_string(), Key::of([b"deferred".as_slice(), bytes])));

@@ -58,7 +58,7 @@ impl Kept {
         }
         let mut left = LeftOut::default();
         let gone = |id: MadeId| {
-            let count = view.made(id).map_or(0, |made| made.blocks.len()) as u32;
+            let count = view.made(id).map_or(0, |made| made.content.len()) as u32;
             let gone: Vec<u32> = (0..count).filter(|at| !made.contains(&(id, *at))).collect();
             (!gone.is_empty()).then_some((id, gone))
         };

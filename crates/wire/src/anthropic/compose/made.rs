@@ -2,7 +2,9 @@
 
 use super::plan::Tag;
 use super::{Input, Repair, spell};
+use crate::anthropic::content;
 use crate::json;
+use ctx_core::content::Content;
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::message::Role;
 use std::borrow::Cow;
@@ -42,9 +44,9 @@ pub(super) fn read<'a>(
     input: &Input<'_>,
     repairs: &mut Vec<Repair>,
 ) -> Vec<MadeBlock<'a>> {
-    let mut blocks = Vec::with_capacity(made.blocks.len());
-    for (at, block) in (0..).zip(&made.blocks) {
-        match block_of(block, role, input, repairs) {
+    let mut blocks = Vec::with_capacity(made.content.len());
+    for (at, content) in (0..).zip(&made.content) {
+        match block_of(content, role, input, repairs) {
             Ok(block) => blocks.push(MadeBlock { from: Some((id, at)), ..block }),
             Err(repair) => repairs.push(repair),
         }
@@ -53,14 +55,18 @@ pub(super) fn read<'a>(
 }
 
 fn block_of<'a>(
-    block: &'a str,
+    content: &'a Content,
     role: Role,
     input: &Input<'_>,
     repairs: &mut Vec<Repair>,
 ) -> Result<MadeBlock<'a>, Repair> {
-    let bytes = block.as_bytes();
     let refuse =
         |rule: &'static str, what: &str| Err(Repair::new(rule, format!("a block of ours is left out: {what}")));
+    if let Content::Text { text: words } = content {
+        return if words.trim().is_empty() { refuse("A27", "its text is empty") } else { Ok(text(words)) };
+    }
+    let block = content::write(content);
+    let bytes = block.as_bytes();
     let Some(span) = object(bytes) else { return refuse("A2", "it is not a JSON object") };
     let Some(kind) = spell::text(bytes, span.start, "type") else { return refuse("A2", "it has no type") };
     let id = |name: &str| spell::text(bytes, span.start, name).map(Cow::into_owned).filter(|id| is_id(id));
@@ -113,8 +119,12 @@ fn block_of<'a>(
     if !references.iter().all(known) {
         return refuse("A45", "it refers to a tool that is not defined");
     }
-    let json = bare(block, span.start, repairs);
-    Ok(MadeBlock { json, tag, id, kind: kind.into_owned(), references, from: None })
+    let kind = kind.into_owned();
+    let json = match bare(&block, span.start, repairs) {
+        Cow::Owned(bare) => Cow::Owned(bare),
+        Cow::Borrowed(_) => block,
+    };
+    Ok(MadeBlock { json, tag, id, kind, references, from: None })
 }
 
 /// The object that the text is.

@@ -19,7 +19,7 @@ mod plan;
 mod repair;
 mod roles;
 mod settled;
-mod spell;
+pub(super) mod spell;
 mod splice;
 mod stays;
 mod thinking;

@@ -84,7 +84,7 @@ pub(super) fn behind(base: usize, span: &Span) -> Span {
 }
 
 /// The element `at` of a list with the comma that goes with it.
-pub(super) fn cut(elements: &[Span], at: usize) -> Span {
+pub(in crate::anthropic) fn cut(elements: &[Span], at: usize) -> Span {
     let here = &elements[at];
     match (at.checked_sub(1).map(|before| &elements[before]), elements.get(at + 1)) {
         (Some(before), _) => before.end..here.end,

@@ -167,7 +167,10 @@ impl Case {
 
 pub(super) fn made(by: &[(Option<Role>, &[&str])]) -> Vec<Made> {
     by.iter()
-        .map(|(role, blocks)| Made { role: *role, blocks: blocks.iter().map(|block| block.to_string()).collect() })
+        .map(|(role, blocks)| Made {
+            role: *role,
+            content: blocks.iter().map(|block| crate::anthropic::content::restored(block)).collect(),
+        })
         .collect()
 }
 

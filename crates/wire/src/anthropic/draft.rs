@@ -1,0 +1,188 @@
+//! The JSON that people give for an edit: read into content, and refused where this wire could not send it.
+
+use super::content;
+use ctx_core::content::Content;
+use ctx_core::edit::Refusal;
+use ctx_core::edit::effect::Made;
+use ctx_core::edit::resolve::{Drafted, not_empty, thinking};
+use ctx_core::message::Role;
+use serde_json::Value;
+
+/// Turns JSON into content, or says why it could not be sent.
+pub fn draft(raw: &Value, drafted: Drafted) -> Result<Vec<Made>, Refusal> {
+    let inside = |content: Vec<Content>| vec![Made { role: None, content }];
+    match drafted {
+        Drafted::Messages => messages(raw),
+        Drafted::System if !is_text(raw) => Err(bad("the system prompt takes text only", "")),
+        Drafted::System | Drafted::Blocks => {
+            let list = if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
+            list.into_iter().map(block).collect::<Result<_, _>>().map(inside)
+        }
+        Drafted::Tool if is_tool(raw) => Ok(inside(vec![content::read(raw)])),
+        Drafted::Tool => Err(bad("a tool definition is an object with a `name` and an `input_schema`", "")),
+    }
+}
+
+fn is_tool(raw: &Value) -> bool {
+    let is_own = raw.get("type").is_some_and(|kind| kind.is_string() && kind != "custom");
+    raw.get("name").is_some_and(Value::is_string) && (raw.get("input_schema").is_some_and(Value::is_object) || is_own)
+}
+
+/// Messages, each with its role.
+fn messages(raw: &Value) -> Result<Vec<Made>, Refusal> {
+    let list = if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
+    let mut messages = Vec::new();
+    for (at, message) in list.into_iter().enumerate() {
+        let wrong = |what: &str| bad(what, &format!(" (message {at})"));
+        let Value::Object(fields) = message else {
+            return Err(wrong("a message is an object with `role` and `content`"));
+        };
+        let role = match fields.get("role").and_then(Value::as_str) {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            Some("system") => Role::System,
+            _ => return Err(wrong("`role` must be `user`, `assistant` or `system`")),
+        };
+        if let Some(other) = fields.keys().find(|key| !matches!(key.as_str(), "role" | "content")) {
+            return Err(wrong(&format!("a message has only `role` and `content`, not `{other}`")));
+        }
+        let content = match fields.get("content") {
+            Some(Value::String(text)) => vec![Content::text(not_empty(text)?)],
+            Some(Value::Array(list)) if !list.is_empty() => {
+                list.iter().map(|block| self::block(block)).collect::<Result<_, _>>()?
+            }
+            Some(Value::Array(_)) => {
+                return Err(wrong("`content` is empty, and the provider refuses that: rule A25"));
+            }
+            _ => return Err(wrong("`content` must be a text or a list of blocks")),
+        };
+        messages.push(Made { role: Some(role), content });
+    }
+    if messages.is_empty() {
+        return Err(bad("the list of messages is empty", ""));
+    }
+    Ok(messages)
+}
+
+fn block(block: &Value) -> Result<Content, Refusal> {
+    let Value::Object(fields) = block else { return Err(bad("a block is an object with a `type`", "")) };
+    match fields.get("type").and_then(Value::as_str) {
+        None => return Err(bad("a block is an object with a `type`", "")),
+        Some("thinking" | "redacted_thinking") => return Err(thinking("this block")),
+        Some("text") => drop(not_empty(fields.get("text").and_then(Value::as_str).unwrap_or_default())?),
+        Some("tool_use") => {
+            let named = ["id", "name"].iter().all(|name| fields.get(*name).is_some_and(Value::is_string));
+            if !named || !fields.get("input").is_some_and(Value::is_object) {
+                return Err(bad("a tool call has an `id`, a `name` and an `input` that is an object: rule A10", ""));
+            }
+        }
+        Some("tool_result") => {
+            if !fields.get("tool_use_id").is_some_and(Value::is_string) {
+                return Err(bad("a tool result names its call in `tool_use_id`", ""));
+            }
+        }
+        Some(kind @ ("image" | "document")) => {
+            if !fields.get("source").is_some_and(is_source) {
+                return Err(bad(&format!("an {kind} has a `source` with its `type` and its data"), ""));
+            }
+        }
+        Some("search_result") => {}
+        // What the provider does not know it refuses, and then every request after it.
+        Some(other) => {
+            return Err(bad(
+                &format!(
+                    "`{other}` is no block that one can write; text, image, document, search_result, tool_use and tool_result are"
+                ),
+                "",
+            ));
+        }
+    }
+    Ok(content::read(block))
+}
+
+/// Whether it is a text block, or a list of them.
+fn is_text(raw: &Value) -> bool {
+    match raw {
+        Value::Array(list) => list.iter().all(is_text),
+        block => block.get("type").is_some_and(|kind| kind == "text"),
+    }
+}
+
+/// Where an image or a document comes from.
+fn is_source(source: &Value) -> bool {
+    let text = |name: &str| source.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let base64 = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'=');
+    match text("type") {
+        Some("base64") => text("media_type").is_some() && text("data").is_some_and(|data| data.bytes().all(base64)),
+        Some("url") => text("url").is_some(),
+        Some("file") => text("file_id").is_some(),
+        Some("text") => text("data").is_some(),
+        Some("content") => source.get("content").is_some(),
+        _ => false,
+    }
+}
+
+fn bad(what: &str, place: &str) -> Refusal {
+    Refusal::new(
+        "bad-content",
+        format!("The raw JSON cannot be sent: {what}{place}."),
+        "`ctx show ID --raw` shows what it looks like.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn refused(raw: Value, drafted: Drafted) -> Refusal {
+        draft(&raw, drafted).expect_err("it cannot be sent")
+    }
+
+    #[test]
+    fn json_that_cannot_be_sent_is_refused_with_the_reason() {
+        for (value, says) in [
+            (json!("text"), "an object with `role` and `content`"),
+            (json!([]), "the list of messages is empty"),
+            (json!({ "role": "tool", "content": "x" }), "`role` must be `user`, `assistant` or `system` (message 0)"),
+            (json!([{ "role": "user", "content": "x" }, { "role": "user" }]), "(message 1)"),
+            (json!({ "role": "user", "content": [] }), "rule A25"),
+            (json!({ "role": "user", "content": "x", "name": "y" }), "not `name`"),
+            (json!({ "role": "user", "content": [{ "text": "x" }] }), "a block is an object with a `type`"),
+            (json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "input": "x" }] }), "rule A10"),
+        ] {
+            let refusal = refused(value, Drafted::Messages);
+            assert_eq!(refusal.code, "bad-content");
+            assert!(refusal.message.contains(says), "{}", refusal.message);
+        }
+        for block in [
+            json!({ "type": "magic" }),
+            json!({ "type": "image" }),
+            json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "!" } }),
+        ] {
+            assert_eq!(refused(block, Drafted::Blocks).code, "bad-content");
+        }
+        for text in ["", " \n\t"] {
+            assert_eq!(refused(json!({ "role": "user", "content": text }), Drafted::Messages).code, "empty");
+            assert_eq!(refused(json!({ "type": "text", "text": text }), Drafted::Blocks).code, "empty");
+        }
+        let thought = json!({ "type": "thinking", "thinking": "x", "signature": "y" });
+        assert_eq!(refused(thought.clone(), Drafted::Blocks).code, "thinking");
+        assert_eq!(refused(json!({ "role": "assistant", "content": [thought] }), Drafted::Messages).code, "thinking");
+        let call = json!({ "type": "tool_use", "id": "a", "name": "Read", "input": {} });
+        assert!(refused(call.clone(), Drafted::System).message.contains("text only"));
+        assert_eq!(refused(json!({ "description": "x" }), Drafted::Tool).code, "bad-content");
+        assert_eq!(refused(json!({ "name": "Bash" }), Drafted::Tool).code, "bad-content");
+        assert!(draft(&json!({ "name": "Bash", "input_schema": {} }), Drafted::Tool).is_ok());
+        let messages = draft(
+            &json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": [call] }]),
+            Drafted::Messages,
+        );
+        let messages = messages.expect("messages");
+        assert_eq!(
+            messages.iter().map(|made| made.role).collect::<Vec<_>>(),
+            [Some(Role::User), Some(Role::Assistant)]
+        );
+        assert_eq!(messages[1].calls().collect::<Vec<_>>(), ["a"]);
+    }
+}
