@@ -1,7 +1,7 @@
 //! What happened in a conversation, as the control API tells it, and the words that the timeline and the live
 //! view share. Unknown kinds and fields are left alone.
 
-use ctx_wire::anthropic::rules;
+use ctx_wire::rules;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -7,8 +7,8 @@ use crate::observe::Ticket;
 use crate::{Composer, Credentials, EDITED, Problem, card, mark, record};
 use ctx_core::Key;
 use ctx_store::{Note, Step};
-use ctx_wire::anthropic::message;
-use ctx_wire::anthropic::tap::{Answer, Ending};
+use ctx_wire::Wire;
+use ctx_wire::answer::{Answer, Ending};
 
 /// When things happened, in milliseconds of the daemon's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,8 @@ impl Composer {
         let mut step = Step::default();
         let newest = ticket.turn && ticket.request == conversation.last_turn;
         let reply = answer.as_ref().and_then(|answer| answer.reply.clone());
-        let mut answered = to_record(ticket, ending, answer, timing, newest.then(|| conversation.estimate()));
+        let mut answered =
+            to_record(conversation.wire, ticket, ending, answer, timing, newest.then(|| conversation.estimate()));
         let mut sent = conversation.sent.remove(&ticket.request);
         if newest {
             let known = sent.as_mut().map(|sent| (std::mem::take(&mut sent.left_out), sent.dropped));
@@ -69,7 +70,7 @@ impl Composer {
                 name: "pending".into(),
                 body: Some(reply.clone()),
             });
-            conversation.pending = Some(Pending::new(reply));
+            conversation.pending = Some(Pending::new(conversation.wire, reply));
         }
         step.records.push(record(&conversation.id, timing.at, log::ANSWERED, &answered, Vec::new()));
         if newest {
@@ -91,6 +92,7 @@ impl Composer {
 }
 
 fn to_record(
+    wire: &dyn Wire,
     ticket: &Ticket,
     ending: Option<Ending>,
     answer: Option<Answer>,
@@ -157,7 +159,7 @@ fn to_record(
             })
         })
         .collect();
-    record.signatures = answer.signatures.iter().map(|text| message::signature(text).to_string()).collect();
+    record.signatures = answer.signatures.iter().map(|text| wire.signature(text).to_string()).collect();
     record.cache_miss_reason = answer.cache_miss_reason;
     record.undecodable = answer.undecodable;
     record

@@ -14,10 +14,9 @@ use ctx_core::quick::{Quick, QuickSet};
 use ctx_core::{Key, SlotId};
 use ctx_models::CacheRules;
 use ctx_models::cache::{Breakpoints, Outline, PromptCache, Writer};
-use ctx_wire::anthropic::cache;
-use ctx_wire::anthropic::compose::Kept;
-use ctx_wire::anthropic::envelope::Envelope;
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::body::Body;
+use ctx_wire::compose::Kept;
+use ctx_wire::envelope::Envelope;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
@@ -125,13 +124,13 @@ impl Conversation {
             let after = std::mem::take(&mut sent.after);
             let is_mark = |(_, prefix): &(usize, &Key)| sent.marks.contains(prefix);
             let messages = after.iter().enumerate().filter(is_mark).map(|(at, _)| at).collect();
-            let breakpoints = Breakpoints { head: cache::marks_around(body, envelope), messages };
+            let breakpoints = Breakpoints { head: body.wire().marks_envelope(body, envelope), messages };
             (breakpoints, sent.around, after, Some(std::mem::take(&mut sent.kept)))
         });
         let (breakpoints, head, after, kept) = composed.unwrap_or_else(|| {
             self.own_prefixes();
             let mut prefixes = self.chain.after(envelope.digest, self.chain.digests());
-            (cache::marks(body, envelope), prefixes.remove(0), prefixes, None)
+            (body.wire().breakpoints(body, envelope), prefixes.remove(0), prefixes, None)
         });
         let mut forecast = std::mem::take(&mut self.cache_forecast);
         let own =

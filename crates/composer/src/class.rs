@@ -2,9 +2,8 @@
 
 use ctx_clients::{Glance, Hints, ToolsListed};
 use ctx_core::{Class, Role};
-use ctx_wire::anthropic::envelope::{Envelope, Piece};
-use ctx_wire::anthropic::message;
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::body::Body;
+use ctx_wire::envelope::{Envelope, Piece};
 
 pub fn class(hints: &Hints, envelope: &Envelope, body: &Body) -> Class {
     ctx_clients::class(hints, &tail(body, of_envelope(envelope)))
@@ -29,10 +28,10 @@ fn of_envelope(envelope: &Envelope) -> Glance {
 /// What the end of the body shows.
 fn tail(body: &Body, mut glance: Glance) -> Glance {
     const LOOK_BACK: usize = 6;
-    let count = body.request().messages.len();
+    let count = body.spans().messages.len();
     let mut last = None;
     for at in (count.saturating_sub(LOOK_BACK)..count).rev() {
-        let (role, marked) = message::glance(body.message(at));
+        let (role, marked) = body.wire().glance(body.message(at));
         match last {
             None if marked => return glance,
             // The answer goes back to be continued: a side request ends with the user's words.
@@ -63,8 +62,8 @@ mod tests {
     fn judge(headers: &[(&str, &str)], rest: &str, messages: &str) -> Class {
         let get = |name: &str| headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| *value);
         let text = format!("{{\"messages\":[{messages}]{}{rest}}}", if rest.is_empty() { "" } else { "," });
-        let body = Body::parse(text.into_bytes()).expect("a body");
-        let envelope = ctx_wire::anthropic::envelope::read(body.bytes(), body.request(), ctx_clients::lexicon());
+        let body = Body::parse(text.into_bytes(), ctx_wire::wire(ctx_wire::WireId::Anthropic)).expect("a body");
+        let envelope = body.envelope(ctx_clients::lexicon());
         class(&Hints::read(get), &envelope, &body)
     }
 

@@ -26,11 +26,11 @@ use ctx_core::tokens::{self, Calibration};
 use ctx_core::{Key, NodeIx, Numbers, SlotId, Tree, Verdict};
 use ctx_models::CacheRules;
 use ctx_store::{Blob, Hash, Reader, Record, Records, StoreError};
-use ctx_wire::anthropic::compose::{Memo, is_paused};
-use ctx_wire::anthropic::dress::{Dress, dress};
-use ctx_wire::anthropic::envelope::Envelope;
-use ctx_wire::anthropic::message;
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::Wire;
+use ctx_wire::body::Body;
+use ctx_wire::compose::Memo;
+use ctx_wire::dress::{Dress, dress};
+use ctx_wire::envelope::Envelope;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -55,8 +55,8 @@ pub struct Pending {
 }
 
 impl Pending {
-    pub fn new(bytes: Vec<u8>) -> Pending {
-        let facts = message::read(&bytes, ctx_clients::lexicon()).facts;
+    pub fn new(wire: &dyn Wire, bytes: Vec<u8>) -> Pending {
+        let facts = wire.read(&bytes, ctx_clients::lexicon()).facts;
         Pending { bytes, facts }
     }
 }
@@ -77,6 +77,8 @@ pub struct Cached {
 pub struct Conversation {
     pub id: String,
     pub opened: Opened,
+    /// The format that its client speaks.
+    pub wire: &'static dyn Wire,
     pub tree: Tree,
     /// Which frame is called what.
     pub numbers: Numbers,
@@ -197,6 +199,7 @@ impl Conversation {
         let seed = seed(&id);
         Conversation {
             id,
+            wire: ctx_wire::wire(opened.wire),
             opened,
             tree: Tree::new(seed),
             numbers: Numbers::default(),
@@ -271,7 +274,7 @@ impl Conversation {
         }
         let mut conversation = Conversation::replayed(id, &found, store)?;
         if let Some(bytes) = store.note(id, "pending")? {
-            conversation.pending = Some(Pending::new(bytes));
+            conversation.pending = Some(Pending::new(conversation.wire, bytes));
         }
         conversation.restore_body(store)?;
         Ok(Some(conversation))
@@ -314,6 +317,7 @@ impl Conversation {
         match record.kind.as_str() {
             log::OPENED => {
                 self.opened = serde_json::from_slice(&record.body).ok()?;
+                self.wire = ctx_wire::wire(self.opened.wire);
                 self.introduced = true;
             }
             log::ARRIVED => {
@@ -325,7 +329,7 @@ impl Conversation {
                     self.sides.came(arrived.request, &arrived.class, record.at);
                 }
                 if let Some(turn) = &arrived.turn {
-                    let versions = versions_of(turn, &record.uses, blobs)?;
+                    let versions = versions_of(self.wire, turn, &record.uses, blobs)?;
                     let compacted = arrived.verdict == Verdict::Compaction.name();
                     self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?, compacted)?;
                     self.strayed |= arrived.composed;
@@ -424,7 +428,7 @@ impl Conversation {
     /// tools stay those of then.
     pub fn paused_head<'m>(&self, messages: impl Iterator<Item = &'m Message>) -> Option<Option<CommitId>> {
         let last = messages.filter(|message| message.role != Role::System).last()?;
-        (is_paused(last) && self.turns > 0).then(|| self.paused.unwrap_or(self.asked))
+        (self.wire.is_paused(last) && self.turns > 0).then(|| self.paused.unwrap_or(self.asked))
     }
 
     /// Meets thinking that no answer has told of.
@@ -525,7 +529,7 @@ impl Conversation {
     /// How many seconds the provider keeps in its cache what it is sent.
     pub fn lifetime(&self) -> u64 {
         let told = self.cached.as_ref().and_then(|cached| cached.ttl);
-        let asked = || self.body.as_ref().and_then(|body| ctx_wire::anthropic::cache::lifetime(body.bytes()));
+        let asked = || self.body.as_ref().and_then(|body| self.wire.cache_lifetime(body.bytes()));
         self.kept_for.or(told).or_else(asked).unwrap_or_else(|| CacheRules::default().usual_lifetime())
     }
 
@@ -581,12 +585,11 @@ impl Conversation {
     }
 
     fn restore_body(&mut self, store: &dyn Reader) -> Result<(), StoreError> {
-        self.body = self.rebuild(store)?.and_then(|whole| Body::parse(whole.bytes).ok());
+        self.body = self.rebuild(store)?.and_then(|whole| Body::parse(whole.bytes, self.wire).ok());
         if let Some(body) = &self.body {
-            self.folder = ctx_wire::anthropic::envelope::folder(body.bytes(), body.request(), ctx_clients::lexicon());
-            self.aligned = body.request().messages.len();
-            self.envelope =
-                Arc::new(ctx_wire::anthropic::envelope::read(body.bytes(), body.request(), ctx_clients::lexicon()));
+            self.folder = body.folder(ctx_clients::lexicon());
+            self.aligned = body.spans().messages.len();
+            self.envelope = Arc::new(body.envelope(ctx_clients::lexicon()));
             self.body_envelope = self.envelope.clone();
             self.body_packed = self.packed;
         }
@@ -642,12 +645,17 @@ fn messages_of(records: &[Record], store: &dyn Reader) -> Result<HashMap<Hash, V
         .collect())
 }
 
-fn versions_of(turn: &Turn, uses: &[Hash], blobs: &HashMap<Hash, Vec<u8>>) -> Option<Vec<(SlotId, Worn, Message)>> {
+fn versions_of(
+    wire: &dyn Wire,
+    turn: &Turn,
+    uses: &[Hash],
+    blobs: &HashMap<Hash, Vec<u8>>,
+) -> Option<Vec<(SlotId, Worn, Message)>> {
     let version = |version: &Version| {
         let blob = *uses.get(version.blob as usize)?;
         let worn = Dress(version.dress.iter().map(|(at, text)| (*at, text.as_bytes().into())).collect());
         let exact = dress(blobs.get(&blob)?, &worn)?;
-        Some((SlotId(version.slot), Worn { blob, dress: worn }, message::read(&exact, ctx_clients::lexicon()).facts))
+        Some((SlotId(version.slot), Worn { blob, dress: worn }, wire.read(&exact, ctx_clients::lexicon()).facts))
     };
     turn.versions.iter().map(version).collect()
 }

@@ -4,7 +4,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use ctx_wire::anthropic::tap::Answer;
+use ctx_wire::answer::Answer;
 use memchr::memmem;
 use std::fmt;
 
@@ -150,7 +150,7 @@ fn percent_decoded(value: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctx_wire::anthropic::tap::{Ending, Tap};
+    use ctx_wire::answer::Ending;
 
     fn of(values: &[&str]) -> Credentials {
         let mut credentials = Credentials::default();
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_cleaned_but_its_model_keeps_its_name() {
-        let mut tap = Tap::new(401, Some("application/json"), None);
+        let mut tap = ctx_wire::wire(ctx_wire::WireId::Anthropic).tap(401, Some("application/json"), None);
         tap.feed(br#"{"model":"claude-x","error":{"type":"bad-MARKKEY1","message":"no MARKKEY1"}}"#);
         let mut answer = tap.finish(Ending::Complete);
         of(&["MARKKEY1", "claude-session-1"]).clean(&mut answer);

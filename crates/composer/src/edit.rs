@@ -2,7 +2,7 @@
 //!
 //! [`apply`] takes a wish to a durable commit, [`past`] goes back and forth in the history, [`ground`] lays the
 //! active effects over a conversation, and [`sent`] turns that into what is sent. The rules of editing are in
-//! `ctx_core::edit`, those of the provider in `ctx_wire::anthropic::compose`.
+//! `ctx_core::edit`, those of the provider in the wire.
 
 mod apply;
 mod client_notes;

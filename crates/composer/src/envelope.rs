@@ -5,7 +5,7 @@
 //! (those of the servers it wants the provider to call) are cut out and never stored.
 
 use ctx_store::Hash;
-use ctx_wire::anthropic::request::Request;
+use ctx_wire::body::Spans;
 use ctx_wire::json::{self, Span};
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ impl Packed {
 }
 
 /// Cuts the envelope of `bytes` into pieces.
-pub fn pack(bytes: &[u8], request: &Request) -> Packed {
+pub fn pack(bytes: &[u8], request: &Spans) -> Packed {
     let (head, tail) = request.envelope();
     let mut packer = Packer { bytes, request, pieces: Vec::new(), blobs: Vec::new() };
     packer.range(0, head.end);
@@ -54,7 +54,7 @@ pub fn pack(bytes: &[u8], request: &Request) -> Packed {
 
 struct Packer<'a> {
     bytes: &'a [u8],
-    request: &'a Request,
+    request: &'a Spans,
     pieces: Vec<Piece>,
     blobs: Vec<(Hash, Vec<u8>)>,
 }
@@ -129,7 +129,8 @@ pub fn unpack(own: &[u8], messages: &[u8], mut find: impl FnMut(Hash) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctx_wire::anthropic::request;
+    use ctx_wire::anthropic::SHAPE;
+    use ctx_wire::body;
     use std::collections::HashMap;
 
     #[test]
@@ -144,7 +145,7 @@ mod tests {
             format!(r#"{{"messages":[ ],"system":[{{"text":"{big}"}}]}}"#).into_bytes(),
         ];
         for bytes in spellings {
-            let request = request::parse(&bytes).unwrap();
+            let request = body::parse(&bytes, &SHAPE).unwrap();
             let packed = pack(&bytes, &request);
             let (head, tail) = request.envelope();
             let blobs: HashMap<Hash, Vec<u8>> = packed.blobs.iter().cloned().collect();
@@ -160,7 +161,7 @@ mod tests {
         let body = format!(
             r#"{{"messages":[],"mcp_servers":[{{"url":"u"}},{{"authorization_token" : "hush\"hush","name":"{padding}"}}],"a":1}}"#
         );
-        let packed = pack(body.as_bytes(), &request::parse(body.as_bytes()).unwrap());
+        let packed = pack(body.as_bytes(), &body::parse(body.as_bytes(), &SHAPE).unwrap());
         let stored: Vec<u8> = packed.blobs.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
         assert!(!String::from_utf8_lossy(&stored).contains("hush"));
         let blobs: HashMap<Hash, Vec<u8>> = packed.blobs.iter().cloned().collect();
@@ -173,7 +174,7 @@ mod tests {
     fn a_small_change_does_not_repeat_the_tools() {
         let body =
             |n: u32| format!(r#"{{"messages":[],"tools":["{}"],"max_tokens":{n}}}"#, "t".repeat(50_000)).into_bytes();
-        let packed: Vec<Packed> = [1, 2].map(|n| pack(&body(n), &request::parse(&body(n)).unwrap())).into();
+        let packed: Vec<Packed> = [1, 2].map(|n| pack(&body(n), &body::parse(&body(n), &SHAPE).unwrap())).into();
         assert_ne!(packed[0].hash(), packed[1].hash());
         assert_eq!(packed[0].blobs[1], packed[1].blobs[1]);
         assert!(packed[1].blobs[0].1.len() < 300);

@@ -92,7 +92,7 @@ const NO: &[u8] = b"0";
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     #[error("the request cannot be read: {0}")]
-    Unreadable(#[from] ctx_wire::anthropic::request::Unreadable),
+    Unreadable(#[from] ctx_wire::body::Unreadable),
     #[error("the request's encoding cannot be undone: {0}")]
     Encoding(#[from] ctx_wire::encoding::DecodeError),
     #[error(transparent)]

@@ -16,7 +16,7 @@ use ctx_models::CacheWrite;
 use ctx_models::cache::{FIVE_MINUTES, ONE_HOUR};
 use ctx_store::Record;
 use ctx_wire::anthropic::context_management::{summary, without_summary};
-use ctx_wire::anthropic::message;
+use ctx_wire::{Wire, WireId};
 use serde::{Deserialize, Serialize};
 
 pub const OPENED: &str = "opened";
@@ -58,6 +58,9 @@ pub fn commit(record: &Record) -> Option<Commit> {
 /// A conversation begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
+    /// The format that its client speaks; records of version 1 know one only.
+    #[serde(default = "anthropic")]
+    pub wire: WireId,
     pub class: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -74,10 +77,15 @@ pub struct Opened {
     pub title: Option<String>,
 }
 
+fn anthropic() -> WireId {
+    WireId::Anthropic
+}
+
 impl Opened {
     /// Of a conversation whose own word is lost.
     pub fn unknown() -> Opened {
         Opened {
+            wire: anthropic(),
             class: "main".into(),
             session: None,
             agent: None,
@@ -322,9 +330,9 @@ pub struct Usage {
 
 impl Summary {
     /// Of a reply to a request of so many messages.
-    pub fn of(reply: &[u8], messages: usize) -> Option<Summary> {
+    pub fn of(wire: &dyn Wire, reply: &[u8], messages: usize) -> Option<Summary> {
         let block = String::from_utf8(summary(reply)?.to_vec()).ok()?;
-        let facts = message::read(&without_summary(reply), ctx_clients::lexicon()).facts;
+        let facts = wire.read(&without_summary(reply), ctx_clients::lexicon()).facts;
         let anchors = facts.anchors.iter().map(|(Anchor::Id(key) | Anchor::Text(key))| *key).collect();
         Some(Summary { block, messages: u32::try_from(messages).ok()?, key: facts.key, anchors })
     }

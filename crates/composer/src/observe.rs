@@ -23,10 +23,10 @@ use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
 use ctx_core::tree::Slot;
 use ctx_core::{Class, SlotId};
 use ctx_store::{Hash, Note, Step};
-use ctx_wire::anthropic::dress::undress;
-use ctx_wire::anthropic::envelope::Envelope;
-use ctx_wire::anthropic::message;
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::Wire;
+use ctx_wire::body::Body;
+use ctx_wire::dress::undress;
+use ctx_wire::envelope::Envelope;
 use ctx_wire::pieces::Pieces;
 use std::cell::Cell;
 use std::sync::{Arc, MutexGuard};
@@ -36,6 +36,7 @@ pub(crate) const SIDE: &str = "side";
 
 /// A request that was forwarded, complete and decoded.
 pub struct Seen {
+    pub wire: &'static dyn Wire,
     pub hints: Hints,
     pub pieces: Pieces,
     pub at: u64,
@@ -241,7 +242,7 @@ impl Composer {
         let same = if conversation.broken { 0 } else { same.min(conversation.tree.current().len()) };
         conversation.keep(same);
         conversation.chain.keep(same);
-        let count = body.request().messages.len();
+        let count = body.spans().messages.len();
         let (facts, cuts) = messages.filter(|_| same == 0).unwrap_or_else(|| whose::read_from(&body, same));
         give_way();
         let compacted = seen.hints.compacted || (same == 0 && begins_with_summary(&facts));
@@ -271,7 +272,7 @@ impl Composer {
                 hash
             }
             _ => {
-                let packed = envelope::pack(body.bytes(), body.request());
+                let packed = envelope::pack(body.bytes(), body.spans());
                 uses.extend(packed.blobs.iter().map(|(hash, _)| *hash));
                 let hash = packed.hash();
                 step.blobs.extend(packed.blobs);
@@ -301,7 +302,7 @@ impl Composer {
         let unsent = conversation.pending.as_ref().filter(|_| placed.verdict == Verdict::Compaction && trusted);
         if let Some(reply) = unsent.filter(|reply| !restart && facts.iter().all(|one| one.key != reply.facts.key)) {
             let slot = conversation.tree.next_slot(placed.new_messages());
-            let (bare, worn) = bare(&reply.bytes, &message::read(&reply.bytes, ctx_clients::lexicon()).cuts);
+            let (bare, worn) = bare(&reply.bytes, &conversation.wire.read(&reply.bytes, ctx_clients::lexicon()).cuts);
             turn.reply = Some(slot.0);
             turn.versions.push(version(slot, &worn, uses.len()));
             uses.push(worn.blob);
@@ -451,7 +452,7 @@ impl Composer {
         (moment, editor): (Moment<'_>, Option<&dyn Automatic>),
         step: &mut Step,
     ) -> Body {
-        let count = body.request().messages.len();
+        let count = body.spans().messages.len();
         let kept = conversation.body.replace(body);
         let aligned = std::mem::replace(&mut conversation.aligned, count);
         let around = std::mem::replace(&mut conversation.body_envelope, envelope.clone());
@@ -463,7 +464,7 @@ impl Composer {
             self.act(conversation, editor, &moment, step);
         }
         (conversation.aligned, conversation.body_envelope) = (aligned, around);
-        std::mem::replace(&mut conversation.body, kept).unwrap_or_default()
+        std::mem::replace(&mut conversation.body, kept).unwrap_or_else(|| Body::empty(conversation.wire))
     }
 
     /// A fork goes on with the operations on what it shares with the conversation it comes from.
@@ -536,9 +537,8 @@ fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, sam
         return false;
     }
     let same = same.min(conversation.tree.current().len());
-    let count = body.request().messages.len();
-    let rest: Vec<Message> =
-        (same..count).map(|at| message::read(body.message(at), ctx_clients::lexicon()).facts).collect();
+    let count = body.spans().messages.len();
+    let rest: Vec<Message> = (same..count).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect();
     let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
     conversation.keep(same);
     let mut memo = std::mem::take(&mut conversation.memo);
@@ -552,7 +552,7 @@ fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, sam
             .digests()
             .into_iter()
             .take(same)
-            .chain((same..count).map(|at| digest(body.message(at))))
+            .chain((same..count).map(|at| digest(body.wire(), body.message(at))))
             .collect(),
         memo: Some(&memo),
         under: None,
@@ -577,7 +577,7 @@ fn side(
     added: &Added,
 ) {
     conversation.keep(received.same);
-    let count = received.body.request().messages.len() as u32;
+    let count = received.body.spans().messages.len() as u32;
     let arrived = Arrived {
         request: conversation.requests,
         class: class.name().into(),
@@ -670,7 +670,7 @@ pub(crate) fn begins_with_summary(facts: &[Message]) -> bool {
 
 /// What stands between the messages, when it is not a comma.
 fn between(body: &Body) -> Option<Vec<String>> {
-    let messages = &body.request().messages;
+    let messages = &body.spans().messages;
     let gaps = || messages.iter().zip(messages.iter().skip(1)).map(|(one, next)| body.bytes().get(one.end..next.start));
     let first = gaps().next()?;
     let text = |gap: Option<&[u8]>| String::from_utf8_lossy(gap.unwrap_or_default()).into_owned();

@@ -21,7 +21,8 @@ use crate::edit::Outgoing;
 use crate::provider::Refused;
 use crate::{Composer, Credentials};
 use ctx_clients::Hints;
-use ctx_wire::anthropic::tap::Ending;
+use ctx_wire::Wire;
+use ctx_wire::answer::Ending;
 use ctx_wire::pieces::Pieces;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,6 +34,7 @@ const QUEUE: u64 = 256 * 1024 * 1024;
 enum Event {
     Request {
         exchange: u64,
+        wire: &'static dyn Wire,
         hints: Box<Hints>,
         encoding: Option<Box<str>>,
         body: Pieces,
@@ -64,6 +66,7 @@ enum Event {
     },
     Head {
         exchange: u64,
+        wire: &'static dyn Wire,
         status: u16,
         content_type: Option<Box<str>>,
         encoding: Option<Box<str>>,
@@ -91,6 +94,7 @@ pub struct Composition {
     pub outgoing: Option<Outgoing>,
     /// What the parts of it are parts of: what came, its encoding undone.
     pub source: Pieces,
+    pub wire: &'static dyn Wire,
 }
 
 /// Why a held request must not leave: its conversation is edited, or may be, and the edits cannot be applied.

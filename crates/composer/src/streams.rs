@@ -3,7 +3,7 @@
 use crate::directory::lock;
 use crate::now;
 use crate::observe::Ticket;
-use ctx_wire::anthropic::tap::{Grown, Tap, Told};
+use ctx_wire::answer::{Grown, Tap, Told};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -77,7 +77,7 @@ pub struct Telling {
 
 impl Telling {
     /// Tells what is new.
-    pub fn tell(&mut self, streams: &Streams, ticket: &Ticket, tap: &Tap) {
+    pub fn tell(&mut self, streams: &Streams, ticket: &Ticket, tap: &dyn Tap) {
         for Grown { block, part, tool, text } in tap.grown(&mut self.told) {
             let streaming = Streaming {
                 kind: "streaming",

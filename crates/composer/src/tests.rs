@@ -19,7 +19,13 @@ fn body(turns: usize) -> Vec<u8> {
 fn see(composer: &Composer, session: &str, turns: usize) -> String {
     let headers = [("x-claude-code-session-id", session), ("x-claude-code-request-class", "main")];
     let hints = Hints::read(|name| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value));
-    let seen = Seen { hints, pieces: Arc::new(body(turns).into()), at: turns as u64, counting: false };
+    let seen = Seen {
+        wire: &ctx_wire::anthropic::Anthropic,
+        hints,
+        pieces: Arc::new(body(turns).into()),
+        at: turns as u64,
+        counting: false,
+    };
     composer.observe(seen).expect("readable").expect("a conversation").conversation
 }
 

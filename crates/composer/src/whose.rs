@@ -18,9 +18,8 @@ use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
 use ctx_core::tokens::Calibration;
 use ctx_core::{Class, Key};
 use ctx_store::{Hash, StoreError};
-use ctx_wire::anthropic::envelope::{self, Envelope};
-use ctx_wire::anthropic::message;
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::body::Body;
+use ctx_wire::envelope::Envelope;
 use ctx_wire::pieces::Pieces;
 use std::sync::{Arc, TryLockError};
 
@@ -71,7 +70,7 @@ impl Attributed {
             return None;
         }
         let session = conversation.opened.session.clone()?;
-        let asked = message::read(self.received.body.message(0), ctx_clients::lexicon()).facts.key.to_string();
+        let asked = self.received.body.read_message(0, ctx_clients::lexicon()).facts.key.to_string();
         Some((session, format!("prompt-{}", asked.get(..12).unwrap_or_default())))
     }
 
@@ -92,29 +91,30 @@ impl Composer {
         agent: Option<&NamedAgent>,
     ) -> Result<Option<(Shared, Option<String>)>, Problem> {
         if let Some((session, agent)) = agent {
-            return Ok(Some((self.of_session(session, Some(agent), &seen.hints)?, None)));
+            return Ok(Some((self.of_session(session, Some(agent), seen)?, None)));
         }
         let agent = seen.hints.agent.as_deref();
         if let Some(session) = &seen.hints.session {
-            return Ok(Some((self.of_session(session, agent, &seen.hints)?, None)));
+            return Ok(Some((self.of_session(session, agent, seen)?, None)));
         }
         let (body, envelope) = match parsed {
             Some(parsed) => parsed,
             None => {
-                let body = Body::read(&seen.pieces)?;
-                let envelope = Arc::new(envelope::read(body.bytes(), body.request(), ctx_clients::lexicon()));
+                let body = Body::read(&seen.pieces, seen.wire)?;
+                let envelope = Arc::new(body.envelope(ctx_clients::lexicon()));
                 parsed.insert((body, envelope))
             }
         };
         match &envelope.session {
-            Some(session) => Ok(Some((self.of_session(session, agent, &seen.hints)?, None))),
+            Some(session) => Ok(Some((self.of_session(session, agent, seen)?, None))),
             None if !class(&seen.hints, envelope, body).is_turn() => Ok(None),
             None => self.by_path(body, seen).map(Some),
         }
     }
 
     /// The conversation of a session, or of an agent in it.
-    fn of_session(&self, session: &str, agent: Option<&str>, hints: &Hints) -> Result<Shared, Problem> {
+    fn of_session(&self, session: &str, agent: Option<&str>, seen: &Seen) -> Result<Shared, Problem> {
+        let hints = &seen.hints;
         let (id, parent) = {
             let mut directory = lock(&self.directory);
             let above = hints.parent_agent.as_deref().filter(|above| Some(*above) != agent);
@@ -122,6 +122,7 @@ impl Composer {
             (directory.id_of_session(session, agent), parent)
         };
         let opened = Opened {
+            wire: seen.wire.id(),
             class: if agent.is_some() { Class::Subagent } else { Class::Main }.name().into(),
             session: Some(session.to_owned()),
             agent: agent.map(str::to_owned),
@@ -194,7 +195,11 @@ impl Composer {
         if let Some((_, shared)) = best {
             return Ok((shared, detail));
         }
-        let opened = Opened { client: seen.hints.product.as_deref().map(str::to_owned), ..Opened::unknown() };
+        let opened = Opened {
+            wire: seen.wire.id(),
+            client: seen.hints.product.as_deref().map(str::to_owned),
+            ..Opened::unknown()
+        };
         let nonce = format!("{}-{}", seen.at, self.nonce());
         let mut directory = lock(&self.directory);
         let id = directory.free_id(&["path", &nonce]);
@@ -204,7 +209,7 @@ impl Composer {
     /// Whether the body of a client that names no session in its headers may belong to an edited conversation: by
     /// the session that it names itself, else by how it begins. Asks memory only.
     pub(crate) fn may_continue_edited(&self, body: &Body, agent: Option<&str>) -> bool {
-        if let Some(session) = envelope::read(body.bytes(), body.request(), ctx_clients::lexicon()).session {
+        if let Some(session) = body.envelope(ctx_clients::lexicon()).session {
             return self.held.may_be_edited(Some(&session), agent);
         }
         let beginning = Beginning::of(facts(body, 0).iter());
@@ -370,28 +375,26 @@ pub fn goes_on(conversation: &Conversation, received: &Received) -> bool {
 
 /// The messages from `from` on, and how each of them becomes bare.
 pub fn read_from(body: &Body, from: usize) -> (Vec<Message>, Vec<Cuts>) {
-    let reads = (from..body.request().messages.len()).map(|at| message::read(body.message(at), ctx_clients::lexicon()));
+    let reads = (from..body.spans().messages.len()).map(|at| body.read_message(at, ctx_clients::lexicon()));
     reads.map(|read| (read.facts, read.cuts)).unzip()
 }
 
 fn facts(body: &Body, from: usize) -> Vec<Message> {
-    (from..body.request().messages.len())
-        .map(|at| message::read(body.message(at), ctx_clients::lexicon()).facts)
-        .collect()
+    (from..body.spans().messages.len()).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect()
 }
 
 /// Takes the body in by comparing it with the one before.
 pub fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Received, Problem> {
     match conversation.body.take() {
         Some(old) if old.shares_history(pieces) => {
-            let behind = old.request().array.end;
+            let behind = old.spans().array.end;
             let (body, shared) = old.advance(pieces)?;
             let (envelope, packed) = match shared.envelope {
                 true => {
-                    let moved = conversation.body_envelope.moved(behind, body.request().array.end);
+                    let moved = conversation.body_envelope.moved(behind, body.spans().array.end);
                     (moved.map_or_else(|| conversation.body_envelope.clone(), Arc::new), conversation.body_packed)
                 }
-                false => (Arc::new(envelope::read(body.bytes(), body.request(), ctx_clients::lexicon())), None),
+                false => (Arc::new(body.envelope(ctx_clients::lexicon())), None),
             };
             Ok(Received {
                 same: shared.messages.min(conversation.aligned),
@@ -404,8 +407,8 @@ pub fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Recei
         }
         old => {
             conversation.body = old;
-            let body = Body::read(pieces)?;
-            let envelope = Arc::new(envelope::read(body.bytes(), body.request(), ctx_clients::lexicon()));
+            let body = Body::read(pieces, conversation.wire)?;
+            let envelope = Arc::new(body.envelope(ctx_clients::lexicon()));
             Ok(beside(conversation, (body, envelope)))
         }
     }

@@ -12,7 +12,7 @@ use ctx_composer::{Composer, Recorder};
 use ctx_core::automatic::{Facts, Mode, Settings};
 use ctx_core::edit::Operation;
 use ctx_core::policy::{Look, Proposed};
-use ctx_wire::anthropic::tap::Ending;
+use ctx_wire::answer::Ending;
 use ctx_wire::pieces::concat;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -43,12 +43,13 @@ impl Running {
 
     /// Sends a request, held if its conversation is. What leaves is received as soon as it is known.
     fn send(&self, headers: &Headers, body: &[u8]) -> Receiver<Vec<u8>> {
-        let (mut request, mut response) = self.recorder.exchange(hints(headers), None, false);
+        let (mut request, mut response) =
+            self.recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints(headers), None);
         request.chunk(body);
         let (leaves, left) = channel();
         if request.is_held() {
             request.compose(Box::new(move |composition| {
-                let Composition { outgoing, source } = composition.expect("it is composed");
+                let Composition { outgoing, source, .. } = composition.expect("it is composed");
                 let source = concat(&source);
                 leaves.send(outgoing.map_or(source.clone(), |outgoing| outgoing.bytes(&source))).expect("received");
             }));

@@ -31,7 +31,13 @@ fn turns(house: &House, headers: &Headers, growing: &mut Growing, until: usize) 
         compared.push(started.elapsed());
         assert!(same > 0);
         let arrived = Arc::new(body.clone().into());
-        let seen = ctx_composer::Seen { hints: support::hints(headers), pieces: arrived, at: 1, counting: false };
+        let seen = ctx_composer::Seen {
+            wire: &ctx_wire::anthropic::Anthropic,
+            hints: support::hints(headers),
+            pieces: arrived,
+            at: 1,
+            counting: false,
+        };
         let started = Instant::now();
         house.composer.observe(seen).expect("readable");
         taken.push(started.elapsed());

@@ -16,7 +16,7 @@ use ctx_core::policy::Policy;
 use ctx_models::cache::{FIVE_MINUTES, PromptCache, Reading};
 use ctx_models::{Models, Price, Rates};
 use ctx_store::MemoryStore;
-use ctx_wire::anthropic::tap::{Ending, Tap};
+use ctx_wire::answer::Ending;
 use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -194,7 +194,7 @@ impl Player<'_> {
         let mut pieces = Arriving::alone();
         pieces.push(body);
         let mut outgoing: Option<Outgoing> = None;
-        let seen = Seen { hints, pieces: pieces.finish(), at, counting: false };
+        let seen = Seen { wire: crate::request::wire(), hints, pieces: pieces.finish(), at, counting: false };
         let ticket = self.composer.hold(seen, &mut |out| outgoing = out)?;
         let sent = outgoing.map_or_else(|| body.to_vec(), |outgoing| outgoing.bytes(body));
         ticket.map(|ticket| (ticket, sent)).ok_or(Unplayable::Lost)
@@ -219,7 +219,7 @@ impl Player<'_> {
         });
         let body = json!({"id": format!("msg_{turn}"), "type": "message", "role": "assistant", "content": content,
             "model": script.recording.model_of(turn), "stop_reason": "end_turn", "usage": usage});
-        let mut tap = Tap::new(200, Some("application/json"), None);
+        let mut tap = crate::request::wire().tap(200, Some("application/json"), None);
         tap.feed(body.to_string().as_bytes());
         let timing = Timing { at: at + 1, first_byte_ms: Some(1), total_ms: 1 };
         Ok(self.composer.answered(ticket, Some(Ending::Complete), Some(tap.finish(Ending::Complete)), timing)?)

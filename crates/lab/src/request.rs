@@ -5,8 +5,8 @@ use ctx_core::{Key, tokens};
 use ctx_models::CacheRules;
 use ctx_models::cache::{Breakpoints, FIVE_MINUTES, ONE_HOUR, Outline, PromptCache, Reading};
 use ctx_models::tokens::CLAUDE;
-use ctx_wire::anthropic::dress::undress;
-use ctx_wire::anthropic::{message, request};
+use ctx_wire::dress::undress;
+use ctx_wire::{Wire, WireId, body};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -85,11 +85,16 @@ impl Prompt {
     }
 }
 
+/// The format that recordings are kept in.
+pub fn wire() -> &'static dyn Wire {
+    ctx_wire::wire(WireId::Anthropic)
+}
+
 impl<'r> Script<'r> {
     pub fn of(recording: &'r Recording) -> Script<'r> {
         let mut before = vec![0.0];
         for message in &recording.messages {
-            let own = tokens::of_message(&message::read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
+            let own = tokens::of_message(&wire().read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
             before.push(before.last().copied().unwrap_or(0.0) + own);
         }
         let estimate = |answer: usize| before.get(answer).copied().unwrap_or(0.0);
@@ -136,7 +141,7 @@ impl<'r> Script<'r> {
 
     /// A request as the cache sees it; `None` if it cannot be read.
     pub fn prompt(&self, sent: &[u8], seen: &mut Seen) -> Option<Prompt> {
-        let spans = request::parse(sent).ok()?;
+        let spans = body::parse(sent, wire().shape()).ok()?;
         let (mut prefix, mut tokens) = (self.head_key, self.head_tokens);
         let breakpoints = Breakpoints { head: true, messages: Vec::new() };
         let (after, places) = (Vec::new(), Vec::new());
@@ -144,7 +149,7 @@ impl<'r> Script<'r> {
         let messages = spans.messages.iter().filter_map(|span| sent.get(span.clone()));
         for (at, bytes) in messages.enumerate() {
             let part = *seen.0.entry(Key::of([bytes])).or_insert_with(|| {
-                let read = message::read(bytes, ctx_clients::lexicon());
+                let read = wire().read(bytes, ctx_clients::lexicon());
                 let (bare, _) = undress(bytes, &read.cuts);
                 let tokens = tokens::of_message(&read.facts) * self.scale;
                 Part { key: Key::of([&*bare]), tokens, places: read.facts.cache_places(), marked: read.marked }
@@ -176,7 +181,7 @@ impl<'r> Script<'r> {
         let Some(turn) = self.recording.turns.get(turn) else { return 0.0 };
         let answer = self.recording.messages.get(turn.answer);
         let seen = answer.map_or(0.0, |answer| {
-            tokens::of_message(&message::read(answer.get().as_bytes(), ctx_clients::lexicon()).facts)
+            tokens::of_message(&wire().read(answer.get().as_bytes(), ctx_clients::lexicon()).facts)
         });
         let counted = turn.usage.map_or(0.0, |usage| usage.output as f64);
         (seen * self.scale).max(counted)
@@ -265,7 +270,7 @@ fn with_head(head: &str, (model, estimated): (&str, f64), lifetime: u64, tools: 
 /// The tools that are called in it: a provider refuses calls of others, and session files do not say which there were.
 fn tools_of(recording: &Recording) -> Vec<String> {
     let facts =
-        recording.messages.iter().map(|message| message::read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
+        recording.messages.iter().map(|message| wire().read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
     let calls = facts.flat_map(|facts| facts.blocks).filter(|block| block.kind == ctx_core::Kind::ToolUse);
     let names: BTreeSet<String> = calls.filter_map(|block| Some(block.tool?.to_string())).collect();
     names.into_iter().collect()

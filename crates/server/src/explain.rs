@@ -2,7 +2,7 @@
 //! command line.
 
 use ctx_composer::nearest;
-use ctx_wire::anthropic::rules;
+use ctx_wire::rules;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,7 @@ impl Terms {
         let others = others.map(|other| Term::code(other.code, other.meaning, other.advice));
         let mut codes: Vec<Term> = api.chain(others).collect();
         codes.sort_by(|one, other| one.name.cmp(&other.name));
-        Terms { terms: rules::RULES.iter().map(Term::from).chain(codes).collect() }
+        Terms { terms: rules::all().map(Term::from).chain(codes).collect() }
     }
 
     /// The one with this name, whatever its case. Where there is none, the nearest names are in the hint.
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn every_rule_and_every_code_is_explained_with_something_to_do() {
         let terms = Terms::known().terms;
-        assert_eq!(terms.iter().filter(|term| term.kind == TermKind::Rule).count(), rules::RULES.len());
+        assert_eq!(terms.iter().filter(|term| term.kind == TermKind::Rule).count(), rules::all().count());
         for term in &terms {
             let sentence =
                 term.advice.ends_with('.') && term.advice.starts_with(|c: char| c.is_uppercase() || c == 'c');

@@ -10,9 +10,8 @@ use ctx_clients::Hints;
 use ctx_composer::provider::Refused;
 use ctx_composer::recorder::{Reply, RequestCopy, ResponseCopy};
 use ctx_composer::{Composer, Recorder};
-use ctx_wire::anthropic::tap;
 use ctx_wire::pieces::Pieces;
-use http::Method;
+use ctx_wire::{Call, answer};
 
 use crate::watch::{Ending, Observer, RequestHead, RequestWatch, ResponseHead, ResponseWatch, Watch};
 
@@ -60,36 +59,11 @@ impl ComposerObserver {
     }
 }
 
-/// A request that carries a conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Call {
-    Model,
-    /// It only asks how many tokens it would be.
-    Count,
-    /// It asks which models there are.
-    List,
-}
-
-impl Call {
-    fn of(method: &Method, path: &str) -> Option<Call> {
-        if *method == Method::GET && (path.ends_with("/v1/models") || path.contains("/v1/models/")) {
-            return Some(Call::List);
-        }
-        if *method != Method::POST {
-            return None;
-        }
-        if path.ends_with("/v1/messages") {
-            return Some(Call::Model);
-        }
-        path.ends_with("/v1/messages/count_tokens").then_some(Call::Count)
-    }
-}
-
 impl Observer for ComposerObserver {
     fn begin(&self, head: &RequestHead<'_>) -> Option<Watch> {
         self.traffic.total.fetch_add(1, Ordering::Relaxed);
-        let call = Call::of(head.method(), head.path())?;
-        if call == Call::List {
+        let (wire, call) = ctx_wire::route(head.method().as_str(), head.path())?;
+        if call == Call::Models {
             let listening = || Listening { recorder: self.recorder.clone(), heard: None };
             return self
                 .composer
@@ -103,8 +77,7 @@ impl Observer for ComposerObserver {
             return None;
         }
         self.traffic.in_flight.fetch_add(1, Ordering::Relaxed);
-        let counting = call == Call::Count;
-        let (request, mut response) = self.recorder.exchange(hints, headers.text("content-encoding"), counting);
+        let (request, mut response) = self.recorder.exchange((wire, call), hints, headers.text("content-encoding"));
         response.hide(head.credentials());
         let response = Response { copy: response, traffic: self.traffic.clone() };
         Some(Watch { request: Box::new(Request(request)), response: Box::new(response) })
@@ -162,9 +135,9 @@ impl ResponseWatch for Response {
             Ending::Cut | Ending::Unreachable => self.traffic.failed.fetch_add(1, Ordering::Relaxed),
         };
         self.copy.end(match ending {
-            Ending::Complete => Some(tap::Ending::Complete),
-            Ending::Cut => Some(tap::Ending::Cut),
-            Ending::Cancelled => Some(tap::Ending::Cancelled),
+            Ending::Complete => Some(answer::Ending::Complete),
+            Ending::Cut => Some(answer::Ending::Cut),
+            Ending::Cancelled => Some(answer::Ending::Cancelled),
             Ending::Unreachable => None,
         });
     }

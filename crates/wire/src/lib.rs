@@ -1,10 +1,40 @@
 //! Wire formats: one folder a format. Bytes in, facts out; no I/O, no clock.
 //!
-//! [`json`] finds spans, [`anthropic`] knows what they mean, [`sse`] and [`encoding`] read the
-//! copy of a response. Nothing here writes a request anew: what no operation touched leaves as it came.
+//! [`Wire`] is all that the rest of the program asks of a format; [`wire`] gives the one of a conversation, [`route`] the
+//! one of a call. [`body`] finds where the history stands, [`json`] finds spans, [`sse`] and [`encoding`] read the copy of
+//! an answer. Nothing here writes a request anew: what no operation touched leaves as it came.
 
+pub mod answer;
 pub mod anthropic;
+pub mod body;
+pub mod dress;
 pub mod encoding;
+pub mod envelope;
 pub mod json;
 pub mod pieces;
+pub mod rules;
 pub mod sse;
+mod wire;
+
+/// What a request is composed from, and what comes of it.
+pub mod compose {
+    pub use crate::anthropic::compose::{Composed, Input, Kept, Memo, Places, Repair, Segment};
+}
+
+pub use ctx_core::WireId;
+pub use wire::{Call, Insertion, Read, Wire};
+
+/// All wires, in the order in which they are asked whether a call is theirs.
+static WIRES: [&dyn Wire; 1] = [&anthropic::Anthropic];
+
+/// The wire of this name.
+pub fn wire(id: WireId) -> &'static dyn Wire {
+    match id {
+        WireId::Anthropic => &anthropic::Anthropic,
+    }
+}
+
+/// The wire that knows a call by its path.
+pub fn route(method: &str, path: &str) -> Option<(&'static dyn Wire, Call)> {
+    WIRES.iter().find_map(|wire| Some((*wire, wire.route(method, path)?)))
+}

@@ -1,7 +1,9 @@
 //! Whole answers through the tap: what is learned from them, and that nothing about their transport
 //! (pieces, line ends, compression) changes it.
 
-use ctx_wire::anthropic::tap::{Answer, Ending, Tap};
+use ctx_wire::Wire as _;
+use ctx_wire::answer::{Answer, Ending};
+use ctx_wire::anthropic::Anthropic;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use proptest::prelude::*;
@@ -24,7 +26,7 @@ fn describe(mut answer: Answer) -> String {
 }
 
 fn read(status: u16, content_type: &str, body: &str, ending: Ending) -> String {
-    let mut tap = Tap::new(status, Some(content_type), None);
+    let mut tap = Anthropic.tap(status, Some(content_type), None);
     tap.feed(body.as_bytes());
     describe(tap.finish(ending))
 }
@@ -120,12 +122,12 @@ proptest! {
         flush in 1_usize..700,
         sizes in proptest::collection::vec(1_usize..300, 1..20),
     ) {
-        let mut expected = Tap::new(200, Some(EVENT_STREAM), None);
+        let mut expected = Anthropic.tap(200, Some(EVENT_STREAM), None);
         expected.feed(stream.as_bytes());
         let mut expected = expected.finish(Ending::Complete);
 
         let sent = coding.encode(stream.replace('\n', line_end).as_bytes(), flush);
-        let mut tap = Tap::new(200, Some(EVENT_STREAM), coding.header());
+        let mut tap = Anthropic.tap(200, Some(EVENT_STREAM), coding.header());
         let mut rest = &sent[..];
         for size in sizes.iter().cycle() {
             let (piece, later) = rest.split_at((*size).min(rest.len()));
@@ -150,7 +152,7 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        let mut tap = Tap::new(200, Some(EVENT_STREAM), None);
+        let mut tap = Anthropic.tap(200, Some(EVENT_STREAM), None);
         tap.feed(&bytes);
         let answer = tap.finish(Ending::Complete);
         if let Some(reply) = answer.reply {

@@ -17,7 +17,6 @@ use ctx_core::edit::resolve::{DROPPED, Desk};
 use ctx_core::message::Kind;
 use ctx_core::policy::extract::{extract, names};
 use ctx_core::policy::{Item, Look, Proposed, Wanted};
-use ctx_wire::anthropic::content;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
@@ -133,8 +132,8 @@ impl Filler<'_> {
         let kept = self.keep(call, (long.input(), "json"), true, reason)?;
         let short = long.short(kept.as_deref(), &|name| known.has(name));
         known.learn(&short);
-        let content = long.with(&short);
-        let raw = serde_json::from_str(&content::write(&content)).ok();
+        let content = long.with(self.conversation.wire, &short);
+        let raw = serde_json::from_str(&self.conversation.wire.write(&content)).ok();
         let by = vec![Made { role: None, content: vec![content] }];
         filled.calls.insert(call.into());
         filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });

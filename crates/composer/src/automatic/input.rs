@@ -2,7 +2,7 @@
 
 use ctx_core::Content;
 use ctx_core::policy::extract::removed;
-use ctx_wire::anthropic::content;
+use ctx_wire::Wire;
 use ctx_wire::json::{self, Span};
 
 /// Texts of an input that are shorter stay.
@@ -48,8 +48,8 @@ impl<'b> Call<'b> {
     }
 
     /// The call with another input.
-    pub fn with(&self, input: &str) -> Content {
-        content::with_input(self.block, &self.input, input)
+    pub fn with(&self, wire: &dyn Wire, input: &str) -> Content {
+        wire.with_input(self.block, &self.input, input)
     }
 }
 
@@ -76,6 +76,7 @@ fn find(bytes: &[u8], value: &Span, depth: usize, long: &mut Vec<(Span, String)>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_wire::anthropic::Anthropic;
 
     fn long(word: &str) -> String {
         format!(r"let {word} = \u0031;\n").repeat(40)
@@ -97,7 +98,7 @@ mod tests {
                 r#"{{"n":12345678901234567890123, "e":1.0e+2,"o":"{gone} It is in a.json. Names in it: some_name]","s":"a\u0062","l":[{{"x":"{gone}]"}}]}}"#
             )
         );
-        let whole = content::write(&call.with(&short)).into_owned();
+        let whole = Anthropic.write(&call.with(&Anthropic, &short)).into_owned();
         assert_eq!(whole, format!(r#"{{"type":"tool_use", "input" : {short}, "id":"toolu_1"}}"#));
         assert!(block.contains(call.input()));
         assert!(Call::of(whole.as_bytes()).is_none(), "there is nothing more to take out");

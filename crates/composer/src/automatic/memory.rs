@@ -6,7 +6,7 @@ use super::input::Call;
 use ctx_core::policy::extract::{extract, names};
 use ctx_core::tokens;
 use ctx_core::{Key, ToolRole};
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::body::Body;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

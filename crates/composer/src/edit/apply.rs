@@ -22,8 +22,7 @@ use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
 use ctx_core::message::Kind;
 use ctx_store::{NewRecord, Step};
-use ctx_wire::anthropic::content;
-use ctx_wire::anthropic::rules;
+use ctx_wire::rules;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -504,7 +503,7 @@ fn fits(size: Option<(usize, usize)>) -> Result<(), Refusal> {
 /// included: an edit must not bring a conversation there.
 pub(super) fn few_images(conversation: &Conversation, id: CommitId, effects: &[Effect]) -> Result<(), Refusal> {
     const MANY: usize = 20;
-    let pictured = |made: &Made| made.content.iter().filter(|content| content::is_pictured(content)).count();
+    let pictured = |made: &Made| made.content.iter().filter(|content| conversation.wire.is_pictured(content)).count();
     let new: usize = effects.iter().flat_map(Effect::made).map(pictured).sum();
     if new == 0 {
         return Ok(());

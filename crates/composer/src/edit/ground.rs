@@ -11,9 +11,8 @@ use ctx_core::edit::weigh::LeftOut;
 use ctx_core::message::Message;
 use ctx_core::tree::Slot;
 use ctx_core::{Key, Numbers, SlotId, tokens};
-use ctx_wire::anthropic::compose::Places;
-use ctx_wire::anthropic::draft;
-use ctx_wire::anthropic::envelope::{Envelope, Piece};
+use ctx_wire::compose::Places;
+use ctx_wire::envelope::{Envelope, Piece};
 use std::sync::LazyLock;
 
 /// The path of a conversation with what is around it.
@@ -65,7 +64,7 @@ impl<'a> Ground<'a> {
     pub fn new(
         slots: Vec<SlotId>,
         messages: Vec<&'a Message>,
-        envelope: &'a ctx_wire::anthropic::envelope::Envelope,
+        envelope: &'a ctx_wire::envelope::Envelope,
     ) -> Ground<'a> {
         Ground {
             slots,
@@ -155,7 +154,7 @@ pub const ATTRIBUTION: &str = "it identifies the client to the provider, which r
 
 /// Why a block of the system prompt should stay.
 fn protection(at: usize, piece: &Piece) -> Option<&'static str> {
-    if piece.is_attribution() {
+    if piece.is_attribution {
         return Some(ATTRIBUTION);
     }
     (at < 2 && ctx_clients::lexicon().is_identity(&piece.label))
@@ -211,7 +210,7 @@ impl Conversation {
             system_weights: &weights.system,
             tool_weights: &weights.tools,
             next_added: highest.unwrap_or(0).max(added) + 1,
-            draft: &draft::draft,
+            draft: self.wire,
         }
     }
 

@@ -10,8 +10,8 @@ use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;
 use ctx_core::message::Kind;
 use ctx_store::Record;
-use ctx_wire::anthropic::compose::{Composed, Segment};
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::body::Body;
+use ctx_wire::compose::{Composed, Segment};
 
 /// A refused request, and what would heal it.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,7 @@ impl Composer {
 /// Which message of the client's became message `sent`.
 fn came_from(composed: &Composed, body: &Body, sent: usize) -> Option<usize> {
     let out = composed.bytes(body.bytes());
-    let span = Body::parse(out).ok()?.request().messages.get(sent)?.clone();
+    let span = Body::parse(out, body.wire()).ok()?.spans().messages.get(sent)?.clone();
     let mut at = 0;
     for segment in &composed.segments {
         let (length, start) = match segment {
@@ -93,7 +93,7 @@ fn came_from(composed: &Composed, body: &Body, sent: usize) -> Option<usize> {
         let (from, to) = (span.start.max(at), span.end.min(at + length));
         if let Some(start) = start.filter(|_| from < to) {
             let place = start + (from - at);
-            return body.request().messages.iter().position(|message| message.contains(&place));
+            return body.spans().messages.iter().position(|message| message.contains(&place));
         }
         at += length;
     }

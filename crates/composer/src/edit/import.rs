@@ -17,7 +17,6 @@ use ctx_core::edit::operation::{Select, Where};
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{CommitId, Operation};
 use ctx_core::message::{Kind, Role};
-use ctx_wire::anthropic::content;
 use std::collections::HashSet;
 use std::sync::TryLockError;
 use std::time::{Duration, Instant};
@@ -124,7 +123,7 @@ impl Composer {
         let mut effects: Vec<Effect> = Vec::new();
         for (number, mut copy) in (desk.next_added..).zip(gathered.frames) {
             for made in &mut copy.messages {
-                made.content = made.content.drain(..).map(|content| content::copied(content, &salt)).collect();
+                made.content = made.content.drain(..).map(|content| into.wire.copied(content, &salt)).collect();
             }
             let title = Some(format!("{} (from {source})", copy.titles.join(", ")));
             match effects.len() {
@@ -224,7 +223,7 @@ impl Composer {
                             Some(content) => value["content"] = content.into(),
                             None => {}
                         }
-                        (Some(message), facts.role, vec![content::read(&value)])
+                        (Some(message), facts.role, vec![conversation.wire.content(&value)])
                     }
                     Unit::Source { block: None, .. } => continue,
                 };

@@ -9,7 +9,7 @@ use ctx_core::edit::effect::Effect;
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{Operation, Refusal as Refused};
 use ctx_core::message::Role;
-use ctx_wire::anthropic::content;
+use ctx_wire::Wire;
 use serde_json::Value;
 
 /// What was asked for is so already, or a rule of the provider's keeps it so.
@@ -60,7 +60,8 @@ impl Composer {
                 let is_named = |block: &&BlockView| {
                     block.covered.is_none() && !(target.scope == Scope::Message && block.kind == "thinking")
                 };
-                let raw = |block: &BlockView| content_of(block.raw.as_ref().map_or("", |raw| raw.get()));
+                let raw =
+                    |block: &BlockView| content_of(conversation.wire, block.raw.as_ref().map_or("", |raw| raw.get()));
                 let old: Vec<(Option<&str>, Vec<Content>)> = shown
                     .iter()
                     .map(|message| {
@@ -76,12 +77,12 @@ impl Composer {
 }
 
 /// A block as it is compared: a plain text is a block too, and cache marks do not count.
-fn content_of(block: &str) -> Content {
+fn content_of(wire: &dyn Wire, block: &str) -> Content {
     match serde_json::from_str(block).unwrap_or_default() {
         Value::String(text) => Content::Text { text },
         mut block => {
             block.as_object_mut().map(|fields| fields.remove("cache_control"));
-            content::read(&block)
+            wire.content(&block)
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::{Composer, Refusal};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
-use ctx_wire::anthropic::compose::{Repair, Segment};
-use ctx_wire::anthropic::rules;
+use ctx_wire::compose::{Repair, Segment};
+use ctx_wire::rules;
 
 /// What composing the newest request with some effects comes to.
 #[derive(Default)]

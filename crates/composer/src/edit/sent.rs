@@ -18,11 +18,11 @@ use ctx_core::message::Message;
 use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::{Class, Key, NodeIx, SlotId};
 use ctx_store::Step;
-use ctx_wire::anthropic::compose::{self, Composed, Input, Kept, Memo, Places, Segment};
 use ctx_wire::anthropic::context_management::{Kind, Splice};
-use ctx_wire::anthropic::envelope::{self, Envelope};
-use ctx_wire::anthropic::recover;
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::body::Body;
+use ctx_wire::compose::{Composed, Input, Kept, Memo, Places, Segment};
+use ctx_wire::envelope::Envelope;
+use ctx_wire::{Insertion, Wire};
 use serde::{Deserialize, Serialize};
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -73,6 +73,8 @@ pub struct Outgoing {
     pub parts: Vec<Part>,
     /// Betas that the request needs beside those it names.
     pub betas: Vec<&'static str>,
+    /// The provider is asked to drop thinking that does not fit.
+    pub asks_to_drop: bool,
     /// How it leaves if the provider does not take what is asked beside the client.
     pub otherwise: Option<Box<Otherwise>>,
 }
@@ -214,9 +216,9 @@ impl Conversation {
             memo: at_hand.memo.unwrap_or(&unknown),
             under: at_hand.under,
         };
-        let composed = compose::go_on(&input).unwrap_or_else(|| compose::compose(&input, view()));
+        let composed = self.wire.go_on(&input).unwrap_or_else(|| self.wire.compose(&input, view()));
         // Each test that sends a composed request shows that going on changes nothing.
-        debug_assert_eq!(composed, compose::compose(&Input { under: None, ..input }, view()));
+        debug_assert_eq!(composed, self.wire.compose(&Input { under: None, ..input }, view()));
         // Only what was thought under operations that are gone has to stay behind.
         (touches || composed.thinking_dropped > 0).then_some(Written { composed, ground, view: laid, effects })
     }
@@ -335,7 +337,7 @@ impl From<Segment> for Part {
 
 impl Outgoing {
     pub(crate) fn of(parts: Vec<Part>) -> Outgoing {
-        Outgoing { parts, betas: Vec::new(), otherwise: None }
+        Outgoing { parts, betas: Vec::new(), asks_to_drop: false, otherwise: None }
     }
 
     /// All of so many bytes, as they came.
@@ -345,14 +347,11 @@ impl Outgoing {
 
     /// Asks the provider to drop thinking that does not fit, where the request thinks at all.
     pub fn ask_to_drop(&mut self, body: &Body) {
-        let Some((at, bytes)) = recover::drop_block(body) else { return };
+        let Some(Insertion { at, bytes, beta }) = body.wire().drop_unbound(body) else { return };
         if self.splice(&Splice { at: at..at, bytes }) {
-            self.name_beta(recover::BINDING_BETA);
+            self.name_beta(beta);
+            self.asks_to_drop = true;
         }
-    }
-
-    pub fn asks_to_drop(&self) -> bool {
-        self.betas.contains(&recover::BINDING_BETA)
     }
 
     pub fn name_beta(&mut self, beta: &'static str) {
@@ -415,20 +414,20 @@ impl Composer {
         with: impl FnOnce(&AtHand<'_>) -> T,
     ) -> Result<T, Refusal> {
         let count = conversation.tree.current().len();
-        let kept = conversation.body.as_ref().filter(|body| body.request().messages.len() == count);
+        let kept = conversation.body.as_ref().filter(|body| body.spans().messages.len() == count);
         if let Some(body) = kept.filter(|_| conversation.aligned == count) {
             let newest = conversation.newest(body, &conversation.body_envelope);
             return Ok(with(&AtHand { memo: Some(&conversation.memo), ..newest }));
         }
         let whole = rebuilt(self, conversation)?;
-        let body = Body::parse(whole.bytes).map_err(|error| {
+        let body = Body::parse(whole.bytes, conversation.wire).map_err(|error| {
             Refusal::new(
                 "incomplete",
                 format!("The newest request cannot be read: {error}."),
                 "Its next request completes it.",
             )
         })?;
-        let envelope = envelope::read(body.bytes(), body.request(), ctx_clients::lexicon());
+        let envelope = body.envelope(ctx_clients::lexicon());
         Ok(with(&conversation.newest(&body, &envelope)))
     }
 
@@ -445,8 +444,8 @@ impl Composer {
             ));
         }
         let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;
-        let Ok(body) = Body::parse(whole.bytes.clone()) else { return Ok(whole.bytes) };
-        let envelope = envelope::read(body.bytes(), body.request(), ctx_clients::lexicon());
+        let Ok(body) = Body::parse(whole.bytes.clone(), conversation.wire) else { return Ok(whole.bytes) };
+        let envelope = body.envelope(ctx_clients::lexicon());
         let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
         let mut outgoing = match composed {
             Some(Written { composed, .. }) => Outgoing::of(composed.segments.into_iter().map(Part::from).collect()),
@@ -457,7 +456,7 @@ impl Composer {
         }
         if at.is_none() {
             let class = Class::from_name(&conversation.opened.class).unwrap_or(Class::Main);
-            let same = body.request().messages.len();
+            let same = body.spans().messages.len();
             let again = Request { class, body: &body, envelope: &envelope, same, counting: false };
             outgoing = self.adds(&conversation, &again).lay(Some(outgoing.clone())).unwrap_or(outgoing);
         }
@@ -508,8 +507,8 @@ impl Composer {
 }
 
 /// What identifies a message that is not stored.
-pub fn digest(message: &[u8]) -> Key {
-    let cuts = ctx_wire::anthropic::message::read(message, ctx_clients::lexicon()).cuts;
-    let (bare, _) = ctx_wire::anthropic::dress::undress(message, &cuts);
+pub fn digest(wire: &dyn Wire, message: &[u8]) -> Key {
+    let cuts = wire.read(message, ctx_clients::lexicon()).cuts;
+    let (bare, _) = ctx_wire::dress::undress(message, &cuts);
     short(&ctx_store::Hash::of(&bare))
 }

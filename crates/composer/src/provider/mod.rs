@@ -23,9 +23,8 @@ use ctx_wire::anthropic::context_management::{
     Facts, Kind, Rules, Who, Wish, edits, excluded, excluded_by_client, insert_summary, merge, remove_summary, thinks,
     without_summary, would_act,
 };
-use ctx_wire::anthropic::envelope::{self, Envelope};
-use ctx_wire::anthropic::request::Body;
-use ctx_wire::anthropic::{cache, message};
+use ctx_wire::body::Body;
+use ctx_wire::envelope::Envelope;
 use known::Known;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -188,7 +187,7 @@ impl Composer {
         let told = || {
             // It is said at the beginning; see `observe`.
             let body = body.filter(|_| conversation.turns < 3)?;
-            envelope::folder(body.bytes(), body.request(), ctx_clients::lexicon())
+            body.folder(ctx_clients::lexicon())
         };
         let parent = || lock(&self.directory).card(conversation.opened.parent.as_ref()?)?.folder.clone();
         conversation.folder.clone().or_else(told).or_else(parent)
@@ -234,7 +233,10 @@ impl Composer {
             thinks: thinks(body),
             window,
             price: self.models.price(model, window.unwrap_or(0) / 2).map(|(price, _)| price),
-            lifetime: cache::lifetime(body.bytes()).unwrap_or_else(|| CacheRules::default().usual_lifetime()),
+            lifetime: body
+                .wire()
+                .cache_lifetime(body.bytes())
+                .unwrap_or_else(|| CacheRules::default().usual_lifetime()),
         };
         let mut wanted = edits(&wish, &facts);
         wanted.retain(|edit| self.provider_can(model, edit.kind));
@@ -276,7 +278,8 @@ impl Composer {
                     (edit["first"], edit["last"]) = (first.into(), last.into());
                 }
             }
-            answered.summary = Summary::of(reply, conversation.tree.current().len()).filter(|_| compacts);
+            answered.summary =
+                Summary::of(conversation.wire, reply, conversation.tree.current().len()).filter(|_| compacts);
         }
         self.provider.counts.answered(answered);
     }
@@ -285,8 +288,8 @@ impl Composer {
 /// The summaries whose messages a request holds, the newest first, and where those stand.
 fn summaries_in<'a>(conversation: &'a Conversation, body: &Body) -> Vec<(&'a Summary, Range<usize>)> {
     let found = |summary: &'a Summary| {
-        let span = body.request().messages.get(summary.messages as usize)?;
-        let facts = message::read(&without_summary(body.bytes().get(span.clone())?), ctx_clients::lexicon()).facts;
+        let span = body.spans().messages.get(summary.messages as usize)?;
+        let facts = body.wire().read(&without_summary(body.bytes().get(span.clone())?), ctx_clients::lexicon()).facts;
         summary.is_of(&facts).then(|| (summary, span.clone()))
     };
     conversation.summaries.iter().rev().filter_map(found).collect()

@@ -8,15 +8,22 @@ use crate::streams::PAUSE;
 use crate::uploads::Upload;
 use crate::{Credentials, now};
 use ctx_clients::Hints;
-use ctx_wire::anthropic::tap::Ending;
+use ctx_wire::answer::Ending;
 use ctx_wire::pieces::{Arriving, Pieces};
+use ctx_wire::{Call, Wire};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 impl Recorder {
     /// The two halves of a new exchange.
-    pub fn exchange(&self, hints: Hints, encoding: Option<&str>, counting: bool) -> (RequestCopy, ResponseCopy) {
+    pub fn exchange(
+        &self,
+        (wire, call): (&'static dyn Wire, Call),
+        hints: Hints,
+        encoding: Option<&str>,
+    ) -> (RequestCopy, ResponseCopy) {
+        let counting = call == Call::Count;
         let exchange = self.gauges.exchanges.fetch_add(1, Ordering::Relaxed);
         let started = Instant::now();
         // An encoded body has nothing in common with the one before.
@@ -35,6 +42,7 @@ impl Recorder {
             lane: lane.clone(),
             upload: upload.filter(|_| held.is_none()),
             held,
+            wire,
             counting,
             hints: Some(Box::new(hints)),
             encoding: encoding.map(Into::into),
@@ -45,6 +53,7 @@ impl Recorder {
         let response = ResponseCopy {
             recorder: self.clone(),
             exchange,
+            wire,
             lane,
             started,
             head: None,
@@ -97,6 +106,7 @@ pub struct RequestCopy {
     upload: Option<Upload>,
     /// Nothing is put off while a request is held.
     held: Option<Waiting>,
+    wire: &'static dyn Wire,
     counting: bool,
     hints: Option<Box<Hints>>,
     encoding: Option<Box<str>>,
@@ -119,7 +129,7 @@ impl RequestCopy {
             reply(Err(Withheld::Defect));
             return body;
         };
-        let (exchange, room, at, counting) = (self.exchange, self.room, self.at, self.counting);
+        let (exchange, wire, room, at, counting) = (self.exchange, self.wire, self.room, self.at, self.counting);
         let encoding = self.encoding.take();
         if encoding.is_none() {
             self.recorder.composer.newest().passed(&hints, &body);
@@ -135,7 +145,7 @@ impl RequestCopy {
             reply(composition);
         });
         let reply = Some(reply);
-        self.recorder.send(lane, Event::Request { exchange, hints, encoding, body, room, at, counting, reply });
+        self.recorder.send(lane, Event::Request { exchange, wire, hints, encoding, body, room, at, counting, reply });
         came
     }
 
@@ -163,12 +173,12 @@ impl RequestCopy {
         self.upload = None;
         let (exchange, room, at) = (self.exchange, self.room, self.at);
         if complete {
-            let (encoding, counting) = (self.encoding.take(), self.counting);
+            let (encoding, wire, counting) = (self.encoding.take(), self.wire, self.counting);
             if encoding.is_none() {
                 self.recorder.composer.newest().passed(&hints, &body);
             }
             let lane = if encoding.is_none() { self.lane.for_body(&body) } else { self.lane.for_answer() };
-            let event = Event::Request { exchange, hints, encoding, body, room, at, counting, reply: None };
+            let event = Event::Request { exchange, wire, hints, encoding, body, room, at, counting, reply: None };
             self.recorder.send(lane, event);
         } else {
             self.recorder.gauges.give_back(room);
@@ -188,6 +198,7 @@ impl Drop for RequestCopy {
 pub struct ResponseCopy {
     recorder: Recorder,
     exchange: u64,
+    wire: &'static dyn Wire,
     lane: Lane,
     started: Instant,
     head: Option<Event>,
@@ -223,6 +234,7 @@ impl ResponseCopy {
     pub fn head(&mut self, status: u16, content_type: Option<&str>, encoding: Option<&str>) {
         self.head = Some(Event::Head {
             exchange: self.exchange,
+            wire: self.wire,
             status,
             content_type: content_type.map(Into::into),
             encoding: encoding.map(Into::into),

@@ -7,13 +7,15 @@ use super::{Composition, Reply, Withheld};
 use crate::edit::Outgoing;
 use crate::{Composer, Problem};
 use ctx_clients::Hints;
-use ctx_wire::anthropic::request::{Body, Unreadable};
+use ctx_wire::Wire;
+use ctx_wire::body::{Body, Unreadable};
 use ctx_wire::pieces::Pieces;
 use std::sync::Arc;
 
 pub(super) struct Waiting {
     reply: Option<Reply>,
     composer: Arc<Composer>,
+    wire: &'static dyn Wire,
     session: Option<Box<str>>,
     agent: Option<Box<str>>,
     /// The body with its encoding.
@@ -23,16 +25,21 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub fn new(reply: Reply, composer: Arc<Composer>, hints: &Hints, came: &Pieces) -> Waiting {
+    pub fn new(
+        reply: Reply,
+        composer: Arc<Composer>,
+        wire: &'static dyn Wire,
+        (hints, came): (&Hints, &Pieces),
+    ) -> Waiting {
         let (session, agent) = (hints.session.clone(), hints.agent.clone());
-        Waiting { reply: Some(reply), composer, session, agent, came: came.clone(), decoded: None }
+        Waiting { reply: Some(reply), composer, wire, session, agent, came: came.clone(), decoded: None }
     }
 
     /// Tells how it leaves; `None`: as it came. Only the first word counts.
     pub fn leaves(&mut self, outgoing: Option<Outgoing>) {
         if let Some(reply) = self.reply.take() {
             let source = self.decoded.as_ref().unwrap_or(&self.came).clone();
-            reply(Ok(Composition { outgoing, source }));
+            reply(Ok(Composition { outgoing, source, wire: self.wire }));
         }
     }
 
@@ -40,7 +47,7 @@ impl Waiting {
         self.give_up(match problem {
             Problem::LostEdits => return self.withhold(Withheld::LostEdits),
             // Nothing of any conversation is in it.
-            Problem::Unreadable(Unreadable::NoMessages) => return self.leaves(None),
+            Problem::Unreadable(Unreadable::NoMessages(_)) => return self.leaves(None),
             Problem::Store(_) => Withheld::Store,
             Problem::Unreadable(_) | Problem::Encoding(_) => Withheld::Unreadable,
         });
@@ -72,7 +79,7 @@ impl Waiting {
         if self.session.is_some() {
             return self.composer.held.may_be_edited(self.session.as_deref(), agent);
         }
-        match self.decoded.as_ref().and_then(|decoded| Body::read(decoded).ok()) {
+        match self.decoded.as_ref().and_then(|decoded| Body::read(decoded, self.wire).ok()) {
             Some(body) => self.composer.may_continue_edited(&body, agent),
             None => self.composer.held.may_be_edited(None, agent),
         }

@@ -6,7 +6,7 @@ use super::{Event, Gauges, Lanes, Order};
 use crate::observe::{Seen, Ticket};
 use crate::streams::Telling;
 use crate::{Composer, Credentials, Timing, now};
-use ctx_wire::anthropic::tap::{Ending, Tap};
+use ctx_wire::answer::{Ending, Tap};
 use ctx_wire::encoding::{self, Encoding};
 use ctx_wire::pieces::{Pieces, concat};
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ const REST: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub(super) struct Open {
     asked: Asked,
-    tap: Option<Box<Tap>>,
+    tap: Option<Box<dyn Tap>>,
     telling: Telling,
     first_byte: Option<Duration>,
     ended: Option<(Option<Ending>, Duration)>,
@@ -98,11 +98,11 @@ struct Work<'w> {
 impl Work<'_> {
     fn take(&mut self, event: Event) {
         match event {
-            Event::Request { exchange, hints, encoding, body, at, counting, reply, .. } => {
+            Event::Request { exchange, wire, hints, encoding, body, at, counting, reply, .. } => {
                 self.open.entry(exchange).or_default().asked = Asked::Nothing;
-                let mut waiting = reply.map(|reply| Waiting::new(reply, self.composer.clone(), &hints, &body));
+                let mut waiting = reply.map(|reply| Waiting::new(reply, self.composer.clone(), wire, (&hints, &body)));
                 let looked = decoded(encoding.as_deref(), body).and_then(|body| {
-                    let seen = Seen { hints: *hints, pieces: body.clone(), at, counting };
+                    let seen = Seen { wire, hints: *hints, pieces: body.clone(), at, counting };
                     let Some(waiting) = &mut waiting else { return self.composer.look(&seen, None, self.order) };
                     waiting.decoded = Some(body);
                     let ticket =
@@ -146,10 +146,10 @@ impl Work<'_> {
                 self.open.entry(exchange).or_default().asked = Asked::Nothing;
                 self.close(exchange);
             }
-            Event::Head { exchange, status, content_type, encoding, after } => {
+            Event::Head { exchange, wire, status, content_type, encoding, after } => {
                 let open = self.open.entry(exchange).or_default();
                 if !matches!(open.asked, Asked::Nothing) {
-                    open.tap = Some(Box::new(Tap::new(status, content_type.as_deref(), encoding.as_deref())));
+                    open.tap = Some(wire.tap(status, content_type.as_deref(), encoding.as_deref()));
                 }
                 open.first_byte = Some(after);
             }
@@ -160,7 +160,7 @@ impl Work<'_> {
                     && ticket.turn
                     && self.composer.streams.are_watched()
                 {
-                    telling.tell(&self.composer.streams, ticket, tap);
+                    telling.tell(&self.composer.streams, ticket, &**tap);
                 }
             }
             Event::End { exchange, ending, after, lost, credentials } => {
@@ -251,7 +251,8 @@ mod tests {
             let [request_first, complete, readable, head, named] = [1, 2, 4, 8, 16].map(|bit| case & bit != 0);
             let (recorder, worker) = by_hand();
             let hints = Hints::read(|name| (named && name == "x-claude-code-session-id").then_some("s"));
-            let (mut request, mut response) = recorder.exchange(hints, None, false);
+            let (mut request, mut response) =
+                recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints, None);
             request.chunk(if readable { body } else { noise });
             if request_first {
                 request.end(complete);

@@ -14,7 +14,7 @@ use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::Desk;
 use ctx_core::message::{Kind, Message};
 use ctx_core::tokens;
-use ctx_wire::anthropic::envelope::Piece;
+use ctx_wire::envelope::Piece;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 

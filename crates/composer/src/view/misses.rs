@@ -3,7 +3,7 @@
 
 mod causes;
 
-use crate::log::{Answered, Differs, Usage};
+use crate::log::{Answered, Differs, Opened, Usage};
 use crate::{Composer, envelope};
 use ctx_core::Key;
 use ctx_core::edit::address::Address;
@@ -11,8 +11,9 @@ use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_models::{CacheRules, Models};
 use ctx_store::{Hash, Record};
-use ctx_wire::anthropic::envelope::{Manner, Piece};
-use ctx_wire::anthropic::{envelope as wire, request};
+use ctx_wire::WireId;
+use ctx_wire::body::Body;
+use ctx_wire::envelope::{Envelope, Manner, Piece};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -95,6 +96,7 @@ pub(super) struct Told {
 /// What is known of the requests so far, while records are read from their beginning.
 #[derive(Default)]
 pub(super) struct Story {
+    wire: Option<WireId>,
     asked: HashMap<u32, Asked>,
     last: Option<(Asked, Usage)>,
     ttl: Option<u64>,
@@ -171,12 +173,12 @@ pub(super) struct Around {
 }
 
 impl Around {
-    fn of(read: &wire::Envelope) -> Around {
+    fn of(read: &Envelope) -> Around {
         let is_read = |piece: &&Piece| !piece.deferred;
         let tools = read.tools.iter().flatten().filter(is_read).map(|tool| (tool.name.to_string(), tool.key));
         // The provider takes the attribution out.
-        let system = read.system.iter().map(|piece| (!piece.is_attribution()).then_some(piece.key));
-        Around { tools: tools.collect(), system: system.collect(), manner: read.manner }
+        let system = read.system.iter().map(|piece| (!piece.is_attribution).then_some(piece.key));
+        Around { tools: tools.collect(), system: system.collect(), manner: read.manner.clone() }
     }
 
     /// The first tool, or block of the system prompt, that is not what it was, or else what of the manner is not.
@@ -199,6 +201,18 @@ impl Story {
     /// `kept_for`: seconds that the cache lives, where somebody said so.
     pub fn new(kept_for: Option<u64>) -> Story {
         Story { kept_for, ..Story::default() }
+    }
+
+    /// `None` when the record cannot be read.
+    pub fn opened(&mut self, record: &Record) -> Option<()> {
+        let opened: Opened = serde_json::from_slice(&record.body).ok()?;
+        self.wire = Some(opened.wire);
+        Some(())
+    }
+
+    /// The format that the client speaks.
+    pub fn wire(&self) -> Option<WireId> {
+        self.wire
     }
 
     /// `None` when the record cannot be read.
@@ -377,10 +391,10 @@ pub(super) fn came_true(expects: u64, read: u64) -> bool {
 
 impl Composer {
     /// The tools and the system prompt of a stored envelope.
-    pub(super) fn around_of(&self, envelope: Hash) -> Option<Around> {
+    pub(super) fn around_of(&self, wire: WireId, envelope: Hash) -> Option<Around> {
         let find = |hash: Hash| self.store.blob(hash).ok().flatten();
         let bytes = envelope::unpack(&find(envelope)?, b"", find)?.bytes;
-        Some(Around::of(&wire::read(&bytes, &request::parse(&bytes).ok()?, ctx_clients::lexicon())))
+        Some(Around::of(&Body::parse(bytes, ctx_wire::wire(wire)).ok()?.envelope(ctx_clients::lexicon())))
     }
 }
 

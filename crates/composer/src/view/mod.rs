@@ -40,7 +40,7 @@ use crate::directory::{Shared, lock};
 use crate::envelope::Whole;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_store::StoreError;
-use ctx_wire::anthropic::rules;
+use ctx_wire::rules;
 
 /// Something that could not be done or answered: what, why, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -8,7 +8,7 @@ use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::resolve::{Scope, Target};
 use ctx_store::{Blob, Hash};
-use ctx_wire::anthropic::dress::dress;
+use ctx_wire::dress::dress;
 use serde::{Deserialize, Serialize};
 
 use super::show::{self, Texts};

@@ -15,10 +15,9 @@ use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::message::{Block, Kind, Message};
 use ctx_core::{SlotId, tokens};
 use ctx_store::{Blob, Hash};
-use ctx_wire::anthropic::content;
-use ctx_wire::anthropic::dress::dress;
-use ctx_wire::anthropic::envelope::{self, Piece};
-use ctx_wire::anthropic::{message, request};
+use ctx_wire::body::Body;
+use ctx_wire::dress::dress;
+use ctx_wire::envelope::Piece;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -189,9 +188,8 @@ impl Composer {
     /// System blocks and tool definitions.
     fn around(&self, conversation: &Conversation, view: &View<'_>, address: &Address) -> Result<Shown, Refusal> {
         let bytes = rebuilt(self, conversation)?.bytes;
-        let envelope = request::parse(&bytes)
-            .map(|request| envelope::read(&bytes, &request, ctx_clients::lexicon()))
-            .unwrap_or_default();
+        let body = Body::parse(bytes.clone(), conversation.wire);
+        let envelope = body.map(|body| body.envelope(ctx_clients::lexicon())).unwrap_or_default();
         let is_system = matches!(address, Address::System | Address::SystemBlock(_));
         let (kind, pieces, laid) = match is_system {
             true => ("system", envelope.system, &view.system),
@@ -240,7 +238,7 @@ impl Composer {
                 let tokens = conversation.calibration.tokens(view.weigh_made(*made));
                 let commit = Some(made.effect.commit.to_string());
                 let gone = view.left_out_of(*made);
-                let written = content.content.iter().map(content::write);
+                let written = content.content.iter().map(|content| conversation.wire.write(content));
                 blocks.extend((0..).zip(written).map(|(at, text)| BlockView {
                     repaired: gone.contains(&at).then(|| "the provider would refuse it here".to_owned()),
                     ..block(raw(text.as_bytes()), tokens, None, commit.clone())
@@ -413,18 +411,15 @@ fn block_views(
         }
         Unit::Made(made) => {
             let Some(content) = view.made(made) else { return Vec::new() };
-            let message = format!(
-                "{{\"role\":\"user\",\"content\":[{}]}}",
-                content.content.iter().map(content::write).collect::<Vec<_>>().join(",")
-            );
-            let facts = message::read(message.as_bytes(), ctx_clients::lexicon()).facts;
+            let message = conversation.wire.written(&content.content);
+            let facts = conversation.wire.read(&message, ctx_clients::lexicon()).facts;
             let gone = if covered.is_none() { view.left_out_of(made) } else { &[] };
             let views = facts.blocks.iter().enumerate().map(|(at, facts)| BlockView {
                 repaired: gone.contains(&(at as u32)).then(String::new),
                 tokens: scale(tokens::of_block(facts)),
                 covered: covered.clone(),
                 kind: if facts.kind == Kind::Reminder { Kind::Text } else { facts.kind }.name().into(),
-                ..block_view(id, at, facts, message.as_bytes(), facts.tool.as_deref())
+                ..block_view(id, at, facts, &message, facts.tool.as_deref())
             });
             views.collect()
         }

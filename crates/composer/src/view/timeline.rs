@@ -301,6 +301,7 @@ impl Composer {
     /// Adds to an answer what only those before it tell.
     fn explain_answer(&self, story: &mut Story, record: &Record, event: &mut Event) {
         match (record.kind.as_str(), &mut event.what) {
+            (log::OPENED, _) => drop(story.opened(record)),
             (log::ARRIVED, _) => drop(story.arrived(record)),
             (log::COMMIT, _) => {
                 log::commit(record).iter().for_each(|commit| story.committed(commit));
@@ -313,7 +314,8 @@ impl Composer {
                 if let Some((asked, stand_in)) = asked.filter(|_| dollars.is_none()) {
                     (*dollars, *priced_as) = (Some(asked), stand_in);
                 }
-                let told = story.answered(&answered, &self.models, |envelope| self.around_of(envelope));
+                let wire = story.wire();
+                let told = story.answered(&answered, &self.models, |envelope| self.around_of(wire?, envelope));
                 (*cache_miss, *expected) = (told.miss.map(Box::new), told.expects);
             }
             _ => {}
@@ -352,7 +354,7 @@ fn event(models: &Models, record: &Record) -> Option<Event> {
     }
     let what = match record.kind.as_str() {
         log::OPENED => {
-            let Opened { class, session, agent, client, parent, forked_from, title: _ } =
+            let Opened { class, session, agent, client, parent, forked_from, .. } =
                 serde_json::from_slice(&record.body).ok()?;
             What::Opened { class, session, agent, client, parent, forked_from }
         }

@@ -7,7 +7,6 @@ use ctx_core::edit::fold::{Frame, Laid, Unit, View};
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::frames;
 use ctx_core::message::{Kind, Message, Role};
-use ctx_wire::anthropic::content;
 
 /// The title of what was named.
 pub fn target_title(desk: &Desk<'_>, target: &Target) -> String {
@@ -85,7 +84,7 @@ fn made_title(view: &View<'_>, id: MadeId) -> Option<String> {
     view.made(id)?.content.iter().find_map(|content| match content {
         Content::Text { text } => Some(ctx_core::title::line(text)),
         Content::Call { name, .. } => Some(name.clone()),
-        Content::Raw { json, .. } => Some(ctx_core::title::line(&content::title(json)?)),
+        Content::Raw { wire, json, .. } => Some(ctx_core::title::line(&ctx_wire::wire(*wire).title(json)?)),
         Content::Result { .. } | Content::Image { .. } | Content::Document { .. } => None,
     })
 }

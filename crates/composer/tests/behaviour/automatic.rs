@@ -162,7 +162,13 @@ fn what_is_asked_beside_gets_the_same_and_lets_nobody_act() {
     let mut arriving = Arriving::alone();
     arriving.push(&session.body());
     let hints = support::hints(&session.headers());
-    let seen = Seen { hints, pieces: arriving.finish(), at: house.now(), counting: true };
+    let seen = Seen {
+        wire: &ctx_wire::anthropic::Anthropic,
+        hints,
+        pieces: arriving.finish(),
+        at: house.now(),
+        counting: true,
+    };
     house.composer.hold(seen, &mut |out| counting = out).expect("counted");
     assert!(counting.is_some_and(|out| {
         let text = String::from_utf8(out.bytes(&session.body())).expect("text");
@@ -172,8 +178,13 @@ fn what_is_asked_beside_gets_the_same_and_lets_nobody_act() {
         let body = side.body.to_string().into_bytes();
         let mut arriving = Arriving::alone();
         arriving.push(&body);
-        let seen =
-            Seen { hints: support::hints(&side.headers), pieces: arriving.finish(), at: house.now(), counting: false };
+        let seen = Seen {
+            wire: &ctx_wire::anthropic::Anthropic,
+            hints: support::hints(&side.headers),
+            pieces: arriving.finish(),
+            at: house.now(),
+            counting: false,
+        };
         house.composer.hold(seen, &mut |_| {}).expect("noted");
     }
     assert_eq!(editor.looks.lock().expect("looks").len(), looked);

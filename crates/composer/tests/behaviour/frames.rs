@@ -3,7 +3,7 @@
 use crate::support::{House, answers};
 use ctx_composer::edit::Wish;
 use ctx_composer::view::{FrameView, KindView, Shown, TurnView};
-use ctx_wire::anthropic::tap::{Answer, Ending};
+use ctx_wire::answer::{Answer, Ending};
 use serde_json::{Value, json};
 use testkit::{Family, Session};
 

@@ -1,7 +1,7 @@
 //! Who is speaking, when the client names nobody: told apart by what it carries.
 
 use crate::support::{House, LONG, answers, nameless, slots};
-use ctx_wire::anthropic::tap::Ending;
+use ctx_wire::answer::Ending;
 use serde_json::{Value, json};
 
 /// A script's body: plain strings, no marks.

@@ -4,7 +4,7 @@ use crate::support::stores::FailingStore;
 use crate::support::{House, LONG, answers, hints, sides, with};
 use bytes::Bytes;
 use ctx_composer::Recorder;
-use ctx_wire::anthropic::tap::Ending;
+use ctx_wire::answer::Ending;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
@@ -47,7 +47,11 @@ impl<'a> Exchange<'a> {
     }
 
     fn pass(&self, recorder: &Recorder) {
-        let (mut request, mut response) = recorder.exchange(hints(&self.session.headers()), self.encoding, false);
+        let (mut request, mut response) = recorder.exchange(
+            (&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate),
+            hints(&self.session.headers()),
+            self.encoding,
+        );
         pieces(self.body, self.sizes).iter().for_each(|piece| request.chunk(piece));
         request.end(true);
         response.head(200, Some("text/event-stream; charset=utf-8"), self.answer_encoding);
@@ -185,7 +189,8 @@ fn a_body_that_does_not_end_is_let_go() {
     let recorder = start(&house);
     let session = Session::new(5).lean();
     let large = Bytes::from(vec![0; 40 * 1024 * 1024]);
-    let (mut request, _response) = recorder.exchange(hints(&session.headers()), None, false);
+    let (mut request, _response) =
+        recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints(&session.headers()), None);
     for _ in 0..6 {
         request.chunk(&large);
     }
@@ -211,7 +216,11 @@ fn when_nobody_looks_copies_are_dropped_and_counted_and_nobody_waits() {
     store.close();
     Exchange::new(&session, &session.body(), &answer("one")).pass(&recorder);
     for number in 0..9 {
-        let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None, false);
+        let (mut request, mut response) = recorder.exchange(
+            (&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate),
+            hints(&session.headers()),
+            None,
+        );
         // None begins like another: of what comes again there is no second copy.
         request.chunk(&vec![number; 40 * 1024 * 1024]);
         request.end(true);
@@ -243,7 +252,8 @@ fn an_answer_of_which_a_piece_was_dropped_is_not_taken_for_the_reply() {
     session.user("first");
     store.close();
     let body = session.body();
-    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None, false);
+    let (mut request, mut response) =
+        recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints(&session.headers()), None);
     request.chunk(&Bytes::from(body));
     request.end(true);
     response.head(200, Some("text/event-stream"), None);
@@ -266,7 +276,8 @@ fn an_answer_may_come_before_the_request_has_ended() {
     let recorder = start(&house);
     let mut session = Session::new(7).lean();
     session.user("first");
-    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None, false);
+    let (mut request, mut response) =
+        recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints(&session.headers()), None);
     response.head(413, Some("application/json"), None);
     response
         .chunk(&Bytes::from_static(br#"{"type":"error","error":{"type":"request_too_large","message":"too much"}}"#));
@@ -288,13 +299,15 @@ fn halves_that_are_merely_dropped_have_ended() {
     let recorder = start(&house);
     let mut session = Session::new(8).lean();
     session.user("first");
-    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None, false);
+    let (mut request, mut response) =
+        recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints(&session.headers()), None);
     request.chunk(&Bytes::from(session.body()));
     request.end(true);
     response.head(200, Some("text/event-stream"), None);
     drop((request, response));
     // A request that never ended is not looked at, and its answer belongs to nothing.
-    let (mut request, mut response) = recorder.exchange(hints(&session.headers()), None, false);
+    let (mut request, mut response) =
+        recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints(&session.headers()), None);
     request.chunk(&Bytes::from(session.body()));
     drop(request);
     response.end(None);

@@ -253,7 +253,7 @@ fn show(bytes: &[u8]) -> String {
 
 /// The body as it was when each answer was asked for.
 fn prefixes(whole: &[u8]) -> Vec<Vec<u8>> {
-    let request = ctx_wire::anthropic::request::parse(whole).expect("a request");
+    let request = ctx_wire::body::parse(whole, &ctx_wire::anthropic::SHAPE).expect("a request");
     let (head, tail) = request.envelope();
     let is_answer = |at: &usize| {
         let message: serde_json::Value = serde_json::from_slice(&whole[request.messages[*at].clone()]).expect("JSON");

@@ -52,7 +52,13 @@ impl Day {
         let mut arriving = Arriving::alone();
         arriving.push(&body);
         let held = self.house.composer.holds(&hints);
-        let seen = Seen { hints, pieces: arriving.finish(), at: self.at, counting: false };
+        let seen = Seen {
+            wire: &ctx_wire::anthropic::Anthropic,
+            hints,
+            pieces: arriving.finish(),
+            at: self.at,
+            counting: false,
+        };
         let mut outgoing = None;
         let ticket: Ticket = match held {
             true => self.house.composer.hold(seen, &mut |ready| outgoing = ready),

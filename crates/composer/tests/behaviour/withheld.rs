@@ -41,7 +41,8 @@ impl Stage {
     }
 
     fn send(&self, headers: &Headers, body: &[u8]) -> Left {
-        let (mut request, mut response) = self.recorder.exchange(hints(headers), None, false);
+        let (mut request, mut response) =
+            self.recorder.exchange((&ctx_wire::anthropic::Anthropic, ctx_wire::Call::Generate), hints(headers), None);
         request.chunk(body);
         let left = if request.is_held() {
             let (tell, told) = channel();

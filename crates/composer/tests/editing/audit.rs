@@ -75,7 +75,13 @@ impl Talk {
         let mut arriving = self.composer.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
         arriving.push(&body);
         self.clock += wait * 1000;
-        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting: false };
+        let seen = Seen {
+            wire: &ctx_wire::anthropic::Anthropic,
+            hints,
+            pieces: arriving.finish(),
+            at: self.clock,
+            counting: false,
+        };
         let mut outgoing = None;
         let ticket = match held {
             true => self.composer.hold(seen, &mut |ready| outgoing = ready),
@@ -89,7 +95,7 @@ impl Talk {
         let usage = answer.usage.as_mut().expect("usage");
         (usage.input, usage.cache_read, usage.cache_write) = (reply.usage.fresh, reply.usage.read, reply.usage.written);
         if self.cleared > 0 {
-            let edit = ctx_wire::anthropic::tap::AppliedEdit {
+            let edit = ctx_wire::answer::AppliedEdit {
                 kind: "clear_tool_uses_20250919".into(),
                 cleared_tool_uses: Some(2),
                 cleared_thinking_turns: None,

@@ -46,7 +46,13 @@ impl Line {
         let mut arriving = self.composer.newest().get(&hints).map_or_else(Arriving::alone, Arriving::after);
         arriving.push(&body);
         self.clock += 1000;
-        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting: false };
+        let seen = Seen {
+            wire: &ctx_wire::anthropic::Anthropic,
+            hints,
+            pieces: arriving.finish(),
+            at: self.clock,
+            counting: false,
+        };
         let mut outgoing = None;
         let ticket = match held {
             true => self.composer.hold(seen, &mut |ready| outgoing = ready),

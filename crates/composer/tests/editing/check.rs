@@ -268,7 +268,7 @@ pub fn side(world: &World, at: usize, sent: &[u8]) -> Outcome {
 /// After an operation: what would be sent now is acceptable, and holds what it should.
 pub fn composed(world: &mut World, at: usize) -> Result<(Vec<u8>, Vec<RepairView>), String> {
     let composed = compose(world, at)?;
-    world.provider.count(&composed, ctx_wire::anthropic::recover::BINDING_BETA).map_err(|refused| {
+    world.provider.count(&composed, "thinking-binding-controls-2026-08-01").map_err(|refused| {
         let body = world.talks[at].sent.as_ref().map(|(_, body)| text(body)).unwrap_or_default();
         format!("the provider would refuse: {refused}\nclient: {body}\nsent: {}", text(&composed))
     })?;

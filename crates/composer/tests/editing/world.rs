@@ -15,7 +15,7 @@ use ctx_composer::automatic::Plain;
 use ctx_composer::edit::Folder;
 use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_store::{MemoryStore, SqliteStore, Store};
-use ctx_wire::anthropic::tap::Ending;
+use ctx_wire::answer::Ending;
 use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -193,7 +193,8 @@ impl World {
             arriving.push(chunk);
         });
         self.clock += 10;
-        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting };
+        let seen =
+            Seen { wire: &ctx_wire::anthropic::Anthropic, hints, pieces: arriving.finish(), at: self.clock, counting };
         let mut betas =
             headers.iter().find(|(name, _)| name == "anthropic-beta").map_or(String::new(), |(_, value)| value.clone());
         self.tally.requests += 1;

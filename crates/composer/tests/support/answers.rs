@@ -1,6 +1,6 @@
 //! Answers of a provider, read by the real tap from real event streams.
 
-use ctx_wire::anthropic::tap::{Answer, Ending, Tap};
+use ctx_wire::answer::{Answer, Ending};
 use serde_json::{Value, json};
 
 /// The event stream of one message with these blocks, billed at `prompt` tokens.
@@ -55,7 +55,7 @@ fn opened(block: &Value) -> (Value, Vec<Value>) {
 }
 
 pub fn read(stream: &[u8], ending: Ending) -> Answer {
-    let mut tap = Tap::new(200, Some("text/event-stream"), None);
+    let mut tap = ctx_wire::wire(ctx_wire::WireId::Anthropic).tap(200, Some("text/event-stream"), None);
     stream.chunks(777).for_each(|piece| tap.feed(piece));
     tap.finish(ending)
 }

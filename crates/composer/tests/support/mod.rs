@@ -13,7 +13,7 @@ pub mod stores;
 use ctx_clients::Hints;
 use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_store::{MemoryStore, Store};
-use ctx_wire::anthropic::tap::{Answer, Ending};
+use ctx_wire::answer::{Answer, Ending};
 use ctx_wire::pieces::Arriving;
 use serde_json::Value;
 use std::sync::Arc;
@@ -66,7 +66,13 @@ impl House {
         });
         let body = arriving.finish();
         self.composer.newest().passed(&hints, &body);
-        self.composer.observe(Seen { hints, pieces: body, at: self.now(), counting: false })
+        self.composer.observe(Seen {
+            wire: &ctx_wire::anthropic::Anthropic,
+            hints,
+            pieces: body,
+            at: self.now(),
+            counting: false,
+        })
     }
 
     /// A request that must be understood.
@@ -84,7 +90,7 @@ impl House {
         let mut arriving = Arriving::alone();
         arriving.push(&session.body());
         let (hints, pieces) = (hints(&session.headers()), arriving.finish());
-        let seen = Seen { hints, pieces, at: self.now(), counting: false };
+        let seen = Seen { wire: &ctx_wire::anthropic::Anthropic, hints, pieces, at: self.now(), counting: false };
         let mut leaves = None;
         let ticket = self.composer.hold(seen, &mut |outgoing| leaves = outgoing).expect("readable");
         (ticket.expect("belongs to a conversation"), leaves)

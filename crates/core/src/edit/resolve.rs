@@ -40,11 +40,14 @@ pub struct Desk<'a> {
     /// The number of the next frame that is added.
     pub next_added: u32,
     /// Reads the JSON that a person gives.
-    pub draft: &'a Draft,
+    pub draft: &'a dyn Draft,
 }
 
-/// Turns JSON of the conversation's wire into content, or says why it could not be sent.
-pub type Draft = dyn Fn(&Value, Drafted) -> Result<Vec<Made>, Refusal>;
+/// Reads the JSON of a wire.
+pub trait Draft {
+    /// Turns JSON that a person gives into content, or says why it could not be sent.
+    fn draft(&self, raw: &Value, drafted: Drafted) -> Result<Vec<Made>, Refusal>;
+}
 
 /// What a person gives in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

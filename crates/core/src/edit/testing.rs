@@ -5,7 +5,7 @@ use super::fold::{Around, Laid, Source, Unit, View, fold};
 use super::history::{Change, Commit, CommitId, History, How};
 use super::operation::{Operation, Select, Where};
 use super::refusal::Refusal;
-use super::resolve::{DROPPED, Desk, Drafted, SUMMARY};
+use super::resolve::{DROPPED, Desk, Draft, Drafted, SUMMARY};
 use crate::content::{Content, WireId};
 use crate::key::Key;
 use crate::message::{Block, Kind, Message, Role};
@@ -235,7 +235,7 @@ impl Bench {
                 system_weights: &[10.0, 20.0, 3000.0, 40.0, 40.0],
                 tool_weights: &[100.0, 200.0, 300.0],
                 next_added: self.added + 1,
-                draft: &draft,
+                draft: &MadeUp,
             })
         })
     }
@@ -394,24 +394,28 @@ fn texts(content: &[Content]) -> String {
 }
 
 /// A made-up wire: a text is a string, a result `{"answers": id}`, all else is raw.
-fn draft(raw: &Value, drafted: Drafted) -> Result<Vec<Made>, Refusal> {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
-    let content = |value: &Value| match (value, value["answers"].as_str()) {
-        (Value::String(text), _) => Content::text(text),
-        (_, Some(id)) => Content::Result { id: Some(id.to_owned()), parts: Vec::new(), error: false },
-        _ => Content::Raw { wire: WireId::Anthropic, json: value.to_string(), calls: None, answers: None },
-    };
-    let made = |role, value: &Value| Made { role, content: list(value).iter().map(content).collect() };
-    Ok(match drafted {
-        Drafted::Messages => list(raw)
-            .iter()
-            .map(|message| {
-                let role = if message["role"] == "assistant" { Role::Assistant } else { Role::User };
-                made(Some(role), &message["content"])
-            })
-            .collect(),
-        Drafted::Blocks | Drafted::System | Drafted::Tool => vec![made(None, raw)],
-    })
+struct MadeUp;
+
+impl Draft for MadeUp {
+    fn draft(&self, raw: &Value, drafted: Drafted) -> Result<Vec<Made>, Refusal> {
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+        let content = |value: &Value| match (value, value["answers"].as_str()) {
+            (Value::String(text), _) => Content::text(text),
+            (_, Some(id)) => Content::Result { id: Some(id.to_owned()), parts: Vec::new(), error: false },
+            _ => Content::Raw { wire: WireId::Anthropic, json: value.to_string(), calls: None, answers: None },
+        };
+        let made = |role, value: &Value| Made { role, content: list(value).iter().map(content).collect() };
+        Ok(match drafted {
+            Drafted::Messages => list(raw)
+                .iter()
+                .map(|message| {
+                    let role = if message["role"] == "assistant" { Role::Assistant } else { Role::User };
+                    made(Some(role), &message["content"])
+                })
+                .collect(),
+            Drafted::Blocks | Drafted::System | Drafted::Tool => vec![made(None, raw)],
+        })
+    }
 }
 
 pub fn ids(text: &str) -> Vec<String> {

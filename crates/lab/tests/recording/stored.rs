@@ -3,7 +3,7 @@
 use ctx_clients::Hints;
 use ctx_composer::{Composer, Seen, Timing};
 use ctx_store::SqliteStore;
-use ctx_wire::anthropic::tap::{Ending, Tap};
+use ctx_wire::answer::Ending;
 use ctx_wire::pieces::Arriving;
 use serde_json::json;
 use std::sync::Arc;
@@ -27,13 +27,14 @@ fn what_ctx_took_note_of_can_be_played_again() {
                 _ => None,
             });
             let at = 1_000_000 + turn * 1000;
-            let seen = Seen { hints, pieces: pieces.finish(), at, counting: false };
+            let seen =
+                Seen { wire: &ctx_wire::anthropic::Anthropic, hints, pieces: pieces.finish(), at, counting: false };
             let ticket = composer.observe(seen).expect("readable").expect("a turn");
             let answer = json!({"role": "assistant", "content": [{"type": "text", "text": format!("answer {turn}")}]});
             let told = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": answer["content"],
                 "model": model, "stop_reason": "end_turn", "usage": {"input_tokens": 10 + turn, "output_tokens": 3, "cache_creation_input_tokens": 5,
                     "cache_creation": {"ephemeral_1h_input_tokens": turn, "ephemeral_5m_input_tokens": 5 - turn}}});
-            let mut tap = Tap::new(200, Some("application/json"), None);
+            let mut tap = ctx_wire::wire(ctx_wire::WireId::Anthropic).tap(200, Some("application/json"), None);
             tap.feed(told.to_string().as_bytes());
             let timing = Timing { at: at + 1, first_byte_ms: Some(1), total_ms: 1 };
             let answered =

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use ctx_composer::edit::{Outgoing, Part};
 use ctx_composer::recorder::{Composition, Withheld};
+use ctx_wire::Wire;
 use ctx_wire::pieces::Pieces;
 use http::request::Parts;
 use http::{HeaderMap, Request};
@@ -33,6 +34,7 @@ pub(super) struct Held {
     came: Pieces,
     /// Decoded; what a composed request takes its parts from.
     pub(super) source: Pieces,
+    pub(super) wire: &'static dyn Wire,
     /// `None`: it leaves as it came.
     pub(super) outgoing: Option<Outgoing>,
     trailers: Option<HeaderMap>,
@@ -59,7 +61,9 @@ impl Held {
         let (answer, composed) = oneshot::channel();
         let came = eye.compose(Box::new(move |composition| drop(answer.send(composition))));
         match composed.await {
-            Ok(Ok(Composition { outgoing, source })) => Ok(Self { came, source, outgoing, trailers, is_sized }),
+            Ok(Ok(Composition { outgoing, source, wire })) => {
+                Ok(Self { came, source, wire, outgoing, trailers, is_sized })
+            }
             Ok(Err(why)) => Err(Failure::Withheld(why)),
             Err(_) => Err(Failure::Withheld(Withheld::Defect)),
         }

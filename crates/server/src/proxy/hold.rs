@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use ctx_composer::edit::{Otherwise, Outgoing};
 use ctx_composer::provider::Refused;
+use ctx_wire::Wire;
 use ctx_wire::anthropic::context_management::{Kind, refused};
-use ctx_wire::anthropic::recover::is_unbound;
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::body::Body;
 use ctx_wire::encoding::{self, Encoding};
 use ctx_wire::pieces::{Pieces, concat};
 use http::request::Parts;
@@ -79,11 +79,13 @@ impl Proxy {
             }
         }
         let is_unbound = is_composed && response.status() == StatusCode::BAD_REQUEST;
-        if !is_unbound || !refuses_thinking(&mut response, deadline).await {
+        if !is_unbound || !refuses_thinking(held.wire, &mut response, deadline).await {
             return Ok(response);
         }
         let outgoing = Arc::unwrap_or_clone(outgoing);
-        let Some(outgoing) = asking_to_drop(outgoing, held.source.clone()).await else { return Ok(response) };
+        let Some(outgoing) = asking_to_drop(outgoing, held.source.clone(), held.wire).await else {
+            return Ok(response);
+        };
         response_eye.unbound();
         // Once: whatever comes now is the client's.
         self.try_send(held.composed(head, &outgoing.into())).await
@@ -117,9 +119,9 @@ async fn refused_edits(
 }
 
 /// Reads a refusal without taking it away.
-async fn refuses_thinking(response: &mut Response<Answer>, deadline: Instant) -> bool {
+async fn refuses_thinking(wire: &dyn Wire, response: &mut Response<Answer>, deadline: Instant) -> bool {
     let Some(body) = response.body_mut().peek(LONGEST_REFUSAL, deadline).await else { return false };
-    is_unbound(response.status().as_u16(), &decoded(response.headers(), body))
+    wire.is_unbound(response.status().as_u16(), &decoded(response.headers(), body))
 }
 
 fn decoded(headers: &HeaderMap, body: Vec<u8>) -> Vec<u8> {
@@ -132,14 +134,14 @@ fn decoded(headers: &HeaderMap, body: Vec<u8>) -> Vec<u8> {
 }
 
 /// The same request, asking the provider to drop thinking that does not fit. `None`: it did already, or cannot.
-async fn asking_to_drop(mut outgoing: Outgoing, source: Pieces) -> Option<Outgoing> {
-    if outgoing.asks_to_drop() {
+async fn asking_to_drop(mut outgoing: Outgoing, source: Pieces, wire: &'static dyn Wire) -> Option<Outgoing> {
+    if outgoing.asks_to_drop {
         return None;
     }
     // Reading a large body takes a while, and this worker has other streams.
     let asked = tokio::task::spawn_blocking(move || {
-        outgoing.ask_to_drop(&Body::parse(concat(&source)).ok()?);
-        outgoing.asks_to_drop().then_some(outgoing)
+        outgoing.ask_to_drop(&Body::parse(concat(&source), wire).ok()?);
+        outgoing.asks_to_drop.then_some(outgoing)
     });
     asked.await.ok().flatten()
 }

@@ -1,7 +1,7 @@
 //! The provider's cache: how long it keeps what a request marks.
 
-use super::envelope::Envelope;
-use super::request::Body;
+use crate::body::Body;
+use crate::envelope::Envelope;
 use ctx_models::cache::{Breakpoints, FIVE_MINUTES, ONE_HOUR};
 
 const NAME: &[u8] = b"\"cache_control\"";
@@ -29,7 +29,7 @@ fn is_set(bytes: &[u8], at: usize) -> bool {
 
 /// Where a request marks what shall be cached.
 pub fn marks(body: &Body, envelope: &Envelope) -> Breakpoints {
-    let (bytes, messages) = (body.bytes(), &body.request().messages);
+    let (bytes, messages) = (body.bytes(), &body.spans().messages);
     let mut marks = Breakpoints::default();
     for at in memchr::memmem::find_iter(bytes, NAME).filter(|at| is_set(bytes, *at)) {
         let behind = messages.partition_point(|message| message.end <= at);
@@ -62,8 +62,8 @@ mod tests {
             let body = format!(
                 r#"{{"model":"m","system":[{system}],"messages":[{{"role":"user","content":[{bare}]}},{{"role":"user","content":[{last}]}}]{top}}}"#
             );
-            let body = Body::parse(body.into_bytes()).expect("a request");
-            let envelope = crate::anthropic::envelope::read(body.bytes(), body.request(), ctx_clients::lexicon());
+            let body = Body::parse(body.into_bytes(), &crate::anthropic::Anthropic).expect("a request");
+            let envelope = crate::anthropic::envelope::read(body.bytes(), body.spans(), ctx_clients::lexicon());
             let marks = marks(&body, &envelope);
             assert_eq!(marks_around(&body, &envelope), marks.head);
             marks

@@ -1,129 +1,17 @@
 //! All of a request that is not `messages`: model, system prompt, tools, settings.
 
 use super::message::key;
-use super::request::Request;
+use crate::body::Spans;
+use crate::envelope::{Envelope, Manner, Piece, digest};
 use crate::json::{self, Span};
 use ctx_core::title::line;
 use ctx_core::{Key, Lexicon};
 
-/// A block of the system prompt, or a tool definition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    /// A tool's name; empty for system blocks.
-    pub name: Box<str>,
-    /// Where it stands in the body.
-    pub at: Span,
-    pub chars: u32,
-    /// The first words of it.
-    pub label: Box<str>,
-    /// A tool that is listed but not loaded: the model does not read it.
-    pub deferred: bool,
-    /// A tool that the provider runs itself.
-    pub server: bool,
-    /// Of its bytes without a cache mark: finds it again.
-    pub key: Key,
-}
-
-/// How the block begins that says which client this is. The provider takes it out before anything else.
-pub const ATTRIBUTION: &str = "x-anthropic-billing-header";
-
-impl Piece {
-    pub fn is_attribution(&self) -> bool {
-        self.label.starts_with(ATTRIBUTION)
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Envelope {
-    pub model: Option<Box<str>>,
-    pub system: Vec<Piece>,
-    /// `None` when the request has no `tools` at all.
-    pub tools: Option<Vec<Piece>>,
-    /// The session that `metadata.user_id` names, as the client spells it.
-    pub session: Option<Box<str>>,
-    /// The client says in its system prompt that this is a sub-agent.
-    pub says_subagent: bool,
-    /// A JSON answer is asked for (`output_config.format`).
-    pub wants_format: bool,
-    /// The history lives with the provider; this request carries only a delta.
-    pub threaded: bool,
-    pub streams: bool,
-    pub manner: Manner,
-    /// Of the system prompt without its attribution, and of the tools that the model reads.
-    pub digest: Key,
-}
-
-/// How the model shall think and choose its tools: messages are found in the provider's cache only under the same
-/// manner. Nothing where it is the default, said or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Manner {
-    pub tool_choice: Option<Key>,
-    pub thinking: Option<Key>,
-    pub effort: Option<Key>,
-}
-
-impl Manner {
-    /// Nothing where all of it is the default.
-    pub fn key(&self) -> Option<Key> {
-        let all = [("tool_choice", self.tool_choice), ("thinking", self.thinking), ("effort", self.effort)];
-        let mut said =
-            all.iter().filter_map(|(name, key)| Some((name.as_bytes(), key.as_ref()?.0.as_slice()))).peekable();
-        said.peek()?;
-        Some(Key::of(said.flat_map(|(name, key)| [name, key])))
-    }
-
-    /// The first member in which two differ.
-    pub fn first_difference(&self, other: &Manner) -> Option<&'static str> {
-        let members = [
-            ("tool_choice", self.tool_choice != other.tool_choice),
-            ("thinking", self.thinking != other.thinking),
-            ("output_config.effort", self.effort != other.effort),
-        ];
-        members.iter().find(|(_, differs)| *differs).map(|(name, _)| *name)
-    }
-
-    fn read(bytes: &[u8], request: &Request) -> Manner {
-        let of = |span: &Span| Key::of([&bytes[span.clone()]]);
-        let typed = |name: &str, default: &str| {
-            let (span, _) = request.member(bytes, name)?;
-            let count = json::members(bytes, span.start)?.count();
-            let is_default = count == 1 && string(bytes, span.clone(), "type").is_some_and(|kind| kind == default);
-            (!is_default).then(|| of(&span))
-        };
-        let effort = || {
-            let (span, _) = request.member(bytes, "output_config")?;
-            let effort = member(bytes, span, "effort")?;
-            (&bytes[effort.clone()] != b"\"high\"").then(|| of(&effort))
-        };
-        Manner { tool_choice: typed("tool_choice", "auto"), thinking: typed("thinking", "disabled"), effort: effort() }
-    }
-}
-
-impl Envelope {
-    /// The same envelope around messages that end elsewhere: what stood behind `from` stands behind `to` now.
-    /// `None` when nothing of it has moved.
-    pub fn moved(&self, from: usize, to: usize) -> Option<Envelope> {
-        let is_behind = |piece: &Piece| piece.at.start >= from;
-        if from == to || !self.system.iter().chain(self.tools.iter().flatten()).any(is_behind) {
-            return None;
-        }
-        let mut moved = self.clone();
-        for piece in moved.system.iter_mut().chain(moved.tools.iter_mut().flatten()).filter(|piece| is_behind(piece)) {
-            piece.at = piece.at.start - from + to..piece.at.end - from + to;
-        }
-        Some(moved)
-    }
-}
-
-/// The key of what the model reads before the first message.
-pub fn digest(system: &[Piece], tools: Option<&[Piece]>) -> Key {
-    let system = system.iter().filter(|piece| !piece.is_attribution()).map(|piece| &piece.key.0[..]);
-    let tools = tools.unwrap_or_default().iter().filter(|tool| !tool.deferred).map(|tool| &tool.key.0[..]);
-    Key::of(std::iter::once(b"system".as_slice()).chain(system).chain([b"tools".as_slice()]).chain(tools))
-}
+/// How the block begins that says which client this is.
+const ATTRIBUTION: &str = "x-anthropic-billing-header";
 
 /// Reads the envelope of a request; `lexicon` knows what the client says of its session and agents.
-pub fn read(bytes: &[u8], request: &Request, lexicon: &Lexicon) -> Envelope {
+pub fn read(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Envelope {
     let text = |name: &str| request.member(bytes, name).and_then(|(span, _)| json::string_value(bytes, span));
     let system = request.member(bytes, "system").map_or_else(Vec::new, |(span, _)| system(bytes, span));
     let says_subagent = system.first().is_some_and(|first| lexicon.says_subagent(&bytes[first.at.clone()]));
@@ -141,7 +29,7 @@ pub fn read(bytes: &[u8], request: &Request, lexicon: &Lexicon) -> Envelope {
             .member(bytes, "output_config")
             .is_some_and(|(span, _)| member(bytes, span, "format").is_some()),
         threaded: request.member(bytes, "thread").is_some(),
-        manner: Manner::read(bytes, request),
+        manner: manner(bytes, request),
         streams: request.member(bytes, "stream").is_some_and(|(_, value)| value == b"true"),
     }
 }
@@ -163,6 +51,7 @@ fn system(bytes: &[u8], span: Span) -> Vec<Piece> {
         label: line(text).into(),
         deferred: false,
         server: false,
+        is_attribution: text.trim_start().starts_with(ATTRIBUTION),
     };
     match json::elements(bytes, span.start) {
         Some(blocks) => {
@@ -179,6 +68,7 @@ fn tools(bytes: &[u8], span: Span) -> Vec<Piece> {
         label: line(&string(bytes, at.clone(), "description").unwrap_or_default()).into(),
         deferred: member(bytes, at.clone(), "defer_loading").is_some_and(|value| &bytes[value] == b"true"),
         server: member(bytes, at.clone(), "input_schema").is_none() && member(bytes, at.clone(), "type").is_some(),
+        is_attribution: false,
         key: bare(bytes, at.clone()),
         at,
     };
@@ -193,8 +83,29 @@ fn bare(bytes: &[u8], at: Span) -> Key {
     }
 }
 
+fn manner(bytes: &[u8], request: &Spans) -> Manner {
+    let of = |span: &Span| Key::of([&bytes[span.clone()]]);
+    let typed = |name: &str, default: &str| {
+        let (span, _) = request.member(bytes, name)?;
+        let count = json::members(bytes, span.start)?.count();
+        let is_default = count == 1 && string(bytes, span.clone(), "type").is_some_and(|kind| kind == default);
+        (!is_default).then(|| of(&span))
+    };
+    let effort = || {
+        let (span, _) = request.member(bytes, "output_config")?;
+        let effort = member(bytes, span, "effort")?;
+        (&bytes[effort.clone()] != b"\"high\"").then(|| of(&effort))
+    };
+    let said = [
+        ("tool_choice", typed("tool_choice", "auto")),
+        ("thinking", typed("thinking", "disabled")),
+        ("output_config.effort", effort()),
+    ];
+    Manner(said.into_iter().filter_map(|(member, key)| Some((member, key?))).collect())
+}
+
 /// The folder that a client works in, where it says so: in the system prompt, or before the model's first words.
-pub fn folder(bytes: &[u8], request: &Request, lexicon: &Lexicon) -> Option<String> {
+pub fn folder(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Option<String> {
     let system = request.member(bytes, "system").map(|(span, _)| span);
     let is_answer = |message: &&Span| string(bytes, (*message).clone(), "role").is_some_and(|role| role == "assistant");
     let told = request.messages.iter().take_while(|message| !is_answer(message)).cloned();
@@ -220,11 +131,12 @@ pub fn folder(bytes: &[u8], request: &Request, lexicon: &Lexicon) -> Option<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::super::request;
+    use super::super::SHAPE;
     use super::*;
+    use crate::body;
 
     fn envelope(text: &str) -> Envelope {
-        read(text.as_bytes(), &request::parse(text.as_bytes()).unwrap(), ctx_clients::lexicon())
+        read(text.as_bytes(), &body::parse(text.as_bytes(), &SHAPE).unwrap(), ctx_clients::lexicon())
     }
 
     #[test]
@@ -269,8 +181,9 @@ mod tests {
 
     #[test]
     fn the_folder_is_where_the_client_says_that_it_works() {
-        let folder =
-            |text: &str| folder(text.as_bytes(), &request::parse(text.as_bytes()).unwrap(), ctx_clients::lexicon());
+        let folder = |text: &str| {
+            folder(text.as_bytes(), &body::parse(text.as_bytes(), &SHAPE).unwrap(), ctx_clients::lexicon())
+        };
         let told = |text: &str| folder(&format!(r#"{{"messages":[{{"role":"user","content":"{text}"}}]}}"#));
         assert_eq!(
             told(r"# Environment\n - Primary working directory: /home/me/a b\n - more"),

@@ -2,6 +2,7 @@
 
 use super::image;
 use crate::json::{self, Member, Span};
+use crate::wire::Read;
 use ctx_core::ToolRole;
 use ctx_core::key::{Key, KeyBuilder};
 use ctx_core::lexicon::{Lexicon, SUMMARY_TITLE, Speech};
@@ -11,16 +12,6 @@ use std::borrow::Cow;
 
 /// A text of at least this many characters is not said twice by chance.
 const LONG_TEXT: usize = 80;
-
-/// A message read from its exact bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Read {
-    pub facts: Message,
-    /// What to cut to get the bare message: cache marks, and the list around a single text.
-    pub cuts: Vec<Span>,
-    /// Whether any block carries a cache mark.
-    pub marked: bool,
-}
 
 /// Reads a message; `lexicon` tells the client's words from the human's, and tools by their names. Anything that is not
 /// a message is carried as one of role `Other`.
@@ -335,7 +326,7 @@ impl<'a> Reader<'a> {
         }
         if self.key.is_empty() {
             // Only reminders, only thinking, or not a message at all: it is what its bytes are.
-            let bare = super::dress::undress(self.bytes, &self.cuts).0;
+            let bare = crate::dress::undress(self.bytes, &self.cuts).0;
             self.key.feed(&bare);
         }
         self.key.feed(self.role.name().as_bytes());

@@ -1,17 +1,148 @@
 //! The Anthropic Messages format: what a request says and how it is recognised; what a response
 //! told. Nothing here knows where the bytes come from or go to.
 
-pub mod cache;
+mod cache;
 pub mod compose;
 pub mod content;
 pub mod context_management;
-pub mod draft;
-pub mod dress;
+mod draft;
 pub mod envelope;
 mod image;
 pub mod message;
 mod pdf;
-pub mod recover;
-pub mod request;
+mod recover;
 pub mod rules;
-pub mod tap;
+mod tap;
+
+use crate::answer::Tap;
+use crate::body::{Body, Shape, Spans};
+use crate::envelope::Envelope;
+use crate::json::Span;
+use crate::wire::{Call, Insertion, Read, Wire};
+use compose::{Composed, Input};
+use ctx_core::content::{Content, WireId};
+use ctx_core::edit::Refusal;
+use ctx_core::edit::effect::Made;
+use ctx_core::edit::fold::View;
+use ctx_core::edit::resolve::{Draft, Drafted};
+use ctx_core::message::{Message, Role};
+use ctx_core::{Key, Lexicon};
+use ctx_models::cache::Breakpoints;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// The Anthropic Messages API.
+#[derive(Debug)]
+pub struct Anthropic;
+
+pub static SHAPE: Shape = Shape { list: "messages" };
+
+impl Draft for Anthropic {
+    fn draft(&self, raw: &Value, drafted: Drafted) -> Result<Vec<Made>, Refusal> {
+        draft::draft(raw, drafted)
+    }
+}
+
+impl Wire for Anthropic {
+    fn id(&self) -> WireId {
+        WireId::Anthropic
+    }
+
+    fn route(&self, method: &str, path: &str) -> Option<Call> {
+        match method {
+            "POST" if path.ends_with("/v1/messages") => Some(Call::Generate),
+            "POST" if path.ends_with("/v1/messages/count_tokens") => Some(Call::Count),
+            "GET" if path.ends_with("/v1/models") || path.contains("/v1/models/") => Some(Call::Models),
+            _ => None,
+        }
+    }
+
+    fn shape(&self) -> &'static Shape {
+        &SHAPE
+    }
+
+    fn envelope(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Envelope {
+        envelope::read(bytes, spans, lexicon)
+    }
+
+    fn folder(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Option<String> {
+        envelope::folder(bytes, spans, lexicon)
+    }
+
+    fn read(&self, message: &[u8], lexicon: &Lexicon) -> Read {
+        message::read(message, lexicon)
+    }
+
+    fn glance(&self, message: &[u8]) -> (Role, bool) {
+        message::glance(message)
+    }
+
+    fn breakpoints(&self, body: &Body, envelope: &Envelope) -> Breakpoints {
+        cache::marks(body, envelope)
+    }
+
+    fn marks_envelope(&self, body: &Body, envelope: &Envelope) -> bool {
+        cache::marks_around(body, envelope)
+    }
+
+    fn cache_lifetime(&self, bytes: &[u8]) -> Option<u64> {
+        cache::lifetime(bytes)
+    }
+
+    fn content(&self, block: &Value) -> Content {
+        content::read(block)
+    }
+
+    fn write<'c>(&self, content: &'c Content) -> Cow<'c, str> {
+        content::write(content)
+    }
+
+    fn written(&self, content: &[Content]) -> Vec<u8> {
+        let blocks: Vec<Cow<'_, str>> = content.iter().map(content::write).collect();
+        format!(r#"{{"role":"user","content":[{}]}}"#, blocks.join(",")).into_bytes()
+    }
+
+    fn copied(&self, content: Content, salt: &str) -> Content {
+        content::copied(content, salt)
+    }
+
+    fn with_input(&self, call: &str, at: &Span, input: &str) -> Content {
+        content::with_input(call, at, input)
+    }
+
+    fn title(&self, block: &str) -> Option<String> {
+        content::title(block)
+    }
+
+    fn is_pictured(&self, content: &Content) -> bool {
+        content::is_pictured(content)
+    }
+
+    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed {
+        compose::compose(input, view)
+    }
+
+    fn go_on(&self, input: &Input<'_>) -> Option<Composed> {
+        compose::go_on(input)
+    }
+
+    fn is_paused(&self, last: &Message) -> bool {
+        compose::is_paused(last)
+    }
+
+    fn drop_unbound(&self, body: &Body) -> Option<Insertion> {
+        recover::drop_block(body)
+    }
+
+    fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {
+        Box::new(tap::Tap::new(status, content_type, content_encoding))
+    }
+
+    fn signature(&self, text: &str) -> Key {
+        message::signature(text)
+    }
+
+    fn is_unbound(&self, status: u16, body: &[u8]) -> bool {
+        recover::is_unbound(status, body)
+    }
+}

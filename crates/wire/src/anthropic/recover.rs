@@ -1,17 +1,18 @@
 //! The way out when the provider still refuses a thinking block (rulebook A63, A68): it is asked to drop such
 //! blocks itself.
 
-use super::request::Body;
+use crate::body::Body;
 use crate::json;
+use crate::wire::Insertion;
 
 /// Without this beta the setting is refused.
-pub const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
+const BINDING_BETA: &str = "thinking-binding-controls-2026-08-01";
 
 /// What to insert into a body, and where, so that the provider drops thinking that does not fit. `None` when the
 /// request does not think, or says already what to do.
-pub fn drop_block(body: &Body) -> Option<(usize, Vec<u8>)> {
+pub fn drop_block(body: &Body) -> Option<Insertion> {
     let bytes = body.bytes();
-    let (span, _) = body.request().member(bytes, "thinking")?;
+    let (span, _) = body.spans().member(bytes, "thinking")?;
     let mut thinks = false;
     let mut last = None;
     for member in json::members(bytes, span.start)?.flatten() {
@@ -26,7 +27,8 @@ pub fn drop_block(body: &Body) -> Option<(usize, Vec<u8>)> {
         last = Some(member.value.end);
     }
     let setting = br#","block_binding":{"prefix_mismatch_behavior":"drop_block"}"#;
-    thinks.then(|| Some((last?, setting.to_vec())))?
+    let at = last.filter(|_| thinks)?;
+    Some(Insertion { at, bytes: setting.to_vec(), beta: BINDING_BETA })
 }
 
 /// Whether the provider's words say that thinking is bound to another conversation.
@@ -40,8 +42,8 @@ mod tests {
     use super::*;
 
     fn recovered(text: &str) -> Option<String> {
-        let body = Body::parse(text.as_bytes().to_vec()).expect("a body");
-        let (at, bytes) = drop_block(&body)?;
+        let body = Body::parse(text.as_bytes().to_vec(), &crate::anthropic::Anthropic).expect("a body");
+        let Insertion { at, bytes, .. } = drop_block(&body)?;
         Some(format!("{}{}{}", &text[..at], String::from_utf8_lossy(&bytes), &text[at..]))
     }
 

@@ -7,13 +7,11 @@ mod answer;
 mod fields;
 mod reply;
 
-pub use answer::{Answer, AppliedEdit, Ending, ProviderError, Transformation, Usage};
-
+use crate::answer::{self as seam, Answer, Ending, Grown, ProviderError, Told};
 use crate::encoding::{DecodeError, Decoder, Encoding};
 use crate::sse;
 use fields::{pick, text};
 use reply::Reply;
-pub use reply::{Grown, Told};
 
 /// The most that is kept of one answer. A reply that grows beyond it is not reported; the counts are.
 pub const ANSWER_LIMIT: usize = 64 * 1024 * 1024;
@@ -71,9 +69,10 @@ impl Tap {
         };
         Self { label: Label::read(content_type), decoder, body: Body::Undecided, answer }
     }
+}
 
-    /// Takes the next bytes of the body.
-    pub fn feed(&mut self, bytes: &[u8]) {
+impl seam::Tap for Tap {
+    fn feed(&mut self, bytes: &[u8]) {
         self.answer.bytes += bytes.len() as u64;
         if self.answer.undecodable.is_some() {
             return;
@@ -92,34 +91,25 @@ impl Tap {
         }
     }
 
-    /// Whether the provider has begun a message in a stream.
-    pub fn has_started(&self) -> bool {
-        matches!(&self.body, Body::Stream(stream) if stream.started)
-    }
-
-    /// How many events have come so far: cheap to compare before asking for [`Self::partial`].
-    pub fn events(&self) -> u64 {
+    fn events(&self) -> u64 {
         self.answer.events
     }
 
-    /// The message so far, in the form of [`Answer::reply`]. The cost is that of writing it out.
-    pub fn partial(&self) -> Option<Vec<u8>> {
+    fn partial(&self) -> Option<Vec<u8>> {
         match &self.body {
             Body::Stream(stream) if stream.started => stream.reply.message(),
             _ => None,
         }
     }
 
-    /// What has come of the message that was not told before.
-    pub fn grown(&self, told: &mut Told) -> Vec<Grown> {
+    fn grown(&self, told: &mut Told) -> Vec<Grown> {
         match &self.body {
             Body::Stream(stream) if stream.started => stream.reply.grown(told),
             _ => Vec::new(),
         }
     }
 
-    /// Everything that was learned.
-    pub fn finish(mut self, ending: Ending) -> Answer {
+    fn finish(mut self: Box<Self>, ending: Ending) -> Answer {
         let truncated = self.decoder.and_then(|decoder| decoder.finish().err());
         if let (Ending::Complete, Some(error)) = (ending, truncated) {
             self.answer.undecodable.get_or_insert(error.to_string());

@@ -6,9 +6,11 @@ use ctx_core::edit::fold::{Source, Unit, View, fold};
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Message};
 use ctx_core::tree::SlotId;
+use ctx_wire::anthropic::Anthropic;
 use ctx_wire::anthropic::compose::{Composed, Input, Memo, compose, go_on, untouched_prefix};
-use ctx_wire::anthropic::request::Body;
-use ctx_wire::anthropic::{dress, envelope, message};
+use ctx_wire::anthropic::{envelope, message};
+use ctx_wire::body::Body;
+use ctx_wire::dress;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use testkit::fake_provider::{Options, check};
@@ -28,8 +30,8 @@ fn bare(bytes: &[u8]) -> Vec<u8> {
 
 impl Case {
     pub fn read(bytes: Vec<u8>) -> Case {
-        let body = Body::parse(bytes).expect("a request");
-        let count = body.request().messages.len();
+        let body = Body::parse(bytes, &Anthropic).expect("a request");
+        let count = body.spans().messages.len();
         let facts: Vec<Message> =
             (0..count).map(|at| message::read(body.message(at), ctx_clients::lexicon()).facts).collect();
         let digests: Vec<Key> = (0..count).map(|at| Key::of([bare(body.message(at)).as_slice()])).collect();
@@ -42,7 +44,7 @@ impl Case {
     }
 
     fn around(&self) -> Key {
-        envelope::read(self.body.bytes(), self.body.request(), ctx_clients::lexicon()).digest
+        envelope::read(self.body.bytes(), self.body.spans(), ctx_clients::lexicon()).digest
     }
 
     pub fn prefixes(&self) -> Vec<Key> {
@@ -52,7 +54,7 @@ impl Case {
     /// Composes, and holds the result against everything that is promised.
     pub fn judge(&self, name: &str, prints: bool) -> (String, Composed) {
         let messages: Vec<&Message> = self.facts.iter().collect();
-        let envelope = envelope::read(self.body.bytes(), self.body.request(), ctx_clients::lexicon());
+        let envelope = envelope::read(self.body.bytes(), self.body.spans(), ctx_clients::lexicon());
         let slots: Vec<SlotId> = (0..messages.len() as u64).map(SlotId).collect();
         let system: Vec<Key> = envelope.system.iter().map(|block| block.key).collect();
         let tools: Vec<&str> = envelope.tools.iter().flatten().map(|tool| &*tool.name).collect();
@@ -161,8 +163,8 @@ impl Case {
         if repaired || torn {
             return;
         }
-        let sent = Body::parse(text.as_bytes().to_vec()).expect("a request");
-        let sent: HashSet<Vec<u8>> = (0..sent.request().messages.len()).map(|at| bare(sent.message(at))).collect();
+        let sent = Body::parse(text.as_bytes().to_vec(), &Anthropic).expect("a request");
+        let sent: HashSet<Vec<u8>> = (0..sent.spans().messages.len()).map(|at| bare(sent.message(at))).collect();
         let mut touched = vec![false; messages.len()];
         for laid in view.frames.iter().flat_map(|frame| view.units(frame, messages)) {
             if let Unit::Source { message, .. } = laid.unit {
@@ -177,7 +179,7 @@ impl Case {
             }
         }
         if !touched.contains(&true) && composed.repairs.is_empty() && self.written.is_empty() {
-            let array = &self.body.bytes()[self.body.request().array.clone()];
+            let array = &self.body.bytes()[self.body.spans().array.clone()];
             assert!(text.as_bytes().windows(array.len()).any(|window| window == array), "{name}: messages changed");
         }
     }

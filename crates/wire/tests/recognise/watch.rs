@@ -7,8 +7,9 @@ use crate::tally::Tally;
 use ctx_core::message::Message;
 use ctx_core::reconcile::{Place, Reconciled, Sighting, reconcile};
 use ctx_core::{NodeIx, SlotId, Tree, Verdict};
+use ctx_wire::anthropic::Anthropic;
 use ctx_wire::anthropic::message;
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::body::Body;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -139,7 +140,7 @@ impl<'a> Watch<'a> {
                 let (body, shared) = old.advance(&Arc::new(sent.bytes.clone().into())).expect("the client writes JSON");
                 (body, shared.messages)
             }
-            None => (Body::parse(sent.bytes.clone()).expect("the client writes JSON"), 0),
+            None => (Body::parse(sent.bytes.clone(), &Anthropic).expect("the client writes JSON"), 0),
         };
         let (facts, placed, slots) = self.place(&body, same);
         assert_eq!(slots.len(), sent.truth.len(), "{}: one slot for each message", self.name);
@@ -165,14 +166,14 @@ impl<'a> Watch<'a> {
 
     /// A request beside the conversation: it gets the same edits and leaves no trace.
     pub fn side(&mut self, sent: &Rendered, behaviour: Behaviour) {
-        let body = Body::parse(sent.bytes.clone()).expect("the client writes JSON");
+        let body = Body::parse(sent.bytes.clone(), &Anthropic).expect("the client writes JSON");
         let same = self.body.as_ref().map_or(0, |old| old.same_messages(&body));
         let (_, placed, slots) = self.place(&body, same);
         self.compare(sent, &body, &slots, &placed, behaviour, false);
     }
 
     fn place(&self, body: &Body, same: usize) -> (Vec<Message>, Reconciled, Vec<SlotId>) {
-        let count = body.request().messages.len();
+        let count = body.spans().messages.len();
         let facts: Vec<Message> =
             (same..count).map(|at| message::read(body.message(at), ctx_clients::lexicon()).facts).collect();
         let compacted = same == 0 && begins_with_summary(body);

@@ -3,7 +3,7 @@
 use ctx_composer::edit::{Applied, RepairView, When};
 use ctx_composer::helper::{Kind, SELF, Written};
 use ctx_composer::now;
-use ctx_wire::anthropic::rules;
+use ctx_wire::rules;
 
 use super::{How, price};
 use crate::client::understood;

@@ -10,7 +10,7 @@ use ctx_core::edit::effect::Effect;
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::layout::layout;
 use ctx_core::message::{Block, Kind, Role};
-use ctx_wire::anthropic::rules;
+use ctx_wire::rules;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

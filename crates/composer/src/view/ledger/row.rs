@@ -61,6 +61,7 @@ impl Talk {
             return Err(Unreadable);
         }
         match record.kind.as_str() {
+            log::OPENED => self.story.opened(record).ok_or(Unreadable)?,
             log::ARRIVED => self.story.arrived(record).ok_or(Unreadable)?,
             log::COMMIT => {
                 let commit = log::commit(record).ok_or(Unreadable)?;
@@ -73,7 +74,9 @@ impl Talk {
             }
             log::ANSWERED => {
                 let answered: Answered = serde_json::from_slice(&record.body).map_err(|_| Unreadable)?;
-                let told = self.story.answered(&answered, &composer.models, |envelope| composer.around_of(envelope));
+                let wire = self.story.wire();
+                let around = |envelope| composer.around_of(wire?, envelope);
+                let told = self.story.answered(&answered, &composer.models, around);
                 return Ok(self.row(&composer.models, record, &answered, told));
             }
             _ => {}

@@ -79,7 +79,13 @@ impl Work {
         let mut arriving = Arriving::alone();
         arriving.push(&body);
         self.clock += 1_000;
-        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting: false };
+        let seen = Seen {
+            wire: &ctx_wire::anthropic::Anthropic,
+            hints,
+            pieces: arriving.finish(),
+            at: self.clock,
+            counting: false,
+        };
         let mut outgoing = None;
         let ticket = match held {
             true => self.composer.hold(seen, &mut |ready| outgoing = ready),

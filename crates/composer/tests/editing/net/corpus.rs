@@ -8,8 +8,7 @@ use ctx_composer::edit::{Folder, Wish};
 use ctx_composer::{Composer, Seen, Timing};
 use ctx_core::edit::Operation;
 use ctx_store::MemoryStore;
-use ctx_wire::anthropic::message;
-use ctx_wire::anthropic::request::Body;
+use ctx_wire::body::Body;
 use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -82,9 +81,9 @@ impl Talk {
 
     /// What each message is recognised by.
     fn keys(&mut self, body: &[u8]) {
-        let body = Body::parse(body.to_vec()).expect("a request");
-        for at in 0..body.request().messages.len() {
-            let facts = message::read(body.message(at), ctx_clients::lexicon()).facts;
+        let body = Body::parse(body.to_vec(), &ctx_wire::anthropic::Anthropic).expect("a request");
+        for at in 0..body.spans().messages.len() {
+            let facts = body.read_message(at, ctx_clients::lexicon()).facts;
             self.trace.text("key", format!("{} {:?}", facts.key, facts.anchors));
         }
     }
@@ -103,7 +102,13 @@ impl Talk {
             arriving.push(chunk);
         });
         self.clock += 1_000;
-        let seen = Seen { hints, pieces: arriving.finish(), at: self.clock, counting: false };
+        let seen = Seen {
+            wire: &ctx_wire::anthropic::Anthropic,
+            hints,
+            pieces: arriving.finish(),
+            at: self.clock,
+            counting: false,
+        };
         let mut outgoing = None;
         let ticket = match held {
             true => self.composer.hold(seen, &mut |ready| outgoing = ready),

@@ -156,7 +156,7 @@ impl Desk<'_> {
             Scope::Tool => Drafted::Tool,
             Scope::Frame | Scope::Steps | Scope::Message => Drafted::Messages,
         };
-        (self.draft)(raw, drafted).map(New::Content)
+        self.draft.draft(raw, drafted).map(New::Content)
     }
 
     fn sends_thinking(&self, target: &Target) -> bool {

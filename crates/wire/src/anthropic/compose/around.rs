@@ -3,7 +3,7 @@
 use super::plan::{Out, Piece, Plan, Tag, lay_out, pieces, tag};
 use super::{Repair, made, paused, spell};
 use crate::anthropic::content;
-use crate::anthropic::envelope;
+use crate::envelope;
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::edit::fold::{self, View};
 use ctx_core::key::{Key, KeyBuilder};
@@ -85,7 +85,7 @@ fn digest(plan: &Plan<'_>, around: &Around) -> Key {
     let mut feed = |name: &[u8], own: &[envelope::Piece], parts: &Option<Vec<Part>>| {
         key.feed(name);
         let mut counted = |piece: &envelope::Piece| {
-            if !piece.is_attribution() && !piece.deferred {
+            if !piece.is_attribution && !piece.deferred {
                 key.feed(&piece.key.0);
             }
         };
@@ -116,6 +116,7 @@ fn plain(json: &str) -> envelope::Piece {
         label: "".into(),
         deferred: is_deferred(json.as_bytes()),
         server: false,
+        is_attribution: false,
         key: Key::of([json.as_bytes()]),
     }
 }
@@ -132,7 +133,7 @@ fn system(plan: &mut Plan<'_>, view: &View<'_>, around: &mut Around) -> Vec<Part
             parts.push(Part::Own(at));
             continue;
         };
-        let stays = fate.covered.is_some() && at == 0 && block.is_attribution();
+        let stays = fate.covered.is_some() && at == 0 && block.is_attribution;
         if stays {
             let what = "the client's attribution stays: the provider reads it by its place";
             plan.repairs.push(Repair::new("E", what));
@@ -212,7 +213,7 @@ fn tools(plan: &mut Plan<'_>, view: &View<'_>, needed: Vec<(&'static str, String
         let mut tags = plan.outs.iter().flat_map(|out| pieces(input, out)).map(|piece| tag(input, &plan.made, piece));
         tags.any(|tag| matches!(tag, Tag::Call | Tag::Result | Tag::ServerResult))
     };
-    let has_choice = || input.body.request().member(input.body.bytes(), "tool_choice").is_some();
+    let has_choice = || input.body.spans().member(input.body.bytes(), "tool_choice").is_some();
     let rule = match (any(&stays), loaded(&stays)) {
         (true, false) => Some("A45"),
         (false, _) if used() || has_choice() => Some("A9"),
@@ -239,14 +240,14 @@ fn needed(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
     let bytes = input.body.bytes();
     let mut names = referenced(plan);
     names.extend(plan.unfinished.iter().map(|name| ("A41", name.clone())));
-    if input.body.request().member(bytes, "container").is_some_and(|(_, value)| value != b"null") {
+    if input.body.spans().member(bytes, "container").is_some_and(|(_, value)| value != b"null") {
         let runs = |tool: &&envelope::Piece| {
             spell::text(bytes, tool.at.start, "type").is_some_and(|kind| kind.starts_with("code_execution"))
         };
         let tools = input.envelope.tools.iter().flatten().filter(runs);
         names.extend(tools.map(|tool| ("A47", tool.name.to_string())));
     }
-    if let Some((span, _)) = input.body.request().member(bytes, "tool_choice")
+    if let Some((span, _)) = input.body.spans().member(bytes, "tool_choice")
         && let Some(name) = spell::text(bytes, span.start, "name")
     {
         names.push(("A9", name.into_owned()));
@@ -263,7 +264,7 @@ fn referenced(plan: &Plan<'_>) -> Vec<(&'static str, String)> {
 pub(super) fn references(plan: &Plan<'_>, out: &Out) -> Vec<String> {
     let input = plan.input;
     let bytes = input.body.bytes();
-    let spans = &input.body.request().messages;
+    let spans = &input.body.spans().messages;
     let source = out.source.and_then(|source| spans.get(source as usize));
     if let (Some(span), true) = (source, out.is_whole()) {
         return made::references(bytes, span.start);

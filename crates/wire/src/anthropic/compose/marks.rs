@@ -53,7 +53,7 @@ pub(super) struct Marks {
 pub(super) fn place(plan: &mut Plan<'_>, around: &Around, after: &[Key]) -> Marks {
     let found = find(plan);
     let body = plan.input.body;
-    let automatic = body.request().member(body.bytes(), "cache_control").is_some_and(|(_, value)| value != b"null");
+    let automatic = body.spans().member(body.bytes(), "cache_control").is_some_and(|(_, value)| value != b"null");
     let mut marks = Marks::default();
     if found.is_empty() && !automatic {
         return marks;
@@ -122,7 +122,7 @@ fn find(plan: &Plan<'_>) -> Vec<Found> {
     for (at, block) in input.envelope.system.iter().enumerate() {
         mark_of(bytes, &block.at).into_iter().for_each(|value| add(Origin::System(at), value, false));
     }
-    for (at, whole) in input.body.request().messages.iter().enumerate() {
+    for (at, whole) in input.body.spans().messages.iter().enumerate() {
         let message = &bytes[whole.clone()];
         if !input.memo.has_mark(at, || memchr::memmem::find(message, NAME).is_some()) {
             continue;
@@ -203,7 +203,7 @@ fn is_eligible(plan: &Plan<'_>, out: &Out, piece: Piece) -> bool {
     }
     // A message for one turn only takes no mark.
     let body = plan.input.body;
-    let span = out.source.and_then(|source| body.request().messages.get(source as usize));
+    let span = out.source.and_then(|source| body.spans().messages.get(source as usize));
     let scoped = |span: &Span| spell::member(body.bytes(), span.start, "clear_at").is_some();
     !(out.role == Role::System && span.is_some_and(scoped))
 }
@@ -299,7 +299,7 @@ fn lifetime(plan: &Plan<'_>, placed: &[Placed], at: usize) -> Option<Span> {
 fn like_the_automatic(plan: &mut Plan<'_>, placed: &mut [Placed], set: &mut Vec<Spot>) {
     let body = plan.input.body;
     let end = plan.all().next_back().map(|(o, out)| Spot::Block(o, pieces(plan.input, out).count()));
-    let Some((automatic, _)) = body.request().member(body.bytes(), "cache_control") else { return };
+    let Some((automatic, _)) = body.spans().member(body.bytes(), "cache_control") else { return };
     let Some(last) = placed.last_mut() else { return };
     let is_end =
         matches!((last.spot, end), (Spot::Block(o, p), Some(Spot::Block(out, count))) if o == out && p + 1 == count);

@@ -31,8 +31,8 @@ pub use paused::is_paused;
 pub use repair::Repair;
 pub use settled::go_on;
 
-use super::envelope::Envelope;
-use super::request::Body;
+use crate::body::Body;
+use crate::envelope::Envelope;
 use ctx_core::edit::fold::View;
 use ctx_core::key::Key;
 use ctx_core::message::Message;

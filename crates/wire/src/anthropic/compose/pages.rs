@@ -65,7 +65,7 @@ fn own(plan: &Plan<'_>) -> u32 {
         _ => None,
     });
     let count = |(message, block): (u32, u32)| {
-        let at = input.body.request().messages.get(message as usize)?.start;
+        let at = input.body.spans().messages.get(message as usize)?.start;
         match spell::content(input.body.bytes(), at, block as usize + 1) {
             spell::Content::List(list) => pages(input.body.bytes(), list.blocks.get(block as usize)?.start),
             _ => None,

@@ -210,7 +210,7 @@ impl<'p> Pairing<'p, '_> {
     /// Where a block of the client's stands in the body.
     fn span(&self, piece: Piece) -> Option<Span> {
         let Piece::Client { message, block, .. } = piece else { return None };
-        let at = self.input.body.request().messages.get(message as usize)?.start;
+        let at = self.input.body.spans().messages.get(message as usize)?.start;
         match spell::content(self.input.body.bytes(), at, block as usize + 1) {
             spell::Content::List(mut list) if list.blocks.len() > block as usize => {
                 Some(list.blocks.swap_remove(block as usize))

@@ -48,7 +48,7 @@ pub(super) fn is_blank(input: &Input<'_>, piece: Piece) -> bool {
         return false;
     }
     let bytes = input.body.bytes();
-    let Some(span) = input.body.request().messages.get(message as usize) else { return true };
+    let Some(span) = input.body.spans().messages.get(message as usize) else { return true };
     let text = match spell::content(bytes, span.start, block as usize + 1) {
         spell::Content::Text(span) => json::string_value(bytes, span),
         spell::Content::List(list) => {

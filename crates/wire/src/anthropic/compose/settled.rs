@@ -60,7 +60,7 @@ impl Head {
     fn of(input: &Input<'_>) -> Head {
         Head {
             digest: input.around,
-            attributions: input.envelope.system.iter().map(|piece| piece.is_attribution()).collect(),
+            attributions: input.envelope.system.iter().map(|piece| piece.is_attribution).collect(),
             tools: input.envelope.tools.as_ref().map(|tools| tools.len()),
         }
     }
@@ -117,7 +117,7 @@ pub(super) struct Finished<'f> {
 
 /// Leaves what is before the border for the next request.
 pub(super) fn settle(plan: &Plan<'_>, border: Border, finished: Finished<'_>) {
-    let (input, request) = (plan.input, plan.input.body.request());
+    let (input, request) = (plan.input, plan.input.body.spans());
     let Finished { around, after, marks, segments, repairs, dropped } = finished;
     let last = request.messages.get(border.message - 1);
     let parts = (input.under, last, plan.outs.get(..border.out), plan.outs.get(border.out..), after.get(..border.out));
@@ -216,7 +216,7 @@ impl Settled {
     }
 
     fn fits(&self, input: &Input<'_>) -> bool {
-        let request = input.body.request();
+        let request = input.body.spans();
         let open = input.messages.get(self.messages..).unwrap_or_default();
         let end = self.messages.checked_sub(1).and_then(|last| request.messages.get(last)).map(|last| last.end);
         input.under == Some(self.under)

@@ -5,7 +5,7 @@ use super::marks::{Marks, Spot};
 use super::plan::{Out, Piece, Plan, pieces};
 use super::spell::{self, Content, List, behind};
 use super::{Segment, made};
-use crate::anthropic::envelope;
+use crate::envelope;
 use crate::json::{self, Member, Span};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub(super) fn write(
     settled: Option<&[Segment]>,
     border: Option<usize>,
 ) -> Spliced {
-    let (body, request) = (plan.input.body.bytes(), plan.input.body.request());
+    let (body, request) = (plan.input.body.bytes(), plan.input.body.spans());
     let mut regions: Vec<(Span, Region)> = vec![(request.array.clone(), Region::Messages)];
     let has_edit = |wanted: fn(&Spot) -> bool| marks.edits.iter().any(|(spot, _)| wanted(spot));
     if let Some((span, _)) = request.member(body, "system") {
@@ -123,7 +123,7 @@ impl<'p> Splicer<'p, '_> {
 
     /// Gives the segments before the border back.
     fn messages(&mut self, settled: Option<&[Segment]>, border: Option<usize>) -> Vec<Segment> {
-        let request = self.plan.input.body.request();
+        let request = self.plan.input.body.spans();
         let spans = &request.messages;
         let before = std::mem::take(&mut self.writer);
         let mut left = Vec::new();
@@ -155,7 +155,7 @@ impl<'p> Splicer<'p, '_> {
     }
 
     fn message(&mut self, at: usize, out: &Out) {
-        let span = out.source.and_then(|source| self.plan.input.body.request().messages.get(source as usize)).cloned();
+        let span = out.source.and_then(|source| self.plan.input.body.spans().messages.get(source as usize)).cloned();
         let marked = self.marks.edits.iter().any(|(spot, _)| matches!(spot, Spot::Block(out, _) if *out == at));
         match (out.source, span) {
             (Some(_), Some(span)) if out.is_whole() && !marked => self.writer.source(span),
@@ -241,7 +241,7 @@ impl<'p> Splicer<'p, '_> {
             }
             Piece::Client { message, block, text } => {
                 let (at, block, memo) = (message as usize, block as usize, self.plan.input.memo);
-                let Some(whole) = self.plan.input.body.request().messages.get(at) else { return };
+                let Some(whole) = self.plan.input.body.spans().messages.get(at) else { return };
                 let bytes = self.body.get(whole.clone()).unwrap_or_default();
                 match &*memo.content(at, bytes) {
                     Content::Text(span) => self.text(behind(whole.start, span), mark),

@@ -49,7 +49,7 @@ fn says(input: &Input<'_>, piece: Piece) -> Option<Says> {
 
 /// Where a block of the client's begins.
 fn start(input: &Input<'_>, message: u32, block: u32) -> Option<usize> {
-    let at = input.body.request().messages.get(message as usize)?.start;
+    let at = input.body.spans().messages.get(message as usize)?.start;
     match spell::content(input.body.bytes(), at, block as usize + 1) {
         spell::Content::List(list) => list.blocks.get(block as usize).map(|span| span.start),
         _ => None,

@@ -5,7 +5,7 @@ use super::around::{Around, references};
 use super::memo::Chain;
 use super::plan::{Out, Piece, Plan, Tag, facts, opened, pieces, tag};
 use super::{Input, spell};
-use crate::anthropic::request::Body;
+use crate::body::Body;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
 
@@ -75,7 +75,7 @@ fn load(plan: &Plan<'_>, out: &Out, mut prefix: Key, unread: &mut Vec<(String, K
 
 /// In manual mode nothing is bound, and an open tool loop needs its thinking.
 pub(super) fn is_manual(body: &Body) -> bool {
-    let thinking = body.request().member(body.bytes(), "thinking");
+    let thinking = body.spans().member(body.bytes(), "thinking");
     thinking
         .is_some_and(|(span, _)| spell::text(body.bytes(), span.start, "type").is_some_and(|kind| kind == "enabled"))
 }

@@ -2,8 +2,8 @@
 
 use super::wish::{Inputs, Keep, Trigger, Wish};
 use super::{Kind, member};
-use crate::anthropic::envelope::Envelope;
-use crate::anthropic::request::Body;
+use crate::body::Body;
+use crate::envelope::Envelope;
 use crate::json;
 use ctx_core::Lexicon;
 use ctx_models::cache::ANTHROPIC;
@@ -48,7 +48,7 @@ pub struct Facts<'a> {
 /// Whether a request asks the model to think.
 pub fn thinks(body: &Body) -> bool {
     let bytes = body.bytes();
-    let Some((span, _)) = body.request().member(bytes, "thinking") else { return false };
+    let Some((span, _)) = body.spans().member(bytes, "thinking") else { return false };
     let kind = member(bytes, span.start, "type").and_then(|span| json::string_value(bytes, span));
     matches!(kind.as_deref(), Some("adaptive" | "enabled"))
 }

@@ -1,7 +1,7 @@
 //! How our edits come into a body beside those of the client: by splicing, never by writing it anew.
 
 use super::{Edit, Kind, Splice, member};
-use crate::anthropic::request::Body;
+use crate::body::Body;
 use crate::json;
 
 /// What a request would be with these edits beside its own: what to replace in its bytes, and which of them came in.
@@ -10,7 +10,7 @@ pub fn merge(body: &Body, edits: Vec<Edit>) -> (Vec<Splice>, Vec<Kind>) {
 }
 
 fn merged(body: &Body, mut edits: Vec<Edit>) -> Option<(Vec<Splice>, Vec<Kind>)> {
-    let (bytes, request) = (body.bytes(), body.request());
+    let (bytes, request) = (body.bytes(), body.spans());
     // A thread has its history elsewhere (A49), and a summary is asked for alone (C32).
     let is_set = |name: &str| request.member(bytes, name).is_some_and(|(_, value)| value != b"null");
     if edits.is_empty() || is_set("compaction") || is_set("thread") {
@@ -98,7 +98,7 @@ pub fn excluded(edit: &Edit) -> Vec<String> {
 /// The same of the clearing that a client asks for itself; `None` when it does not.
 pub fn excluded_by_client(body: &Body) -> Option<Vec<String>> {
     let bytes = body.bytes();
-    let (own, _) = body.request().member(bytes, "context_management")?;
+    let (own, _) = body.spans().member(bytes, "context_management")?;
     let edits = member(bytes, own.start, "edits")?;
     let is_it = |element: &json::Span| {
         let kind = member(bytes, element.start, "type").and_then(|span| json::string_value(bytes, span));

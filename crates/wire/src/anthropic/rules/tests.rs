@@ -1,4 +1,5 @@
 use super::*;
+use crate::rules::{named, spelled_out};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -5,6 +5,7 @@
 //! and escapes all survive, and a character that two deltas share is whole again.
 
 use super::fields::{count, inner, items, pick, text};
+use crate::answer::{Grown, Told};
 use crate::json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,20 +30,6 @@ struct Block {
     citations: String,
     /// The delta that fills a compaction block.
     compaction: Option<Box<str>>,
-}
-
-/// How much of each block was told: of its text, its thinking and its arguments.
-#[derive(Debug, Default)]
-pub struct Told(BTreeMap<u64, [usize; 3]>);
-
-/// What was added to a block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grown {
-    pub block: u64,
-    /// `text`, `thinking` or `tool`.
-    pub part: &'static str,
-    pub tool: Option<String>,
-    pub text: String,
 }
 
 /// What came could not be used: an unknown delta, a missing member, a block that never started.

@@ -11,7 +11,8 @@ mod thinking;
 mod waits;
 
 use super::*;
-use crate::anthropic::{dress, envelope, message};
+use crate::anthropic::{Anthropic, envelope, message};
+use crate::dress;
 use ctx_core::edit::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult, Why};
 use ctx_core::edit::fold::{Source, fold};
 use ctx_core::edit::history::CommitId;
@@ -51,12 +52,13 @@ impl Case {
     }
 
     pub fn body(text: &str) -> Case {
-        let body = Body::parse(text.as_bytes().to_vec()).unwrap();
-        let read: Vec<message::Read> = (0..body.request().messages.len())
+        let body = Body::parse(text.as_bytes().to_vec(), &Anthropic).unwrap();
+        let read: Vec<crate::wire::Read> = (0..body.spans().messages.len())
             .map(|at| message::read(body.message(at), ctx_clients::lexicon()))
             .collect();
-        let bare =
-            |(at, read): (usize, &message::Read)| Key::of([dress::undress(body.message(at), &read.cuts).0.as_slice()]);
+        let bare = |(at, read): (usize, &crate::wire::Read)| {
+            Key::of([dress::undress(body.message(at), &read.cuts).0.as_slice()])
+        };
         let digests: Vec<Key> = read.iter().enumerate().map(bare).collect();
         let facts: Vec<Message> = read.into_iter().map(|read| read.facts).collect();
         let mut bound = HashMap::new();
@@ -123,7 +125,7 @@ impl Case {
     /// Composes it with what an earlier request left, and tells whether it could go on from that.
     pub fn compose_with(&self, memo: &Memo) -> (Done, bool) {
         let messages: Vec<&Message> = self.facts.iter().collect();
-        let envelope = envelope::read(self.body.bytes(), self.body.request(), ctx_clients::lexicon());
+        let envelope = envelope::read(self.body.bytes(), self.body.spans(), ctx_clients::lexicon());
         let slots: Vec<SlotId> = (0..messages.len() as u64).map(SlotId).collect();
         let system: Vec<Key> =
             envelope.system.iter().map(|block| Key::of([&self.body.bytes()[block.at.clone()]])).collect();
@@ -177,8 +179,8 @@ pub(super) fn made(by: &[(Option<Role>, &[&str])]) -> Vec<Made> {
 impl Done {
     /// The messages, as they are spelled.
     pub fn messages(&self) -> Vec<String> {
-        let body = Body::parse(self.text.clone().into_bytes()).unwrap();
-        (0..body.request().messages.len()).map(|at| String::from_utf8(body.message(at).to_vec()).unwrap()).collect()
+        let body = Body::parse(self.text.clone().into_bytes(), &Anthropic).unwrap();
+        (0..body.spans().messages.len()).map(|at| String::from_utf8(body.message(at).to_vec()).unwrap()).collect()
     }
 
     pub fn rules(&self) -> Vec<&'static str> {

@@ -12,12 +12,12 @@ fn on() -> Wish {
 }
 
 fn body(text: &str) -> Body {
-    Body::parse(text.as_bytes().to_vec()).expect("a body")
+    Body::parse(text.as_bytes().to_vec(), &crate::anthropic::Anthropic).expect("a body")
 }
 
 fn asked(wish: &Wish, text: &str, window: Option<u64>) -> Vec<Edit> {
     let body = body(text);
-    let envelope = envelope::read(body.bytes(), body.request(), ctx_clients::lexicon());
+    let envelope = envelope::read(body.bytes(), body.spans(), ctx_clients::lexicon());
     edits(
         wish,
         &Facts {

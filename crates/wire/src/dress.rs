@@ -40,8 +40,8 @@ pub fn dress(bare: &[u8], dress: &Dress) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::message;
     use super::*;
+    use crate::anthropic::message;
     use proptest::collection::vec;
     use proptest::prelude::*;
 

@@ -1,10 +1,13 @@
-//! Where the parts of a Messages request stand in its bytes.
+//! Where the parts of a request stand in its bytes.
 //!
 //! The client sends its whole history again on every turn. [`Body::advance`] therefore compares
 //! with the request before, at memory speed or not even that, and scans only what is new.
 
+use crate::envelope::Envelope;
 use crate::json::{self, Elements, Member, Members, Span, Syntax};
 use crate::pieces::{Piece, Pieces, append, concat, shared_prefix};
+use crate::wire::{Read, Wire};
+use ctx_core::Lexicon;
 use std::sync::Arc;
 
 /// Why a body cannot be taken apart. It is still forwarded: judging it is the provider's business.
@@ -14,10 +17,10 @@ pub enum Unreadable {
     Syntax(#[from] Syntax),
     #[error("the body is not a JSON object")]
     NotAnObject,
-    #[error("the body has no `messages` array")]
-    NoMessages,
-    #[error("the body has `messages` twice")]
-    TwoMessages,
+    #[error("the body has no `{0}` array")]
+    NoMessages(&'static str),
+    #[error("the body has `{0}` twice")]
+    TwoMessages(&'static str),
     #[error("the body has more than {MOST_MESSAGES} messages, and the provider takes no more")]
     TooManyMessages,
     #[error("something follows the body's JSON at byte {0}")]
@@ -27,17 +30,24 @@ pub enum Unreadable {
 /// The provider refuses requests with more messages. To read them all would only keep other requests waiting.
 const MOST_MESSAGES: usize = 100_000;
 
+/// Where a wire keeps the history in a body.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The member with the list of messages.
+    pub list: &'static str,
+}
+
 /// The spans of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Request {
-    /// The members of the body, in order, `messages` among them.
+pub struct Spans {
+    /// The members of the body, in order, the list of messages among them.
     pub members: Vec<Member>,
-    /// The `messages` array, brackets included.
+    /// The list of messages, brackets included.
     pub array: Span,
     pub messages: Vec<Span>,
 }
 
-impl Request {
+impl Spans {
     /// The value of a member, the last one if it is there twice.
     pub fn member<'a>(&self, bytes: &'a [u8], name: &str) -> Option<(Span, &'a [u8])> {
         let found =
@@ -57,29 +67,33 @@ impl Request {
 const LONG: usize = 64 * 1024;
 
 /// Takes a body apart from scratch.
-pub fn parse(bytes: &[u8]) -> Result<Request, Unreadable> {
+pub fn parse(bytes: &[u8], shape: &Shape) -> Result<Spans, Unreadable> {
     let mut walk = json::members(bytes, 0).ok_or(Unreadable::NotAnObject)?;
-    let mut parts = Parts::default();
+    let mut parts = Parts::of(shape);
     parts.scan(bytes, &mut walk)?;
     parts.finish(bytes, walk.position())
 }
 
-#[derive(Default)]
 struct Parts {
+    list: &'static str,
     members: Vec<Member>,
     array: Option<Span>,
     messages: Vec<Span>,
 }
 
 impl Parts {
+    fn of(shape: &Shape) -> Parts {
+        Parts { list: shape.list, members: Vec::new(), array: None, messages: Vec::new() }
+    }
+
     fn scan(&mut self, bytes: &[u8], walk: &mut Members<'_>) -> Result<(), Unreadable> {
         while let Some(next) = walk.next_key() {
             let (key, at) = next?;
-            let is_messages = bytes.get(key.clone()).is_some_and(|key| json::key_is(key, "messages"));
+            let is_messages = bytes.get(key.clone()).is_some_and(|key| json::key_is(key, self.list));
             let value = match json::elements(bytes, at) {
                 Some(elements) if is_messages => {
                     if self.array.is_some() {
-                        return Err(Unreadable::TwoMessages);
+                        return Err(Unreadable::TwoMessages(self.list));
                     }
                     self.elements(at, elements)?
                 }
@@ -106,13 +120,13 @@ impl Parts {
         Ok(array)
     }
 
-    fn finish(self, bytes: &[u8], end: usize) -> Result<Request, Unreadable> {
+    fn finish(self, bytes: &[u8], end: usize) -> Result<Spans, Unreadable> {
         let trailing = bytes.get(end..).unwrap_or_default().iter().position(|byte| !byte.is_ascii_whitespace());
         if let Some(offset) = trailing {
             return Err(Unreadable::Trailing(end + offset));
         }
-        let array = self.array.ok_or(Unreadable::NoMessages)?;
-        Ok(Request { members: self.members, array, messages: self.messages })
+        let array = self.array.ok_or(Unreadable::NoMessages(self.list))?;
+        Ok(Spans { members: self.members, array, messages: self.messages })
     }
 }
 
@@ -125,10 +139,11 @@ fn push(messages: &mut Vec<Span>, message: Span) -> Result<(), Unreadable> {
 }
 
 /// A request's bytes with their spans; turns into the next request of the conversation.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Body {
+    wire: &'static dyn Wire,
     bytes: Vec<u8>,
-    request: Request,
+    spans: Spans,
     /// The same bytes in pieces, or nothing: for telling what the next body shares with this one.
     in_pieces: Pieces,
 }
@@ -138,24 +153,29 @@ pub struct Body {
 pub struct Shared {
     /// Leading messages with the same bytes.
     pub messages: usize,
-    /// Whether all that is not `messages` has the same bytes.
+    /// Whether all that is not in the list has the same bytes.
     pub envelope: bool,
 }
 
 impl Body {
-    pub fn parse(bytes: Vec<u8>) -> Result<Body, Unreadable> {
-        Ok(Body { request: parse(&bytes)?, bytes, in_pieces: Arc::default() })
+    /// A body without anything in it.
+    pub fn empty(wire: &'static dyn Wire) -> Body {
+        Body { wire, bytes: Vec::new(), spans: Spans::default(), in_pieces: Arc::default() }
+    }
+
+    pub fn parse(bytes: Vec<u8>, wire: &'static dyn Wire) -> Result<Body, Unreadable> {
+        Ok(Body { wire, spans: parse(&bytes, wire.shape())?, bytes, in_pieces: Arc::default() })
     }
 
     /// Parses what has arrived.
-    pub fn read(pieces: &Pieces) -> Result<Body, Unreadable> {
-        Ok(Body::parse(concat(pieces))?.arrived_in(pieces))
+    pub fn read(pieces: &Pieces, wire: &'static dyn Wire) -> Result<Body, Unreadable> {
+        Ok(Body::parse(concat(pieces), wire)?.arrived_in(pieces))
     }
 
     fn arrived_in(mut self, pieces: &Pieces) -> Body {
         if pieces.is_long() {
             // The list of messages without its bracket: that is where it goes on growing.
-            self.in_pieces = pieces.with_end(self.request.array.end - 1);
+            self.in_pieces = pieces.with_end(self.spans.array.end - 1);
         }
         self
     }
@@ -165,16 +185,35 @@ impl Body {
         &self.in_pieces
     }
 
+    pub fn wire(&self) -> &'static dyn Wire {
+        self.wire
+    }
+
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    pub fn request(&self) -> &Request {
-        &self.request
+    pub fn spans(&self) -> &Spans {
+        &self.spans
+    }
+
+    /// Reads all that is not the history.
+    pub fn envelope(&self, lexicon: &Lexicon) -> Envelope {
+        self.wire.envelope(&self.bytes, &self.spans, lexicon)
+    }
+
+    /// The folder that the client says it works in.
+    pub fn folder(&self, lexicon: &Lexicon) -> Option<String> {
+        self.wire.folder(&self.bytes, &self.spans, lexicon)
+    }
+
+    /// Reads a message.
+    pub fn read_message(&self, index: usize, lexicon: &Lexicon) -> Read {
+        self.wire.read(self.message(index), lexicon)
     }
 
     pub fn message(&self, index: usize) -> &[u8] {
-        self.request.messages.get(index).and_then(|span| self.bytes.get(span.clone())).unwrap_or_default()
+        self.spans.messages.get(index).and_then(|span| self.bytes.get(span.clone())).unwrap_or_default()
     }
 
     /// How many leading bytes `pieces` share with this body.
@@ -194,14 +233,14 @@ impl Body {
     pub fn advance(self, pieces: &Pieces) -> Result<(Body, Shared), Unreadable> {
         let list: &[Piece] = pieces;
         let kept = self.common_prefix(list);
-        let known = self.request.messages.iter().take_while(|span| self.ends_within(span, kept)).count();
+        let known = self.spans.messages.iter().take_while(|span| self.ends_within(span, kept)).count();
         let (next, shared) = if known == 0 { self.replace(concat(list)) } else { self.splice(list, kept, known) }?;
         Ok((next.arrived_in(pieces), shared))
     }
 
     /// The beginning differs (another model, say): scan all of it, then see which messages stayed.
     fn replace(self, bytes: Vec<u8>) -> Result<(Body, Shared), Unreadable> {
-        let next = Body::parse(bytes)?;
+        let next = Body::parse(bytes, self.wire)?;
         let messages = self.same_messages(&next);
         Ok((next, Shared { messages, envelope: false }))
     }
@@ -214,13 +253,13 @@ impl Body {
 
     /// How many leading messages have the same bytes in both.
     pub fn same_messages(&self, other: &Body) -> usize {
-        let both = self.request.messages.len().min(other.request.messages.len());
+        let both = self.spans.messages.len().min(other.spans.messages.len());
         (0..both).take_while(|&index| self.message(index) == other.message(index)).count()
     }
 
     /// Whether `pieces` begin with the same bytes up to and including the first message.
     pub fn shares_history(&self, pieces: &[Piece]) -> bool {
-        self.request.messages.first().is_some_and(|first| self.common_within(pieces, first.end) == first.end)
+        self.spans.messages.first().is_some_and(|first| self.common_within(pieces, first.end) == first.end)
     }
 
     /// The usual case: keep the buffer up to `kept`, scan from the last known message on.
@@ -229,17 +268,17 @@ impl Body {
         let old_tail = self.bytes.split_off(kept);
         append(&mut self.bytes, pieces, kept);
         let bytes = &self.bytes;
-        let old_array_end = self.request.array.end;
-        let old_members = self.request.members;
+        let old_array_end = self.spans.array.end;
+        let old_members = self.spans.members;
 
-        let mut messages = self.request.messages;
+        let mut messages = self.spans.messages;
         messages.truncate(known);
         let resume = messages.last().map_or(0, |span| span.end);
         let mut elements = Elements::resume(bytes, resume);
         for element in &mut elements {
             push(&mut messages, element?)?;
         }
-        let array = self.request.array.start..elements.position();
+        let array = self.spans.array.start..elements.position();
 
         let index = old_members.iter().position(|member| member.value.start == array.start).unwrap_or(0);
         let same_rest = match old_array_end.checked_sub(kept) {
@@ -248,7 +287,7 @@ impl Body {
             None => old_array_end == array.end && bytes.get(kept..) == Some(old_tail.as_slice()),
         };
         let mut members = old_members;
-        let request = if same_rest {
+        let spans = if same_rest {
             // The same bytes after the same state: the same members, moved.
             members[index].value = array.clone();
             for member in members.iter_mut().skip(index + 1) {
@@ -257,24 +296,24 @@ impl Body {
                     value: moved(&member.value, old_array_end, array.end),
                 };
             }
-            Request { members, array, messages }
+            Spans { members, array, messages }
         } else {
             members.truncate(index + 1);
             members[index].value = array.clone();
             let mut walk = Members::resume(bytes, array.end);
-            let mut parts = Parts { members, array: Some(array), messages };
+            let mut parts = Parts { list: self.wire.shape().list, members, array: Some(array), messages };
             parts.scan(bytes, &mut walk)?;
             parts.finish(bytes, walk.position())?
         };
-        let next = Body { bytes: self.bytes, request, in_pieces: Arc::default() };
+        let next = Body { wire: self.wire, bytes: self.bytes, spans, in_pieces: Arc::default() };
         let envelope = same_rest && next.end_of_list() == old_end;
         Ok((next, Shared { messages: known, envelope }))
     }
 
     /// The white space behind the last message, and the bracket.
     fn end_of_list(&self) -> &[u8] {
-        let from = self.request.messages.last().map_or(self.request.array.start, |last| last.end);
-        self.bytes.get(from..self.request.array.end).unwrap_or_default()
+        let from = self.spans.messages.last().map_or(self.spans.array.start, |last| last.end);
+        self.bytes.get(from..self.spans.array.end).unwrap_or_default()
     }
 }
 
@@ -288,26 +327,32 @@ mod tests {
     use crate::pieces::Arriving;
     use proptest::prelude::*;
 
+    use crate::anthropic::{Anthropic, SHAPE};
+
+    fn parse(bytes: &[u8]) -> Result<Spans, Unreadable> {
+        super::parse(bytes, &SHAPE)
+    }
+
     fn texts(body: &Body) -> Vec<&str> {
-        (0..body.request.messages.len()).map(|i| std::str::from_utf8(body.message(i)).unwrap()).collect()
+        (0..body.spans.messages.len()).map(|i| std::str::from_utf8(body.message(i)).unwrap()).collect()
     }
 
     #[test]
     fn finds_messages_and_members_in_any_spelling() {
         let text = br#" { "model" : "m" , "mess\u0061ges" : [ {"role":"user"} , 7 ] , "x" : 1e400 } "#;
-        let body = Body::parse(text.to_vec()).unwrap();
+        let body = Body::parse(text.to_vec(), &Anthropic).unwrap();
         assert_eq!(texts(&body), [r#"{"role":"user"}"#, "7"]);
-        assert_eq!(body.request.member(text, "x").unwrap().1, b"1e400");
-        assert_eq!(&text[body.request.envelope().0], br#" { "model" : "m" , "mess\u0061ges" : [ "#);
-        assert_eq!(&text[body.request.envelope().1], br#" ] , "x" : 1e400 } "#);
+        assert_eq!(body.spans.member(text, "x").unwrap().1, b"1e400");
+        assert_eq!(&text[body.spans.envelope().0], br#" { "model" : "m" , "mess\u0061ges" : [ "#);
+        assert_eq!(&text[body.spans.envelope().1], br#" ] , "x" : 1e400 } "#);
     }
 
     #[test]
     fn says_why_a_body_cannot_be_read() {
         assert_eq!(parse(b"[]"), Err(Unreadable::NotAnObject));
-        assert_eq!(parse(b"{}"), Err(Unreadable::NoMessages));
-        assert_eq!(parse(b"{\"messages\":3}"), Err(Unreadable::NoMessages));
-        assert_eq!(parse(b"{\"messages\":[],\"messages\":[]}"), Err(Unreadable::TwoMessages));
+        assert_eq!(parse(b"{}"), Err(Unreadable::NoMessages("messages")));
+        assert_eq!(parse(b"{\"messages\":3}"), Err(Unreadable::NoMessages("messages")));
+        assert_eq!(parse(b"{\"messages\":[],\"messages\":[]}"), Err(Unreadable::TwoMessages("messages")));
         assert_eq!(parse(b"{\"messages\":[]} x"), Err(Unreadable::Trailing(16)));
         assert!(matches!(parse(b"{\"messages\":[{\"role\":"), Err(Unreadable::Syntax(_))));
         let with = |count: usize| parse(format!("{{\"messages\":[{}]}}", vec!["1"; count].join(",")).as_bytes());
@@ -322,7 +367,7 @@ mod tests {
     }
 
     /// All bytes, put together from the parts: the envelope, the messages, and what is between them.
-    fn put_together(bytes: &[u8], request: &Request) -> Vec<u8> {
+    fn put_together(bytes: &[u8], request: &Spans) -> Vec<u8> {
         let (head, tail) = request.envelope();
         let mut out = bytes[head].to_vec();
         let mut at = head.end;
@@ -352,27 +397,27 @@ mod tests {
             new.extend(second.iter().map(quote));
             let old_bytes = spelled(head(heads[0]), &old, tail(tails[0]), space(spaces[0]), space(ends[0]));
             let new_bytes = spelled(head(heads[1]), &new, tail(tails[1]), space(spaces[1]), space(ends[1]));
-                        let mut old_body = Body::parse(old_bytes.clone()).unwrap();
+                        let mut old_body = Body::parse(old_bytes.clone(), &Anthropic).unwrap();
             let mut arriving = Arriving::alone();
             if compared {
                 // While it passed.
                 let mut whole = Arriving::alone();
                 whole.push(&old_bytes);
-                old_body.in_pieces = whole.finish().with_end(old_body.request.array.end - 1);
+                old_body.in_pieces = whole.finish().with_end(old_body.spans.array.end - 1);
                 arriving = Arriving::after(old_body.in_pieces.clone());
             }
             new_bytes.chunks(chunk).for_each(|bytes| {
                 arriving.push(bytes);
             });
             let pieces = arriving.finish();
-            let old_request = old_body.request.clone();
+            let old_request = old_body.spans.clone();
             let (body, shared) = old_body.advance(&pieces).unwrap();
             prop_assert_eq!(&body.bytes, &new_bytes);
-            prop_assert_eq!(&body.request, &parse(&new_bytes).unwrap());
-            prop_assert_eq!(put_together(&new_bytes, &body.request), new_bytes.clone());
+            prop_assert_eq!(&body.spans, &parse(&new_bytes).unwrap());
+            prop_assert_eq!(put_together(&new_bytes, &body.spans), new_bytes.clone());
             prop_assert!(shared.messages <= new.len() && new[..shared.messages] == old[..shared.messages]);
             if shared.envelope {
-                let ((old_head, old_tail), (head, tail)) = (old_request.envelope(), body.request.envelope());
+                let ((old_head, old_tail), (head, tail)) = (old_request.envelope(), body.spans.envelope());
                 prop_assert_eq!(&old_bytes[old_head], &new_bytes[head]);
                 prop_assert_eq!(&old_bytes[old_tail], &new_bytes[tail]);
             }
@@ -386,7 +431,7 @@ mod tests {
         #[test]
         fn never_panics_on_any_bytes(bytes in proptest::collection::vec(prop::sample::select(br#"{}[]",:\mesag1 "#.to_vec()), 0..60)) {
             let _ = parse(&bytes);
-            let body = Body::parse(b"{\"messages\":[1,2]}".to_vec()).unwrap();
+            let body = Body::parse(b"{\"messages\":[1,2]}".to_vec(), &Anthropic).unwrap();
             let _ = body.advance(&Arc::new(bytes.into()));
         }
     }

@@ -1,0 +1,147 @@
+//! What a wire learns from one answer of the provider.
+
+use std::collections::BTreeMap;
+
+/// How the body ended, as the proxy saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The body came to its proper end.
+    Complete,
+    /// The provider's side broke off.
+    Cut,
+    /// The client went away.
+    Cancelled,
+}
+
+/// One answer of the provider. Everything is optional: an answer says what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub ending: Ending,
+    /// The provider said that the message is all there: `message_stop`, or a readable JSON body.
+    pub whole_message: bool,
+    pub message_id: Option<String>,
+    pub model: Option<String>,
+    pub usage: Option<Usage>,
+    pub stop_reason: Option<String>,
+    /// Raw JSON.
+    pub stop_details: Option<String>,
+    pub applied_edits: Vec<AppliedEdit>,
+    pub transformations: Vec<Transformation>,
+    /// Signatures of thinking blocks and data of redacted ones, in the order of the blocks.
+    pub signatures: Vec<String>,
+    pub error: Option<ProviderError>,
+    pub cache_miss_reason: Option<String>,
+    /// The assistant message as compact JSON, `{"role":"assistant","content":[…]}`; as far as it came
+    /// when the answer broke off. `None` also when it was too large to keep.
+    pub reply: Option<Vec<u8>>,
+    /// Bytes of the body as they came, before decoding.
+    pub bytes: u64,
+    pub events: u64,
+    /// Events, deltas and blocks that are valid but not known here, or that fit nowhere.
+    pub unknown_events: u64,
+    /// Events that are not a JSON object, or were too large to read.
+    pub broken_events: u64,
+    /// Why the body, or the rest of it, could not be read.
+    pub undecodable: Option<String>,
+}
+
+/// Token counts. The prompt's total is `input + cache_read + cache_write`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens behind the last cache mark.
+    pub input: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    pub cache_write_5m: Option<u64>,
+    pub cache_write_1h: Option<u64>,
+    pub output: u64,
+    /// The part of `output` that was thinking.
+    pub thinking: Option<u64>,
+}
+
+/// One context edit that the provider made on its side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppliedEdit {
+    pub kind: String,
+    pub cleared_tool_uses: Option<u64>,
+    pub cleared_thinking_turns: Option<u64>,
+    pub cleared_input_tokens: Option<u64>,
+}
+
+/// One change that the provider made to the input, such as a thinking block that it dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transformation {
+    pub kind: String,
+    pub path: Option<String>,
+    pub reason: Option<String>,
+}
+
+/// An error body, or an `error` event inside a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderError {
+    /// `overloaded_error` and the like; `None` when the body was not the provider's error object.
+    pub kind: Option<String>,
+    pub message: String,
+    /// `details.error_code`, steadier than the wording of the message.
+    pub code: Option<String>,
+}
+
+impl Answer {
+    pub(crate) fn new(status: u16) -> Self {
+        Self {
+            status,
+            ending: Ending::Complete,
+            whole_message: false,
+            message_id: None,
+            model: None,
+            usage: None,
+            stop_reason: None,
+            stop_details: None,
+            applied_edits: Vec::new(),
+            transformations: Vec::new(),
+            signatures: Vec::new(),
+            error: None,
+            cache_miss_reason: None,
+            reply: None,
+            bytes: 0,
+            events: 0,
+            unknown_events: 0,
+            broken_events: 0,
+            undecodable: None,
+        }
+    }
+}
+
+/// How much of each block was told: of its text, its thinking and its arguments.
+#[derive(Debug, Default)]
+pub struct Told(pub(crate) BTreeMap<u64, [usize; 3]>);
+
+/// What was added to a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grown {
+    pub block: u64,
+    /// `text`, `thinking` or `tool`.
+    pub part: &'static str,
+    pub tool: Option<String>,
+    pub text: String,
+}
+
+/// Reads a passive copy of one answer. It never touches the bytes that travel, and it cannot fail: it counts what it does
+/// not know and reports what it cannot read.
+pub trait Tap: std::fmt::Debug + Send {
+    /// Takes the next bytes of the body.
+    fn feed(&mut self, bytes: &[u8]);
+
+    /// How many events have come so far: cheap to compare before asking for [`Tap::partial`].
+    fn events(&self) -> u64;
+
+    /// The message so far, in the form of [`Answer::reply`]. The cost is that of writing it out.
+    fn partial(&self) -> Option<Vec<u8>>;
+
+    /// What has come of the message that was not told before.
+    fn grown(&self, told: &mut Told) -> Vec<Grown>;
+
+    /// Everything that was learned.
+    fn finish(self: Box<Self>, ending: Ending) -> Answer;
+}

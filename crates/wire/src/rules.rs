@@ -1,0 +1,57 @@
+//! The providers' rules by number: what each demands, what `ctx` does about it, and what a person can do. Repairs and
+//! refusals name a rule by its number; [`named`] puts its name beside it, and `ctx explain` prints the whole entry.
+//! Every wire has numbers of its own.
+
+use crate::anthropic;
+
+/// One rule by which a provider refuses requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    pub number: &'static str,
+    /// The rule in a few words, to stand beside its number.
+    pub name: &'static str,
+    /// What the provider demands and what happens otherwise.
+    pub why: &'static str,
+    /// What `ctx` does, and what is left to do.
+    pub advice: &'static str,
+}
+
+/// All rules that a repair or a refusal can name, in order.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    anthropic::rules::RULES.iter()
+}
+
+/// The rule with this number, whatever its case.
+pub fn find(number: &str) -> Option<&'static Rule> {
+    all().find(|rule| rule.number.eq_ignore_ascii_case(number))
+}
+
+/// A rule's number with its name, as people are shown it: `A30 (every tool call has its result)`.
+pub fn named(number: &str) -> String {
+    match find(number) {
+        Some(rule) => format!("{} ({})", rule.number, rule.name),
+        None => number.to_owned(),
+    }
+}
+
+/// A sentence in which every `rule A30` has the rule's name beside it.
+pub fn spelled_out(text: &str) -> String {
+    const WORD: &str = "rule ";
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(WORD) {
+        let from = at + WORD.len();
+        let length = rest[from..].find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len() - from);
+        out.push_str(&rest[..from]);
+        out.push_str(&named(&rest[from..from + length]));
+        rest = &rest[from + length..];
+        // A text that has been through here has the name already.
+        if let Some(name) = out.strip_suffix(')').and_then(|out| Some(&out[out.rfind('(')?..]))
+            && rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(name))
+        {
+            rest = &rest[name.len() + 2..];
+        }
+    }
+    out.push_str(rest);
+    out
+}

@@ -1,0 +1,129 @@
+//! The seam: everything the rest of the program asks of a provider's format.
+
+use crate::answer::Tap;
+use crate::body::{Body, Shape, Spans};
+use crate::compose::{Composed, Input};
+use crate::envelope::Envelope;
+use crate::json::Span;
+use ctx_core::content::{Content, WireId};
+use ctx_core::edit::fold::View;
+use ctx_core::edit::resolve::Draft;
+use ctx_core::message::{Message, Role};
+use ctx_core::{Key, Lexicon};
+use ctx_models::cache::Breakpoints;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// A call of a client's that a wire knows by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// It carries a conversation and asks for an answer.
+    Generate,
+    /// It carries a conversation and asks how many tokens that is.
+    Count,
+    /// It asks which models there are.
+    Models,
+}
+
+/// A message read from its exact bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Read {
+    pub facts: Message,
+    /// What to cut to get the bare message: cache marks, and the list around a single text.
+    pub cuts: Vec<Span>,
+    /// Whether any block carries a cache mark.
+    pub marked: bool,
+}
+
+/// What to put into a body, and where, and the feature that has to be named in a header for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Insertion {
+    pub at: usize,
+    pub bytes: Vec<u8>,
+    pub beta: &'static str,
+}
+
+/// A provider's request and answer format. It has no state and never fails where traffic flows: a body that cannot be
+/// taken apart is [`crate::body::Unreadable`] and is forwarded as it came.
+pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
+    fn id(&self) -> WireId;
+
+    /// Tells what a client asks for by the path, or that this wire does not know it.
+    fn route(&self, method: &str, path: &str) -> Option<Call>;
+
+    // A request comes.
+
+    /// Where the history stands in a body.
+    fn shape(&self) -> &'static Shape;
+
+    /// Reads all that is not the history.
+    fn envelope(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Envelope;
+
+    /// The folder that the client says it works in.
+    fn folder(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Option<String>;
+
+    /// Reads one message, without its neighbours. Anything else than a message is carried as one of role `Other`.
+    fn read(&self, message: &[u8], lexicon: &Lexicon) -> Read;
+
+    /// The role of a message and whether it carries a cache mark, without reading what it says.
+    fn glance(&self, message: &[u8]) -> (Role, bool);
+
+    /// Where a request marks what shall be cached.
+    fn breakpoints(&self, body: &Body, envelope: &Envelope) -> Breakpoints;
+
+    /// Whether the tools or the system prompt are marked. Nothing else is looked at.
+    fn marks_envelope(&self, body: &Body, envelope: &Envelope) -> bool;
+
+    /// Seconds that the last mark of a request asks for; none where nothing is marked.
+    fn cache_lifetime(&self, bytes: &[u8]) -> Option<u64>;
+
+    // People read and write.
+
+    /// The content of a block. A block with members that no other wire knows stays as it is.
+    fn content(&self, block: &Value) -> Content;
+
+    /// The JSON of a block.
+    fn write<'c>(&self, content: &'c Content) -> Cow<'c, str>;
+
+    /// Content as one message of this wire, for [`Wire::read`].
+    fn written(&self, content: &[Content]) -> Vec<u8>;
+
+    /// Content for another place of a request: under new ids, which `salt` decides, and without a cache mark.
+    fn copied(&self, content: Content, salt: &str) -> Content;
+
+    /// A tool call with another input, which is the text of an object.
+    fn with_input(&self, call: &str, at: &Span, input: &str) -> Content;
+
+    /// What raw JSON of this wire says, or the tool that it calls.
+    fn title(&self, block: &str) -> Option<String>;
+
+    /// Whether the model is shown an image or a document.
+    fn is_pictured(&self, content: &Content) -> bool;
+
+    // A request leaves.
+
+    /// Composes a request. Total: whatever the view is, the provider accepts the result, provided that it accepts what
+    /// the client sent. The same input gives the same bytes.
+    fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed;
+
+    /// Composes a request from what an earlier one settled; `None` when all of it has to be composed. The result is that
+    /// of [`Wire::compose`].
+    fn go_on(&self, input: &Input<'_>) -> Option<Composed>;
+
+    /// Whether an answer was paused, and goes back to be continued.
+    fn is_paused(&self, last: &Message) -> bool;
+
+    /// Asks the provider to drop reasoning that is no longer bound to what stands before it, instead of refusing the
+    /// request. `None` when the request does not reason, or says already what to do.
+    fn drop_unbound(&self, body: &Body) -> Option<Insertion>;
+
+    // An answer comes.
+
+    fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap>;
+
+    /// What is remembered of a signature of reasoning.
+    fn signature(&self, text: &str) -> Key;
+
+    /// Whether the provider refused a request because reasoning in it is bound to something else.
+    fn is_unbound(&self, status: u16, body: &[u8]) -> bool;
+}
