@@ -164,7 +164,7 @@ fn a_failed_request_is_no_reason_to_mark_otherwise_after_a_restart() {
 }
 
 #[test]
-fn a_text_for_a_message_that_holds_a_result_takes_the_place_of_all_of_it() {
+fn a_text_for_a_message_that_holds_a_result_leaves_the_clients_note_beside_it() {
     let mut world = world();
     world.call(0, "toolu_1").expect("accepted");
     world.result(0);
@@ -173,8 +173,8 @@ fn a_text_for_a_message_that_holds_a_result_takes_the_place_of_all_of_it() {
     turns(&mut world, 0, 1);
     let (sent, body) = sent(&world, 0);
     assert_eq!(body["messages"][2]["content"].as_array().map(Vec::len), Some(2));
-    assert_eq!(sent["messages"][2]["content"].as_array().map(Vec::len), Some(1));
     assert_eq!(sent["messages"][2]["content"][0]["content"], "seen");
+    assert_eq!(sent["messages"][2]["content"][1]["text"], body["messages"][2]["content"][1]["text"]);
 }
 
 #[test]
