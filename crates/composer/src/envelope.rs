@@ -5,8 +5,8 @@
 //! (those of the servers it wants the provider to call) are cut out and never stored.
 
 use ctx_store::Hash;
-use ctx_wire::body::Spans;
-use ctx_wire::json::{self, Span};
+use ctx_wire::body::{Body, Spans};
+use ctx_wire::json::Span;
 use serde::{Deserialize, Serialize};
 
 /// Values from this size on are stored as blobs of their own.
@@ -40,10 +40,12 @@ impl Packed {
     }
 }
 
-/// Cuts the envelope of `bytes` into pieces.
-pub fn pack(bytes: &[u8], request: &Spans) -> Packed {
-    let (head, tail) = request.envelope();
-    let mut packer = Packer { bytes, request, pieces: Vec::new(), blobs: Vec::new() };
+/// Cuts the envelope of a request into pieces.
+pub fn pack(body: &Body) -> Packed {
+    let (bytes, spans) = (body.bytes(), body.spans());
+    let (head, tail) = spans.envelope();
+    let secrets = body.wire().secrets(bytes, spans);
+    let mut packer = Packer { bytes, spans, secrets, pieces: Vec::new(), blobs: Vec::new() };
     packer.range(0, head.end);
     packer.pieces.push(Piece::Messages);
     packer.range(tail.start, bytes.len());
@@ -54,18 +56,21 @@ pub fn pack(bytes: &[u8], request: &Spans) -> Packed {
 
 struct Packer<'a> {
     bytes: &'a [u8],
-    request: &'a Spans,
+    spans: &'a Spans,
+    secrets: Vec<Span>,
     pieces: Vec<Piece>,
     blobs: Vec<(Hash, Vec<u8>)>,
 }
 
 impl Packer<'_> {
     fn range(&mut self, mut at: usize, end: usize) {
-        for member in &self.request.members {
+        for member in &self.spans.members {
             let value = member.value.clone();
-            let inside = value.start >= at && value.end <= end && value.start != self.request.array.start;
-            if inside && json::key_is(&self.bytes[member.key.clone()], "mcp_servers") {
-                for secret in secrets(self.bytes, value.start) {
+            let inside = value.start >= at && value.end <= end && value.start != self.spans.array.start;
+            let is_in = |secret: &&Span| value.start <= secret.start && secret.end <= value.end;
+            let secrets: Vec<Span> = self.secrets.iter().filter(is_in).cloned().collect();
+            if inside && !secrets.is_empty() {
+                for secret in secrets {
                     self.text(at, secret.start);
                     self.pieces.push(Piece::Secret);
                     at = secret.end;
@@ -95,13 +100,6 @@ impl Packer<'_> {
     }
 }
 
-/// The credentials in a list of servers.
-fn secrets(bytes: &[u8], list: usize) -> Vec<Span> {
-    let servers = json::elements(bytes, list).into_iter().flatten().flatten();
-    let members = servers.flat_map(|server| json::members(bytes, server.start).into_iter().flatten().flatten());
-    members.filter(|member| json::key_is(&bytes[member.key.clone()], "authorization_token")).map(|m| m.value).collect()
-}
-
 /// A request put together again from what is stored.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Whole {
@@ -129,8 +127,7 @@ pub fn unpack(own: &[u8], messages: &[u8], mut find: impl FnMut(Hash) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctx_wire::anthropic::SHAPE;
-    use ctx_wire::body;
+    use ctx_wire::anthropic::Anthropic;
     use std::collections::HashMap;
 
     #[test]
@@ -145,9 +142,9 @@ mod tests {
             format!(r#"{{"messages":[ ],"system":[{{"text":"{big}"}}]}}"#).into_bytes(),
         ];
         for bytes in spellings {
-            let request = body::parse(&bytes, &SHAPE).unwrap();
-            let packed = pack(&bytes, &request);
-            let (head, tail) = request.envelope();
+            let body = Body::parse(bytes.clone(), &Anthropic).unwrap();
+            let packed = pack(&body);
+            let (head, tail) = body.spans().envelope();
             let blobs: HashMap<Hash, Vec<u8>> = packed.blobs.iter().cloned().collect();
             let inner = bytes[head.end..tail.start].to_vec();
             let whole = unpack(&packed.blobs[0].1, &inner, |hash| blobs.get(&hash).cloned()).unwrap();
@@ -161,7 +158,7 @@ mod tests {
         let body = format!(
             r#"{{"messages":[],"mcp_servers":[{{"url":"u"}},{{"authorization_token" : "hush\"hush","name":"{padding}"}}],"a":1}}"#
         );
-        let packed = pack(body.as_bytes(), &body::parse(body.as_bytes(), &SHAPE).unwrap());
+        let packed = pack(&Body::parse(body.clone().into_bytes(), &Anthropic).unwrap());
         let stored: Vec<u8> = packed.blobs.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
         assert!(!String::from_utf8_lossy(&stored).contains("hush"));
         let blobs: HashMap<Hash, Vec<u8>> = packed.blobs.iter().cloned().collect();
@@ -174,7 +171,7 @@ mod tests {
     fn a_small_change_does_not_repeat_the_tools() {
         let body =
             |n: u32| format!(r#"{{"messages":[],"tools":["{}"],"max_tokens":{n}}}"#, "t".repeat(50_000)).into_bytes();
-        let packed: Vec<Packed> = [1, 2].map(|n| pack(&body(n), &body::parse(&body(n), &SHAPE).unwrap())).into();
+        let packed: Vec<Packed> = [1, 2].map(|n| pack(&Body::parse(body(n), &Anthropic).unwrap())).into();
         assert_ne!(packed[0].hash(), packed[1].hash());
         assert_eq!(packed[0].blobs[1], packed[1].blobs[1]);
         assert!(packed[1].blobs[0].1.len() < 300);

@@ -272,7 +272,7 @@ impl Composer {
                 hash
             }
             _ => {
-                let packed = envelope::pack(body.bytes(), body.spans());
+                let packed = envelope::pack(&body);
                 uses.extend(packed.blobs.iter().map(|(hash, _)| *hash));
                 let hash = packed.hash();
                 step.blobs.extend(packed.blobs);
@@ -501,6 +501,7 @@ impl Composer {
         };
         step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
         step.notes.push(mark(&conversation.id, EDITED, true));
+        conversation.asked = Some(commit.id);
         conversation.history.push(commit);
         self.held.put(&card::of(conversation), true);
     }

@@ -77,6 +77,9 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     /// Seconds that the last mark of a request asks for; none where nothing is marked.
     fn cache_lifetime(&self, bytes: &[u8]) -> Option<u64>;
 
+    /// The credentials in a body: values that are never stored.
+    fn secrets(&self, bytes: &[u8], spans: &Spans) -> Vec<Span>;
+
     // People read and write.
 
     /// The content of a block. A block with members that no other wire knows stays as it is.

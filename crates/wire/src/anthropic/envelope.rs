@@ -129,6 +129,15 @@ pub fn folder(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Option<String
     })
 }
 
+/// The credentials of the servers that the provider shall call.
+pub fn secrets(bytes: &[u8], request: &Spans) -> Vec<Span> {
+    let is_named = |member: &json::Member, name: &str| json::key_is(&bytes[member.key.clone()], name);
+    let lists = request.members.iter().filter(|member| is_named(member, "mcp_servers"));
+    let servers = lists.flat_map(|list| json::elements(bytes, list.value.start).into_iter().flatten().flatten());
+    let members = servers.flat_map(|server| json::members(bytes, server.start).into_iter().flatten().flatten());
+    members.filter(|member| is_named(member, "authorization_token")).map(|member| member.value).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::SHAPE;

@@ -89,6 +89,10 @@ impl Wire for Anthropic {
         cache::lifetime(bytes)
     }
 
+    fn secrets(&self, bytes: &[u8], spans: &Spans) -> Vec<Span> {
+        envelope::secrets(bytes, spans)
+    }
+
     fn content(&self, block: &Value) -> Content {
         content::read(block)
     }
