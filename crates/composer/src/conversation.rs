@@ -18,6 +18,7 @@ use crate::provider::Asks;
 use crate::sent_parts::SentParts;
 use crate::sides::Sides;
 use ctx_core::automatic::Phases;
+use ctx_core::edit::history::Change;
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::edit::{Commit, CommitId, History};
 use ctx_core::message::{Message, Role};
@@ -467,7 +468,8 @@ impl Conversation {
     /// Takes in a commit that was stored.
     pub fn take(&mut self, commit: Commit) {
         // The request on whose arrival it was made was sent with it.
-        if commit.author == AUTHOR && commit.at == self.heard {
+        let is_inherited = matches!(commit.change, Change::Inherit { .. });
+        if (commit.author == AUTHOR || is_inherited) && commit.at == self.heard {
             self.asked = Some(commit.id);
         }
         self.lost_edits &= !takes_losses_into_account(&commit);

@@ -230,12 +230,13 @@ fn is_offloaded(desk: &Desk<'_>, target: &Target) -> bool {
         })
 }
 
-/// The tool result that a target consists of, if it is just one.
+/// The tool result that a target consists of, if it is just one. What a tool of the provider's found cannot be changed.
 fn lone_result(desk: &Desk<'_>, target: &Target) -> Option<(usize, usize)> {
     let mut blocks = target.sent_blocks();
     let (message, block) = blocks.next().filter(|_| target.scope == Scope::Block)?;
     let facts = desk.source.messages[message].blocks.get(block)?;
-    (blocks.next().is_none() && facts.kind == Kind::ToolResult).then_some((message, block))
+    let is_clients = desk.source.messages[message].role == Role::User;
+    (blocks.next().is_none() && facts.kind == Kind::ToolResult && is_clients).then_some((message, block))
 }
 
 fn stub(title: &str, tokens: u64, summary: Option<&str>, path: &Path) -> String {
