@@ -48,9 +48,7 @@ fn messages(raw: &Value) -> Result<Vec<Made>, Refusal> {
         }
         let content = match fields.get("content") {
             Some(Value::String(text)) => vec![Content::text(not_empty(text)?)],
-            Some(Value::Array(list)) if !list.is_empty() => {
-                list.iter().map(|block| self::block(block)).collect::<Result<_, _>>()?
-            }
+            Some(Value::Array(list)) if !list.is_empty() => list.iter().map(self::block).collect::<Result<_, _>>()?,
             Some(Value::Array(_)) => {
                 return Err(wrong("`content` is empty, and the provider refuses that: rule A25"));
             }
