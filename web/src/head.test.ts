@@ -1,7 +1,7 @@
 import { QueryClient } from "@tanstack/react-query";
 import { expect, test } from "vitest";
 
-import { expectedHead, noteMade, shownHead } from "./head";
+import { committing, expectedHead, shownHead } from "./head";
 import { allHistory } from "./history/useAllHistory";
 import { framesKey } from "./queries";
 
@@ -23,12 +23,28 @@ test("the answer that came last says what is on the screen", () => {
   expect(screen({ head: "new", at: 2 }, { head: "old", at: 1 })).toBe("new");
 });
 
-test("a commit of this tab is expected until the screen shows something else", () => {
+test("a commit of this tab is expected until the screen shows something else", async () => {
+  const queries = new QueryClient();
+  const shows = (head: string | null) => queries.setQueryData(framesKey("c2"), { head });
+  const makes = (commit: string | null) =>
+    committing(
+      queries,
+      "c2",
+      () => Promise.resolve({ commit }),
+      (made) => made.commit,
+    );
+  shows("a");
   expect(expectedHead("c2", "a")).toBe("a");
-  noteMade("c2", "a", "b");
+  expect(await makes("b")).toEqual({ commit: "b" });
   expect(expectedHead("c2", "a")).toBe("b");
-  noteMade("c2", "a", null);
+  await makes(null);
   expect(expectedHead("c2", "a")).toBe("b");
   expect(expectedHead("c2", "somebody else's")).toBe("somebody else's");
   expect(expectedHead("c3", "a")).toBe("a");
+});
+
+test("a call that is refused is no commit", async () => {
+  const refused = () => Promise.reject<{ commit: string }>(new Error("refused"));
+  await expect(committing(new QueryClient(), "c4", refused, ({ commit }) => commit)).rejects.toThrow("refused");
+  expect(expectedHead("c4", "none")).toBe("none");
 });

@@ -24,6 +24,19 @@ export function expectedHead(conversation: string, shown: string): string {
   return last?.shown === shown ? last.head : shown;
 }
 
-export function noteMade(conversation: string, shown: string, head: string | null | undefined): void {
+/** Runs a call that commits, and notes its commit as one of this tab's. */
+export async function committing<Answer>(
+  queries: QueryClient,
+  conversation: string,
+  call: () => Promise<Answer>,
+  commitOf: (answer: Answer) => string | null | undefined,
+): Promise<Answer> {
+  const shown = shownHead(queries, conversation) ?? "none";
+  const answer = await call();
+  noteMade(conversation, shown, commitOf(answer));
+  return answer;
+}
+
+function noteMade(conversation: string, shown: string, head: string | null | undefined): void {
   if (head != null) made.set(conversation, { shown, head });
 }

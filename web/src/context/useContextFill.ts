@@ -5,6 +5,7 @@ import { useCallback } from "react";
 
 import { clearNow, getContext } from "../api";
 import { useOperate } from "../edit/useOperate";
+import { committing } from "../head";
 import { isHeard } from "../live";
 import { remarksOf } from "../notices/remarks";
 import { complain, tell } from "../notices/toasts";
@@ -31,7 +32,8 @@ export function useClear(conversation: string): (reason: string | null) => Promi
   return useCallback(
     async (reason: string | null) => {
       try {
-        const cleared = await clearNow(conversation, reason);
+        const call = () => clearNow(conversation, reason);
+        const cleared = await committing(queries, conversation, call, (made) => made.commit);
         const { commit, summary } = cleared;
         if (!isHeard(commit)) void refreshed(queries, [conversation]);
         const about = { conversation, commit };

@@ -5,7 +5,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 
 import { apply, type Applied, ApiError, type Frames, getFrames, go, type Operation, type OperationName, type When } from "../api";
-import { expectedHead, noteMade, shownHead } from "../head";
+import { committing, expectedHead, shownHead } from "../head";
 import { isHeard } from "../live";
 import { remarksOf } from "../notices/remarks";
 import { complain, settle, tell } from "../notices/toasts";
@@ -35,8 +35,10 @@ export interface Operate {
 export function useOperate(conversation: string): Operate {
   const queries = useQueryClient();
 
-  const shown = useCallback(() => shownHead(queries, conversation) ?? "none", [queries, conversation]);
-  const head = useCallback(() => expectedHead(conversation, shown()), [conversation, shown]);
+  const head = useCallback(
+    () => expectedHead(conversation, shownHead(queries, conversation) ?? "none"),
+    [conversation, queries],
+  );
 
   const cancel = useCancel(conversation);
   const changed = useCallback(() => refreshed(queries, [conversation]), [queries, conversation]);
@@ -44,9 +46,8 @@ export function useOperate(conversation: string): Operate {
   const undo = useCallback(
     async (newest: string | null = null) => {
       try {
-        const before = shown();
-        const undone = await go(conversation, { action: "undo", expect: newest });
-        noteMade(conversation, before, undone.commit);
+        const call = () => go(conversation, { action: "undo", expect: newest });
+        const undone = await committing(queries, conversation, call, ({ commit }) => commit);
         if (!isHeard(undone.commit)) void changed();
         settle(conversation);
         tell(`Undone: ${undone.summary}`, null, null, remarksOf(undone));
@@ -54,14 +55,13 @@ export function useOperate(conversation: string): Operate {
         complain(error, isStale(error) ? { label: "Show the history", run: () => show({ view: "history" }) } : null);
       }
     },
-    [conversation, shown, changed],
+    [conversation, queries, changed],
   );
 
   const commit = useCallback(
     async (operations: readonly Operation[], expect = head(), when: When = "now") => {
-      const before = shown();
-      const applied = await apply(conversation, { operations: [...operations], expect, when });
-      noteMade(conversation, before, applied.commit);
+      const call = () => apply(conversation, { operations: [...operations], expect, when });
+      const applied = await committing(queries, conversation, call, (made) => made.commit);
       if (!isHeard(applied.commit)) void changed();
       const { waiting } = applied;
       if (waiting != null) {
@@ -76,7 +76,7 @@ export function useOperate(conversation: string): Operate {
       );
       return applied;
     },
-    [conversation, shown, head, changed, undo, cancel],
+    [conversation, queries, head, changed, undo, cancel],
   );
 
   const stage = useCallback(

@@ -5,7 +5,7 @@ import { useMemo } from "react";
 
 import { type Applied, type Way, go as walk } from "../api";
 import { short } from "../format/numbers";
-import { expectedHead, noteMade, shownHead } from "../head";
+import { committing, expectedHead, shownHead } from "../head";
 import { remarksOf } from "../notices/remarks";
 import { complain, settle, tell } from "../notices/toasts";
 import { keys } from "../queries";
@@ -29,11 +29,11 @@ export function useWays(conversation: string | null): Ways {
       try {
         // One after the other: two quick presses are two steps.
         const applied = await inTurn(conversation, async () => {
-          const shown = MOVES.includes(step.action) ? shownHead(queries, conversation) : undefined;
+          if (!MOVES.includes(step.action)) return walk(conversation, { ...step, expect: null });
+          const shown = shownHead(queries, conversation);
           const expect = shown === undefined ? null : expectedHead(conversation, shown);
-          const done = await walk(conversation, { ...step, expect });
-          if (shown !== undefined) noteMade(conversation, shown, done.commit);
-          return done;
+          const call = () => walk(conversation, { ...step, expect });
+          return committing(queries, conversation, call, ({ commit }) => commit);
         });
         void queries.invalidateQueries({ queryKey: keys.conversation(conversation) });
         // What was undone is told by its own words, which only the history knows.

@@ -6,6 +6,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { heal } from "../api";
+import { committing, expectedHead } from "../head";
 import { keys, useExplanation } from "../queries";
 import styles from "./notices.module.css";
 import { WithCode } from "./Problem";
@@ -22,7 +23,8 @@ export function HealNotice({ conversation, head }: { conversation: string; head:
   const run = async () => {
     setBusy(true);
     try {
-      const healed = await heal(conversation, head ?? "none");
+      const call = () => heal(conversation, expectedHead(conversation, head ?? "none"));
+      const healed = await committing(queries, conversation, call, ({ commit }) => commit);
       tell(`Healed: ${healed.summary}`, null, null, remarksOf(healed));
       await queries.invalidateQueries({ queryKey: keys.conversation(conversation) });
     } catch (error) {

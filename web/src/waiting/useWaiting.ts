@@ -6,7 +6,7 @@ import { useCallback } from "react";
 import { acceptWish, ApiError, cancelWish, getWaiting, go } from "../api";
 import { answerMany } from "../api/more";
 import { plural } from "../format/numbers";
-import { noteMade, shownHead } from "../head";
+import { committing } from "../head";
 import { isHeard } from "../live";
 import { remarksOf } from "../notices/remarks";
 import { complain, tell } from "../notices/toasts";
@@ -42,12 +42,16 @@ export function useAccept(conversation: string): (wish: string) => Promise<void>
   return useCallback(
     async (wish: string) => {
       try {
-        const before = shownHead(queries, conversation);
-        const { summary, commit } = await acceptWish(conversation, wish);
-        if (before !== undefined) noteMade(conversation, before, commit);
+        const call = () => acceptWish(conversation, wish);
+        const { summary, commit } = await committing(queries, conversation, call, (accepted) => accepted.commit);
         if (!isHeard(commit)) void refreshed(queries, [conversation]);
         const undo = () =>
-          go(conversation, { action: "undo", expect: commit }).then(
+          committing(
+            queries,
+            conversation,
+            () => go(conversation, { action: "undo", expect: commit }),
+            (undone) => undone.commit,
+          ).then(
             (undone) => tell(`Undone: ${undone.summary}`, null, null, remarksOf(undone)),
             complain,
           );
@@ -67,9 +71,8 @@ export function useAnswerMany(conversation: string): (answer: "accept" | "cancel
   return useCallback(
     async (answer, ids) => {
       try {
-        const before = shownHead(queries, conversation);
-        const { done = [], refused = [] } = (await answerMany(conversation, answer, ids)) ?? {};
-        if (before !== undefined) noteMade(conversation, before, done.at(-1)?.commit);
+        const call = async () => (await answerMany(conversation, answer, ids)) ?? { done: [], refused: [] };
+        const { done, refused } = await committing(queries, conversation, call, (all) => all.done.at(-1)?.commit);
         const count = plural(done.length, "proposal");
         if (done.length > 0) tell(answer === "accept" ? `Accepted ${count}` : `Declined ${count}`);
         for (const { id, code, message, hint } of refused) {
