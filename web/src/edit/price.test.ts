@@ -61,4 +61,7 @@ test("warnings come once, the worst first", () => {
     },
   ];
   expect(warnings(plan(1, 1, { operations })).map(({ text }) => text)).toEqual(["b", "a", "c"]);
+  const warned = warnings(plan(1, 1, { operations, warnings: ["this removes notes"] }));
+  expect(warned.map(({ text }) => text)).toEqual(["this removes notes", "b", "a", "c"]);
+  expect(warned[0]?.level).toBe("high");
 });

@@ -112,13 +112,14 @@ function thinking({ thinking_lost: lost }: PlanView): Figure | null {
   };
 }
 
-/** What else is worth knowing, each once, the highest risk first. */
+/** What else is worth knowing, each once: the warnings of the whole plan, then its risks, the highest first. */
 export function warnings(plan: PlanView): { level: string; text: string }[] {
   const order = ["high", "medium", "low"];
+  const whole = (plan.warnings ?? []).map((text) => ({ level: "high", text }));
   const risks = plan.operations.flatMap(({ risks }) =>
     risks.map(({ level, what }) => ({ level: String(level), text: what })),
   );
   const nothing = plan.operations.flatMap(({ nothing }) => (nothing === null ? [] : [{ level: "low", text: nothing }]));
-  const all = [...risks, ...nothing].sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
+  const all = [...whole, ...risks, ...nothing].sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
   return all.filter(({ text }, index) => all.findIndex((other) => other.text === text) === index);
 }
