@@ -203,6 +203,52 @@ fn a_held_request_is_composed_while_another_one_is_being_composed() {
 }
 
 #[test]
+fn a_held_request_is_composed_while_another_conversation_is_looked_at() {
+    let store = Arc::new(FailingStore::new());
+    let (first, second) = {
+        let running = Running::on(store.clone());
+        (running.edited(1), running.edited(2))
+    };
+    let running = Running::on(store);
+    assert_edited(&running.send_session(&second));
+    running.store.close();
+    std::thread::scope(|scope| {
+        let (composer, id) = (running.composer(), first.session_id());
+        let shown = scope.spawn(|| drop(composer.show(id, "t1", None).expect("shown")));
+        let compared = scope.spawn(|| drop(composer.diff(id, "source", "HEAD").expect("compared")));
+        let searched = scope.spawn(|| drop(composer.search("question", Some(id), 20).expect("searched")));
+        let views = [shown, compared, searched];
+        for _ in 0..3 {
+            assert_edited(&running.send_session(&second));
+        }
+        assert!(!views.iter().any(|view| view.is_finished()), "the store does not answer");
+        running.store.open();
+        views.into_iter().for_each(|view| view.join().expect("no panic"));
+    });
+}
+
+/// Nothing is measured: the large request takes seconds, and the small ones leave before it.
+#[test]
+fn held_requests_are_composed_while_a_request_of_very_many_messages_is_read() {
+    // The most that a request may have.
+    const MESSAGES: usize = 99_999;
+    let running = Running::on(Arc::new(FailingStore::new()));
+    let (first, second) = (running.edited(1), running.edited(2));
+    let message = |at: usize| {
+        let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
+        format!(r#"{{"role":"{role}","content":"{at}"}}"#)
+    };
+    let messages = (0..=MESSAGES).map(message).collect::<Vec<_>>().join(",");
+    let body = format!(r#"{{"model":"m","max_tokens":9,"messages":[{messages}]}}"#);
+    let large = running.send(&first.headers(), body.as_bytes());
+    for _ in 0..5 {
+        assert_edited(&running.send_session(&second));
+    }
+    assert!(large.try_recv().is_err(), "the large one is still being read");
+    large.recv_timeout(LONG).expect("it leaves");
+}
+
+#[test]
 fn requests_of_one_session_are_booked_in_the_order_in_which_they_came() {
     let running = Running::on(Arc::new(FailingStore::new()));
     let mut session = running.edited(1);
