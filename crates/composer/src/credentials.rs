@@ -3,9 +3,10 @@
 //! exchange, and no `Debug` prints them.
 
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{STANDARD, URL_SAFE, URL_SAFE_NO_PAD};
 use ctx_wire::answer::Answer;
 use memchr::memmem;
+use std::collections::HashSet;
 use std::fmt;
 
 /// Stands where a credential stood.
@@ -36,14 +37,13 @@ impl Credentials {
     pub fn hide(&self, text: &str) -> String {
         let mut is_hidden = vec![false; text.len()];
         let mut mark = |at: usize, length: usize| is_hidden[at..at + length].fill(true);
-        for secret in self.spellings() {
-            if secret.len() < PART {
-                words_equal(text, &secret).for_each(|at| mark(at, secret.len()));
-                continue;
-            }
-            let parts = text.as_bytes().windows(PART).enumerate();
-            parts.filter(|(_, part)| memmem::find(&secret, part).is_some()).for_each(|(at, _)| mark(at, PART));
+        let secrets = self.spellings();
+        for secret in secrets.iter().filter(|secret| secret.len() < PART) {
+            words_equal(text, secret).for_each(|at| mark(at, secret.len()));
         }
+        let parts: HashSet<&[u8]> = secrets.iter().flat_map(|secret| secret.windows(PART)).collect();
+        let found = text.as_bytes().windows(PART).enumerate().filter(|(_, part)| parts.contains(part));
+        found.for_each(|(at, _)| mark(at, PART));
         provider_keys(text).for_each(|(at, length)| mark(at, length));
         let mut shown = String::with_capacity(text.len());
         let mut was_hidden = false;
@@ -80,7 +80,8 @@ impl Credentials {
         texts.filter(|text| occurs(text)).for_each(|text| *text = self.hide(text));
     }
 
-    /// Each value as it came, percent-decoded, and decoded from base64 (`Basic`: name and password).
+    /// Each value as it came, percent-decoded, and decoded from base64 (`Basic`: name and password); and all of these
+    /// in base64, for a gateway may repeat the credentials that it made of a key.
     fn spellings(&self) -> Vec<Vec<u8>> {
         let mut spellings: Vec<Vec<u8>> = Vec::new();
         for value in self.0.split(|byte| *byte == b'\n').filter(|value| value.len() >= SHORTEST) {
@@ -94,6 +95,8 @@ impl Credentials {
                 spellings.extend(parts.filter(|part| part.len() >= SHORTEST));
             }
         }
+        let encoded: Vec<Vec<u8>> = spellings.iter().flat_map(|secret| in_base64(secret)).collect();
+        spellings.extend(encoded);
         spellings
     }
 }
@@ -126,6 +129,23 @@ fn provider_keys(text: &str) -> impl Iterator<Item = (usize, usize)> {
         let is_key = length > LONGEST_PLAIN && (!inside_a_word || rest.starts_with(b"sk-ant-"));
         is_key.then_some((at, length))
     })
+}
+
+/// The base64 forms of a secret, alone or behind a name (`name:secret`): base64 encodes three bytes at a time, so the
+/// letters depend on where the secret begins. The letters that also encode the text before it are left out.
+fn in_base64(secret: &[u8]) -> Vec<Vec<u8>> {
+    let mut forms = Vec::new();
+    for ahead in 0..3 {
+        let text = [&[0; 2][..ahead], secret].concat();
+        let shared = (ahead * 8).div_ceil(6);
+        for form in [STANDARD.encode(&text), URL_SAFE.encode(&text)] {
+            let own = form.as_bytes().get(shared..).unwrap_or_default();
+            if own.len() >= PART && forms.last().is_none_or(|last| last != own) {
+                forms.push(own.to_vec());
+            }
+        }
+    }
+    forms
 }
 
 fn percent_decoded(value: &[u8]) -> Vec<u8> {
@@ -184,6 +204,26 @@ mod tests {
             "user [credential], password [credential], [credential]"
         });
         assert_eq!(of(&["hush%2Bhush%2F1"]).hide("key hush+hush/1"), "key [credential]");
+    }
+
+    #[test]
+    fn a_key_in_base64_is_hidden_wherever_it_begins() {
+        for key in ["MARKKEY1abcdefghijkl", "hush?hush>hush", "pa55wrd"] {
+            for name in ["", "u:", "me:", "you:", "someone@example.com:"] {
+                for form in [STANDARD.encode(format!("{name}{key}")), URL_SAFE_NO_PAD.encode(format!("{name}{key}"))] {
+                    let hidden = of(&[key]).hide(&format!("bad credentials <{form}>"));
+                    let shown = hidden.replace(HIDDEN, "");
+                    let told = shown.trim_start_matches("bad credentials <").trim_end_matches('>');
+                    // Of the letters that a name shares with the key, at most one holds bits of the key.
+                    let names = (name.len() * 8).div_ceil(6);
+                    assert!(hidden.contains(HIDDEN) && told.len() <= names, "{key} {form}: {hidden}");
+                    assert!(form.starts_with(told), "{key} {form}: {hidden}");
+                }
+            }
+        }
+        // "someone:pa55wrd1" came as `Basic`; a gateway repeats only the password, in base64.
+        let basic = of(&["c29tZW9uZTpwYTU1d3JkMQ=="]);
+        assert_eq!(basic.hide(&format!("key {} is bad", STANDARD.encode("pa55wrd1"))), "key [credential] is bad");
     }
 
     #[test]
