@@ -108,7 +108,7 @@ const GLOBAL: [&str; 3] = ["home", "listen", "version"];
 pub fn grouped(mut command: Command, output: &Output) -> Command {
     // Building is what hands the global options down to the verbs.
     command.build();
-    let command = command.mut_subcommands(without_global);
+    let command = command.mut_subcommands(without_global).mut_subcommands(in_flowing_text);
     let width = output.width.unwrap_or(USUAL).min(USUAL);
     let page = page(&command, width, output);
     command.help_template(format!(
@@ -124,6 +124,35 @@ fn without_global(verb: Command) -> Command {
         if is_global { option.hide(true) } else { option }
     });
     hidden.mut_subcommands(without_global)
+}
+
+/// A verb whose closing words have no line breaks inside of paragraphs: they are wrapped once, to the terminal's width.
+fn in_flowing_text(verb: Command) -> Command {
+    let verb = verb.mut_subcommands(in_flowing_text);
+    match verb.get_after_help().map(|words| flowing(&words.ansi().to_string())) {
+        Some(words) => verb.after_help(words),
+        None => verb,
+    }
+}
+
+/// Joins the lines of each paragraph. Indented lines are examples and stay as they are.
+fn flowing(words: &str) -> String {
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let mut joined = String::with_capacity(words.len());
+    let mut before = "";
+    for (number, line) in words.lines().enumerate() {
+        let goes_on = is_prose(before) && is_prose(line);
+        joined.push_str(if number == 0 {
+            ""
+        } else if goes_on {
+            " "
+        } else {
+            "\n"
+        });
+        joined.push_str(line);
+        before = line;
+    }
+    joined
 }
 
 fn page(command: &Command, width: usize, output: &Output) -> String {
@@ -220,6 +249,31 @@ mod tests {
             let long: Vec<&str> = help.lines().filter(|line| text::width(line) > width).collect();
             assert!(long.is_empty(), "{width}: {long:?}");
         }
+    }
+
+    #[test]
+    fn the_words_below_the_options_are_wrapped_once() {
+        fn check(verb: &mut Command, width: usize) {
+            let help = verb.render_long_help().to_string();
+            let after = help.split_once("Print help").map_or("", |(_, after)| after);
+            let prose: Vec<&str> = after.lines().skip(1).collect();
+            for pair in prose.windows(2) {
+                let [line, next] = pair else { continue };
+                let is_text = |line: &str| !line.is_empty() && !line.starts_with(' ');
+                if !is_text(line) || !is_text(next) {
+                    continue;
+                }
+                let word = next.split(' ').next().unwrap_or_default();
+                assert!(text::width(line) + 1 + text::width(word) > width, "broken twice: {line}\n{next}");
+            }
+            verb.get_subcommands_mut().for_each(|verb| check(verb, width));
+        }
+        for width in [60, 80, 100] {
+            let command = Cli::command().term_width(width);
+            let mut command = grouped(command, &Output::narrow(width));
+            command.get_subcommands_mut().for_each(|verb| check(verb, width));
+        }
+        assert_eq!(flowing("a\nb\n\nc:\n  d\n  e\nf"), "a b\n\nc:\n  d\n  e\nf");
     }
 
     #[test]
