@@ -141,6 +141,10 @@ impl Composer {
         let mut ledger = lock(&self.ledger);
         self.read_on(&mut ledger)?;
         let since = asked.since.map(Day::of);
+        // A clock may have been ahead: nothing was spent later than now.
+        let now = crate::now();
+        let day_of = |day: Day| day.min(Day::of(now));
+        let counts_on = |day: Day| since.is_none_or(|since| day_of(day) >= since);
         let cards: HashMap<String, Card> =
             lock(&self.directory).cards().map(|card| (card.id.clone(), card.clone())).collect();
         let mut groups: BTreeMap<(u64, Option<String>), Group> = BTreeMap::new();
@@ -153,10 +157,11 @@ impl Composer {
                 continue;
             }
             let mut counts = false;
-            for (day, sum) in talk.days.iter().filter(|(day, _)| since.is_none_or(|since| **day >= since)) {
+            for (day, sum) in talk.days.iter().filter(|(day, _)| counts_on(**day)) {
                 counts = true;
                 total.add(sum);
-                *days.entry(*day).or_default() += sum.cost;
+                let day = day_of(*day);
+                *days.entry(day).or_default() += sum.cost;
                 let key = match asked.by {
                     Grouping::Request => continue,
                     Grouping::Conversation => Some(id.clone()),
@@ -167,7 +172,7 @@ impl Composer {
             }
             if counts && asked.by == Grouping::Request {
                 for row in self.rows(id)? {
-                    if since.is_none_or(|since| Day::of(row.at) >= since) {
+                    if counts_on(Day::of(row.at)) {
                         let group = groups.entry((row.at, Some(format!("{id}/{}", row.request)))).or_default();
                         group.sum.add(&row.sum);
                         group.model = row.model;
@@ -184,7 +189,7 @@ impl Composer {
                 title: key.as_ref().filter(|_| titled).and_then(|key| Some(cards.get(key)?.title.clone())),
                 key,
                 model: group.model,
-                at: group.sum.at,
+                at: group.sum.at.min(now),
                 spent: group.sum.spent(),
             })
             .collect();

@@ -220,6 +220,27 @@ proptest! {
     }
 }
 
+#[test]
+fn what_a_clock_that_was_ahead_noted_counts_today() {
+    let before = crate::now();
+    let days_from_now = |days: u64| before + days * 24 * 60 * 60 * 1000;
+    let row = |at: u64| (0, at, 0, 1_000, 1_000, false);
+    let composer = store(&[row(0), row(before), row(days_from_now(30)), row(days_from_now(3_000)), row(u64::MAX)]);
+    for since in [None, Some(before)] {
+        let stats = |by| composer.stats(&Asked { by, since, ..Asked::default() }).expect("stats");
+        let today = || Day::of(crate::now()).to_string();
+        let by_day = stats(Grouping::Day);
+        let newest = by_day.groups.last().expect("a day");
+        assert!(newest.key.as_ref() <= Some(&today()), "{newest:?}");
+        assert!(newest.spent.requests >= 3, "{newest:?}");
+        assert!(by_day.days.last().is_some_and(|day| day.day <= today()), "{:?}", by_day.days.last());
+        assert_eq!(by_day.total.requests, if since.is_some() { 4 } else { 5 });
+        let by_request = stats(Grouping::Request);
+        assert!(by_request.groups.iter().all(|group| group.at <= crate::now()), "{by_request:?}");
+        assert_eq!(by_request.groups.len() as u64, by_day.total.requests);
+    }
+}
+
 /// `CTX_LONG=1` measures it with a hundred thousand records.
 #[test]
 fn many_records_are_read_once_and_from_then_on_only_what_is_new() {
