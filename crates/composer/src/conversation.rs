@@ -273,7 +273,7 @@ impl Conversation {
         if found.records.is_empty() && found.skipped.is_empty() {
             return Ok(None);
         }
-        let mut conversation = Conversation::replayed(id, &found, store)?;
+        let mut conversation = Conversation::replayed(id, &found, store, &mut |_, _| {})?;
         if let Some(bytes) = store.note(id, "pending")? {
             conversation.pending = Some(Pending::new(conversation.wire, bytes));
         }
@@ -281,8 +281,13 @@ impl Conversation {
         Ok(Some(conversation))
     }
 
-    /// What these records, the first ones of its log, tell of a conversation.
-    pub fn replayed(id: &str, found: &Records, store: &dyn Reader) -> Result<Conversation, StoreError> {
+    /// What these records, the first ones of its log, tell of a conversation. `meet` is called for each request.
+    pub fn replayed(
+        id: &str,
+        found: &Records,
+        store: &dyn Reader,
+        meet: &mut dyn FnMut(&Record, &Arrived),
+    ) -> Result<Conversation, StoreError> {
         let blobs = messages_of(&found.records, store)?;
         let mut conversation = Conversation::new(id.to_owned(), Opened::unknown());
         let mut damaged = found.skipped.iter().peekable();
@@ -290,7 +295,7 @@ impl Conversation {
             while let Some(skipped) = damaged.next_if(|skipped| skipped.seq < record.seq) {
                 conversation.skip(skipped.kind.as_deref());
             }
-            if conversation.replay(record, &blobs).is_none() {
+            if conversation.replay(record, &blobs, meet).is_none() {
                 conversation.skip(Some(&record.kind));
             }
         }
@@ -311,7 +316,12 @@ impl Conversation {
     }
 
     /// `None` when the record cannot be understood; it then changes nothing.
-    fn replay(&mut self, record: &Record, blobs: &HashMap<Hash, Vec<u8>>) -> Option<()> {
+    fn replay(
+        &mut self,
+        record: &Record,
+        blobs: &HashMap<Hash, Vec<u8>>,
+        meet: &mut dyn FnMut(&Record, &Arrived),
+    ) -> Option<()> {
         if !log::is_readable(record.version) {
             return None;
         }
@@ -323,6 +333,7 @@ impl Conversation {
             }
             log::ARRIVED => {
                 let arrived: Arrived = serde_json::from_slice(&record.body).ok()?;
+                meet(record, &arrived);
                 self.requests = self.requests.max(arrived.request);
                 self.heard = self.heard.max(record.at);
                 self.cache_forecast.asked(&arrived, record.at);

@@ -4,8 +4,8 @@
 //! had in common with it.
 
 use crate::edit::Part;
-use crate::log::{self, Arrived, SentBody, SentPart};
-use ctx_store::{Hash, Reader, Record, StoreError};
+use crate::log::{SentBody, SentPart};
+use ctx_store::{Hash, Reader, StoreError};
 
 /// The smallest insertion that is stored as a blob: it is there once, however many requests it is in.
 const LONG: usize = 200;
@@ -60,21 +60,14 @@ impl SentParts {
         Some(SentBody { checksum: checksum(parts, body), as_before: as_before as u32, parts: behind })
     }
 
-    /// The parts of the last request in these records, which are all of their conversation up to it.
-    pub fn of_records(records: &[Record]) -> SentParts {
-        let mut all = SentParts::default();
-        for record in records.iter().filter(|record| record.kind == log::ARRIVED) {
-            let Ok(Arrived { sent: Some(sent), .. }) = serde_json::from_slice(&record.body) else { continue };
-            all.0.truncate(sent.as_before as usize);
-            all.0.extend(sent.parts.into_iter().map(|part| match part {
-                SentPart::Source(start, end) => Known::Source(start, end),
-                SentPart::Text(text) => Known::Text(text),
-                SentPart::Blob { blob } => {
-                    record.uses.get(blob as usize).map_or(Known::Missing, |hash| Known::Blob(*hash))
-                }
-            }));
-        }
-        all
+    /// Takes in how the next request left. `uses`: the blobs that its record names.
+    pub fn follow(&mut self, sent: &SentBody, uses: &[Hash]) {
+        self.0.truncate(sent.as_before as usize);
+        self.0.extend(sent.parts.iter().map(|part| match part {
+            SentPart::Source(start, end) => Known::Source(*start, *end),
+            SentPart::Text(text) => Known::Text(text.clone()),
+            SentPart::Blob { blob } => uses.get(*blob as usize).map_or(Known::Missing, |hash| Known::Blob(*hash)),
+        }));
     }
 
     /// Bytes in memory, about.
@@ -115,7 +108,8 @@ pub fn checksum(parts: &[Part], body: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ctx_store::{MemoryStore, Step, Store};
+    use crate::log::{self, Arrived};
+    use ctx_store::{MemoryStore, Record, Step, Store};
 
     const BODY: &[u8] = &[b'x'; 5000];
 
@@ -141,6 +135,15 @@ mod tests {
         (store, noted)
     }
 
+    fn of_records(records: &[Record]) -> SentParts {
+        let mut all = SentParts::default();
+        for record in records {
+            let arrived: Arrived = serde_json::from_slice(&record.body).expect("a record");
+            all.follow(&arrived.sent.expect("how it left"), &record.uses);
+        }
+        all
+    }
+
     #[test]
     fn a_record_tells_only_what_the_one_before_has_not() {
         let long = "a summary that is long enough to be stored by itself ".repeat(10);
@@ -153,7 +156,7 @@ mod tests {
 
         let records = store.records("c", 0).expect("records").records;
         for (end, parts) in [first, grown.clone(), grown, again].iter().enumerate() {
-            let read = SentParts::of_records(&records[..=end]).read(&store).expect("a store");
+            let read = of_records(&records[..=end]).read(&store).expect("a store");
             assert_eq!(read.as_ref(), Some(parts), "request {}", end + 1);
         }
     }
@@ -163,6 +166,6 @@ mod tests {
         let (store, _) = recorded(&[vec![made(&"long ".repeat(100))]]);
         let mut records = store.records("c", 0).expect("records").records;
         records[0].uses.clear();
-        assert_eq!(SentParts::of_records(&records).read(&store).expect("a store"), None);
+        assert_eq!(of_records(&records).read(&store).expect("a store"), None);
     }
 }

@@ -107,9 +107,8 @@ impl Composer {
         let id = self.meant(name)?;
         self.settle(crate::PATIENCE);
         let mut found = self.store.records(&id, 0)?;
-        let is_it = |record: &Record| arrived(record).is_some_and(|arrived| arrived.request == request);
-        let Some(at) = found.records.iter().position(is_it) else {
-            let last = found.records.iter().filter_map(arrived).map(|arrived| arrived.request).max().unwrap_or(0);
+        let Some(at) = found.records.iter().position(|record| number(record) == Some(request)) else {
+            let last = found.records.iter().filter_map(number).max().unwrap_or(0);
             return Err(Refusal::new(
                 "unknown-request",
                 format!("There is no request r{request} in this conversation."),
@@ -121,10 +120,13 @@ impl Composer {
         };
         let after = found.records.split_off(at + 1);
         let Some(record) = found.records.last().cloned() else { return Err(damaged()) };
-        let Some(arrived) = arrived(&record) else { return Err(damaged()) };
-        let parts = SentParts::of_records(&found.records);
         found.skipped.retain(|skipped| skipped.seq < record.seq);
-        let mut conversation = Conversation::replayed(&id, &found, &*self.store)?;
+        let (mut parts, mut arrived) = (SentParts::default(), None);
+        let mut conversation = Conversation::replayed(&id, &found, &*self.store, &mut |met, request| {
+            request.sent.iter().for_each(|sent| parts.follow(sent, &met.uses));
+            arrived = (met.seq == record.seq).then(|| request.clone());
+        })?;
+        let Some(arrived) = arrived else { return Err(damaged()) };
         for commit in after.iter().filter_map(commit).filter(|commit| counts_in(commit, &arrived, record.at)) {
             conversation.take(commit);
         }
@@ -179,8 +181,12 @@ fn read<T: serde::de::DeserializeOwned>(record: &Record, kind: &str) -> Option<T
     (record.kind == kind).then(|| serde_json::from_slice(&record.body).ok())?
 }
 
-fn arrived(record: &Record) -> Option<Arrived> {
-    read(record, log::ARRIVED)
+/// The number of the request that a record is of. It stands in front, so the rest of the record is not read: this looks
+/// at all records of a conversation.
+fn number(record: &Record) -> Option<u32> {
+    let rest = record.body.strip_prefix(b"{\"request\":").filter(|_| record.kind == log::ARRIVED)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()
 }
 
 fn commit(record: &Record) -> Option<Commit> {
@@ -212,4 +218,25 @@ fn remark(record: &Record, request: u32) -> Option<String> {
 
 fn damaged() -> Refusal {
     Refusal::new("store", "The record of this request cannot be read.", "Run `ctx doctor` to see what is wrong.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_request_is_told_by_the_beginning_of_its_record() {
+        let arrived = serde_json::json!({"request": 17, "class": "main", "verdict": "next", "known": 0, "new": 1,
+            "changed": 0, "bytes": 1});
+        let arrived: Arrived = serde_json::from_value(arrived).expect("a request");
+        let of = |kind: &str, body: Vec<u8>| {
+            let (conversation, kind) = ("c".to_owned(), kind.to_owned());
+            number(&Record { seq: 1, conversation, at: 1, kind, version: 1, uses: Vec::new(), body })
+        };
+        let body = serde_json::to_vec(&arrived).expect("JSON");
+        assert_eq!(of(log::ARRIVED, body.clone()), Some(17));
+        assert_eq!(of(log::ANSWERED, body.clone()), None);
+        assert_eq!(of(log::ARRIVED, body[..14].to_vec()), Some(17), "the rest is not read");
+        assert_eq!(of(log::ARRIVED, b"{}".to_vec()), None);
+    }
 }
