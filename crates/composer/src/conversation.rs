@@ -621,9 +621,9 @@ impl Conversation {
 }
 
 /// Whether a commit was made by someone who could see what is left after edits were lost. The automatic editor does not
-/// look for that, and a tag or a branch changes nothing.
+/// look for that, nor does a deferred edit whose moment comes; and a tag or a branch changes nothing.
 pub fn takes_losses_into_account(commit: &Commit) -> bool {
-    commit.author != AUTHOR
+    commit.author != AUTHOR && !commit.unattended
 }
 
 /// Our estimate of a request, before calibration.

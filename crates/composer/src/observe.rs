@@ -498,6 +498,7 @@ impl Composer {
             change: Change::Inherit { from: from.clone(), effects },
             tokens_before,
             tokens_after,
+            unattended: false,
         };
         step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
         step.notes.push(mark(&conversation.id, EDITED, true));

@@ -202,6 +202,7 @@ impl Composer {
             change: Change::Edit { operations: filled.operations, effects },
             tokens_before: tokens.0,
             tokens_after: tokens.1,
+            unattended: false,
         };
         (figures, Ok(Some((commit, next))))
     }

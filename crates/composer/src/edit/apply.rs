@@ -213,6 +213,7 @@ impl Composer {
             summary: applied.summary.clone(),
             tokens_before: applied.tokens_before,
             tokens_after: applied.tokens_after,
+            unattended: false,
         };
         Ok((commit, applied))
     }

@@ -193,6 +193,7 @@ impl Composer {
             summary,
             tokens_before: 0,
             tokens_after: 0,
+            unattended: false,
         };
         let mut next = history.clone();
         next.push(commit.clone());

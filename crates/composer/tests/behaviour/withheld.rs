@@ -3,7 +3,7 @@
 use crate::support::stores::FailingStore;
 use crate::support::{Headers, House, LONG, hints, nameless};
 use ctx_composer::Recorder;
-use ctx_composer::edit::{Outgoing, Wish};
+use ctx_composer::edit::{Outgoing, When, Wish};
 use ctx_composer::recorder::Withheld;
 use ctx_store::{Note, SqliteStore, Step, Store};
 use serde_json::json;
@@ -69,8 +69,12 @@ impl Stage {
 
     /// Edits the first message of the newest conversation.
     fn edit(&self) {
-        let operations = serde_json::from_value(json!([{"op": "edit", "id": "t1#0", "text": "EDITED"}]));
-        let wish = Wish { operations: operations.expect("operations"), ..Wish::default() };
+        self.edit_message("t1#0", When::Now);
+    }
+
+    fn edit_message(&self, id: &str, when: When) {
+        let operations = serde_json::from_value(json!([{"op": "edit", "id": id, "text": "EDITED"}]));
+        let wish = Wish { operations: operations.expect("operations"), when, ..Wish::default() };
         let id = self.house.ids().remove(0);
         self.house.composer.apply(&id, wish).expect("a commit");
     }
@@ -249,5 +253,32 @@ fn a_conversation_whose_edits_are_in_a_damaged_record_is_withheld_until_the_next
         let stage = stage.restart();
         let left = stage.say(&edited);
         assert!(!matches!(left, Left::Withheld(_)), "{kind}: {left:?}");
+    }
+}
+
+#[test]
+fn a_deferred_edit_whose_moment_comes_does_not_end_the_withholding() {
+    for accepted in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Arc::new(SqliteStore::open(folder.path()).expect("a store"));
+        let stage = Stage::on(store.clone());
+        let mut edited = session(1, "secret");
+        stage.say(&edited);
+        stage.edit();
+        stage.edit_message("t2#0", When::NearLimit);
+        let id = stage.house.ids().remove(0);
+        match accepted {
+            true => drop(stage.house.composer.accept(&id, "w1", "cli").expect("accepted")),
+            false => drop(edited.assistant("yes").user(&"a long story, told at length. ".repeat(150_000))),
+        }
+        stage.say(&edited);
+        let state = stage.house.composer.waiting(&id).expect("a list").wishes.remove(0).state;
+        assert_eq!(state, "made");
+        stage.recorder.settle(LONG);
+        let first = "seq = (SELECT MIN(seq) FROM records WHERE kind = 'commit')";
+        assert_eq!(tamper(folder.path(), &format!("UPDATE records SET body = x'00' WHERE {first}")), 1);
+
+        let left = Stage::on(store).say(&edited);
+        assert_eq!(left == Left::Withheld(Withheld::LostEdits), !accepted, "accepted: {accepted}, {left:?}");
     }
 }

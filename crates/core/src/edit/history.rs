@@ -99,6 +99,9 @@ pub struct Commit {
     pub summary: String,
     pub tokens_before: u64,
     pub tokens_after: u64,
+    /// A deferred edit became it when its moment came, without a person looking at the conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unattended: bool,
 }
 
 impl Commit {

@@ -267,6 +267,7 @@ impl Bench {
             summary: String::new(),
             tokens_before: 0,
             tokens_after: 0,
+            unattended: false,
         });
         id
     }

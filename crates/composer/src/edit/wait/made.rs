@@ -72,7 +72,8 @@ impl Composer {
                 continue;
             }
             let wait = match self.make(conversation, &wished, since, situation.now) {
-                Ok(commit) => {
+                Ok(mut commit) => {
+                    commit.unattended = true;
                     records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
                     let id = commit.id;
                     conversation.history.push(commit);

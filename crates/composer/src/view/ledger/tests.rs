@@ -70,6 +70,7 @@ impl Told {
             summary: String::new(),
             tokens_before: 0,
             tokens_after: 0,
+            unattended: false,
         };
         self.record(log::COMMIT, &serde_json::to_value(&commit).expect("JSON"));
     }

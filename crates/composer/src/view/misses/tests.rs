@@ -59,6 +59,7 @@ impl Talk {
             summary: String::new(),
             tokens_before: 0,
             tokens_after: 0,
+            unattended: false,
         };
         self.story.committed(&commit);
         commit

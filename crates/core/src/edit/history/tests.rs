@@ -25,6 +25,7 @@ impl Log {
             summary: String::new(),
             tokens_before: 0,
             tokens_after: 0,
+            unattended: false,
         };
         self.history.push(commit);
         self.check();
