@@ -2,7 +2,9 @@
 //! those that stay are mentioned, those that go are warned of. The client does not send them again by itself.
 
 use super::Ground;
+use super::nothing::content_of;
 use crate::conversation::Conversation;
+use ctx_core::Content;
 use ctx_core::edit::Operation;
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::layout::layout;
@@ -25,11 +27,42 @@ pub fn removed(conversation: &Conversation, ground: &Ground<'_>, (old, new): (&V
         let units = view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages));
         units.filter(|laid| laid.covered.is_none()).filter_map(|laid| note(&ground.messages, laid.unit)).collect()
     };
-    let gone: Blocks = sent(old).difference(&sent(new)).copied().collect();
+    let mut gone: Blocks = sent(old).difference(&sent(new)).copied().collect();
+    if !gone.is_empty() {
+        let written = Written::of(new, ground);
+        gone.retain(|at| !written.has(conversation, *at));
+    }
     let (ids, tokens) = named(conversation, old, &ground.messages, &gone)?;
     Some(format!(
         "this removes the client's own notes ({WHAT}), {tokens} tokens: {ids}. The agent does not send them again"
     ))
+}
+
+/// The blocks that edits wrote. An edit in JSON writes anew what it keeps.
+pub struct Written(Vec<Content>);
+
+impl Written {
+    pub fn of(view: &View<'_>, ground: &Ground<'_>) -> Written {
+        let units = view.frames.iter().flat_map(|frame| view.units(frame, &ground.messages));
+        let made = units.filter(|laid| laid.covered.is_none()).filter_map(|laid| match laid.unit {
+            Unit::Made(made) => view.made(made),
+            Unit::Source { .. } => None,
+        });
+        Written(made.flat_map(|made| made.content.iter().cloned()).collect())
+    }
+
+    /// Whether a block of the client's is among them.
+    pub fn has(&self, conversation: &Conversation, at: (usize, usize)) -> bool {
+        !self.0.is_empty() && source(conversation, at).is_some_and(|block| self.0.contains(&block))
+    }
+}
+
+/// A block as the client sent it.
+fn source(conversation: &Conversation, (message, block): (usize, usize)) -> Option<Content> {
+    let body = conversation.body.as_ref().filter(|_| message < conversation.aligned)?;
+    let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
+    let bytes = body.message(message).get(block.at.start as usize..block.at.end as usize)?;
+    Some(content_of(conversation.wire, std::str::from_utf8(bytes).ok()?))
 }
 
 /// Says which notes stay in the parts that an operation names.

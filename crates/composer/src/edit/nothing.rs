@@ -77,7 +77,7 @@ impl Composer {
 }
 
 /// A block as it is compared: a plain text is a block too, and cache marks do not count.
-fn content_of(wire: &dyn Wire, block: &str) -> Content {
+pub(super) fn content_of(wire: &dyn Wire, block: &str) -> Content {
     match serde_json::from_str(block).unwrap_or_default() {
         Value::String(text) => Content::Text { text },
         mut block => {

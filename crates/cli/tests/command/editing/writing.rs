@@ -102,6 +102,31 @@ fn without_a_text_the_editor_opens_with_what_is_there() {
     assert!(!kept.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("edit-")));
 }
 
+#[cfg(unix)]
+#[test]
+fn the_clients_notes_are_warned_of_only_if_the_editor_loses_them() {
+    let scene = Scene::new();
+    let edit = |editor: &str| {
+        let mut command = scene.place.ctx(&["edit", "t1", "--json"]);
+        command.env("EDITOR", editor);
+        let applied: serde_json::Value = serde_json::from_str(&finish(command).ok().out).expect("JSON");
+        applied["warnings"].as_array().cloned().unwrap_or_default()
+    };
+    assert!(scene.dump().contains("<system-reminder>") && scene.dump().contains("needle"), "{}", scene.dump());
+    assert_eq!(edit("sed -i s/needle/button/g"), Vec::<serde_json::Value>::new());
+    assert!(scene.dump().contains("button"));
+    scene.json(&["undo"]);
+    let copy = scene.file("copy.json", "");
+    edit(&format!("sed -i s/needle/pin/g \"$1\"; cp \"$1\" '{}'; true", copy.display()));
+    scene.json(&["undo"]);
+    let raw: serde_json::Value = serde_json::from_str(&fs::read_to_string(copy).expect("a file")).expect("JSON");
+    let plan = serde_json::json!([{"op": "edit", "id": "t1", "raw": raw}]).to_string();
+    let planned = scene.json(&["plan", &scene.file("plan.json", &plan).display().to_string()]).to_string();
+    assert!(planned.contains("pin") && !planned.contains("own notes"), "{planned}");
+    let lost = edit("sed -i 's/<system-reminder>/<lost>/'");
+    assert!(lost.iter().any(|told| told.to_string().contains("the client's own notes")), "{lost:?}");
+}
+
 #[test]
 fn a_summary_takes_the_place_of_what_it_sums_up() {
     let scene = Scene::new();

@@ -2,6 +2,7 @@
 
 use super::{RepairView, State};
 use crate::conversation::Conversation;
+use crate::edit::client_notes::Written;
 use crate::edit::compare::Overview;
 use crate::edit::summary::tokens;
 use crate::edit::{Ground, Weights};
@@ -12,6 +13,7 @@ use ctx_core::edit::layout::layout;
 use ctx_core::message::{Block, Kind, Role};
 use ctx_wire::rules;
 use serde::{Deserialize, Serialize};
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, schemars::JsonSchema)]
@@ -124,12 +126,16 @@ impl<'a> Look<'a> {
     }
 
     pub fn lost(&self, was: &View<'_>, is: &View<'_>) -> Lost<'a> {
+        let written = LazyCell::new(|| Written::of(is, self.ground));
         let (was, is) = (self.sent(was), self.sent(is));
         let blocks = was.into_iter().filter_map(|(at, before)| {
             let after = is.get(&at);
             let (facts, role) = self.block(at)?;
             let same = after.is_some_and(|after| after.result == before.result);
-            let is_note = self.ground.messages.get(at.0).is_some_and(|message| message.is_client_note(at.1));
+            let message = self.ground.messages.get(at.0);
+            let is_note = !same
+                && message.is_some_and(|message| message.is_client_note(at.1))
+                && !written.has(self.conversation, at);
             (!same).then_some(LostBlock { at, frame: before.frame, facts, role, replaced: after.is_some(), is_note })
         });
         Lost { blocks: blocks.collect() }
