@@ -143,8 +143,7 @@ impl Composer {
         moment: &Moment<'_>,
     ) -> (Figures, Result<Option<Wanted>, Refusal>) {
         let ground = Ground::of(conversation, false);
-        let mut view = ground.lay(conversation.effects(conversation.history.head()));
-        view.repair(conversation.still_left_out());
+        let view = conversation.next_view(&ground);
         let (source, weights) = (ground.source(), Weights::of(conversation));
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);

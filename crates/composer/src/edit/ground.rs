@@ -176,6 +176,13 @@ impl Conversation {
         }
     }
 
+    /// The conversation as its next request would leave: with all edits, and without what was left out before.
+    pub(crate) fn next_view(&self, ground: &Ground<'_>) -> View<'_> {
+        let mut view = ground.lay(self.effects(self.history.head()));
+        view.repair(self.still_left_out());
+        view
+    }
+
     /// Whether operations are active: they may sleep, but what is sent has to be looked at.
     pub fn is_edited(&self) -> bool {
         self.drops_thinking || self.strayed || self.lost_edits || self.history.is_sent()

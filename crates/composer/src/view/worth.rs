@@ -28,6 +28,10 @@ pub struct WorthView {
     pub head: Option<String>,
     /// Nothing where it would not be worth a change.
     pub worth: Option<WorthRemoving>,
+    /// Tokens of tool results that the provider itself left out of the newest request. While it clears, nothing is
+    /// worth removing here: its own clearing saves that already.
+    #[serde(default)]
+    pub cleared_by_provider: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,7 +56,7 @@ pub struct WorthRemoving {
 /// A view with what it depends on, so that it is worked out once.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Remembered {
-    of: (u32, Option<CommitId>, bool, usize),
+    of: (u32, Option<CommitId>, bool, usize, u64),
     view: WorthView,
 }
 
@@ -64,22 +68,23 @@ impl Composer {
         let head = conversation.history.head();
         let cold = conversation.cache(crate::now()) != Cache::Warm;
         let messages = conversation.tree.current().len() + usize::from(conversation.pending.is_some());
-        let of = (conversation.requests, head, cold, messages);
+        let cleared_by_provider = conversation.cleared;
+        let of = (conversation.requests, head, cold, messages, cleared_by_provider);
         if let Some(known) = conversation.worth.as_ref().filter(|known| known.of == of) {
             return Ok(known.view.clone());
         }
         conversation.remember();
-        let worth = self.worked_out(&conversation, cold);
+        // The provider says how much it cleared, not what; and with fewer tokens in the request it may stop clearing.
+        let worth = if cleared_by_provider > 0 { None } else { self.worked_out(&conversation, cold) };
         let head = head.map(|head| head.to_string());
-        let view = WorthView { conversation: conversation.id.clone(), head, worth };
+        let view = WorthView { conversation: conversation.id.clone(), head, worth, cleared_by_provider };
         conversation.worth = Some(Box::new(Remembered { of, view: view.clone() }));
         Ok(view)
     }
 
     fn worked_out(&self, conversation: &Conversation, cold: bool) -> Option<WorthRemoving> {
         let ground = Ground::of(conversation, false);
-        let mut view = ground.lay(conversation.effects(conversation.history.head()));
-        view.repair(conversation.still_left_out());
+        let view = conversation.next_view(&ground);
         let (source, weights) = (ground.source(), Weights::of(conversation));
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);

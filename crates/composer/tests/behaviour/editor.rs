@@ -172,6 +172,21 @@ fn what_is_stale_is_worth_removing_with_its_price_and_a_plan_that_fits() {
 }
 
 #[test]
+fn results_that_the_provider_clears_itself_are_not_worth_removing() {
+    let mut work = Work::new(Settings { mode: Mode::Off, ..ctx_clients::editor_settings() });
+    work.work(20);
+    assert!(work.composer.worth(&work.conversation).expect("a view").worth.is_some());
+    work.cleared_by_provider = 30_000;
+    work.send();
+    let view = work.composer.worth(&work.conversation).expect("a view");
+    assert_eq!((view.worth, view.cleared_by_provider), (None, 30_000), "its own clearing saves that already");
+    work.cleared_by_provider = 0;
+    work.send();
+    let view = work.composer.worth(&work.conversation).expect("a view");
+    assert!(view.worth.is_some() && view.cleared_by_provider == 0, "it no longer clears: {view:?}");
+}
+
+#[test]
 fn a_proposal_that_waits_is_as_good_as_made_for_who_asks() {
     let mut work = Work::new(Settings { mode: Mode::Ask, ..ctx_clients::editor_settings() });
     let proposals = |work: &Work| work.composer.waiting(&work.conversation).expect("a list").wishes.len();

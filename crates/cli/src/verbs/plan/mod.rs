@@ -19,6 +19,7 @@ use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
 use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::terminal::words;
 
 /// Preview many operations as a whole, and apply all or some of them as one commit
 #[derive(Args, Debug)]
@@ -119,6 +120,16 @@ pub fn tell(plan: &PlanView, when: When, context: &Context) -> io::Result<()> {
 /// The plan that removes what is stale or superseded.
 fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
     let view: WorthView = understood(&context.client()?.get(&of_conversation(conversation, "worth"))?)?;
+    if view.cleared_by_provider > 0 {
+        let cleared = words::count(view.cleared_by_provider);
+        return Err(Failure::new(
+            "nothing-to-do",
+            format!(
+                "The provider clears old tool results of this conversation itself: {cleared} tokens of the last request"
+            ),
+        )
+        .hint("`ctx list --steps` shows where the other tokens are"));
+    }
     let Some(worth) = view.worth else {
         return Err(Failure::new(
             "nothing-to-do",

@@ -7,6 +7,7 @@ use ctx_composer::{Composer, Seen, Timing};
 use ctx_core::automatic::{Mode, Settings};
 use ctx_models::{Models, Setting};
 use ctx_store::MemoryStore;
+use ctx_wire::answer::AppliedEdit;
 use ctx_wire::pieces::Arriving;
 use serde_json::{Value, json};
 use std::fs;
@@ -28,6 +29,8 @@ pub struct Work {
     pub texts: Vec<String>,
     /// What the client spells otherwise than the session does.
     pub spelled: Vec<(String, String)>,
+    /// Tokens of tool results that the provider says it cleared itself, in each answer.
+    pub cleared_by_provider: u64,
 }
 
 impl Work {
@@ -49,6 +52,7 @@ impl Work {
             conversation: String::new(),
             texts: Vec::new(),
             spelled: Vec::new(),
+            cleared_by_provider: 0,
         };
         work.decide(settings);
         work
@@ -94,7 +98,15 @@ impl Work {
         let ticket = ticket.expect("readable").expect("a turn");
         let sent = outgoing.map_or(body.clone(), |outgoing| outgoing.bytes(&body));
         let timing = Timing { at: self.clock, first_byte_ms: None, total_ms: 0 };
-        let answer = answers::text("going on", sent.len() as u64 / 4);
+        let mut answer = answers::text("going on", sent.len() as u64 / 4 - self.cleared_by_provider);
+        if self.cleared_by_provider > 0 {
+            answer.applied_edits.push(AppliedEdit {
+                kind: "clear_tool_uses_20250919".to_owned(),
+                cleared_tool_uses: Some(1),
+                cleared_thinking_turns: None,
+                cleared_input_tokens: Some(self.cleared_by_provider),
+            });
+        }
         self.composer.answered(&ticket, Some(answer.ending), Some(answer), timing).expect("noted");
         self.conversation = ticket.conversation;
         serde_json::from_slice(&sent).expect("JSON")
