@@ -4,7 +4,7 @@ use super::facts::Places;
 use super::fill::{Filled, Filler};
 use super::seen::Seen;
 use super::signal::Figures;
-use super::{AUTHOR, About, Automatic};
+use super::{AUTHOR, About, Automatic, Batch};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Files, Ground, Weights, notes, on_top, summary};
@@ -167,6 +167,10 @@ impl Composer {
         if proposed.is_empty() {
             return (figures, Ok(None));
         }
+        // Only then is anything written to the ledger.
+        if by.settings.mode == Mode::On {
+            about.batch = Batch::of(&proposed, conversation, &seen, &look);
+        }
         let hindrance = RefCell::default();
         let filler =
             Filler { by, facts: &facts, about: &about, conversation, desk: &desk, look: &look, seen: &seen, hindrance };
@@ -285,6 +289,7 @@ pub(super) fn about(conversation: &Conversation, at: u64) -> About<'_> {
         at,
         cleared: conversation.cleared,
         provider_first: false,
+        batch: Batch::default(),
     }
 }
 

@@ -13,7 +13,7 @@ use ctx_core::automatic::{Mode, Settings};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
-use ctx_core::message::{Block, Kind};
+use ctx_core::message::Kind;
 use ctx_core::policy::Look;
 use ctx_core::quick::QuickSet;
 use ctx_core::tokens;
@@ -28,6 +28,16 @@ impl Conversation {
             let is_proposal = author == AUTHOR && *when == When::Accepted;
             is_proposal && waiting.state == State::Waiting && branch == self.history.current()
         })
+    }
+
+    /// The tool of a call, and the tokens of its result.
+    fn result_of(&self, call: &str) -> (&str, u64) {
+        let of = |kind: Kind| {
+            let mut blocks = self.tree.path().flat_map(|slot| &slot.message.blocks);
+            blocks.find(|block| block.kind == kind && block.tool_use_id.as_deref() == Some(call))
+        };
+        let tool = of(Kind::ToolUse).and_then(|block| block.tool.as_deref()).unwrap_or("a result");
+        (tool, self.calibration.tokens(of(Kind::ToolResult).map_or(0.0, tokens::of_block)))
     }
 
     /// What was only noted or asked for counts as if it were done, so that it is not said again. Who may act does not wait
@@ -122,26 +132,25 @@ impl Composer {
     ) -> Result<Vec<NewRecord>, Refusal> {
         let editor = self.automatic.get().filter(|_| wished.author == AUTHOR);
         let Some(editor) = editor else { return Ok(Vec::new()) };
-        let about = about(conversation, now());
+        let mut about = about(conversation, now());
         let settings = editor.settings(&about, &conversation.memory.skills());
-        let mut before = None;
+        let mut cleared = Vec::new();
         for (operation, reason) in wished.operations.iter().zip(&wished.reasons) {
             let Operation::SummarizeResults { select, text: Some(text), .. } = operation else { continue };
             // What was only trimmed lost nothing.
             let Some((call, file)) = select.calls.first().zip(keep::file_in(text)) else { continue };
+            let (tool, tokens) = conversation.result_of(call);
+            about.batch.add(tokens);
+            cleared.push((call, (tool, tokens), reason.as_deref().unwrap_or("accepted"), file));
+        }
+        let mut before = None;
+        for (call, (tool, tokens), reason, file) in cleared {
             let (path, command) = conversation.memory.call(call);
             let asked = path.or(command).unwrap_or_default();
-            let mut blocks = conversation.tree.path().flat_map(|slot| &slot.message.blocks);
-            let called = blocks.find(|block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(call));
-            let tool = called.and_then(|block| block.tool.as_deref()).unwrap_or("a result");
-            let mut blocks = conversation.tree.path().flat_map(|slot| &slot.message.blocks);
-            let is_result =
-                |block: &&Block| block.kind == Kind::ToolResult && block.tool_use_id.as_deref() == Some(call);
-            let weight = blocks.find(is_result).map_or(0.0, tokens::of_block);
-            let named = keep::named_as(tool, conversation.calibration.tokens(weight));
-            let reason = Some(reason.as_deref().unwrap_or("accepted"));
-            let line = keep::line(&about, (&named, asked), reason.filter(|_| reason != before), file);
-            before = reason;
+            let named = keep::named_as(tool, tokens);
+            let why = (Some(reason).filter(|reason| before != Some(*reason)), before.is_none());
+            let line = keep::line(&about, (&named, asked), why, file);
+            before = Some(reason);
             editor.note(&about, &settings, &line).map_err(|why| {
                 Refusal::new("not-written", format!("Nothing was changed: {why}."), "Then accept it again.")
             })?;

@@ -46,11 +46,13 @@ impl Editor {
         keep::ledger(&settings.ledger, about.folder.map(Path::new), &self.folder, about.conversation)
     }
 
-    /// The reason, unless the line before in this batch has it: it tells the sum of the batch.
-    fn reason_of_line<'r>(&self, about: &About<'_>, reason: &'r str) -> Option<&'r str> {
-        let batch = (about.request, about.at, reason.to_owned());
-        let before = crate::directory::lock(&self.noted).insert(about.conversation.to_owned(), batch.clone());
-        (before != Some(batch)).then_some(reason)
+    /// The reason, unless the line before in this batch has it; and whether the line is the first of its batch.
+    fn reason_of_line<'r>(&self, about: &About<'_>, reason: &'r str) -> (Option<&'r str>, bool) {
+        let noted = (about.request, about.at, reason.to_owned());
+        let before = crate::directory::lock(&self.noted).insert(about.conversation.to_owned(), noted);
+        let before = before.filter(|(request, at, _)| (*request, *at) == (about.request, about.at));
+        let is_same = before.as_ref().is_some_and(|(_, _, before)| before == reason);
+        ((!is_same).then_some(reason), before.is_none())
     }
 
     fn complain(&self, about: &About<'_>, why: &str) {
@@ -136,8 +138,8 @@ impl Automatic for Editor {
         };
         let kept = ledger.and_then(|()| keep::to_file(&self.folder, about, removed)).and_then(|file| {
             if keeping == Keeping::Noted {
-                let reason = self.reason_of_line(about, removed.reason);
-                let line = keep::line(about, (&keep::named(removed), what), reason, &file);
+                let why = self.reason_of_line(about, removed.reason);
+                let line = keep::line(about, (&keep::named(removed), what), why, &file);
                 self.note(about, settings, &line)?;
                 crate::directory::lock(&self.hindered).remove(about.conversation);
             }

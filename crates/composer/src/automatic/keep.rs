@@ -106,15 +106,21 @@ impl Ledger {
     }
 }
 
-/// What, why, where. `None`: for the same reason as the line before.
-pub fn line(about: &About<'_>, (result, what): (&str, &str), reason: Option<&str>, file: &Path) -> String {
+/// What, why, where. No reason: the same as in the line before. The first line of a batch also tells its total.
+pub fn line(
+    about: &About<'_>,
+    (result, what): (&str, &str),
+    (reason, is_first): (Option<&str>, bool),
+    file: &Path,
+) -> String {
     let (at, conversation) = (crate::view::day_and_time(about.at), one_line(about.conversation, 80));
     let what = one_line(what, 160).replace('`', "'");
     let what = if what.is_empty() { String::new() } else { format!(" `{what}`") };
     let result = grouped(&one_line(result, 200));
     let reason = reason.map_or_else(|| "same batch".to_owned(), |reason| grouped(&one_line(reason, 400)));
+    let total = about.batch.in_words().filter(|_| is_first).map_or_else(String::new, |total| format!("; {total}"));
     let file = one_line(&file.display().to_string(), 4_096);
-    format!("- {at} UTC, {conversation}: cleared {result}{what}, {reason}; full content: {file}")
+    format!("- {at} UTC, {conversation}: cleared {result}{what}, {reason}{total}; full content: {file}")
 }
 
 /// How a result is named there.
@@ -139,6 +145,7 @@ const IF_NEEDED: &str = " if needed.";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::automatic::Batch;
     use std::fs;
 
     const ABOUT: About<'static> = About {
@@ -150,6 +157,7 @@ mod tests {
         at: 1_700_000_000_000,
         cleared: 0,
         provider_first: false,
+        batch: Batch { size: 0, tokens: 0 },
     };
 
     #[test]
@@ -165,7 +173,9 @@ mod tests {
         assert_eq!(file_in(&sentence(&file)), Some(file.as_path()));
         let ledger = ledger("NOTES.md", Some(home.path()), &folder, "c1");
         fs::write(ledger.place(), "# Mine, without an end").expect("written");
-        ledger.note(&line(&ABOUT, (&named(&removed), "cat `x`\ny"), Some(removed.reason), &file)).expect("noted");
+        ledger
+            .note(&line(&ABOUT, (&named(&removed), "cat `x`\ny"), (Some(removed.reason), true), &file))
+            .expect("noted");
         let told = fs::read_to_string(ledger.place()).expect("a file");
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!((lines.len(), lines[0]), (2, "# Mine, without an end"));
@@ -233,15 +243,20 @@ mod tests {
         let about = About { conversation: evil, ..ABOUT };
         let (call, reason) = ("toolu_1", evil);
         let removed = Removed { call, is_input: true, tool: evil, text: "", ending: "txt", tokens: 9, reason };
-        let line = line(&about, (&named(&removed), evil), Some(evil), Path::new(evil));
+        let line = line(&about, (&named(&removed), evil), (Some(evil), true), Path::new(evil));
         assert!(!line.chars().any(|c| c.is_control() || ctx_core::clean::is_invisible(c)), "{line:?}");
         assert!(line.starts_with("- 2023-11-14 22:13 UTC, x ssh"), "{line:?}");
     }
 
     #[test]
-    fn the_reason_of_a_batch_stands_in_its_first_line() {
-        let line = line(&ABOUT, ("Bash (9 tokens)", "make"), None, Path::new("/h/x.txt"));
-        assert!(line.ends_with(": cleared Bash (9 tokens) `make`, same batch; full content: /h/x.txt"), "{line}");
+    fn the_reason_and_the_total_of_a_batch_stand_in_its_first_line() {
+        let about = About { batch: Batch { size: 12, tokens: 48_000 }, ..ABOUT };
+        let line = |why| line(&about, ("Bash (9 tokens)", "make"), why, Path::new("/h/x.txt"));
+        let first = line((Some("an old result"), true));
+        let expected = "an old result; 12 in this batch, 48,000 tokens in all; full content: /h/x.txt";
+        assert!(first.ends_with(expected), "{first}");
+        let next = line((None, false));
+        assert!(next.ends_with(": cleared Bash (9 tokens) `make`, same batch; full content: /h/x.txt"), "{next}");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod act;
 mod ask;
 mod back;
+mod batch;
 mod content;
 mod editor;
 mod facts;
@@ -23,6 +24,7 @@ mod standing;
 
 pub(crate) use act::Moment;
 pub(crate) use back::calls;
+pub use batch::Batch;
 pub use editor::{Editor, ProviderEdits};
 pub(crate) use memory::Memory;
 pub(crate) use noted::Noted;
@@ -141,6 +143,8 @@ pub struct About<'c> {
     pub cleared: u64,
     /// The provider edits this request for the first time: nothing else is cut from it.
     pub provider_first: bool,
+    /// All that is being cleared from it.
+    pub batch: Batch,
 }
 
 /// A result that is about to go, or what a call was asked with.

@@ -15,6 +15,31 @@ use std::fs;
 use std::path::Path;
 use work::{WINDOW, Work, on, results};
 
+/// The first line of each batch in a ledger tells how many lines the batch has and the sum of their tokens.
+#[track_caller]
+fn has_totals(ledger: &str) {
+    let figures = |text: &str| -> u64 { text.replace(',', "").parse().expect("figures") };
+    let tokens = |line: &str| {
+        let (before, _) = line.split_once(" tokens)").expect("tokens");
+        figures(before.rsplit_once('(').expect("a bracket").1)
+    };
+    let mut lines = ledger.lines();
+    let mut batches = 0;
+    while let Some(first) = lines.next() {
+        let Some((before, after)) = first.split_once(" in this batch, ") else {
+            assert!(!first.contains("same batch"), "no total: {ledger}");
+            continue;
+        };
+        let size = figures(before.rsplit_once("; ").expect("a size").1);
+        let total = figures(after.split_once(" tokens in all; ").expect("a total").0);
+        let others: Vec<&str> = (1..size).map(|_| lines.next().expect("a line")).collect();
+        assert!(others.iter().all(|line| !line.contains("in this batch")), "told once: {others:?}");
+        assert_eq!(total, tokens(first) + others.iter().map(|line| tokens(line)).sum::<u64>(), "{first}");
+        batches += 1;
+    }
+    assert!(batches > 0);
+}
+
 #[test]
 fn before_the_limit_is_reached_old_results_go_and_all_of_them_are_on_disk() {
     let mut work = Work::new(on());
@@ -32,6 +57,7 @@ fn before_the_limit_is_reached_old_results_go_and_all_of_them_are_on_disk() {
         let line = ledger.lines().find(|line| line.contains(&format!("`make part-{at}`"))).expect("a line");
         assert!(line.contains(&file.display().to_string()), "{line}");
     }
+    has_totals(&ledger);
     let commits = work.commits();
     assert!(!commits.is_empty() && commits.iter().all(|commit| commit.author == AUTHOR && commit.note.is_some()));
     assert!(commits.len() < 10, "in batches: {}", commits.len());
@@ -117,6 +143,7 @@ fn what_is_proposed_waits_for_a_word_and_is_not_proposed_twice() {
     assert!(signals.iter().any(|event| event["signal"] == "COMPACTION_COMPLETE"), "{signals:?}");
     let ledger = fs::read_to_string(work.home.path().join("NOTES.md")).expect("a ledger");
     assert!(ledger.contains(" tokens) `make part-"), "with its tokens: {ledger}");
+    has_totals(&ledger);
     let view = work.composer.context(&work.conversation).expect("a view");
     assert!(view.saved_automatically > 0 && view.saved_automatically <= view.saved, "{view:?}");
 }
