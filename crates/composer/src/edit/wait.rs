@@ -107,6 +107,15 @@ impl State {
             State::Cancelled => "cancelled",
         }
     }
+
+    fn can_be_accepted(&self) -> bool {
+        *self == State::Waiting
+    }
+
+    /// What failed is put away.
+    fn can_be_cancelled(&self) -> bool {
+        matches!(self, State::Waiting | State::Failed(_))
+    }
 }
 
 /// The wishes of a conversation that wait, or did.
@@ -203,10 +212,11 @@ impl Conversation {
         self.is_edited() || self.waits() || self.automated || !self.summaries.is_empty()
     }
 
-    /// A wish by its id, whatever became of it.
-    fn wish(&self, id: &str) -> Result<&Waiting, Refusal> {
+    /// A wish by its id, whatever became of it. For an unknown id only wishes in the wanted state are suggested.
+    fn wish(&self, id: &str, is_wanted: fn(&State) -> bool) -> Result<&Waiting, Refusal> {
         self.waiting.iter().find(|waiting| waiting.wished.id == id).ok_or_else(|| {
-            let near = nearest(id, self.waiting.iter().map(|waiting| waiting.wished.id.as_str()));
+            let wanted = self.waiting.iter().filter(|waiting| is_wanted(&waiting.state));
+            let near = nearest(id, wanted.map(|waiting| waiting.wished.id.as_str()));
             let message = format!("There is no pending change `{id}`.");
             Refusal::new("unknown-wish", message, suggest(&near, "`ctx waiting` lists them."))
         })
@@ -360,7 +370,7 @@ impl Composer {
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
-        let waiting = conversation.wish(id)?;
+        let waiting = conversation.wish(id, State::can_be_cancelled)?;
         match &waiting.state {
             State::Waiting | State::Failed(_) => {}
             State::Made(commit) => {
@@ -395,8 +405,8 @@ impl Composer {
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);
         conversation.remember();
-        let mut waiting = conversation.wish(id)?.clone();
-        if waiting.state != State::Waiting {
+        let mut waiting = conversation.wish(id, State::can_be_accepted)?.clone();
+        if !waiting.state.can_be_accepted() {
             let message = format!("`{id}` is no longer pending: it is {}.", waiting.state.name());
             return Err(Refusal::new("not-waiting", message, "`ctx waiting --all` shows what became of it."));
         }

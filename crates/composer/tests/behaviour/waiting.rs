@@ -349,6 +349,22 @@ fn several_are_taken_back_at_once() {
 }
 
 #[test]
+fn for_an_unknown_id_only_what_can_still_be_cancelled_or_accepted_is_suggested() {
+    let day = Day::new();
+    for id in ["t1", "t2", "t3"] {
+        day.wish(delete(id), When::Cold);
+    }
+    let composer = &day.house.composer;
+    composer.cancel(&day.conversation, "w1", "cli").expect("cancelled");
+    composer.accept(&day.conversation, "w2", "cli").expect("accepted");
+    let expected = "Did you mean w3? `ctx waiting` lists them.";
+    let many = composer.cancel_many(&day.conversation, &["w9".to_owned()], "cli");
+    assert_eq!(many.expect_err("unknown").hint, expected);
+    assert_eq!(composer.cancel(&day.conversation, "w9", "cli").expect_err("unknown").hint, expected);
+    assert_eq!(composer.accept(&day.conversation, "w9", "cli").expect_err("unknown").hint, expected);
+}
+
+#[test]
 fn other_conversations_stay_on_the_fast_path() {
     let day = Day::new();
     let mut other = Session::new(7);

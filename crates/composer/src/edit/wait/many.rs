@@ -1,6 +1,6 @@
 //! Many pending changes at once: several ids, a range of them, or all.
 
-use super::{State, WaitView, Waiting};
+use super::{State, WaitView};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::{Composer, Refusal};
@@ -27,21 +27,19 @@ pub struct PendingRefusal {
 impl Composer {
     /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.
     pub fn accept_many(&self, name: &str, ids: &[String], author: &str) -> Result<PendingOutcome, Refusal> {
-        let is_open = |waiting: &Waiting| waiting.state == State::Waiting;
-        self.each(name, ids, &is_open, &|conversation, id| self.accept(conversation, id, author))
+        self.each(name, ids, State::can_be_accepted, &|conversation, id| self.accept(conversation, id, author))
     }
 
     /// Takes back several pending changes, or puts away those that failed.
     pub fn cancel_many(&self, name: &str, ids: &[String], author: &str) -> Result<PendingOutcome, Refusal> {
-        let is_open = |waiting: &Waiting| matches!(waiting.state, State::Waiting | State::Failed(_));
-        self.each(name, ids, &is_open, &|conversation, id| self.cancel(conversation, id, author))
+        self.each(name, ids, State::can_be_cancelled, &|conversation, id| self.cancel(conversation, id, author))
     }
 
     fn each(
         &self,
         name: &str,
         ids: &[String],
-        is_open: &dyn Fn(&Waiting) -> bool,
+        is_open: fn(&State) -> bool,
         act: &dyn Fn(&str, &str) -> Result<WaitView, Refusal>,
     ) -> Result<PendingOutcome, Refusal> {
         let shared = self.stored(name)?;
@@ -63,23 +61,20 @@ impl Composer {
 }
 
 /// The ids that are meant. A range and `all` mean what is open; an id that is named must be known.
-fn chosen(
-    conversation: &Conversation,
-    ids: &[String],
-    is_open: &dyn Fn(&Waiting) -> bool,
-) -> Result<Vec<String>, Refusal> {
-    let open = || conversation.waiting.iter().filter(|waiting| is_open(waiting)).map(|waiting| &waiting.wished.id);
+fn chosen(conversation: &Conversation, ids: &[String], is_open: fn(&State) -> bool) -> Result<Vec<String>, Refusal> {
+    let open =
+        || conversation.waiting.iter().filter(|waiting| is_open(&waiting.state)).map(|waiting| &waiting.wished.id);
     let mut chosen: Vec<String> = Vec::new();
     for id in ids.iter().flat_map(|ids| ids.split([',', ' '])).map(str::trim).filter(|id| !id.is_empty()) {
         match (id, id.split_once("..")) {
             ("all", _) => chosen.extend(open().cloned()),
             (_, Some((from, to))) => {
-                conversation.wish(from)?;
-                conversation.wish(to)?;
+                conversation.wish(from, is_open)?;
+                conversation.wish(to, is_open)?;
                 let range = number(from)..=number(to);
                 chosen.extend(open().filter(|id| range.contains(&number(id))).cloned());
             }
-            (id, None) => chosen.push(conversation.wish(id)?.wished.id.clone()),
+            (id, None) => chosen.push(conversation.wish(id, is_open)?.wished.id.clone()),
         }
     }
     let mut seen = std::collections::HashSet::new();
