@@ -52,18 +52,29 @@ impl Drop for Upload {
 impl Composer {
     /// Adds how many requests of the conversation are on their way without the commit that was just made.
     pub fn noting_uploads(&self, mut applied: Applied) -> Applied {
-        let card = lock(&self.directory).card(&applied.conversation).cloned();
-        let Some(card) = card.filter(|_| applied.commit.is_some()) else { return applied };
-        applied.on_their_way = self.uploads.of(card.session.as_deref(), card.agent.as_deref());
-        match applied.on_their_way {
-            0 => {}
-            1 => applied.remarks.push("1 request is already on its way without this edit; the next one has it".into()),
-            many => {
-                applied
-                    .remarks
-                    .push(format!("{many} requests are already on their way without this edit; the next one has it"));
-            }
+        if applied.commit.is_some() {
+            applied.on_their_way = self.uploading(&applied.conversation);
+            applied.remarks.extend(remark(applied.on_their_way));
         }
         applied
+    }
+
+    /// The same for a pending change that was just accepted.
+    pub(crate) fn upload_remark(&self, conversation: &str) -> Option<String> {
+        remark(self.uploading(conversation))
+    }
+
+    /// Requests of a conversation that are leaving while they still arrive.
+    fn uploading(&self, conversation: &str) -> usize {
+        let card = lock(&self.directory).card(conversation).cloned();
+        card.map_or(0, |card| self.uploads.of(card.session.as_deref(), card.agent.as_deref()))
+    }
+}
+
+fn remark(uploading: usize) -> Option<String> {
+    match uploading {
+        0 => None,
+        1 => Some("1 request is already on its way without this edit; the next one has it".to_owned()),
+        many => Some(format!("{many} requests are already on their way without this edit; the next one has it")),
     }
 }

@@ -88,6 +88,41 @@ async fn a_first_commit_says_which_requests_left_before_it() {
 }
 
 #[tokio::test]
+async fn accepting_says_which_requests_left_before_it() {
+    let (server, house) = known().await;
+    let whole = request("one", &conversation("one", 5));
+    let (first, last) = whole.split_at(whole.len() - 20);
+    let mut client = house.connect().await;
+    client.send(first).await;
+    let mut peer = server.accept().await;
+    assert!(peer.head().await.contains("X-Session-Id: one"), "it streams");
+    for id in ["t1", "t2", "t3"] {
+        let deferred = json!({"operations": [{"op": "delete", "ids": [id]}], "author": "cli", "when": "near-limit"});
+        house.post("conversations/one/operations", &deferred).await;
+    }
+
+    let remarks = json!(["1 request is already on its way without this edit; the next one has it"]);
+    let accepted = house.post("conversations/one/waiting/w1/accept", &json!({"author": "cli"})).await;
+    assert_eq!((&accepted["state"], &accepted["remarks"]), (&json!("made"), &remarks), "{accepted}");
+    let many = house.post("conversations/one/waiting/accept", &json!({"ids": ["w2"], "author": "cli"})).await;
+    assert_eq!((&many["remarks"], many["done"][0].get("remarks")), (&remarks, None), "told once: {many}");
+    let plan = json!({"operations": [{"op": "pin", "ids": ["t4"]}], "author": "cli", "apply": true});
+    let planned = house.post("conversations/one/plan", &plan).await;
+    assert_eq!(
+        (&planned["on_their_way"], &planned["remarks"]),
+        (&json!(1), &remarks),
+        "a plan tells it too: {planned}"
+    );
+
+    client.send(last).await;
+    peer.exactly(conversation("one", 5).len()).await;
+    peer.send(answer("200 OK", support::house::ANSWER)).await;
+    client.rest().await;
+    let accepted = house.post("conversations/one/waiting/w3/accept", &json!({"author": "cli"})).await;
+    assert_eq!((&accepted["state"], accepted.get("remarks")), (&json!("made"), None), "{accepted}");
+}
+
+#[tokio::test]
 async fn every_way_through_the_history_can_be_gone() {
     let (_server, house) = known().await;
     let path = "conversations/one/history";

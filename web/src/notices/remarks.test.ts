@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Applied } from "../api";
-import { remarksOf } from "./remarks";
+import { plainRemarks, remarksOf } from "./remarks";
 
 type Given = Partial<Omit<Applied, "preview">> & { preview?: Partial<Applied["preview"]> };
 
@@ -28,6 +28,11 @@ test("the daemon's remarks are told in its own words, warnings first", () => {
 test("options of the shell are left out", () => {
   const stays = "`system#1` stays: the agent needs it; `--force` takes it out too";
   expect(told({ remarks: [stays, onItsWay] })).toEqual(["`system#1` stays: the agent needs it.", onItsWay]);
+});
+
+test("an accepted proposal has the remarks of an edit", () => {
+  expect(plainRemarks([onItsWay])).toEqual([{ text: onItsWay, isWarning: false }]);
+  expect(plainRemarks()).toEqual([]);
 });
 
 test("what an edit costs and writes is told as the command line tells it", () => {

@@ -23,10 +23,16 @@ export function remarksOf(applied: Applied): Remark[] {
     ...written.map(wordsFor),
     ...files.map((file) => `written to ${file}`),
   ];
-  return [
-    ...warnings.map((text) => ({ text: `warning: ${text}`, isWarning: true })),
-    ...others.filter((text) => text !== null).map((text) => ({ text, isWarning: false })),
-  ];
+  return [...warnings.map((text) => ({ text: `warning: ${text}`, isWarning: true })), ...plain(others)];
+}
+
+/** Remarks of the daemon that come without an edit's figures, such as those of an accepted proposal. */
+export function plainRemarks(remarks: readonly string[] = []): Remark[] {
+  return plain(remarks.map(withoutCommands));
+}
+
+function plain(texts: readonly (string | null)[]): Remark[] {
+  return texts.filter((text) => text !== null).map((text) => ({ text, isWarning: false }));
 }
 
 type Preview = Applied["preview"];

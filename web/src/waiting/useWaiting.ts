@@ -8,7 +8,7 @@ import { answerMany } from "../api/more";
 import { plural } from "../format/numbers";
 import { committing } from "../head";
 import { isHeard } from "../live";
-import { remarksOf } from "../notices/remarks";
+import { plainRemarks, remarksOf } from "../notices/remarks";
 import { complain, tell } from "../notices/toasts";
 import { keys, refreshed } from "../queries";
 import { isProposal } from "./words";
@@ -43,7 +43,7 @@ export function useAccept(conversation: string): (wish: string) => Promise<void>
     async (wish: string) => {
       try {
         const call = () => acceptWish(conversation, wish);
-        const { summary, commit } = await committing(queries, conversation, call, (accepted) => accepted.commit);
+        const { summary, commit, remarks } = await committing(queries, conversation, call, (accepted) => accepted.commit);
         if (!isHeard(commit)) void refreshed(queries, [conversation]);
         const undo = () =>
           committing(
@@ -55,7 +55,8 @@ export function useAccept(conversation: string): (wish: string) => Promise<void>
             (undone) => tell(`Undone: ${undone.summary}`, null, null, remarksOf(undone)),
             complain,
           );
-        tell(`Accepted: ${summary}`, { label: "Undo", run: () => void undo() }, { conversation, commit });
+        const about = { conversation, commit };
+        tell(`Accepted: ${summary}`, { label: "Undo", run: () => void undo() }, about, plainRemarks(remarks));
       } catch (error) {
         complain(error);
       }
@@ -71,10 +72,11 @@ export function useAnswerMany(conversation: string): (answer: "accept" | "cancel
   return useCallback(
     async (answer, ids) => {
       try {
-        const call = async () => (await answerMany(conversation, answer, ids)) ?? { done: [], refused: [] };
-        const { done, refused } = await committing(queries, conversation, call, (all) => all.done.at(-1)?.commit);
+        const call = async () => (await answerMany(conversation, answer, ids)) ?? { done: [], refused: [], remarks: [] };
+        const { done, refused, remarks } = await committing(queries, conversation, call, (all) => all.done.at(-1)?.commit);
         const count = plural(done.length, "proposal");
-        if (done.length > 0) tell(answer === "accept" ? `Accepted ${count}` : `Declined ${count}`);
+        const told = answer === "accept" ? `Accepted ${count}` : `Declined ${count}`;
+        if (done.length > 0) tell(told, null, null, plainRemarks(remarks));
         for (const { id, code, message, hint } of refused) {
           complain(new ApiError(422, code, `${id} stays as it was: ${message}`, hint));
         }

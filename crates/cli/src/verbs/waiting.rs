@@ -82,7 +82,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         What::List => render(&understood(&answer)?, arguments.all, ctx_composer::now(), output),
         What::Cancel | What::Accept => {
             let wish: WaitView = understood(&answer)?;
-            format!("{} is {}: {}\n", text::line(&wish.id), wish.state, text::line(&words::grouped(&wish.summary)))
+            format!("{}{}", outcome_line(&wish), remark_lines(&wish.remarks))
         }
     })?;
     Ok(ExitCode::SUCCESS)
@@ -106,15 +106,23 @@ fn many(answer: &[u8], format: &JsonArguments, output: &Output) -> Result<ExitCo
     }
     let mut lines = String::new();
     for wish in &outcome.done {
-        let what = text::line(&words::grouped(&wish.summary));
-        lines.push_str(&format!("{} is {}: {what}\n", text::line(&wish.id), wish.state));
+        lines.push_str(&outcome_line(wish));
     }
+    lines.push_str(&remark_lines(&outcome.remarks));
     for refused in &outcome.refused {
         let why = text::line(&format!("{} stays as it was: {} {}", refused.id, refused.message, refused.hint));
         lines.push_str(&format!("{}\n", output.paint.warning(&why)));
     }
     output.print(&lines)?;
     Ok(code)
+}
+
+fn outcome_line(wish: &WaitView) -> String {
+    format!("{} is {}: {}\n", text::line(&wish.id), wish.state, text::line(&words::grouped(&wish.summary)))
+}
+
+fn remark_lines(remarks: &[String]) -> String {
+    remarks.iter().map(|remark| format!("  {}\n", text::line(remark))).collect()
 }
 
 /// What a change waits for, and how far that is.

@@ -181,7 +181,7 @@ impl Composer {
         let (author, note, expect) = (plan.author.clone(), plan.note.clone(), plan.expect.clone());
         let wish = Wish { operations: operations.clone(), author, note, expect, dry_run: false, when: plan.when };
         match self.apply_for(&id, wish, reasons) {
-            Ok(applied) => self.made(applied, &plan),
+            Ok(applied) => self.made(self.noting_uploads(applied), &plan),
             // A look at the whole tells more: what has happened since, and all that does not fit.
             Err(refusal) => Err(self.look_at(&id, &plan, &chosen, &operations).err().unwrap_or(refusal)),
         }

@@ -156,6 +156,9 @@ pub struct WaitView {
     /// The commits that it switches off; then it has no operations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reverts: Vec<CommitId>,
+    /// Worth knowing of what was just accepted: requests that left without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 impl Waiting {
@@ -197,6 +200,7 @@ impl Waiting {
             commit,
             failure,
             reverts: reverts.map(|reverts| reverts.commits).unwrap_or_default(),
+            remarks: Vec::new(),
         }
     }
 }
@@ -401,6 +405,12 @@ impl Composer {
     /// Makes a deferred edit now, whatever it waits for.
     pub fn accept(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let name = &self.meant(name)?;
+        let mut view = self.make_now(name, id, author)?;
+        view.remarks.extend(self.upload_remark(name));
+        Ok(view)
+    }
+
+    fn make_now(&self, name: &str, id: &str, author: &str) -> Result<WaitView, Refusal> {
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let mut conversation = lock(&shared);

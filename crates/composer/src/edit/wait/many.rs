@@ -14,6 +14,9 @@ pub struct PendingOutcome {
     pub done: Vec<WaitView>,
     /// Left as they were, each with the reason.
     pub refused: Vec<PendingRefusal>,
+    /// Worth knowing of all that was accepted: requests that left without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -27,7 +30,12 @@ pub struct PendingRefusal {
 impl Composer {
     /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.
     pub fn accept_many(&self, name: &str, ids: &[String], author: &str) -> Result<PendingOutcome, Refusal> {
-        self.each(name, ids, State::can_be_accepted, &|conversation, id| self.accept(conversation, id, author))
+        let mut outcome =
+            self.each(name, ids, State::can_be_accepted, &|conversation, id| self.make_now(conversation, id, author))?;
+        if !outcome.done.is_empty() {
+            outcome.remarks.extend(self.upload_remark(&outcome.conversation));
+        }
+        Ok(outcome)
     }
 
     /// Takes back several pending changes, or puts away those that failed.
@@ -56,7 +64,7 @@ impl Composer {
                 }
             }
         }
-        Ok(PendingOutcome { conversation, done, refused })
+        Ok(PendingOutcome { conversation, done, refused, remarks: Vec::new() })
     }
 }
 
