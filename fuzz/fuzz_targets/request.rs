@@ -6,7 +6,7 @@
 
 use ctx_wire::anthropic::request::{self, Body, Request, Unreadable};
 use ctx_wire::anthropic::{dress, envelope, message};
-use ctx_wire::pieces::Arriving;
+use ctx_wire::rope::Arriving;
 use libfuzzer_sys::fuzz_target;
 
 const BETWEEN: u8 = 0xff;

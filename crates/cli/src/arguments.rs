@@ -7,10 +7,10 @@ use clap::{Args, Parser, Subcommand};
 use ctx_server::UpstreamUrlError;
 
 use crate::client::encoded;
+use crate::commands;
 use crate::config::{self, Flags};
 use crate::env::{self, Environment};
 use crate::failure::Failure;
-use crate::verbs;
 
 /// Inspect and edit what a coding agent sends to its model.
 #[derive(Parser, Debug)]
@@ -25,44 +25,44 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub enum Verb {
-    Up(verbs::up::Arguments),
-    Run(verbs::run::Arguments),
-    Stop(verbs::stop::Arguments),
-    Ui(verbs::ui::Arguments),
-    Conversations(verbs::conversations::Arguments),
-    List(verbs::list::Arguments),
-    Show(verbs::show::Arguments),
-    Search(verbs::search::Arguments),
-    Compose(verbs::compose::Arguments),
-    Sent(verbs::sent::Arguments),
+    Up(commands::up::Arguments),
+    Run(commands::run::Arguments),
+    Stop(commands::stop::Arguments),
+    Ui(commands::ui::Arguments),
+    Conversations(commands::conversations::Arguments),
+    List(commands::list::Arguments),
+    Show(commands::show::Arguments),
+    Search(commands::search::Arguments),
+    Compose(commands::compose::Arguments),
+    Sent(commands::sent::Arguments),
     #[command(flatten)]
-    Change(verbs::change::Change),
-    Preview(verbs::preview::Arguments),
-    Plan(verbs::plan::Arguments),
-    Waiting(verbs::waiting::Arguments),
-    Phase(verbs::phase::Arguments),
-    Export(verbs::export::Arguments),
-    History(verbs::history::Arguments),
-    Diff(verbs::diff::Arguments),
-    Timeline(verbs::timeline::Arguments),
-    Watch(verbs::watch::Arguments),
-    Stats(verbs::stats::Arguments),
-    WhyMiss(verbs::why_miss::Arguments),
-    Models(verbs::models::Arguments),
-    Status(verbs::status::Arguments),
-    Doctor(verbs::doctor::Arguments),
-    Explain(verbs::explain::Arguments),
-    Config(verbs::config::Arguments),
-    Trust(verbs::trust::Arguments),
-    Helper(verbs::helper::Arguments),
-    Lab(verbs::lab::Arguments),
-    Install(verbs::install::Arguments),
-    Uninstall(verbs::uninstall::Arguments),
-    StatusLine(verbs::status_line::Arguments),
-    Purge(verbs::purge::Arguments),
-    Completions(verbs::completions::Arguments),
-    Man(verbs::man::Arguments),
-    Mcp(verbs::mcp::Arguments),
+    Change(commands::change::Change),
+    Preview(commands::preview::Arguments),
+    Plan(commands::plan::Arguments),
+    Waiting(commands::waiting::Arguments),
+    Phase(commands::phase::Arguments),
+    Export(commands::export::Arguments),
+    History(commands::history::Arguments),
+    Diff(commands::diff::Arguments),
+    Timeline(commands::timeline::Arguments),
+    Watch(commands::watch::Arguments),
+    Stats(commands::stats::Arguments),
+    WhyMiss(commands::why_miss::Arguments),
+    Models(commands::models::Arguments),
+    Status(commands::status::Arguments),
+    Doctor(commands::doctor::Arguments),
+    Explain(commands::explain::Arguments),
+    Config(commands::config::Arguments),
+    Trust(commands::trust::Arguments),
+    Helper(commands::helper::Arguments),
+    Lab(commands::lab::Arguments),
+    Install(commands::install::Arguments),
+    Uninstall(commands::uninstall::Arguments),
+    StatusLine(commands::status_line::Arguments),
+    Purge(commands::purge::Arguments),
+    Completions(commands::completions::Arguments),
+    Man(commands::man::Arguments),
+    Mcp(commands::mcp::Arguments),
 }
 
 /// Which daemon is meant.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::terminal::words;
+use crate::output::words;
 
 /// Reasons that are told of one commit.
 const MOST: usize = 12;
@@ -69,7 +69,7 @@ impl Commit {
         let more = alike.len().saturating_sub(MOST);
         alike.truncate(MOST);
         let reasons = alike.into_iter().map(|(operation, reason, count)| match count {
-            1 => format!("{}: {reason}", crate::verbs::plan::shown::what(operation)),
+            1 => format!("{}: {reason}", crate::commands::plan::shown::what(operation)),
             count => format!("{count} × {}: {reason}", operation["op"].as_str().unwrap_or("operation")),
         });
         let more = (more > 0).then(|| format!("and {more} more: --json has them all"));

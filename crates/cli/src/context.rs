@@ -1,12 +1,12 @@
 //! What every verb is given: the environment, the output, and the way to the daemon that is meant.
 
 use crate::arguments::PlaceArguments;
+use crate::autostart;
 use crate::client::{Client, Whereabouts};
 use crate::env::Environment;
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::offer;
-use crate::terminal::Output;
+use crate::output::Output;
 
 pub struct Context {
     pub place: PlaceArguments,
@@ -27,8 +27,8 @@ impl Context {
 
     /// The daemon, for a verb that cannot do without one: a person in a terminal is asked whether to start it.
     pub fn client(&self) -> Result<Client, Failure> {
-        match offer::somebody_is_there() {
-            true => offer::or_start(self.found().and_then(Client::there), self),
+        match autostart::somebody_is_there() {
+            true => autostart::or_start(self.found().and_then(Client::there), self),
             false => self.found(),
         }
     }
@@ -45,6 +45,6 @@ impl Context {
     /// Something worth knowing that is neither the answer nor a failure.
     pub fn note(&self, note: &str) {
         let paint = &self.output.for_errors;
-        eprintln!("{} {}", paint.warning("note:"), crate::terminal::text::block(note).trim_end());
+        eprintln!("{} {}", paint.warning("note:"), crate::output::text::block(note).trim_end());
     }
 }

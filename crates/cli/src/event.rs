@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::commit::Commit;
-use crate::terminal::words;
+use crate::output::words;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]

@@ -11,7 +11,7 @@ use ctx_server::daemon::DaemonError;
 use ctx_server::{BindError, TokenError};
 use ctx_store::StoreError;
 
-use crate::terminal::{Output, Paint, text, words};
+use crate::output::{Output, Paint, text, words};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::Command;
 
-use crate::terminal::{Output, text};
+use crate::output::{Output, text};
 
 /// Columns of a page where nobody can tell.
 const USUAL: usize = 100;

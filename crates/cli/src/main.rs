@@ -1,10 +1,12 @@
 //! The `ctx` command: from what was typed to one verb, and from its outcome to an exit code. Each verb has a
-//! file of its own in [`verbs`]; all of them are clients of the same daemon.
+//! file of its own in [`commands`]; all of them are clients of the same daemon.
 
 mod arguments;
+mod autostart;
 mod background;
 mod client;
 mod codes;
+mod commands;
 mod commit;
 mod config;
 mod context;
@@ -14,10 +16,8 @@ mod failure;
 mod help;
 mod home;
 mod logging;
-mod offer;
+mod output;
 mod setup;
-mod terminal;
-mod verbs;
 
 use std::process::ExitCode;
 
@@ -27,7 +27,7 @@ use crate::arguments::{Cli, Verb};
 use crate::context::Context;
 use crate::env::Environment;
 use crate::failure::Failure;
-use crate::terminal::Output;
+use crate::output::Output;
 
 /// Copies are made on the proxy's threads and freed on the recorder's: nobody may wait for the other's lock.
 #[global_allocator]
@@ -40,43 +40,43 @@ fn main() -> ExitCode {
     let Cli { verb, place } = Cli::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
     let context = Context::of_process(place);
     let outcome = match verb {
-        Verb::Up(arguments) => verbs::up::run(arguments, &context),
-        Verb::Run(arguments) => verbs::run::run(arguments, &context),
-        Verb::Stop(arguments) => verbs::stop::run(arguments, &context),
-        Verb::Ui(arguments) => verbs::ui::run(arguments, &context),
-        Verb::Conversations(arguments) => verbs::conversations::run(arguments, &context),
-        Verb::List(arguments) => verbs::list::run(arguments, &context),
-        Verb::Show(arguments) => verbs::show::run(arguments, &context),
-        Verb::Search(arguments) => verbs::search::run(arguments, &context),
-        Verb::Compose(arguments) => verbs::compose::run(arguments, &context),
-        Verb::Sent(arguments) => verbs::sent::run(arguments, &context),
-        Verb::Change(change) => verbs::change::run(change, &context),
-        Verb::Preview(arguments) => verbs::preview::run(arguments, &context),
-        Verb::Plan(arguments) => verbs::plan::run(arguments, &context),
-        Verb::Waiting(arguments) => verbs::waiting::run(arguments, &context),
-        Verb::Phase(arguments) => verbs::phase::run(arguments, &context),
-        Verb::Export(arguments) => verbs::export::run(arguments, &context),
-        Verb::History(arguments) => verbs::history::run(arguments, &context),
-        Verb::Diff(arguments) => verbs::diff::run(arguments, &context),
-        Verb::Timeline(arguments) => verbs::timeline::run(arguments, &context),
-        Verb::Watch(arguments) => verbs::watch::run(arguments, &context),
-        Verb::Stats(arguments) => verbs::stats::run(arguments, &context),
-        Verb::WhyMiss(arguments) => verbs::why_miss::run(arguments, &context),
-        Verb::Models(arguments) => verbs::models::run(arguments, &context),
-        Verb::Status(arguments) => verbs::status::run(arguments, &context),
-        Verb::Doctor(arguments) => verbs::doctor::run(arguments, &context),
-        Verb::Explain(arguments) => verbs::explain::run(arguments, &context),
-        Verb::Config(arguments) => verbs::config::run(arguments, &context),
-        Verb::Trust(arguments) => verbs::trust::run(arguments, &context),
-        Verb::Helper(arguments) => verbs::helper::run(arguments, &context),
-        Verb::Lab(arguments) => verbs::lab::run(arguments, &context),
-        Verb::Mcp(arguments) => verbs::mcp::run(arguments, &context),
-        Verb::Install(arguments) => verbs::install::run(arguments, &context),
-        Verb::Uninstall(arguments) => verbs::uninstall::run(arguments, &context),
-        Verb::StatusLine(arguments) => verbs::status_line::run(arguments, &context),
-        Verb::Purge(arguments) => verbs::purge::run(arguments, &context),
-        Verb::Completions(arguments) => verbs::completions::run(arguments, &context),
-        Verb::Man(arguments) => verbs::man::run(arguments, &context),
+        Verb::Up(arguments) => commands::up::run(arguments, &context),
+        Verb::Run(arguments) => commands::run::run(arguments, &context),
+        Verb::Stop(arguments) => commands::stop::run(arguments, &context),
+        Verb::Ui(arguments) => commands::ui::run(arguments, &context),
+        Verb::Conversations(arguments) => commands::conversations::run(arguments, &context),
+        Verb::List(arguments) => commands::list::run(arguments, &context),
+        Verb::Show(arguments) => commands::show::run(arguments, &context),
+        Verb::Search(arguments) => commands::search::run(arguments, &context),
+        Verb::Compose(arguments) => commands::compose::run(arguments, &context),
+        Verb::Sent(arguments) => commands::sent::run(arguments, &context),
+        Verb::Change(change) => commands::change::run(change, &context),
+        Verb::Preview(arguments) => commands::preview::run(arguments, &context),
+        Verb::Plan(arguments) => commands::plan::run(arguments, &context),
+        Verb::Waiting(arguments) => commands::waiting::run(arguments, &context),
+        Verb::Phase(arguments) => commands::phase::run(arguments, &context),
+        Verb::Export(arguments) => commands::export::run(arguments, &context),
+        Verb::History(arguments) => commands::history::run(arguments, &context),
+        Verb::Diff(arguments) => commands::diff::run(arguments, &context),
+        Verb::Timeline(arguments) => commands::timeline::run(arguments, &context),
+        Verb::Watch(arguments) => commands::watch::run(arguments, &context),
+        Verb::Stats(arguments) => commands::stats::run(arguments, &context),
+        Verb::WhyMiss(arguments) => commands::why_miss::run(arguments, &context),
+        Verb::Models(arguments) => commands::models::run(arguments, &context),
+        Verb::Status(arguments) => commands::status::run(arguments, &context),
+        Verb::Doctor(arguments) => commands::doctor::run(arguments, &context),
+        Verb::Explain(arguments) => commands::explain::run(arguments, &context),
+        Verb::Config(arguments) => commands::config::run(arguments, &context),
+        Verb::Trust(arguments) => commands::trust::run(arguments, &context),
+        Verb::Helper(arguments) => commands::helper::run(arguments, &context),
+        Verb::Lab(arguments) => commands::lab::run(arguments, &context),
+        Verb::Mcp(arguments) => commands::mcp::run(arguments, &context),
+        Verb::Install(arguments) => commands::install::run(arguments, &context),
+        Verb::Uninstall(arguments) => commands::uninstall::run(arguments, &context),
+        Verb::StatusLine(arguments) => commands::status_line::run(arguments, &context),
+        Verb::Purge(arguments) => commands::purge::run(arguments, &context),
+        Verb::Completions(arguments) => commands::completions::run(arguments, &context),
+        Verb::Man(arguments) => commands::man::run(arguments, &context),
     };
     outcome.unwrap_or_else(|failure: Failure| {
         arguments::of_own_session(failure, &context.environment).report(json, &context.output)

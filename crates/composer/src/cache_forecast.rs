@@ -9,8 +9,8 @@ use ctx_core::edit::effect::{Cover, Effect, MessageRef};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::layout::layout;
+use ctx_core::fast_map::{FastSet, Quick};
 use ctx_core::message::{Block, Kind, Message};
-use ctx_core::quick::{Quick, QuickSet};
 use ctx_core::{Key, SlotId};
 use ctx_models::CacheRules;
 use ctx_models::cache::{Breakpoints, Outline, PromptCache, Writer};
@@ -103,7 +103,7 @@ impl CacheForecast {
     }
 
     /// Takes out what may have expired.
-    pub fn leave_what_lives(&self, written: &mut QuickSet<Key>, at: u64) {
+    pub fn leave_what_lives(&self, written: &mut FastSet<Key>, at: u64) {
         for prefix in self.cache.doubtful(at) {
             written.remove(&prefix);
         }
@@ -177,7 +177,7 @@ impl Conversation {
                 Change::Edit { effects, .. } => effects.as_slice(),
                 Change::Revert { .. } | Change::Inherit { .. } => &[],
             });
-        let mut changed: QuickSet<SlotId> = QuickSet::default();
+        let mut changed: FastSet<SlotId> = FastSet::default();
         for effect in effects {
             let mut note = |of: &MessageRef| match of {
                 MessageRef::Slot(slot) => drop(changed.insert(*slot)),
@@ -343,7 +343,7 @@ mod tests {
         write(keys[1], None, 0);
         write(keys[1], Some(key(1)), 200_000);
         let living = |at: u64| {
-            let mut written: QuickSet<Key> = keys.into_iter().collect();
+            let mut written: FastSet<Key> = keys.into_iter().collect();
             forecast.leave_what_lives(&mut written, at);
             keys.map(|key| written.contains(&key))
         };

@@ -3,7 +3,7 @@
 use crate::conversation::Conversation;
 use ctx_core::SlotId;
 use ctx_core::edit::CommitId;
-use ctx_core::quick::QuickSet;
+use ctx_core::fast_map::FastSet;
 use std::cell::Cell;
 
 /// The state under which the last request was composed.
@@ -14,7 +14,7 @@ pub struct Continuity {
     head: Option<CommitId>,
     strayed: bool,
     /// The slots that operations name.
-    named: QuickSet<SlotId>,
+    named: FastSet<SlotId>,
     /// Behind so many messages of the path none is named.
     named_until: usize,
     /// So many leading messages of the path are still those of the last request.
@@ -42,7 +42,7 @@ impl Conversation {
             && slots.get(before.messages..).is_some_and(|rest| !rest.iter().any(is_named));
         if !goes_on {
             let sent = self.history.effects(self.history.head()).into_iter().filter(|(_, effect)| effect.is_sent());
-            let named: QuickSet<SlotId> = sent.flat_map(|(_, effect)| effect.slots()).collect();
+            let named: FastSet<SlotId> = sent.flat_map(|(_, effect)| effect.slots()).collect();
             *before = Continuity {
                 number: before.number + 1,
                 head: self.history.head(),

@@ -3,7 +3,7 @@
 //! Everything here is either replayed from the log or derived from it; dropping a conversation
 //! from memory loses nothing.
 
-use crate::automatic::{AUTHOR, Memory, Noted};
+use crate::automatic::{AUTHOR, Noted, TextIndex};
 use crate::cache_forecast::CacheForecast;
 use crate::continuity::Continuity;
 use crate::edit::wait::Waiting;
@@ -16,13 +16,13 @@ use crate::log::{Answered, Arrived, Line, Opened, Summary, Turn, Usage, Version}
 use crate::observe::SIDE;
 use crate::provider::Asks;
 use crate::sent_parts::SentParts;
-use crate::sides::Sides;
+use crate::side_traffic::Sides;
 use ctx_core::automatic::Phases;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::edit::{Commit, CommitId, History};
+use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::message::{Message, Role};
-use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::tokens::{self, Calibration};
 use ctx_core::{Key, NodeIx, Numbers, SlotId, Tree, Verdict};
 use ctx_models::CacheRules;
@@ -85,7 +85,7 @@ pub struct Conversation {
     pub numbers: Numbers,
     /// Paths that the client has left, oldest first, see [`crate::left`].
     pub left: Vec<LeftPath>,
-    pub versions: QuickMap<SlotId, Worn>,
+    pub versions: FastMap<SlotId, Worn>,
     /// The envelope of the current path's newest request.
     pub envelope: Arc<Envelope>,
     /// The stored envelope of the current path's newest request.
@@ -130,11 +130,11 @@ pub struct Conversation {
     /// What was done to it.
     pub history: History,
     /// What each thinking signature is bound to: the digest of the prompt it was produced after.
-    pub bound: QuickMap<Key, Key>,
+    pub bound: FastMap<Key, Key>,
     /// Thinking that we only know from the client: from before the first operation, bound to what the client sent,
     /// or from an answer that was lost under operations, bound to nobody knows what.
-    pub own: QuickSet<Key>,
-    pub lost: QuickSet<Key>,
+    pub own: FastSet<Key>,
+    pub lost: FastSet<Key>,
     /// A request left otherwise than it came: what was thought after it is bound to what the client never sent,
     /// whatever becomes of the operations.
     pub strayed: bool,
@@ -152,7 +152,7 @@ pub struct Conversation {
     /// How the newest request that did not leave as it came left.
     pub sent_parts: SentParts,
     /// What the automatic editor knows of its words.
-    pub memory: Memory,
+    pub text_index: TextIndex,
     /// The message that it will change next, by the looks of it.
     pub next: Option<SlotId>,
     /// What the provider's cache should hold.
@@ -205,7 +205,7 @@ impl Conversation {
             tree: Tree::new(seed),
             numbers: Numbers::default(),
             left: Vec::new(),
-            versions: QuickMap::default(),
+            versions: FastMap::default(),
             envelope: Arc::default(),
             packed: None,
             between: None,
@@ -232,9 +232,9 @@ impl Conversation {
             near_limit: false,
             cleared: 0,
             history: History::default(),
-            bound: QuickMap::default(),
-            own: QuickSet::default(),
-            lost: QuickSet::default(),
+            bound: FastMap::default(),
+            own: FastSet::default(),
+            lost: FastSet::default(),
             strayed: false,
             written: VecDeque::new(),
             ends: VecDeque::new(),
@@ -243,7 +243,7 @@ impl Conversation {
             memo: Memo::default(),
             continuity: Continuity::default(),
             sent_parts: SentParts::default(),
-            memory: Memory::default(),
+            text_index: TextIndex::default(),
             next: None,
             cache_forecast: CacheForecast::default(),
             left_out: LeftOut::default(),

@@ -8,8 +8,8 @@ use crate::conversation::Conversation;
 use ctx_core::edit::address::{self, Named};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::frame_id::FrameId;
+use ctx_core::fast_map::FastSet;
 use ctx_core::message::Message;
-use ctx_core::quick::QuickSet;
 use ctx_core::tree::Moved;
 use ctx_core::{NodeIx, SlotId, frames};
 use serde::{Deserialize, Serialize};
@@ -69,8 +69,8 @@ impl Conversation {
     /// Remembers the path that the client has left, if frames went with it.
     pub(crate) fn leave_path(&mut self, moved: &Moved, compacted: bool) {
         let left = if compacted { Left::BeforeCompaction } else { Left::Rewound };
-        let path: QuickSet<SlotId> = match moved.left.is_empty() {
-            true => QuickSet::default(),
+        let path: FastSet<SlotId> = match moved.left.is_empty() {
+            true => FastSet::default(),
             false => self.tree.path().map(|slot| slot.id).collect(),
         };
         let is_gone = |node: &NodeIx| {
@@ -85,7 +85,7 @@ impl Conversation {
     }
 
     pub(crate) fn left_frames(&self) -> LeftFrames {
-        let mut taken: QuickSet<SlotId> = self.tree.path().map(|slot| slot.id).collect();
+        let mut taken: FastSet<SlotId> = self.tree.path().map(|slot| slot.id).collect();
         let mut found = LeftFrames::default();
         // A frame that was on several paths is shown as it stood on the last of them.
         for LeftPath { tip, left } in self.left.iter().rev() {

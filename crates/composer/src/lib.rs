@@ -18,7 +18,10 @@
 
 mod activity;
 pub mod answer;
+mod archive;
+mod attribution;
 pub mod automatic;
+mod bodies;
 mod cache_forecast;
 mod card;
 mod class;
@@ -28,45 +31,42 @@ mod credentials;
 mod directory;
 pub mod edit;
 mod envelope;
-mod gap;
-mod held;
 pub mod helper;
+mod idle;
+mod intercept;
 mod keyed_lock;
 mod left;
 pub mod log;
-mod newest;
 pub mod observe;
 mod phases;
 pub mod provider;
-pub mod recorded;
 pub mod recorder;
+pub mod replay_source;
 mod sent_parts;
-mod sides;
+mod side_traffic;
 pub mod streams;
-mod transfer;
 mod uploads;
 pub mod view;
-mod whose;
 mod writer;
 
 pub use answer::Timing;
+pub use archive::Imported;
 pub use credentials::Credentials;
 pub use ctx_core::edit::refusal::nearest;
 pub use left::Left;
 pub use observe::{Seen, Ticket};
 pub use phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
 pub use recorder::Recorder;
-pub use transfer::Imported;
 pub use view::Refusal;
 
+use bodies::Newest;
 use conversation::Conversation;
 use ctx_models::Models;
 use ctx_store::{Hash, NewRecord, Note, Step, Store, StoreError};
 use directory::{Card, Directory, Shared, lock};
-use gap::Gaps;
-use held::Held;
+use idle::IdleGate;
+use intercept::Held;
 use keyed_lock::KeyedLock;
-use newest::Newest;
 use recorder::{Lanes, Order};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -109,7 +109,7 @@ pub struct Composer {
     held: Held,
     uploads: Arc<uploads::Uploads>,
     offload_folder: Option<edit::Folder>,
-    gaps: Arc<Gaps>,
+    gaps: Arc<IdleGate>,
     streams: Arc<streams::Streams>,
     nonce: AtomicU64,
     /// Who edits by itself, if anybody.
@@ -138,7 +138,7 @@ pub struct Composer {
 impl Composer {
     pub fn open(store: Arc<dyn Store>) -> Result<Composer, StoreError> {
         let directory = Arc::new(Mutex::new(Directory::open(&*store)?));
-        let gaps: Arc<Gaps> = Arc::default();
+        let gaps: Arc<IdleGate> = Arc::default();
         let writer = Writer::start(store.clone(), directory.clone(), gaps.clone());
         let held = Held::default();
         let edited = marked(&*store, EDITED, &log::EDITS)?;

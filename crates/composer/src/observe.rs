@@ -3,6 +3,7 @@
 //! Read [`Composer::observe`] top to bottom: find the conversation, reconcile, record. Only what
 //! the client has not sent before is parsed and hashed.
 
+use crate::attribution::{self, Attributed, Inherited, Newborn, Origin, Received};
 use crate::automatic::{Automatic, Moment};
 use crate::cache_forecast::{Forecast, first_difference};
 use crate::conversation::{Conversation, Worn};
@@ -12,7 +13,6 @@ use crate::left::is_summary;
 use crate::log::{self, Arrived, Turn, Version};
 use crate::provider::{Added, Request};
 use crate::recorder::{Order, give_way};
-use crate::whose::{self, Attributed, Inherited, Newborn, Origin, Received};
 use crate::{Composer, EDITED, Problem, card, envelope, mark, record};
 use ctx_clients::Hints;
 use ctx_core::edit::Commit;
@@ -27,7 +27,7 @@ use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::dress::undress;
 use ctx_wire::envelope::Envelope;
-use ctx_wire::pieces::Pieces;
+use ctx_wire::rope::Pieces;
 use std::cell::Cell;
 use std::sync::{Arc, MutexGuard};
 
@@ -80,8 +80,8 @@ impl Composer {
         {
             let mut conversation = lock(&shared);
             if self.is_current(&conversation.id, &shared) {
-                let received = whose::receive(&mut conversation, &seen.pieces)?;
-                if whose::goes_on(&conversation, &received) {
+                let received = attribution::receive(&mut conversation, &seen.pieces)?;
+                if attribution::goes_on(&conversation, &received) {
                     let found = Attributed::new(received, &seen.hints, None);
                     agent = found.unnamed_agent(&conversation, &seen.hints);
                     if agent.is_none() {
@@ -101,8 +101,8 @@ impl Composer {
                 continue;
             }
             let received = match parsed.take() {
-                Some(parsed) => whose::beside(&mut conversation, parsed),
-                None => whose::receive(&mut conversation, &seen.pieces)?,
+                Some(parsed) => attribution::beside(&mut conversation, parsed),
+                None => attribution::receive(&mut conversation, &seen.pieces)?,
             };
             let mut found = Attributed::new(received, &seen.hints, detail);
             if agent.is_none() {
@@ -114,7 +114,7 @@ impl Composer {
             }
             if let Some(newborn) = Newborn::of(&conversation).filter(|_| found.class.is_turn() && !seen.counting) {
                 drop(conversation);
-                let messages = whose::read_from(&found.received.body, 0);
+                let messages = attribution::read_from(&found.received.body, 0);
                 found.origin = self.origin(&newborn, &messages.0, order)?;
                 if ready.is_some() && found.origin.fork.as_ref().is_some_and(|fork| fork.lost_edits) {
                     return Err(Problem::LostEdits);
@@ -243,7 +243,7 @@ impl Composer {
         conversation.keep(same);
         conversation.chain.keep(same);
         let count = body.spans().messages.len();
-        let (facts, cuts) = messages.filter(|_| same == 0).unwrap_or_else(|| whose::read_from(&body, same));
+        let (facts, cuts) = messages.filter(|_| same == 0).unwrap_or_else(|| attribution::read_from(&body, same));
         give_way();
         let compacted = seen.hints.compacted || (same == 0 && begins_with_summary(&facts));
         let mut placed = reconcile(&conversation.tree, &Sighting { same, rest: &facts, compacted });

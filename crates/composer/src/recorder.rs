@@ -23,7 +23,7 @@ use crate::{Composer, Credentials};
 use ctx_clients::Hints;
 use ctx_wire::Wire;
 use ctx_wire::answer::Ending;
-use ctx_wire::pieces::Pieces;
+use ctx_wire::rope::Pieces;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

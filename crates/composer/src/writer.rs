@@ -5,7 +5,7 @@
 //! request fills the gap.
 
 use crate::directory::{Directory, lock};
-use crate::gap::Gaps;
+use crate::idle::IdleGate;
 use crate::log;
 use ctx_store::{NewRecord, Record, Step, Store, StoreError};
 use std::collections::{HashMap, VecDeque};
@@ -56,7 +56,7 @@ pub enum Unwritten {
 
 pub struct Writer {
     jobs: Sender<(Instant, Job)>,
-    gaps: Arc<Gaps>,
+    gaps: Arc<IdleGate>,
     waiting: Arc<AtomicU64>,
     backlog: Arc<Backlog>,
     listeners: Arc<Mutex<Vec<Listener>>>,
@@ -109,7 +109,7 @@ fn conversation_of(step: &Step) -> Option<&str> {
 }
 
 impl Writer {
-    pub fn start(store: Arc<dyn Store>, directory: Arc<Mutex<Directory>>, gaps: Arc<Gaps>) -> Writer {
+    pub fn start(store: Arc<dyn Store>, directory: Arc<Mutex<Directory>>, gaps: Arc<IdleGate>) -> Writer {
         let (jobs, queue) = channel();
         let listeners: Arc<Mutex<Vec<Listener>>> = Arc::default();
         let unsaved: Arc<AtomicU64> = Arc::default();
@@ -196,7 +196,7 @@ impl Writer {
 struct Work {
     store: Arc<dyn Store>,
     directory: Arc<Mutex<Directory>>,
-    gaps: Arc<Gaps>,
+    gaps: Arc<IdleGate>,
     listeners: Arc<Mutex<Vec<Listener>>>,
     unsaved: Arc<AtomicU64>,
     waiting: Arc<AtomicU64>,

@@ -13,7 +13,7 @@ use ctx_core::automatic::{Facts, Mode, Settings};
 use ctx_core::edit::Operation;
 use ctx_core::policy::{Look, Proposed};
 use ctx_wire::answer::Ending;
-use ctx_wire::pieces::concat;
+use ctx_wire::rope::concat;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex};

@@ -3,14 +3,14 @@
 //! A frame keeps the number it got when the message that opens it first stood on the current path. A number is never
 //! given twice, whatever the client does: after a compaction, or a rewind to other words, new frames count on.
 
+use crate::fast_map::FastMap;
 use crate::frames;
 use crate::message::{Message, Role};
-use crate::quick::QuickMap;
 use crate::tree::SlotId;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Numbers {
-    by_opening: QuickMap<SlotId, u32>,
+    by_opening: FastMap<SlotId, u32>,
     last: u32,
 }
 

@@ -17,7 +17,7 @@ use ctx_models::cache::{FIVE_MINUTES, PromptCache, Reading};
 use ctx_models::{Models, Price, Rates};
 use ctx_store::MemoryStore;
 use ctx_wire::answer::Ending;
-use ctx_wire::pieces::Arriving;
+use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

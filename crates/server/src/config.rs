@@ -11,7 +11,7 @@ use std::time::Duration;
 use http::Uri;
 use http::uri::{Authority, Scheme};
 
-use crate::doors::Token;
+use crate::auth::Token;
 use crate::secret::Secret;
 
 #[derive(Clone, Debug)]

@@ -1,40 +1,39 @@
-//! The daemon: forwards every request to the provider, lets an [`Observer`] look on, and keeps the doors of its
-//! own rooms (control API and page). What no operation touches passes untouched and unparsed while it arrives;
-//! what one may touch is held until the composer has said how it leaves. It reads no environment and no
-//! configuration file.
+//! The daemon: forwards every request to the provider, lets an [`Observer`] read a copy, and serves its own paths (control
+//! API and page) behind access checks. What no operation touches passes untouched and unparsed while it arrives; what one
+//! may touch is held until the composer has said how it leaves. It reads no environment and no configuration file.
 //!
 //! ```text
-//! listen ─► connection ─► house ─► proxy  ─► upstream      everything that is the provider's
-//!                              └─► rooms  ─► control, page  /control and /ui, behind their doors
+//! listen ─► connection ─► router ─► proxy  ─► upstream      everything that is the provider's
+//!                              └─► local  ─► control, page  /control and /ui, behind access checks
 //! ```
 
 mod api;
+mod auth;
 mod codes;
 mod config;
 mod connection;
 pub mod daemon;
-mod doors;
 pub mod explain;
 mod files;
 pub mod helper;
 mod hints;
-mod house;
 mod listen;
+mod local;
 pub mod mcp;
 mod observer;
 mod port_holder;
 mod proxy;
 mod reply;
-mod rooms;
+mod router;
 mod secret;
 mod signals;
 pub mod watch;
 
+pub use auth::{Token, TokenError};
 pub use config::{Limits, ProxySettings, Rules, ServerConfig, Upstream, UpstreamUrl, UpstreamUrlError};
-pub use doors::{Token, TokenError};
 pub use hints::{CLIENT, SHELL};
 pub use listen::{BindError, Bound, Server};
+pub use local::{ControlError, page_is_embedded};
 pub use proxy::{SetupError, TrustError};
-pub use rooms::{ControlError, page_is_embedded};
 pub use secret::{Secret, is_secret_name};
 pub use watch::Observer;

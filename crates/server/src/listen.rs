@@ -17,14 +17,14 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::auth::{Auth, OwnAddresses};
 use crate::config::{Limits, ServerConfig, UpstreamUrl};
 use crate::connection::{self, Accepted, Register};
-use crate::doors::{Doors, OwnAddresses};
 use crate::files::{self, Spare};
-use crate::house::House;
+use crate::local::LocalPaths;
 use crate::port_holder;
 use crate::proxy::{Proxy, SetupError, Target};
-use crate::rooms::Rooms;
+use crate::router::PathRouter;
 use crate::watch::Observer;
 
 /// Connections that the system completes before we accept them; a burst of clients must not be turned away.
@@ -66,8 +66,8 @@ fn advice(holder: &Option<String>) -> &'static str {
 pub struct Server;
 
 impl Server {
-    /// Checks everything and opens the port. `control` holds the routes below `/control/v1`; the doors are put
-    /// before them here and cannot be left out.
+    /// Checks everything and opens the port. `control` holds the routes below `/control/v1`; the access
+    /// checks are put before them here and cannot be left out.
     pub async fn bind(config: ServerConfig, observer: Arc<dyn Observer>, control: Router) -> Result<Bound, BindError> {
         let ServerConfig { listen, allow_remote, upstream, token, limits, workers, mcp: _, helper: _, rules: _ } =
             config;
@@ -90,7 +90,7 @@ impl Server {
             most_connections: files::most_connections(files::raise_limit()),
             listener,
             address,
-            doors: Arc::new(Doors::new(token, OwnAddresses::new(address))),
+            auth: Arc::new(Auth::new(token, OwnAddresses::new(address))),
             observer,
             control,
             target: Arc::new(target),
@@ -143,7 +143,7 @@ pub struct Bound {
     most_connections: usize,
     listener: TcpListener,
     address: SocketAddr,
-    doors: Arc<Doors>,
+    auth: Arc<Auth>,
     observer: Arc<dyn Observer>,
     control: Router,
     target: Arc<Target>,
@@ -161,9 +161,10 @@ impl Bound {
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
         let (progress, stage) = watch::channel(At::Open);
         let stage = Stage(stage);
-        let rooms = Arc::new(Rooms::new(self.doors.clone(), self.control.clone(), Handle::current(), stage.clone()));
+        let local =
+            Arc::new(LocalPaths::new(self.auth.clone(), self.control.clone(), Handle::current(), stage.clone()));
         let workers: Vec<Worker> = (0..self.workers)
-            .map(|number| self.start_worker(number, rooms.clone(), stage.clone()))
+            .map(|number| self.start_worker(number, local.clone(), stage.clone()))
             .collect::<io::Result<_>>()?;
 
         let Self { listener, limits, most_connections, .. } = self;
@@ -185,17 +186,17 @@ impl Bound {
         Ok(())
     }
 
-    fn start_worker(&self, number: usize, rooms: Arc<Rooms>, stage: Stage) -> io::Result<Worker> {
+    fn start_worker(&self, number: usize, local: Arc<LocalPaths>, stage: Stage) -> io::Result<Worker> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (sender, accepted) = mpsc::unbounded_channel();
         let (alive, ended) = oneshot::channel();
         let proxy =
-            Proxy::new(self.doors.clone(), self.observer.clone(), self.target.clone(), self.limits.body_idle_timeout);
-        let house = Arc::new(House::new(proxy, rooms));
+            Proxy::new(self.auth.clone(), self.observer.clone(), self.target.clone(), self.limits.body_idle_timeout);
+        let router = Arc::new(PathRouter::new(proxy, local));
         let limits = self.limits.clone();
         thread::Builder::new().name(format!("ctx-worker-{number}")).spawn(move || {
             let _alive: oneshot::Sender<Infallible> = alive;
-            work(&runtime, accepted, &house, &limits, stage);
+            work(&runtime, accepted, &router, &limits, stage);
             // A name lookup may still hang in the background; nobody waits for it.
             runtime.shutdown_background();
         })?;
@@ -286,7 +287,7 @@ struct Worker {
 fn work(
     runtime: &Runtime,
     mut accepted: mpsc::UnboundedReceiver<Accepted<std::net::TcpStream>>,
-    house: &Arc<House>,
+    router: &Arc<PathRouter>,
     limits: &Arc<Limits>,
     mut stage: Stage,
 ) {
@@ -299,7 +300,7 @@ fn work(
             let (busy, mut stage) = (busy.clone(), stage.clone());
             let closing = Box::pin(async move { stage.closing().await });
             let served =
-                connection::serve(Accepted { socket, place, on_spare }, house.clone(), limits.clone(), closing);
+                connection::serve(Accepted { socket, place, on_spare }, router.clone(), limits.clone(), closing);
             tokio::spawn(async move {
                 let _busy = busy;
                 served.await;

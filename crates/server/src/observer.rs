@@ -10,7 +10,7 @@ use ctx_clients::Hints;
 use ctx_composer::provider::Refused;
 use ctx_composer::recorder::{Reply, RequestCopy, ResponseCopy};
 use ctx_composer::{Composer, Recorder};
-use ctx_wire::pieces::Pieces;
+use ctx_wire::rope::Pieces;
 use ctx_wire::{Call, answer};
 
 use crate::watch::{Ending, Observer, RequestHead, RequestWatch, ResponseHead, ResponseWatch, Watch};
@@ -68,7 +68,7 @@ impl Observer for ComposerObserver {
             return self
                 .composer
                 .asks_provider()
-                .then(|| Watch { request: Box::new(Deaf), response: Box::new(listening()) });
+                .then(|| Watch { request: Box::new(IgnoreRequest), response: Box::new(listening()) });
         }
         let headers = head.headers();
         let hints = Hints::read(|name| headers.text(name));
@@ -147,9 +147,9 @@ impl ResponseWatch for Response {
 const LONGEST_LIST: usize = 4 * 1024 * 1024;
 
 /// Looks at no request.
-struct Deaf;
+struct IgnoreRequest;
 
-impl RequestWatch for Deaf {
+impl RequestWatch for IgnoreRequest {
     fn chunk(&mut self, _chunk: &Bytes) {}
 
     fn end(&mut self, _complete: bool) {}

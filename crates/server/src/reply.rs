@@ -50,9 +50,9 @@ impl Reply {
         Self { content: Content::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())), turn: None, breaking: None }
     }
 
-    /// A reply from one of our own rooms. Live streams have no end of their own; `closing` ends them when
+    /// A reply from one of our own paths. Live streams have no end of their own; `closing` ends them when
     /// the daemon stops.
-    pub(crate) fn room(body: axum::body::Body, closing: Closing) -> Self {
+    pub(crate) fn local(body: axum::body::Body, closing: Closing) -> Self {
         Self { content: Content::Room { body, closing }, turn: None, breaking: None }
     }
 

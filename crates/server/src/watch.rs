@@ -10,7 +10,7 @@ use bytes::Bytes;
 use ctx_composer::Credentials;
 use ctx_composer::provider::Refused;
 use ctx_composer::recorder::{Reply, Withheld};
-use ctx_wire::pieces::Pieces;
+use ctx_wire::rope::Pieces;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, Uri};
 
@@ -72,9 +72,9 @@ pub enum Ending {
 }
 
 /// Looks at nothing.
-pub struct Blind;
+pub struct NoObserver;
 
-impl Observer for Blind {
+impl Observer for NoObserver {
     fn begin(&self, _head: &RequestHead<'_>) -> Option<Watch> {
         None
     }
@@ -179,9 +179,9 @@ impl fmt::Debug for ResponseHead<'_> {
 }
 
 /// Holds a request half and keeps the promise of its trait: one `end`, also when it is merely dropped.
-pub(crate) struct RequestEye(Option<Box<dyn RequestWatch>>);
+pub(crate) struct RequestTap(Option<Box<dyn RequestWatch>>);
 
-impl RequestEye {
+impl RequestTap {
     pub(crate) fn new(watch: Option<Box<dyn RequestWatch>>) -> Self {
         Self(watch)
     }
@@ -210,16 +210,16 @@ impl RequestEye {
     }
 }
 
-impl Drop for RequestEye {
+impl Drop for RequestTap {
     fn drop(&mut self) {
         self.end(false);
     }
 }
 
 /// Holds a response half and keeps the promise of its trait: dropped without an end, the client left.
-pub(crate) struct ResponseEye(Option<Box<dyn ResponseWatch>>);
+pub(crate) struct ResponseTap(Option<Box<dyn ResponseWatch>>);
 
-impl ResponseEye {
+impl ResponseTap {
     pub(crate) fn new(watch: Option<Box<dyn ResponseWatch>>) -> Self {
         Self(watch)
     }
@@ -255,7 +255,7 @@ impl ResponseEye {
     }
 }
 
-impl Drop for ResponseEye {
+impl Drop for ResponseTap {
     fn drop(&mut self) {
         self.end(Ending::Cancelled);
     }

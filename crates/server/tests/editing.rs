@@ -3,12 +3,12 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::house::{Arrived, House, answer, conversation, request};
+use support::house::{Arrived, Router, answer, conversation, request};
 use support::raw::RawServer;
 
-async fn known() -> (RawServer, House) {
+async fn known() -> (RawServer, Router) {
     let server = RawServer::open().await;
-    let house = House::before(&server).await;
+    let house = Router::before(&server).await;
     house.talk(&server, "one", &conversation("one", 4)).await;
     (server, house)
 }

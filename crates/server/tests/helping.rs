@@ -9,7 +9,7 @@ use std::time::Duration;
 use ctx_server::Secret;
 use ctx_server::helper::{Provider, Settings, Variables};
 use serde_json::{Value, json};
-use support::house::{House, request};
+use support::house::{Router, request};
 use support::raw::{Peer, RawServer};
 use tokio::net::TcpListener;
 
@@ -79,13 +79,13 @@ fn anthropic(text: &str) -> String {
 }
 
 /// Two questions with long results; the client's credentials came along.
-async fn house(settings: Settings) -> House {
+async fn house(settings: Settings) -> Router {
     house_on(Arc::new(ctx_store::MemoryStore::new()), settings).await
 }
 
-async fn house_on(store: Arc<ctx_store::MemoryStore>, settings: Settings) -> House {
+async fn house_on(store: Arc<ctx_store::MemoryStore>, settings: Settings) -> Router {
     let server = RawServer::open().await;
-    let house = House::on(store, &format!("http://{}", server.address), |config| config.helper = settings).await;
+    let house = Router::on(store, &format!("http://{}", server.address), |config| config.helper = settings).await;
     let result = |id: &str, words: &str| {
         let text: String = (0..60).map(|line| format!("{words} line {line}\n")).collect();
         json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]})
@@ -314,7 +314,7 @@ async fn a_restart_asks_nobody() {
     assert_eq!(fake.count(), 1);
     drop(first);
     let again =
-        House::on(store, "http://127.0.0.1:9", |config| config.helper = fake.settings(Provider::OpenAi, "")).await;
+        Router::on(store, "http://127.0.0.1:9", |config| config.helper = fake.settings(Provider::OpenAi, "")).await;
     assert_eq!(again.composed("one").await, sent);
     again.post("conversations/one/history", &json!({"action": "undo", "author": "test"})).await;
     again.post("conversations/one/history", &json!({"action": "redo", "author": "test"})).await;
@@ -390,7 +390,7 @@ async fn a_frame_that_has_grown_much_gets_a_title_once_and_a_title_by_hand_wins(
     let fake = Fake::saying(Some(("200 OK", openai("Needle found in hay")))).await;
     let settings = Settings { titles: true, ..fake.settings(Provider::OpenAi, "") };
     let server = RawServer::open().await;
-    let house = House::on(store.clone(), &format!("http://{}", server.address), |config| {
+    let house = Router::on(store.clone(), &format!("http://{}", server.address), |config| {
         config.helper = settings.clone();
     })
     .await;
@@ -400,7 +400,7 @@ async fn a_frame_that_has_grown_much_gets_a_title_once_and_a_title_by_hand_wins(
         {"role": "user", "content": "small"}]})
     .to_string();
     house.talk(&server, "one", &body).await;
-    let title = async |house: &House| house.get("conversations/one/frames").await["frames"][0]["title"].clone();
+    let title = async |house: &Router| house.get("conversations/one/frames").await["frames"][0]["title"].clone();
     for _ in 0..200 {
         if title(&house).await == "Needle found in hay" {
             break;
@@ -411,7 +411,7 @@ async fn a_frame_that_has_grown_much_gets_a_title_once_and_a_title_by_hand_wins(
     assert_eq!(fake.count(), 1, "the small frame is left alone");
     assert_eq!(house.get("conversations/one/history").await["commits"], json!([]), "nobody's undo stumbles over it");
     drop(house);
-    let again = House::on(store, "http://127.0.0.1:9", |config| config.helper = settings).await;
+    let again = Router::on(store, "http://127.0.0.1:9", |config| config.helper = settings).await;
     assert_eq!(title(&again).await, "Needle found in hay");
     again.edit("one", json!([{"op": "retitle", "id": "t1", "title": "By hand"}])).await;
     assert_eq!((title(&again).await, fake.count()), (json!("By hand"), 1));

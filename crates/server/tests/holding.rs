@@ -6,7 +6,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use ctx_server::watch::{Observer, RequestHead, RequestWatch, ResponseHead, ResponseWatch, Watch};
-use support::house::{ANSWER, Arrived, House, answer, conversation, head, request};
+use support::house::{ANSWER, Arrived, Router, answer, conversation, head, request};
 use support::raw::{Peer, RawServer};
 use support::tls::{self, Authority};
 use support::{header_of, provider_error, soon};
@@ -14,9 +14,9 @@ use support::{header_of, provider_error, soon};
 const MOMENT: Duration = Duration::from_millis(150);
 
 /// A daemon that knows the conversation `one`, whose second question is deleted.
-async fn edited() -> (RawServer, House) {
+async fn edited() -> (RawServer, Router) {
     let server = RawServer::open().await;
-    let house = House::before(&server).await;
+    let house = Router::before(&server).await;
     house.talk(&server, "one", &conversation("one", 3)).await;
     house.delete_second("one").await;
     (server, house)
@@ -178,7 +178,7 @@ async fn large_requests_are_held_whole() {
 #[tokio::test]
 async fn a_conversation_that_is_not_edited_streams_while_another_is_held() {
     let server = RawServer::open().await;
-    let house = House::before(&server).await;
+    let house = Router::before(&server).await;
     house.talk(&server, "one", &conversation("one", 3)).await;
     house.talk(&server, "two", &conversation("two", 3)).await;
     house.delete_second("one").await;
@@ -235,7 +235,7 @@ async fn a_client_that_leaves_before_the_answer_takes_its_held_request_along() {
 }
 
 /// Nothing is under way any more.
-async fn settled(house: &House) {
+async fn settled(house: &Router) {
     soon("no request in flight", async {
         while house.get("status").await["requests"]["in_flight"] != 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -248,7 +248,7 @@ async fn settled(house: &House) {
 async fn a_held_body_that_stops_in_the_middle_is_given_up() {
     let server = RawServer::open().await;
     let quick = |config: &mut ctx_server::ServerConfig| config.limits.body_idle_timeout = Duration::from_millis(200);
-    let house = House::with(&format!("http://{}", server.address), quick).await;
+    let house = Router::with(&format!("http://{}", server.address), quick).await;
     house.talk(&server, "one", &conversation("one", 3)).await;
     house.delete_second("one").await;
     let whole = request("one", &conversation("one", 4));
@@ -328,7 +328,7 @@ async fn what_is_counted_is_what_would_be_sent_and_nothing_is_recorded() {
 #[tokio::test]
 async fn a_count_for_a_conversation_that_is_not_edited_stays_a_plain_pipe() {
     let server = RawServer::open().await;
-    let house = House::before(&server).await;
+    let house = Router::before(&server).await;
     house.talk(&server, "one", &conversation("one", 3)).await;
     let whole = count("one", &conversation("one", 3));
     let mut client = house.connect().await;
@@ -341,7 +341,7 @@ async fn a_count_for_a_conversation_that_is_not_edited_stays_a_plain_pipe() {
 #[tokio::test]
 async fn an_open_stream_delays_neither_a_commit_nor_a_held_request() {
     let server = RawServer::open().await;
-    let house = House::before(&server).await;
+    let house = Router::before(&server).await;
     house.talk(&server, "one", &conversation("one", 3)).await;
     house.talk(&server, "two", &conversation("two", 3)).await;
     // A stream that does not end, of each of the two.
@@ -372,7 +372,7 @@ async fn held_requests_cross_http2() {
     let server = RawServer::open().await;
     let file = authority.file();
     let url = format!("https://localhost:{}", server.address.port());
-    let house = House::with(&url, |config| config.upstream.extra_ca.push(file)).await;
+    let house = Router::with(&url, |config| config.upstream.extra_ca.push(file)).await;
     let (send, mut received) = tokio::sync::mpsc::unbounded_channel();
     let upstream = tokio::spawn(async move {
         // Each worker has a connection of its own.

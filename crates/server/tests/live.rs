@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ctx_store::MemoryStore;
 use serde_json::{Value, json};
-use support::house::{Arrived, House, conversation, request};
+use support::house::{Arrived, Router, conversation, request};
 use support::raw::{Peer, RawServer};
 
 /// One event of a stream.
@@ -56,7 +56,7 @@ impl Listener {
     }
 }
 
-async fn listening(house: &House, query: &str, lines: &str) -> (Listener, Heard) {
+async fn listening(house: &Router, query: &str, lines: &str) -> (Listener, Heard) {
     let mut peer = house.listen_from(query, lines).await;
     let head = peer.head().await;
     assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("text/event-stream"), "{head}");
@@ -65,13 +65,13 @@ async fn listening(house: &House, query: &str, lines: &str) -> (Listener, Heard)
     (stream, first)
 }
 
-async fn pin(house: &House, frame: &str) {
+async fn pin(house: &Router, frame: &str) {
     house.edit("one", json!([{"op": "pin", "ids": [frame]}])).await;
 }
 
-async fn known() -> (RawServer, House) {
+async fn known() -> (RawServer, Router) {
     let server = RawServer::open().await;
-    let house = House::before(&server).await;
+    let house = Router::before(&server).await;
     house.talk(&server, "one", &conversation("one", 4)).await;
     // It waits until all of it is stored.
     house.get("conversations/one/frames").await;
@@ -141,14 +141,14 @@ async fn a_reader_is_told_that_the_daemon_was_started_again() {
     let server = RawServer::open().await;
     let upstream = format!("http://{}", server.address);
     let store = Arc::new(MemoryStore::new());
-    let house = House::on(store.clone(), &upstream, |_| {}).await;
+    let house = Router::on(store.clone(), &upstream, |_| {}).await;
     house.talk(&server, "one", &conversation("one", 2)).await;
     house.get("conversations/one/frames").await;
     let (_, before) = listening(&house, "", "").await;
     drop(house);
     tokio::time::sleep(Duration::from_millis(5)).await;
 
-    let house = House::on(store, &upstream, |_| {}).await;
+    let house = Router::on(store, &upstream, |_| {}).await;
     let (mut stream, reset) = listening(&house, "", &format!("Last-Event-ID: {}\r\n", before.id)).await;
     assert_eq!((reset.name.as_str(), &reset.data["reason"]), ("reset", &json!("restarted")));
     assert_ne!(reset.id, before.id);

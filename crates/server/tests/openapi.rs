@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use support::body_of;
-use support::house::{House, conversation};
+use support::house::{Router, conversation};
 use support::raw::RawServer;
 
 /// Names that a request has some luck with, and some that it has none with.
@@ -37,9 +37,9 @@ const POINTS: [&str; 4] = ["HEAD", "source", "main", "aaaa"];
 const WRITTEN: [&str; 6] = ["Wish", "Way", "Heal", "Plan", "Planned", "Cancel"];
 
 /// A conversation with tools, results and thinking, and one with an edit.
-async fn furnished() -> (RawServer, House) {
+async fn furnished() -> (RawServer, Router) {
     let server = RawServer::open().await;
-    let house = House::before(&server).await;
+    let house = Router::before(&server).await;
     house.talk(&server, "two", &conversation("two", 3)).await;
     house.delete_second("two").await;
     let tools = json!({
@@ -180,7 +180,7 @@ fn schemathesis() -> Option<PathBuf> {
     found
 }
 
-async fn asked(program: &Path, house: &House, folder: &Path, paths: &[&str]) {
+async fn asked(program: &Path, house: &Router, folder: &Path, paths: &[&str]) {
     let long = std::env::var("CTX_LONG").is_ok_and(|value| value != "0");
     let mut command = Command::new(program);
     command.args(["run", "openapi.json", "--no-color", "--output-truncate", "false"]);

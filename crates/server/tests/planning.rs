@@ -4,17 +4,17 @@ mod support;
 
 use serde_json::{Value, json};
 use support::body_of;
-use support::house::{House, conversation};
+use support::house::{Router, conversation};
 use support::raw::RawServer;
 
-async fn known() -> (RawServer, House) {
+async fn known() -> (RawServer, Router) {
     let server = RawServer::open().await;
-    let house = House::before(&server).await;
+    let house = Router::before(&server).await;
     house.talk(&server, "one", &conversation("one", 4)).await;
     (server, house)
 }
 
-async fn taken(house: &House, path: &str, file: &str) -> Value {
+async fn taken(house: &Router, path: &str, file: &str) -> Value {
     let (status, answer) = house.ask("POST", path, file).await;
     assert_eq!(status, 200, "{answer}");
     answer
@@ -90,7 +90,7 @@ async fn a_conversation_is_exported_and_taken_in() {
     let came = taken(&house, "import?dry_run=true", file).await;
     assert_eq!((&came["dry_run"], &came["commits"]), (&json!(true), &json!(1)));
     let there = RawServer::open().await;
-    let other = House::before(&there).await;
+    let other = Router::before(&there).await;
     let came = taken(&other, "import", file).await;
     assert_eq!((&came["session"], &came["frames"]), (&json!("one"), &json!(4)), "{came}");
     assert_eq!(other.composed("one").await, house.composed("one").await);

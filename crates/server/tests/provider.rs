@@ -8,7 +8,7 @@ use std::time::Duration;
 use ctx_store::MemoryStore;
 use ctx_wire::anthropic::context_management::{Agents, Compact, Rules, Wish};
 use serde_json::{Value, json};
-use support::house::{ANSWER, Arrived, House, answer, conversation, request};
+use support::house::{ANSWER, Arrived, Router, answer, conversation, request};
 use support::raw::RawServer;
 
 const MOMENT: Duration = Duration::from_millis(150);
@@ -25,11 +25,11 @@ fn rules(wish: Wish) -> Rules {
     rules
 }
 
-async fn house(server: &RawServer, store: Arc<MemoryStore>, wish: Wish) -> House {
-    House::asking(store, &format!("http://{}", server.address), |_| {}, rules(wish)).await
+async fn house(server: &RawServer, store: Arc<MemoryStore>, wish: Wish) -> Router {
+    Router::asking(store, &format!("http://{}", server.address), |_| {}, rules(wish)).await
 }
 
-async fn stage() -> (RawServer, House) {
+async fn stage() -> (RawServer, Router) {
     let server = RawServer::open().await;
     let house = house(&server, Arc::default(), on()).await;
     (server, house)
@@ -52,7 +52,7 @@ fn edits(arrived: &Arrived) -> Vec<String> {
     edits.iter().map(|edit| edit["type"].as_str().expect("a type").to_owned()).collect()
 }
 
-async fn events(house: &House, kind: &str) -> Vec<Value> {
+async fn events(house: &Router, kind: &str) -> Vec<Value> {
     let timeline = house.get("conversations/one/timeline").await;
     let events = timeline["events"].as_array().expect("events").iter();
     events.filter(|event| event["kind"] == kind).cloned().collect()
@@ -248,7 +248,7 @@ async fn agents_are_meant_or_not() {
 }
 
 /// Half of a body is at the upstream before the rest has come, or is not.
-async fn passes_at_once(house: &House, server: &RawServer, session: &str, body: &str) -> bool {
+async fn passes_at_once(house: &Router, server: &RawServer, session: &str, body: &str) -> bool {
     let mut client = house.connect().await;
     let whole = request(session, body).into_bytes();
     let (now, later) = whole.split_at(whole.len() - 20);

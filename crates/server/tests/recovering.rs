@@ -7,7 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::house::{ANSWER, Arrived, House, answer, conversation, request};
+use support::house::{ANSWER, Arrived, Router, answer, conversation, request};
 use support::raw::RawServer;
 
 const MOMENT: Duration = Duration::from_millis(150);
@@ -15,9 +15,9 @@ const BETA: &str = "thinking-binding-controls-2026-08-01";
 const UNBOUND: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."},"request_id":"req_1"}"#;
 const REFUSED: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages.2.content.0: image is too large"},"request_id":"req_2"}"#;
 
-async fn edited() -> (RawServer, House) {
+async fn edited() -> (RawServer, Router) {
     let server = RawServer::open().await;
-    let house = House::before(&server).await;
+    let house = Router::before(&server).await;
     house.talk(&server, "one", &conversation("one", 3)).await;
     house.delete_second("one").await;
     (server, house)
@@ -29,7 +29,7 @@ fn binding(arrived: &Arrived) -> Value {
 }
 
 /// The events of a conversation of one kind.
-async fn events(house: &House, kind: &str) -> Vec<Value> {
+async fn events(house: &Router, kind: &str) -> Vec<Value> {
     let timeline = house.get("conversations/one/timeline").await;
     let events = timeline["events"].as_array().expect("events").iter();
     events.filter(|event| event["kind"] == kind).cloned().collect()

@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 
 use ctx_store::{MemoryStore, Reader};
-use support::house::{Arrived, House, conversation};
+use support::house::{Arrived, Router, conversation};
 use support::raw::RawServer;
 
 const KEY: &str = "MARKKEY1abcdefghijkl";
@@ -16,10 +16,10 @@ const QUERY: &str = "MARK4%2Bparameter";
 const MARKS: [&str; 7] =
     [KEY, "abcdefghijkl", BEARER, "eyJNQVJLIjoiMiJ9", "MARK4+parameter", "MARK5cookie", "MARK6password"];
 
-async fn refused_with(content_type: &str, body: &str) -> (House, Arc<MemoryStore>) {
+async fn refused_with(content_type: &str, body: &str) -> (Router, Arc<MemoryStore>) {
     let server = RawServer::open().await;
     let store = Arc::new(MemoryStore::new());
-    let house = House::on(store.clone(), &format!("http://{}", server.address), |_| {}).await;
+    let house = Router::on(store.clone(), &format!("http://{}", server.address), |_| {}).await;
     house.talk(&server, "one", &conversation("one", 1)).await;
     let mut client = house.connect().await;
     let sent = conversation("one", 2);

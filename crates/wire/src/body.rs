@@ -5,7 +5,7 @@
 
 use crate::envelope::Envelope;
 use crate::json::{self, Elements, Member, Members, Span, Syntax};
-use crate::pieces::{Piece, Pieces, append, concat, shared_prefix};
+use crate::rope::{Piece, Pieces, append, concat, shared_prefix};
 use crate::wire::{Read, Wire};
 use ctx_core::Lexicon;
 use std::sync::Arc;
@@ -324,7 +324,7 @@ fn moved(span: &Span, from: usize, to: usize) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pieces::Arriving;
+    use crate::rope::Arriving;
     use proptest::prelude::*;
 
     use crate::anthropic::{Anthropic, SHAPE};

@@ -11,7 +11,7 @@ pub mod dress;
 pub mod encoding;
 pub mod envelope;
 pub mod json;
-pub mod pieces;
+pub mod rope;
 pub mod rules;
 pub mod sse;
 mod wire;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::http::{self, Trouble};
 use super::{Client, PATIENCE, api, understood};
 use crate::failure::Failure;
-use crate::terminal::busy::Busy;
+use crate::output::busy::Busy;
 
 const QUICK: Duration = Duration::from_millis(10);
 const SLOW: Duration = Duration::from_millis(300);

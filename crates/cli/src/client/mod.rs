@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use self::find::{Whereabouts, is_running};
 use crate::failure::Failure;
-use crate::terminal::busy::Busy;
+use crate::output::busy::Busy;
 
 /// The daemon answers from memory or disk; nothing that takes longer is still at work.
 const PATIENCE: Duration = Duration::from_secs(60);

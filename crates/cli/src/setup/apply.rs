@@ -9,7 +9,7 @@ use super::preview;
 use crate::arguments::JsonArguments;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::terminal::{Paint, text};
+use crate::output::{Paint, text};
 use ctx_clients::setup::{self, Change, Host, Plan};
 
 #[derive(Args, Debug, Clone)]

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::terminal::difference::{self, Line};
-use crate::terminal::{Paint, text};
+use crate::output::difference::{self, Line};
+use crate::output::{Paint, text};
 use ctx_clients::setup::Change;
 
 /// Unchanged lines around a change.

@@ -1,8 +1,8 @@
 //! What is done instead of clearing: it is noted what would have been, or somebody is asked; and clearing by hand.
 
-use super::act::{By, Moment, about};
-use super::back::calls;
-use super::{AUTHOR, keep, noted};
+use super::restored::calls;
+use super::run::{By, Moment, about};
+use super::{AUTHOR, keep, observed};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::wait::{State, Waiting};
@@ -13,9 +13,9 @@ use ctx_core::automatic::{Mode, Settings};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
+use ctx_core::fast_map::FastSet;
 use ctx_core::message::Kind;
 use ctx_core::policy::Look;
-use ctx_core::quick::QuickSet;
 use ctx_core::tokens;
 use ctx_store::{NewRecord, Step};
 use std::collections::HashSet;
@@ -66,7 +66,7 @@ impl Composer {
     pub(super) fn only_note(&self, conversation: &mut Conversation, commit: &Commit, step: &mut Step) {
         let Change::Edit { operations, effects } = &commit.change else { return };
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
-        let (calls, trimmed, inputs) = noted::read(operations, effects, scale);
+        let (calls, trimmed, inputs) = observed::read(operations, effects, scale);
         let noted = Automatic::Noted {
             request: conversation.requests,
             calls,
@@ -133,7 +133,7 @@ impl Composer {
         let editor = self.automatic.get().filter(|_| wished.author == AUTHOR);
         let Some(editor) = editor else { return Ok(Vec::new()) };
         let mut about = about(conversation, now());
-        let settings = editor.settings(&about, &conversation.memory.skills());
+        let settings = editor.settings(&about, &conversation.text_index.skills());
         let mut cleared = Vec::new();
         for (operation, reason) in wished.operations.iter().zip(&wished.reasons) {
             let Operation::SummarizeResults { select, text: Some(text), .. } = operation else { continue };
@@ -145,7 +145,7 @@ impl Composer {
         }
         let mut before = None;
         for (call, (tool, tokens), reason, file) in cleared {
-            let (path, command) = conversation.memory.call(call);
+            let (path, command) = conversation.text_index.call(call);
             let asked = path.or(command).unwrap_or_default();
             let named = keep::named_as(tool, tokens);
             let why = (Some(reason).filter(|reason| before != Some(*reason)), before.is_none());
@@ -176,11 +176,11 @@ impl Composer {
         conversation.remember();
         let at = now();
         let about_it = about(&conversation, at);
-        let settings = editor.settings(&about_it, &conversation.memory.skills());
+        let settings = editor.settings(&about_it, &conversation.text_index.skills());
         // Whatever the mode is: somebody has asked for it.
         let settings = Settings { mode: Mode::On, ..(*settings).clone() };
         let by = By { editor: &*editor, settings: &settings, by_hand: Some(reason) };
-        let new = QuickSet::default();
+        let new = FastSet::default();
         let moment = Moment { at, warm_until: conversation.warm_until(), new: &new };
         let (_, made) = self.would_make(&conversation, &by, &moment);
         let Some((mut commit, _)) = made? else {

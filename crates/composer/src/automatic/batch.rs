@@ -1,9 +1,9 @@
 //! All that one commit clears: the ledger gives the total in the first line of a batch.
 
-use super::seen::Seen;
+use super::candidates::Candidates;
 use crate::conversation::Conversation;
 use ctx_core::edit::Operation;
-use ctx_core::figures::count;
+use ctx_core::format::count;
 use ctx_core::policy::{Look, Proposed, Wanted};
 
 /// How many results and inputs are cleared together, and their tokens.
@@ -16,7 +16,7 @@ pub struct Batch {
 impl Batch {
     /// The results and inputs that leave the context. Results that are only trimmed, or that have to stay because
     /// they hold more than text, do not count.
-    pub(crate) fn of(proposed: &[Proposed], conversation: &Conversation, seen: &Seen, look: &Look<'_>) -> Batch {
+    pub(crate) fn of(proposed: &[Proposed], conversation: &Conversation, seen: &Candidates, look: &Look<'_>) -> Batch {
         let item = |call: &str| look.items.iter().find(|item| &*item.call == call);
         let has_source = |call: &str| seen.source(conversation, call).is_some();
         let result = |call: &str| item(call).filter(|_| has_source(call)).map_or(0, |item| item.tokens);

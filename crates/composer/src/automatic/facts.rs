@@ -1,6 +1,6 @@
 //! What is known of calls beside their results.
 
-use super::seen::Seen;
+use super::candidates::Candidates;
 use crate::conversation::Conversation;
 use ctx_core::automatic::Fact;
 use ctx_core::edit::fold::{Unit, View};
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Where the phases that have ended lie, and the newest frame.
 pub(super) struct Places<'c> {
     conversation: &'c Conversation,
-    seen: &'c Seen,
+    seen: &'c Candidates,
     /// Each with its messages, and all names for a message of it.
     phases: Vec<(Range<usize>, &'c str)>,
     names: Vec<Vec<&'c str>>,
@@ -18,7 +18,12 @@ pub(super) struct Places<'c> {
 }
 
 impl<'c> Places<'c> {
-    pub fn of(conversation: &'c Conversation, seen: &'c Seen, view: &View<'_>, messages: &[&Message]) -> Places<'c> {
+    pub fn of(
+        conversation: &'c Conversation,
+        seen: &'c Candidates,
+        view: &View<'_>,
+        messages: &[&Message],
+    ) -> Places<'c> {
         let path: Vec<_> = conversation.tree.path().map(|slot| slot.id).collect();
         let ended = conversation.phases.all().iter();
         let phases: Vec<_> = ended.filter_map(|phase| Some((phase.messages(&path)?, phase.name.as_str()))).collect();
@@ -37,7 +42,7 @@ impl<'c> Places<'c> {
 
     pub fn fact(&self, call: &str) -> Fact<'_> {
         let message = self.seen.message(call);
-        let (path, command) = self.conversation.memory.call(call);
+        let (path, command) = self.conversation.text_index.call(call);
         let phases = message.filter(|_| !self.phases.is_empty()).and_then(|message| self.names.get(message));
         Fact {
             path,

@@ -1,10 +1,10 @@
 //! The words for what a policy wants. What cannot be kept, or has no text, stays.
 
-use super::act::By;
+use super::candidates::Candidates;
 use super::content::Content;
 use super::input::Call;
-use super::memory::hash;
-use super::seen::Seen;
+use super::run::By;
+use super::text_index::hash;
 use super::{About, Keeping, Removed};
 use crate::conversation::Conversation;
 use ctx_core::automatic::{Facts, Mode};
@@ -43,7 +43,7 @@ pub struct Filler<'f> {
     pub conversation: &'f Conversation,
     pub desk: &'f Desk<'f>,
     pub look: &'f Look<'f>,
-    pub seen: &'f Seen,
+    pub seen: &'f Candidates,
     pub hindrance: RefCell<Option<String>>,
 }
 
@@ -58,7 +58,7 @@ impl Filler<'_> {
             })
             .collect();
         let whole = self.look.items.iter().filter(|item| item.input.is_some() && !short.contains(&item.call));
-        let mut known = Known(self.conversation.memory.known(whole.map(|item| &*item.call)));
+        let mut known = Known(self.conversation.text_index.known(whole.map(|item| &*item.call)));
         stubs.iter().for_each(|stub| known.learn(stub));
         let calls = if short.is_empty() { HashMap::new() } else { calls_of(self.desk) };
         let mut filled = Filled::default();

@@ -4,7 +4,7 @@
 use super::{About, Removed};
 use crate::edit::Folder;
 use ctx_core::clean::one_line;
-use ctx_core::figures::grouped;
+use ctx_core::format::grouped;
 use ctx_store::confined;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

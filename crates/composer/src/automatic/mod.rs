@@ -5,32 +5,32 @@
 //! Nothing happens here until somebody gives the composer an editor. What takes the place of a result is stored with
 //! its commit, so that every later request, also after a restart, leaves with the same.
 
-mod act;
 mod ask;
-mod back;
 mod batch;
+mod candidates;
 mod content;
 mod editor;
 mod facts;
 mod fill;
 mod input;
 mod keep;
-mod memory;
-mod noted;
+mod observed;
+mod restored;
 mod rules;
-mod seen;
+mod run;
 mod signal;
-mod standing;
+mod status;
+mod text_index;
 
-pub(crate) use act::Moment;
-pub(crate) use back::calls;
 pub use batch::Batch;
+pub(crate) use candidates::Candidates;
 pub use editor::{Editor, ProviderEdits};
-pub(crate) use memory::Memory;
-pub(crate) use noted::Noted;
+pub(crate) use observed::Noted;
+pub(crate) use restored::calls;
 pub use rules::{ProjectSetting, ProjectSettings, Rules};
-pub(crate) use seen::Seen;
+pub(crate) use run::Moment;
 pub use signal::{Figures, Signal, Told};
+pub(crate) use text_index::TextIndex;
 
 use crate::{Composer, Refusal};
 use ctx_core::automatic::{Facts, Mode, Settings};

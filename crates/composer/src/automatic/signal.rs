@@ -1,6 +1,6 @@
 //! What is told to whoever listens: that the limit is near, and that something was cleared.
 
-use super::act::By;
+use super::run::By;
 use crate::conversation::Conversation;
 use crate::log::{self, Automatic};
 use crate::{Composer, record};
@@ -77,7 +77,7 @@ impl Composer {
     /// Tells that something was cleared. That what says nothing was left out of a new result is not worth a signal.
     pub(super) fn tell_done(&self, conversation: &Conversation, commit: &Commit, by: &By<'_>, step: &mut Step) {
         let window = self.window_of(conversation);
-        let limit = by.editor.limit(&super::act::about(conversation, commit.at), by.settings, window);
+        let limit = by.editor.limit(&super::run::about(conversation, commit.at), by.settings, window);
         let cleared = match &commit.change {
             Change::Edit { operations, .. } => operations.iter().filter(|operation| clears(operation)).count() as u64,
             _ => 0,

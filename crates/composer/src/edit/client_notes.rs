@@ -10,7 +10,7 @@ use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::Desk;
-use ctx_core::figures::count;
+use ctx_core::format::count;
 use ctx_core::message::Message;
 use ctx_core::tokens;
 use std::collections::BTreeSet;

@@ -14,8 +14,8 @@ use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
+use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::message::Message;
-use ctx_core::quick::{QuickMap, QuickSet};
 use ctx_core::{Class, Key, NodeIx, SlotId};
 use ctx_store::Step;
 use ctx_wire::anthropic::context_management::{Kind, Splice};
@@ -148,12 +148,12 @@ impl<'a> Written<'a> {
 struct OwnPrefixes<'a> {
     messages: &'a [&'a Message],
     prefixes: &'a [Key],
-    seen: RefCell<(usize, QuickMap<Key, Key>)>,
+    seen: RefCell<(usize, FastMap<Key, Key>)>,
 }
 
 impl<'a> OwnPrefixes<'a> {
     fn new(messages: &'a [&'a Message], prefixes: &'a [Key]) -> Self {
-        OwnPrefixes { messages, prefixes, seen: RefCell::new((messages.len(), QuickMap::default())) }
+        OwnPrefixes { messages, prefixes, seen: RefCell::new((messages.len(), FastMap::default())) }
     }
 
     /// Before the last message with this signature.
@@ -230,20 +230,20 @@ impl Conversation {
     }
 
     /// Where the provider's cache was written and surely holds it still: a mark elsewhere may find nothing.
-    fn all_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> QuickSet<Key> {
+    fn all_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> FastSet<Key> {
         let mut written = self.written_at(at_hand, prefixes, |_| true);
         self.cache_forecast.leave_what_lives(&mut written, self.heard);
         written
     }
 
     /// The same of what left as it came: what people are told of.
-    fn surely_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> QuickSet<Key> {
+    fn surely_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> FastSet<Key> {
         self.written_at(at_hand, prefixes, |node| !self.rewritten.contains(node))
     }
 
-    fn written_at(&self, at_hand: &AtHand<'_>, prefixes: &[Key], counts: impl Fn(&NodeIx) -> bool) -> QuickSet<Key> {
+    fn written_at(&self, at_hand: &AtHand<'_>, prefixes: &[Key], counts: impl Fn(&NodeIx) -> bool) -> FastSet<Key> {
         let ends = self.ends.iter().filter(|node| counts(node));
-        let ends: QuickSet<SlotId> = ends.map(|&node| self.tree.slot_at(node).id).collect();
+        let ends: FastSet<SlotId> = ends.map(|&node| self.tree.slot_at(node).id).collect();
         let after = at_hand.slots.iter().zip(prefixes.iter().skip(1));
         let at_ends = after.filter(|(slot, _)| ends.contains(slot)).map(|(_, prefix)| *prefix);
         self.written.iter().copied().chain(at_ends).collect()

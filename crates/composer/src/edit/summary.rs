@@ -98,7 +98,7 @@ fn goes(operation: &Operation) -> String {
 }
 
 pub(super) fn tokens(count: u64) -> String {
-    if count == 1 { "1 token".to_owned() } else { format!("{} tokens", ctx_core::figures::count(count)) }
+    if count == 1 { "1 token".to_owned() } else { format!("{} tokens", ctx_core::format::count(count)) }
 }
 
 fn several(frames: &[String]) -> String {

@@ -2,14 +2,14 @@
 
 use super::opening::opening;
 use super::{Event, LaneKey, Recorder, Reply, Urgency, Withheld};
-use crate::gap::Hurry;
+use crate::idle::Hurry;
 use crate::provider::Refused;
 use crate::streams::PAUSE;
 use crate::uploads::Upload;
 use crate::{Credentials, now};
 use ctx_clients::Hints;
 use ctx_wire::answer::Ending;
-use ctx_wire::pieces::{Arriving, Pieces};
+use ctx_wire::rope::{Arriving, Pieces};
 use ctx_wire::{Call, Wire};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};

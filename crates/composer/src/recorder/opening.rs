@@ -3,7 +3,7 @@
 //! Conversations with the same opening share a lane, and one whose opening cannot be found shares it with others like
 //! it. That costs time, never correctness: attribution reads the request.
 
-use ctx_wire::pieces::Pieces;
+use ctx_wire::rope::Pieces;
 use memchr::memmem;
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -9,7 +9,7 @@ use crate::{Composer, Problem};
 use ctx_clients::Hints;
 use ctx_wire::Wire;
 use ctx_wire::body::{Body, Unreadable};
-use ctx_wire::pieces::Pieces;
+use ctx_wire::rope::Pieces;
 use std::sync::Arc;
 
 pub(super) struct Waiting {

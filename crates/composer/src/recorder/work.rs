@@ -8,7 +8,7 @@ use crate::streams::Telling;
 use crate::{Composer, Credentials, Timing, now};
 use ctx_wire::answer::{Ending, Tap};
 use ctx_wire::encoding::{self, Encoding};
-use ctx_wire::pieces::{Pieces, concat};
+use ctx_wire::rope::{Pieces, concat};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::{Card, lock};
-use crate::sides::Side;
+use crate::side_traffic::Side;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 

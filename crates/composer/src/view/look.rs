@@ -2,11 +2,11 @@
 
 use super::Refusal;
 use crate::Composer;
-use crate::automatic::Seen;
+use crate::automatic::Candidates;
 use crate::directory::lock;
 use crate::edit::{Ground, Weights};
+use ctx_core::fast_map::FastSet;
 use ctx_core::policy::{Look, Texts};
-use ctx_core::quick::QuickSet;
 
 impl Composer {
     /// As it would be sent at `now`, if nothing were done. Without texts.
@@ -20,7 +20,7 @@ impl Composer {
         let weights = Weights::of(&conversation);
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
-        let seen = Seen::of(&conversation, &desk, &QuickSet::default());
+        let seen = Candidates::of(&conversation, &desk, &FastSet::default());
         let cold = conversation.cached.is_some() && now >= conversation.warm_until();
         Ok(self.look_of(&conversation, &seen, (Texts(None), cold)))
     }

@@ -11,7 +11,7 @@ use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{CommitId, Operation};
-use ctx_core::figures::count;
+use ctx_core::format::count;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

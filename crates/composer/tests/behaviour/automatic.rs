@@ -6,7 +6,7 @@ use ctx_composer::{Refusal, Seen};
 use ctx_core::automatic::{Facts, Settings};
 use ctx_core::edit::{Commit, Operation};
 use ctx_core::policy::{Item, Look, Proposed, Wanted};
-use ctx_wire::pieces::Arriving;
+use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use testkit::Session;

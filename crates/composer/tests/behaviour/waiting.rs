@@ -4,7 +4,7 @@ use crate::support::{self, House, LONG, answers};
 use ctx_composer::edit::{Moments, WaitView, When, Wish};
 use ctx_composer::{Composer, Seen, Ticket, Timing, now};
 use ctx_store::MemoryStore;
-use ctx_wire::pieces::Arriving;
+use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use testkit::Session;

@@ -9,7 +9,7 @@ use ctx_composer::{Composer, Seen, Timing};
 use ctx_core::policy::{Look, Policy, Proposed};
 use ctx_models::{Models, Setting};
 use ctx_store::MemoryStore;
-use ctx_wire::pieces::Arriving;
+use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use testkit::{Provider, Session};

@@ -5,7 +5,7 @@ use ctx_composer::edit::{Folder, Wish};
 use ctx_composer::{Composer, Seen, Timing};
 use ctx_core::edit::Operation;
 use ctx_store::MemoryStore;
-use ctx_wire::pieces::Arriving;
+use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use testkit::provider::Usage;

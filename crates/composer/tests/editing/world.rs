@@ -16,7 +16,7 @@ use ctx_composer::edit::Folder;
 use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_store::{MemoryStore, SqliteStore, Store};
 use ctx_wire::answer::Ending;
-use ctx_wire::pieces::Arriving;
+use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;

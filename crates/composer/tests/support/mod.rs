@@ -14,7 +14,7 @@ use ctx_clients::Hints;
 use ctx_composer::{Composer, Seen, Ticket, Timing};
 use ctx_store::{MemoryStore, Store};
 use ctx_wire::answer::{Answer, Ending};
-use ctx_wire::pieces::Arriving;
+use ctx_wire::rope::Arriving;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -10,11 +10,11 @@ use super::effect::{self, Cover, Effect, EffectId, FrameKey, Made, MadeId, Messa
 use super::frame_id::FrameId;
 use super::history::CommitId;
 use super::weigh::LeftOut;
+use crate::fast_map::{FastMap, FastSet};
 use crate::frames;
 use crate::key::Key;
 use crate::message::Message;
 use crate::numbers::Numbers;
-use crate::quick::{QuickMap, QuickSet};
 use crate::tree::SlotId;
 use std::ops::Range;
 
@@ -158,11 +158,11 @@ pub struct Around {
 
 pub struct View<'a> {
     effects: Vec<(EffectId, &'a Effect)>,
-    by_id: QuickMap<EffectId, usize>,
+    by_id: FastMap<EffectId, usize>,
     starts: Vec<Number>,
     fates: Vec<Fate>,
     /// What stands before a block, in order.
-    before: QuickMap<Number, Vec<MadeNumber>>,
+    before: FastMap<Number, Vec<MadeNumber>>,
     made: MadeFates,
     pub frames: Vec<Frame>,
     pub system: Vec<Around>,
@@ -198,14 +198,14 @@ pub fn fold<'a>(source: &Source<'_>, effects: Vec<(EffectId, &'a Effect)>) -> Vi
         frames: base_frames(source, &starts),
         starts,
         fates: vec![Fate::default(); next as usize],
-        before: QuickMap::default(),
+        before: FastMap::default(),
         system: vec![Around::default(); source.system.len()],
         tools: vec![Around::default(); source.tools.len()],
         left_out: LeftOut::default(),
         became: Vec::new(),
     };
     if !view.effects.is_empty() {
-        let places: QuickMap<SlotId, usize> = source.slots.iter().enumerate().map(|(at, slot)| (*slot, at)).collect();
+        let places: FastMap<SlotId, usize> = source.slots.iter().enumerate().map(|(at, slot)| (*slot, at)).collect();
         let held = vec![0; view.effects.len()];
         Folding { view: &mut view, source, places, held }.run();
     }
@@ -322,7 +322,7 @@ impl<'a> View<'a> {
     pub fn commits(&self, effects: impl Iterator<Item = EffectId>) -> Vec<CommitId> {
         let mut places: Vec<usize> = effects.filter_map(|id| self.by_id.get(&id).copied()).collect();
         places.sort_unstable_by(|one, other| other.cmp(one));
-        let mut known: QuickSet<CommitId> = QuickSet::default();
+        let mut known: FastSet<CommitId> = FastSet::default();
         let commits = places.into_iter().map(|at| self.effects[at].0.commit);
         commits.filter(|commit| known.insert(*commit)).collect()
     }
@@ -426,7 +426,7 @@ enum First {
 struct Folding<'v, 'a, 's> {
     view: &'v mut View<'a>,
     source: &'s Source<'s>,
-    places: QuickMap<SlotId, usize>,
+    places: FastMap<SlotId, usize>,
     /// How much of what an effect covers no later one has covered again.
     held: Vec<usize>,
 }
@@ -454,7 +454,7 @@ impl Folding<'_, '_, '_> {
 
     fn run(&mut self) {
         let effects = self.view.effects.clone();
-        let restored: QuickSet<EffectId> = self.view.restored().into_iter().collect();
+        let restored: FastSet<EffectId> = self.view.restored().into_iter().collect();
         for (at, (id, effect)) in effects.into_iter().enumerate() {
             if restored.contains(&id) {
                 continue;

@@ -5,8 +5,8 @@
 use super::effect::{Effect, EffectId};
 use super::operation::Operation;
 use super::superseded;
+use crate::fast_map::{FastMap, FastSet};
 use crate::key::Key;
-use crate::quick::{QuickMap, QuickSet};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -140,7 +140,7 @@ pub enum How {
 /// All commits of a conversation, and the line that is looked at. A copy of it costs a pointer for each commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    commits: QuickMap<CommitId, Arc<Commit>>,
+    commits: FastMap<CommitId, Arc<Commit>>,
     /// In the order they were made.
     order: Vec<CommitId>,
     branches: BTreeMap<String, Option<CommitId>>,
@@ -153,7 +153,7 @@ pub struct History {
 
 /// The effects at the head without which the same is sent. Found out when a request asks for it.
 #[derive(Debug, Clone, Default)]
-struct Superseded(OnceLock<QuickSet<EffectId>>);
+struct Superseded(OnceLock<FastSet<EffectId>>);
 
 impl PartialEq for Superseded {
     /// It follows from the commits.
@@ -167,7 +167,7 @@ pub const MAIN: &str = "main";
 impl Default for History {
     fn default() -> History {
         History {
-            commits: QuickMap::default(),
+            commits: FastMap::default(),
             order: Vec::new(),
             branches: BTreeMap::from([(MAIN.to_owned(), None)]),
             tags: BTreeMap::new(),

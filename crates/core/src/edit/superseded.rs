@@ -6,7 +6,7 @@
 //! is computed once per commit and not once per request.
 
 use super::effect::{Cover, CoveredBlocks, Effect, EffectId, MadeId, MessageRef};
-use crate::quick::{QuickMap, QuickSet};
+use crate::fast_map::{FastMap, FastSet};
 
 /// Something that an effect can cover.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,28 +17,28 @@ enum Thing {
 }
 
 /// The effects among these, oldest first, without which the same is sent.
-pub fn superseded(effects: &[(EffectId, &Effect)]) -> QuickSet<EffectId> {
-    let places: QuickMap<EffectId, usize> = effects.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
+pub fn superseded(effects: &[(EffectId, &Effect)]) -> FastSet<EffectId> {
+    let places: FastMap<EffectId, usize> = effects.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
     let things: Vec<Option<Vec<Thing>>> = effects.iter().map(|(_, effect)| things(effect)).collect();
-    let mut namers: QuickMap<Thing, Vec<usize>> = QuickMap::default();
+    let mut namers: FastMap<Thing, Vec<usize>> = FastMap::default();
     for (at, things) in things.iter().enumerate() {
         things.iter().flatten().for_each(|thing| namers.entry(*thing).or_default().push(at));
     }
     // What an effect of another kind names has to stay, and what was taken back supersedes nothing.
     let others = effects.iter().filter(|(_, effect)| !matches!(effect, Effect::Replace { .. }));
-    let needed: QuickSet<EffectId> = others.flat_map(|(_, effect)| effect.needs()).collect();
-    let mut gone: QuickSet<usize> = QuickSet::default();
+    let needed: FastSet<EffectId> = others.flat_map(|(_, effect)| effect.needs()).collect();
+    let mut gone: FastSet<usize> = FastSet::default();
     for (last, covered) in things.iter().enumerate().rev() {
         let is_left = !gone.contains(&last) && !needed.contains(&effects[last].0);
         let Some(covered) = covered.as_ref().filter(|_| is_left) else { continue };
-        let known: QuickSet<Thing> = covered.iter().copied().collect();
-        let blocks: QuickMap<MessageRef, &CoveredBlocks> = blocks(effects[last].1).map(|own| (own.of, own)).collect();
+        let known: FastSet<Thing> = covered.iter().copied().collect();
+        let blocks: FastMap<MessageRef, &CoveredBlocks> = blocks(effects[last].1).map(|own| (own.of, own)).collect();
         // All that they make is covered here, and all that they cover.
         let earlier = covered.iter().filter_map(|thing| match thing {
             Thing::Made(made) => places.get(&made.effect).copied(),
             Thing::Blocks(_) => None,
         });
-        let mut group: QuickSet<usize> = earlier
+        let mut group: FastSet<usize> = earlier
             .filter(|&at| at < last && !gone.contains(&at) && !needed.contains(&effects[at].0))
             .filter(|&at| made(effects[at]).all(|made| known.contains(&made)))
             .filter(|&at| things[at].as_ref().is_some_and(|own| own.iter().all(|thing| known.contains(thing))))

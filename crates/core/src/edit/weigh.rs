@@ -2,8 +2,8 @@
 
 use super::effect::MadeId;
 use super::fold::{Laid, Unit, View};
+use crate::fast_map::{FastMap, FastSet};
 use crate::message::Message;
-use crate::quick::{QuickMap, QuickSet};
 use crate::tokens;
 use std::collections::HashSet;
 
@@ -11,11 +11,11 @@ use std::collections::HashSet;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LeftOut {
     /// Blocks of the client's that are not sent though nothing covers them: message and block.
-    pub blocks: QuickSet<(usize, usize)>,
+    pub blocks: FastSet<(usize, usize)>,
     /// Those that are sent though something covers them.
-    pub stay: QuickSet<(usize, usize)>,
+    pub stay: FastSet<(usize, usize)>,
     /// Blocks of ours.
-    pub made: QuickMap<MadeId, Vec<u32>>,
+    pub made: FastMap<MadeId, Vec<u32>>,
     /// Blocks of the system prompt, and tools, that are sent though something covers them.
     pub system: Vec<usize>,
     pub tools: Vec<usize>,

@@ -219,7 +219,7 @@ impl Auto {
         let best = due.max_by(|(_, one), (_, other)| gain(one).total_cmp(&gain(other)));
         let Some((Cut { before: from, .. }, price)) = best else { return Vec::new() };
         let why =
-            format!("old results: {} tokens less in all, {}", crate::figures::count(price.removed), price.forecast());
+            format!("old results: {} tokens less in all, {}", crate::format::count(price.removed), price.forecast());
         old.iter().filter(|old| old.cut.before >= *from).map(|old| old.goes(&why)).collect()
     }
 }

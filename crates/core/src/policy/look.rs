@@ -175,7 +175,7 @@ impl Price {
         match self.pays_after().ceil() as u64 {
             0 => "at no cost".to_owned(),
             1 => "pays off after 1 request".to_owned(),
-            requests => format!("pays off after {} requests", crate::figures::count(requests)),
+            requests => format!("pays off after {} requests", crate::format::count(requests)),
         }
     }
 }

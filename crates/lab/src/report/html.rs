@@ -2,7 +2,7 @@
 
 use super::{Group, LONG, Summary, plot};
 use crate::run::{Outcome, Score};
-use ctx_core::figures::count;
+use ctx_core::format::count;
 use std::fmt::Write;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#1c2024;background:#fff}

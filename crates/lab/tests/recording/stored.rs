@@ -4,7 +4,7 @@ use ctx_clients::Hints;
 use ctx_composer::{Composer, Seen, Timing};
 use ctx_store::SqliteStore;
 use ctx_wire::answer::Ending;
-use ctx_wire::pieces::Arriving;
+use ctx_wire::rope::Arriving;
 use serde_json::json;
 use std::sync::Arc;
 

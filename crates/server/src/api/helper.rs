@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::read::{Answer, understood};
 use super::{Api, refused};
 use crate::helper::{Handle, JobView};
-use crate::rooms::ControlError;
+use crate::local::ControlError;
 
 /// Who finds words, and what that may cost.
 #[derive(Serialize, JsonSchema)]

@@ -26,7 +26,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::Api;
 use super::read::{asked, bad_request};
-use crate::rooms::ControlError;
+use crate::local::ControlError;
 
 /// Records that are read at a time: all that a reader holds.
 const PAGE: usize = 64;

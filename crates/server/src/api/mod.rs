@@ -42,8 +42,8 @@ use self::transfer::ImportQuery;
 use self::waiting::{Cancel, Several};
 use crate::explain::{Term, Terms};
 use crate::helper::{Helper, JobView, Jobs};
+use crate::local::ControlError;
 use crate::observer::Traffic;
-use crate::rooms::ControlError;
 
 /// A reader sees all that passed before it asked, unless the disk is slower than this.
 const SETTLE: Duration = Duration::from_millis(500);

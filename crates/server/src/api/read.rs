@@ -16,8 +16,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Api;
+use crate::local::{ControlError, page_is_embedded};
 use crate::observer::Counts;
-use crate::rooms::{ControlError, page_is_embedded};
 
 pub type Answer<T> = Result<Json<T>, ControlError>;
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::Api;
 use super::read::{Answer, asked};
-use crate::rooms::ControlError;
+use crate::local::ControlError;
 
 /// Lines of JSON.
 pub const MEDIA: &str = "application/x-ndjson";

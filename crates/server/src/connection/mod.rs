@@ -1,5 +1,5 @@
 //! One client connection: HTTP/1.1 on the socket, patience with the client, a clean goodbye. What the
-//! requests mean is for [`crate::house`].
+//! requests mean is for [`crate::router`].
 
 mod client_wire;
 mod patience;
@@ -23,8 +23,8 @@ use self::phase::Phase;
 pub(crate) use self::phase::Turn;
 pub(crate) use self::register::{Place, Register};
 use crate::config::Limits;
-use crate::house::House;
 use crate::reply::{Closing, Reply};
+use crate::router::PathRouter;
 
 /// A connection that was accepted.
 pub(crate) struct Accepted<Socket> {
@@ -35,7 +35,12 @@ pub(crate) struct Accepted<Socket> {
 }
 
 /// Serves a client until it leaves, wears out our patience, makes room for others, or `closing` asks for an end.
-pub(crate) async fn serve(accepted: Accepted<TcpStream>, house: Arc<House>, limits: Arc<Limits>, mut closing: Closing) {
+pub(crate) async fn serve(
+    accepted: Accepted<TcpStream>,
+    router: Arc<PathRouter>,
+    limits: Arc<Limits>,
+    mut closing: Closing,
+) {
     let Accepted { socket, mut place, on_spare } = accepted;
     let phase = place.phase.clone();
     let wire = ClientWire::new(socket, phase.clone(), limits.linger);
@@ -43,8 +48,8 @@ pub(crate) async fn serve(accepted: Accepted<TcpStream>, house: Arc<House>, limi
     let service = service_fn(move |request| {
         service_phase.enter(Phase::Serving);
         let turn = Turn::new(service_phase.clone());
-        let house = house.clone();
-        async move { Ok::<_, Infallible>(Reply::in_turn(house.answer(request, on_spare).await, turn)) }
+        let router = router.clone();
+        async move { Ok::<_, Infallible>(Reply::in_turn(router.answer(request, on_spare).await, turn)) }
     });
     let mut connection = pin!(
         http1::Builder::new()

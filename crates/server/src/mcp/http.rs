@@ -1,5 +1,5 @@
-//! The server beside the control API: `/control/v1/mcp`, streamable HTTP without sessions. The doors of the control
-//! room have let the request in, so host, origin and token are known to be right.
+//! The server beside the control API: `/control/v1/mcp`, streamable HTTP without sessions. The access checks of
+//! the control API come before it, so host, origin and token are known to be right.
 
 use std::sync::Arc;
 

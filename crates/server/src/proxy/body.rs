@@ -17,7 +17,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::answer::Answer;
 use super::held::Whole;
-use crate::watch::{Ending, RequestEye, ResponseEye};
+use crate::watch::{Ending, RequestTap, ResponseTap};
 
 /// How far the request body got. Shared with the response side: an answer that comes early is handled
 /// differently, and a broken request explains a broken exchange.
@@ -85,7 +85,7 @@ enum Source {
 }
 
 impl RequestBody {
-    pub(super) fn new(incoming: Incoming, eye: RequestEye, idle_timeout: Duration) -> Self {
+    pub(super) fn new(incoming: Incoming, eye: RequestTap, idle_timeout: Duration) -> Self {
         let progress = Arc::new(Progress(AtomicU8::new(FLOWING)));
         let mut streamed = Streamed { incoming, eye, silence: Silence::new(idle_timeout) };
         if streamed.incoming.is_end_stream() {
@@ -140,7 +140,7 @@ impl Body for RequestBody {
 /// Sent on while it arrives.
 struct Streamed {
     incoming: Incoming,
-    eye: RequestEye,
+    eye: RequestTap,
     silence: Silence,
 }
 
@@ -218,7 +218,7 @@ impl Silence {
 /// The upstream's body on its way to the client.
 pub(crate) struct AnswerBody {
     answer: Answer,
-    eye: ResponseEye,
+    eye: ResponseTap,
     shape: Shape,
 }
 
@@ -233,7 +233,7 @@ pub(super) enum Shape {
 }
 
 impl AnswerBody {
-    pub(super) fn new(answer: Answer, mut eye: ResponseEye, shape: Shape) -> Self {
+    pub(super) fn new(answer: Answer, mut eye: ResponseTap, shape: Shape) -> Self {
         if answer.is_over() {
             eye.end(Ending::Complete);
         }

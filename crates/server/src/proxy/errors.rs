@@ -7,8 +7,8 @@ use http::{Response, StatusCode};
 use serde_json::json;
 
 use super::connect_error::ConnectError;
+use crate::auth::Refusal;
 use crate::config::UpstreamUrl;
-use crate::doors::Refusal;
 use crate::watch::Ending;
 use ctx_composer::recorder::Withheld;
 

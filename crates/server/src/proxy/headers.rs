@@ -4,7 +4,7 @@
 
 use http::header::{self, Entry, HeaderMap, HeaderName, HeaderValue};
 
-use crate::doors::Doors;
+use crate::auth::Auth;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -12,13 +12,13 @@ const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
 
 /// The headers of a request as they leave: for HTTP/1.1. [`for_http2`] takes away what HTTP/2 forbids.
-pub(super) fn outgoing(headers: HeaderMap, host: &HeaderValue, doors: &Doors) -> HeaderMap {
+pub(super) fn outgoing(headers: HeaderMap, host: &HeaderValue, auth: &Auth) -> HeaderMap {
     let named = Named::by(&headers);
     let wants_trailers = asks_for_trailers(&headers);
     let has_host = headers.contains_key(header::HOST);
     let mut outgoing = rebuild(headers, |name, value| match *name {
         header::HOST => Some(host.clone()),
-        header::COOKIE => doors.without_own_cookie(&value).unwrap_or(Some(value)),
+        header::COOKIE => auth.without_own_cookie(&value).unwrap_or(Some(value)),
         // The answer's trailers can only come back if they are asked for, and that takes both headers.
         header::TE if wants_trailers => Some(HeaderValue::from_static("trailers")),
         header::CONNECTION if wants_trailers => Some(HeaderValue::from_static("TE")),
@@ -154,7 +154,7 @@ impl Named {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doors::{OwnAddresses, Token};
+    use crate::auth::{OwnAddresses, Token};
 
     fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -170,8 +170,8 @@ mod tests {
 
     fn outgoing(headers: HeaderMap, host: &HeaderValue) -> HeaderMap {
         let listening = "127.0.0.1:8788".parse().expect("an address");
-        let doors = Doors::new(Token::generate().expect("a token"), OwnAddresses::new(listening));
-        super::outgoing(headers, host, &doors)
+        let auth = Auth::new(Token::generate().expect("a token"), OwnAddresses::new(listening));
+        super::outgoing(headers, host, &auth)
     }
 
     const HOST: HeaderValue = HeaderValue::from_static("upstream:1");

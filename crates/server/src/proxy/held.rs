@@ -10,7 +10,7 @@ use bytes::Bytes;
 use ctx_composer::edit::{Outgoing, Part};
 use ctx_composer::recorder::{Composition, Withheld};
 use ctx_wire::Wire;
-use ctx_wire::pieces::Pieces;
+use ctx_wire::rope::Pieces;
 use http::request::Parts;
 use http::{HeaderMap, Request};
 use http_body::{Body, Frame, SizeHint};
@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use super::body::RequestBody;
 use super::errors::Failure;
 use super::headers;
-use crate::watch::RequestEye;
+use crate::watch::RequestTap;
 
 /// Less than this is copied together: a frame of its own would cost more.
 const SMALL: usize = 4 * 1024;
@@ -44,7 +44,7 @@ pub(super) struct Held {
 
 impl Held {
     /// Reads to the end, however long that is, and waits until it is composed.
-    pub(super) async fn read(mut incoming: Incoming, mut eye: RequestEye, patience: Duration) -> Result<Self, Failure> {
+    pub(super) async fn read(mut incoming: Incoming, mut eye: RequestTap, patience: Duration) -> Result<Self, Failure> {
         let is_sized = incoming.size_hint().exact().is_some();
         let mut trailers = None;
         loop {

@@ -11,7 +11,7 @@ use ctx_wire::Wire;
 use ctx_wire::anthropic::context_management::{Kind, refused};
 use ctx_wire::body::Body;
 use ctx_wire::encoding::{self, Encoding};
-use ctx_wire::pieces::{Pieces, concat};
+use ctx_wire::rope::{Pieces, concat};
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
@@ -22,7 +22,7 @@ use super::body::{AnswerBody, RequestBody};
 use super::errors::Failure;
 use super::held::Held;
 use super::{Proxy, hand_back};
-use crate::watch::{RequestEye, ResponseEye};
+use crate::watch::{RequestTap, ResponseTap};
 
 /// No refusal of the provider is longer.
 const LONGEST_REFUSAL: usize = 256 * 1024;
@@ -35,8 +35,8 @@ impl Proxy {
         &self,
         head: Parts,
         incoming: Incoming,
-        request_eye: RequestEye,
-        mut response_eye: ResponseEye,
+        request_eye: RequestTap,
+        mut response_eye: ResponseTap,
     ) -> Result<Response<AnswerBody>, Failure> {
         match self.exchange_held(head, incoming, request_eye, &mut response_eye).await {
             Ok(response) => Ok(hand_back(response, response_eye, false)),
@@ -51,8 +51,8 @@ impl Proxy {
         &self,
         head: Parts,
         incoming: Incoming,
-        request_eye: RequestEye,
-        response_eye: &mut ResponseEye,
+        request_eye: RequestTap,
+        response_eye: &mut ResponseTap,
     ) -> Result<Response<Answer>, Failure> {
         let mut held = Held::read(incoming, request_eye, self.body_idle_timeout).await?;
         let Some(mut outgoing) = held.outgoing.take() else { return self.try_send(held.untouched(head)).await };

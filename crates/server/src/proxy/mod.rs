@@ -33,13 +33,13 @@ use self::errors::Failure;
 pub use self::trust::TrustError;
 pub(crate) use self::upstream::Target;
 use self::upstream::{SendError, Upstream};
-use crate::doors::Doors;
+use crate::auth::Auth;
 use crate::secret;
-use crate::watch::{Observer, RequestEye, RequestHead, ResponseEye, Watch};
+use crate::watch::{Observer, RequestHead, RequestTap, ResponseTap, Watch};
 
 /// One worker's proxy: everything it needs to forward, and a pool of connections that is its own.
 pub(crate) struct Proxy {
-    doors: Arc<Doors>,
+    auth: Arc<Auth>,
     observer: Arc<dyn Observer>,
     upstream: Upstream,
     body_idle_timeout: Duration,
@@ -47,12 +47,12 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     pub(crate) fn new(
-        doors: Arc<Doors>,
+        auth: Arc<Auth>,
         observer: Arc<dyn Observer>,
         target: Arc<Target>,
         body_idle_timeout: Duration,
     ) -> Self {
-        Self { doors, observer, upstream: Upstream::new(target), body_idle_timeout }
+        Self { auth, observer, upstream: Upstream::new(target), body_idle_timeout }
     }
 
     pub(crate) async fn forward(&self, request: Request<Incoming>) -> Result<Response<AnswerBody>, Failure> {
@@ -63,7 +63,7 @@ impl Proxy {
         if head.method == Method::CONNECT {
             return Err(Failure::Tunnel);
         }
-        self.doors.admit_proxied(&head).map_err(Failure::Refused)?;
+        self.auth.admit_proxied(&head).map_err(Failure::Refused)?;
 
         // Let the observer decide whether it watches. From here on its two halves travel with the bodies,
         // and are told how it ended even if this function is dropped because the client left.
@@ -74,7 +74,7 @@ impl Proxy {
         let target = self.upstream.target();
         let is_head = head.method == Method::HEAD;
         head.uri = readdress(&head.uri, target.url.base_path());
-        head.headers = headers::outgoing(head.headers, &target.host, &self.doors);
+        head.headers = headers::outgoing(head.headers, &target.host, &self.auth);
 
         // What has to be composed cannot leave before it is here. Boxed, so that nobody else pays for it.
         if request_eye.is_held() {
@@ -115,10 +115,10 @@ impl Proxy {
     }
 }
 
-fn eyes(watch: Option<Watch>) -> (RequestEye, ResponseEye) {
+fn eyes(watch: Option<Watch>) -> (RequestTap, ResponseTap) {
     match watch {
-        Some(watch) => (RequestEye::new(Some(watch.request)), ResponseEye::new(Some(watch.response))),
-        None => (RequestEye::new(None), ResponseEye::new(None)),
+        Some(watch) => (RequestTap::new(Some(watch.request)), ResponseTap::new(Some(watch.response))),
+        None => (RequestTap::new(None), ResponseTap::new(None)),
     }
 }
 
@@ -132,7 +132,7 @@ fn readdress(uri: &Uri, base_path: &str) -> Uri {
     PathAndQuery::try_from(joined).map_or_else(|_| Uri::from(path), Uri::from)
 }
 
-fn hand_back(response: Response<Answer>, mut eye: ResponseEye, is_head: bool) -> Response<AnswerBody> {
+fn hand_back(response: Response<Answer>, mut eye: ResponseTap, is_head: bool) -> Response<AnswerBody> {
     let (mut head, answer) = response.into_parts();
     eye.head(head.status, &head.headers);
     // Each side of a proxy speaks its own version.

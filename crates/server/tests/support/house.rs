@@ -15,14 +15,14 @@ use tokio::sync::oneshot;
 use super::body_of;
 use super::raw::{Peer, RawServer};
 
-pub struct House {
+pub struct Router {
     pub address: SocketAddr,
     token: String,
     pub home: tempfile::TempDir,
     _stop: oneshot::Sender<()>,
 }
 
-impl House {
+impl Router {
     pub async fn before(server: &RawServer) -> Self {
         Self::with(&format!("http://{}", server.address), |_| {}).await
     }

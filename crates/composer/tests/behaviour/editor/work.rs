@@ -8,7 +8,7 @@ use ctx_core::automatic::{Mode, Settings};
 use ctx_models::{Models, Setting};
 use ctx_store::MemoryStore;
 use ctx_wire::answer::AppliedEdit;
-use ctx_wire::pieces::Arriving;
+use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;

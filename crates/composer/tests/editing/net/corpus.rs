@@ -9,7 +9,7 @@ use ctx_composer::{Composer, Seen, Timing};
 use ctx_core::edit::Operation;
 use ctx_store::MemoryStore;
 use ctx_wire::body::Body;
-use ctx_wire::pieces::Arriving;
+use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -6,8 +6,8 @@ use super::plan::{Out, Piece};
 use ctx_core::edit::effect::MadeId;
 use ctx_core::edit::fold::{self, Unit, View};
 use ctx_core::edit::weigh::LeftOut;
+use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::message::Message;
-use ctx_core::quick::{QuickMap, QuickSet};
 use std::sync::Arc;
 
 /// The messages of a composed request, by where their blocks come from.
@@ -44,9 +44,9 @@ impl Kept {
 
     /// What differs from the view that was composed.
     pub fn left_out(&self, view: &View<'_>, messages: &[&Message]) -> LeftOut {
-        let mut whole: QuickSet<usize> = QuickSet::default();
-        let mut blocks: QuickSet<(usize, usize)> = QuickSet::default();
-        let mut made: QuickSet<(MadeId, u32)> = self.made_around.iter().copied().collect();
+        let mut whole: FastSet<usize> = FastSet::default();
+        let mut blocks: FastSet<(usize, usize)> = FastSet::default();
+        let mut made: FastSet<(MadeId, u32)> = self.made_around.iter().copied().collect();
         for out in self.all() {
             match (&out.pieces, out.source) {
                 (None, Some(source)) => drop(whole.insert(source as usize)),
@@ -90,9 +90,9 @@ pub enum Places {
     /// It leaves as it came: so many messages.
     Own(usize),
     Composed {
-        whole: QuickMap<usize, usize>,
-        blocks: QuickMap<(usize, usize), usize>,
-        made: QuickMap<MadeId, usize>,
+        whole: FastMap<usize, usize>,
+        blocks: FastMap<(usize, usize), usize>,
+        made: FastMap<MadeId, usize>,
     },
 }
 
@@ -111,7 +111,7 @@ impl Places {
 
 impl Kept {
     pub fn places(&self) -> Places {
-        let (mut whole, mut blocks, mut made) = (QuickMap::default(), QuickMap::default(), QuickMap::default());
+        let (mut whole, mut blocks, mut made) = (FastMap::default(), FastMap::default(), FastMap::default());
         for (at, out) in self.all().enumerate() {
             match (&out.pieces, out.source) {
                 (None, Some(source)) => drop(whole.insert(source as usize, at)),

@@ -3,8 +3,8 @@
 use super::settled::Settled;
 use super::spell::{self, Content};
 use crate::json::{self, Member};
+use ctx_core::fast_map::FastMap;
 use ctx_core::key::Key;
-use ctx_core::quick::QuickMap;
 use std::cell::{RefCell, RefMut};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ struct Reading {
     has_mark: Option<bool>,
     content: Option<Arc<Content>>,
     /// The members of blocks that were opened.
-    members: QuickMap<usize, Arc<[Member]>>,
+    members: FastMap<usize, Arc<[Member]>>,
 }
 
 impl Memo {

@@ -10,9 +10,9 @@ use super::made::MadeBlock;
 use super::marks::{Marks, Spot};
 use super::plan::{Out, Plan, Tag, id, pieces, tag};
 use super::{Composed, Input, Kept, Repair, Segment, marks, pairs, paused, report_dropped, splice, stays, thinking};
+use ctx_core::fast_map::FastSet;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
-use ctx_core::quick::QuickSet;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(super) struct Settled {
     thoughts: usize,
     around: Around,
     /// The ids of calls and results, if some are ours: then the open ones must differ from all of them.
-    ids: Option<QuickSet<String>>,
+    ids: Option<FastSet<String>>,
 }
 
 /// What stands around the messages, as far as composing depends on it.
@@ -249,7 +249,7 @@ impl Settled {
     /// Whether no open id is one of the settled ones or comes twice. Calls and results share theirs.
     fn has_other_ids(&self, plan: &Plan<'_>) -> bool {
         let Some(settled) = &self.ids else { return true };
-        let mut known: QuickSet<(&str, bool)> = QuickSet::default();
+        let mut known: FastSet<(&str, bool)> = FastSet::default();
         let open = plan.outs.iter().flat_map(|out| ids(plan, out).map(|id| (id, out.role == Role::Assistant)));
         open.into_iter().all(|(id, is_call)| !settled.contains(id) && known.insert((id, is_call)))
     }

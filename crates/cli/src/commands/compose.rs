@@ -1,0 +1,161 @@
+//! `ctx compose`: the body that the provider would get if the newest request came again now.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ctx_composer::edit::Explained;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::change::repaired;
+use crate::arguments::{AtArguments, ConversationArguments, JsonArguments};
+use crate::client::{of_conversation, understood};
+use crate::commit::Commit;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{text, words};
+
+/// Compose the request that would be sent now
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx compose                            what would be sent, in short
+  ctx compose --dump > body.json         exactly what would be sent, byte for byte
+  ctx compose --dump --at 3f9a           what would have been sent after that commit
+  ctx compose --explain                  what was repaired, and by which rule")]
+pub struct Arguments {
+    /// Print the exact bytes of the body and nothing else, not even a newline
+    #[arg(long, conflicts_with = "json")]
+    dump: bool,
+    /// Show what differs from the agent's own request, and why
+    #[arg(long, conflicts_with = "dump")]
+    explain: bool,
+    #[command(flatten)]
+    at: AtArguments,
+    #[command(flatten)]
+    conversation: ConversationArguments,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let question = arguments.at.of(if arguments.explain { "explain" } else { "compose" });
+    let client = context.client()?;
+    let body = client.get(&of_conversation(&arguments.conversation.conversation, &question))?;
+    if arguments.dump {
+        context.output.bytes(&body)?;
+    } else if arguments.format.json {
+        context.output.json(&body)?;
+    } else if arguments.explain {
+        let explained: Explained = understood(&body)?;
+        let history: History = understood(&client.get(&of_conversation(&explained.conversation, "history"))?)?;
+        context.output.print(&explanation(&explained, &history.commits))?;
+    } else {
+        context.output.print(&summary(&body))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn summary(body: &[u8]) -> String {
+    let request: Value = serde_json::from_slice(body).unwrap_or_default();
+    let items = |name: &str| match &request[name] {
+        Value::Array(items) => items.len() as u64,
+        Value::Null => 0,
+        _ => 1,
+    };
+    let size = words::bytes(body.len() as u64);
+    let mut lines = format!("The request would have {size}: {}", words::plural(items("messages"), "message"));
+    if items("system") > 0 {
+        lines.push_str(&format!(", {}", words::plural(items("system"), "system block")));
+    }
+    if items("tools") > 0 {
+        lines.push_str(&format!(", {}", words::plural(items("tools"), "tool")));
+    }
+    lines.push_str(".\n");
+    let settings: Vec<String> = ["model", "max_tokens", "stream", "thinking", "output_config", "context_management"]
+        .into_iter()
+        .filter(|name| !request[*name].is_null())
+        .map(|name| format!("{name}: {}", text::line(&plain(&request[name]))))
+        .collect();
+    for setting in settings {
+        lines.push_str(&format!("  {setting}\n"));
+    }
+    lines.push_str("`ctx compose --dump` prints its exact bytes; `ctx sent r1 --dump` those of a request that left.\n");
+    lines
+}
+
+/// What the commits did. Those of another branch are known by their ids only.
+#[derive(Deserialize)]
+struct History {
+    commits: Vec<Commit>,
+}
+
+fn explanation(explained: &Explained, commits: &[Commit]) -> String {
+    let tokens = words::plural(explained.tokens, "token");
+    if explained.untouched {
+        return format!("Untouched: {tokens}, byte for byte as the agent sends it.\n");
+    }
+    let mut lines = format!("Edited: {} → {tokens}.\n", words::count(explained.source_tokens));
+    let mut remark = |remark: &str| lines.push_str(&format!("  {}\n", text::line(remark)));
+    if !explained.commits.is_empty() {
+        remark(&format!("by {}:", words::plural(explained.commits.len() as u64, "commit")));
+    }
+    for id in &explained.commits {
+        let did = commits.iter().find(|commit| commit.id == *id).map(Commit::in_words).unwrap_or_default();
+        lines.push_str(format!("    {}  {}", text::line(id), text::line(&did)).trim_end());
+        lines.push('\n');
+    }
+    let mut remark = |remark: &str| lines.push_str(&format!("  {}\n", text::line(remark)));
+    explained.repairs.iter().for_each(|repair| remark(&repaired(repair)));
+    remark(&words::plural(explained.marks as u64, "cache breakpoint"));
+    lines
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.as_u64().map_or_else(|| value.to_string(), words::count),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_says_what_the_request_holds() {
+        let body = br#"{"model":"claude-opus-5","max_tokens":32000,"stream":true,"thinking":{"type":"adaptive"},
+            "system":"You help.","tools":[{},{}],"messages":[{}]}"#;
+        insta::assert_snapshot!(summary(body), @r#"
+        The request would have 155 bytes: 1 message, 1 system block, 2 tools.
+          model: claude-opus-5
+          max_tokens: 32,000
+          stream: true
+          thinking: {"type":"adaptive"}
+        `ctx compose --dump` prints its exact bytes; `ctx sent r1 --dump` those of a request that left.
+        "#);
+    }
+
+    #[test]
+    fn an_explanation_names_commits_and_repairs() {
+        let json = r#"{"conversation":"c1","untouched":false,"repairs":[{"rule":"A30","what":"a result without its call went"}],
+            "thinking_dropped":2,"marks":4,"tokens":17822,"source_tokens":18234,"commits":["00000000a1","00000000b2"]}"#;
+        let explained = serde_json::from_str(json).expect("explained");
+        let commits = r#"[{"id":"00000000c3","active":false},{"id":"00000000a1","summary":"deleted t3 (4120 tokens)","active":true}]"#;
+        let commits: Vec<Commit> = serde_json::from_str(commits).expect("commits");
+        insta::assert_snapshot!(explanation(&explained, &commits), @r"
+        Edited: 18,234 → 17,822 tokens.
+          by 2 commits:
+            00000000a1  deleted t3 (4,120 tokens)
+            00000000b2
+          repaired by rule A30 (every tool call has its result): a result without its call went
+          4 cache breakpoints
+        ");
+        let untouched = Explained { untouched: true, tokens: 7, ..Explained::default() };
+        assert_eq!(explanation(&untouched, &[]), "Untouched: 7 tokens, byte for byte as the agent sends it.\n");
+    }
+
+    #[test]
+    fn a_body_that_is_not_json_has_a_size_at_least() {
+        assert!(summary(b"\xff\xfe").starts_with("The request would have 2 bytes: 0 messages."));
+    }
+}

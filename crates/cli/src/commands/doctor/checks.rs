@@ -1,0 +1,172 @@
+//! The files of the home, the configuration and the daemon.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ctx_server::Token;
+
+use super::{Finding, Level};
+use crate::background;
+use crate::client::{Status, is_running};
+use crate::config::{Flags, Settings};
+use crate::context::Context;
+use crate::home::Home;
+use crate::output::words;
+
+pub(super) fn home(home: &Home) -> Vec<Finding> {
+    let path = home.path();
+    let shown = path.display();
+    if !path.exists() {
+        return vec![
+            Finding::new("home", Level::Note, format!("{shown} does not exist yet"))
+                .hint("the first daemon creates it: `ctx up`, or `ctx run -- claude`"),
+        ];
+    }
+    if !path.is_dir() {
+        return vec![
+            Finding::new("home", Level::Wrong, format!("{shown} is not a folder")).hint("choose another with --home"),
+        ];
+    }
+    if let Err(failure) = home.check_writable() {
+        return vec![Finding::wrong("home", failure)];
+    }
+    if is_open_to_others(path) {
+        return vec![
+            Finding::new("home", Level::Wrong, format!("others can read {shown}")).hint(format!("chmod 700 {shown}")),
+        ];
+    }
+    vec![Finding::new("home", Level::Good, format!("{shown} is private"))]
+}
+
+pub(super) fn configuration(flags: &Flags, context: &Context, home: &Home) -> (Option<Settings>, Vec<Finding>) {
+    let folder = std::env::current_dir().unwrap_or_default();
+    match Settings::load(flags, &context.environment, home, &folder) {
+        Ok(settings) => {
+            let names: Vec<String> = settings.files.iter().map(|path| path.display().to_string()).collect();
+            let from =
+                if names.is_empty() { "no ctx.toml; the defaults apply".to_owned() } else { names.join(", then ") };
+            let mut findings = vec![Finding::new("config", Level::Good, from)];
+            let remarks = settings.remarks.iter();
+            findings.extend(remarks.map(|remark| Finding::new("config", Level::Note, remark.clone())));
+            let wrong = settings.wrong.iter().map(|wrong| Finding::new("config", Level::Wrong, wrong.clone()));
+            findings.extend(wrong.map(|finding| finding.hint("`ctx config check` has details")));
+            for file in settings.files.iter().filter(|file| is_open_to_others(file)) {
+                let has_secret =
+                    fs::read_to_string(file).is_ok_and(|text| text.contains("proxy") && text.contains('@'));
+                if has_secret {
+                    let file = file.display();
+                    let message = format!("others can read {file}, which seems to hold a proxy's password");
+                    findings.push(Finding::new("config", Level::Wrong, message).hint(format!("chmod 600 {file}")));
+                }
+            }
+            (Some(settings), findings)
+        }
+        Err(failure) => (None, vec![Finding::wrong("config", failure)]),
+    }
+}
+
+pub(super) fn token(home: &Home) -> Vec<Finding> {
+    let path = Token::path(home.path());
+    // Looking comes first: reading the token closes an open file.
+    let was_open = is_open_to_others(&path);
+    match Token::load(home.path()) {
+        Ok(None) => Vec::new(),
+        Ok(Some(_)) if was_open => {
+            let message = format!("others could read {}; fixed", path.display());
+            vec![
+                Finding::new("token", Level::Wrong, message)
+                    .hint("if they may have: stop the daemon, delete the file, and start again for a new token"),
+            ]
+        }
+        Ok(Some(_)) => vec![Finding::new("token", Level::Good, format!("{} is private", path.display()))],
+        Err(error) => vec![Finding::wrong("token", error.into())],
+    }
+}
+
+pub(super) fn daemon(context: &Context, home: &Home) -> (Option<(std::net::SocketAddr, Status)>, Vec<Finding>) {
+    let start = "start one with `ctx up`, or `ctx run -- claude`";
+    match background::running(context) {
+        Ok(Some((client, status))) => {
+            let findings = about(&status);
+            (Some((client.address(), status)), findings)
+        }
+        Ok(None) => {
+            let mut findings = vec![Finding::new("daemon", Level::Note, "none is running").hint(start)];
+            if home.notice_file().exists() && !home.notice().is_some_and(|notice| is_running(notice.pid)) {
+                let left = home.notice_file();
+                let message = format!("{} was left behind by a daemon that did not shut down cleanly", left.display());
+                findings.push(
+                    Finding::new("daemon", Level::Note, message).hint("nothing to do: the next start replaces it"),
+                );
+            }
+            (None, findings)
+        }
+        Err(failure) => (None, vec![Finding::wrong("daemon", failure)]),
+    }
+}
+
+fn about(status: &Status) -> Vec<Finding> {
+    let listen = status.listen.as_deref().unwrap_or_default();
+    let running = format!("version {} runs as process {} on {listen}", status.version, status.pid);
+    let mut findings = vec![Finding::new("daemon", Level::Good, running)];
+    if status.version != env!("CARGO_PKG_VERSION") {
+        let message = format!("this program has version {}", env!("CARGO_PKG_VERSION"));
+        findings.push(Finding::new("daemon", Level::Note, message).hint("`ctx stop`, then start it again"));
+    }
+    let mut trouble = |number: u64, level: Level, what: &str, hint: &str| {
+        if number > 0 {
+            findings.push(Finding::new("daemon", level, format!("{} {what}", words::count(number))).hint(hint));
+        }
+    };
+    trouble(
+        status.store.unsaved,
+        Level::Wrong,
+        "steps could not be stored",
+        "check the disk and the daemon's log; the agent's next request is recorded again",
+    );
+    trouble(
+        status.recorder.dropped,
+        Level::Note,
+        "copies were skipped because the recorder could not keep up",
+        "nothing to do: the requests were forwarded, and the next one completes the record",
+    );
+    trouble(
+        status.recorder.unreadable,
+        Level::Note,
+        "requests were forwarded but not understood",
+        "run the daemon with CTX_LOG=debug to see why",
+    );
+    findings
+}
+
+/// Drafts of files that were being written when something was killed.
+pub(super) fn leftovers(home: &Home) -> Vec<Finding> {
+    let own = [home.notice_file(), Token::path(home.path())];
+    let is_draft = |path: &PathBuf| {
+        own.iter().any(|file| path.with_extension("") == *file || draft_of(path, file)) && !own.contains(path)
+    };
+    let entries = fs::read_dir(home.path()).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
+    let mut drafts: Vec<PathBuf> =
+        entries.unwrap_or_else(|_| Vec::<PathBuf>::new()).into_iter().filter(is_draft).collect();
+    drafts.sort();
+    let finding = |draft: &PathBuf| {
+        Finding::new("files", Level::Note, format!("{} was left behind unfinished", draft.display())).hint("delete it")
+    };
+    drafts.iter().map(finding).collect()
+}
+
+fn draft_of(path: &Path, file: &Path) -> bool {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name(path).starts_with(&format!("{}.", name(file)))
+}
+
+#[cfg(unix)]
+fn is_open_to_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open_to_others(_path: &Path) -> bool {
+    false
+}

@@ -1,0 +1,39 @@
+//! Whether everything that was stored can be read back, also while a daemon writes to it.
+
+use ctx_store::{FindingKind, Reader, SqliteStore, StoreError};
+
+use super::{Finding, Level};
+use crate::home::Home;
+use crate::output::words;
+
+pub(super) fn check(home: &Home) -> Vec<Finding> {
+    let health = SqliteStore::open_reader(home.path()).and_then(|reader| reader.check());
+    let health = match health {
+        Ok(health) => health,
+        Err(StoreError::Absent { .. }) if SqliteStore::had_commits(home.path()) => {
+            let words = "its file is missing, although edits were stored in it";
+            let hint = "Put the file back from a backup. Without it, the next start creates an empty store.";
+            return vec![Finding::new("store", Level::Wrong, words).hint(hint)];
+        }
+        Err(StoreError::Absent { .. }) => return vec![Finding::new("store", Level::Note, "there is none yet")],
+        Err(error) => return vec![Finding::wrong("store", error.into())],
+    };
+    let counts = &health.counts;
+    let size = format!(
+        "{} of {} and {} were read, {} on disk",
+        words::plural(counts.records, "record"),
+        words::plural(counts.conversations, "conversation"),
+        words::plural(counts.blobs, "blob"),
+        words::bytes(health.size.bytes()),
+    );
+    let mut findings = Vec::new();
+    if health.is_sound() {
+        findings.push(Finding::new("store", Level::Good, size));
+    }
+    for found in &health.findings {
+        let is_wrong = found.is_damage() || found.kind == FindingKind::Permissions;
+        let level = if is_wrong { Level::Wrong } else { Level::Note };
+        findings.push(Finding::new("store", level, found.sentence.clone()).hint(found.advice));
+    }
+    findings
+}

@@ -1,0 +1,153 @@
+//! A text on its way through the user's editor.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ctx_composer::view::{BlockView, MessageView, Shown};
+use serde_json::{Value, json};
+
+use crate::client::{encoded, of_conversation, understood};
+use crate::commands::change::{read, without_last_newline};
+use crate::context::Context;
+use crate::env;
+use crate::failure::Failure;
+use crate::home;
+
+/// What the editor was given and gave back.
+pub enum Draft {
+    Text(String),
+    /// Several voices, or more than words: messages in JSON.
+    Messages(String),
+}
+
+/// The new content, and the file where it is kept until it has been taken.
+pub fn ask(id: &str, conversation: &str, context: &Context) -> Result<(Draft, PathBuf), Failure> {
+    let question = format!("frames/{}", encoded(id, "/"));
+    let mut shown: Shown = understood(&context.client()?.get(&of_conversation(conversation, &question))?)?;
+    shown.messages.iter_mut().for_each(|message| message.blocks.retain(|block| block.covered.is_none()));
+    shown.messages.retain(|message| !message.blocks.is_empty());
+    let editor = context.environment.text(env::EDITOR).ok_or_else(|| {
+        Failure::new("no-editor", "there is no text, and no editor to write one: neither VISUAL nor EDITOR is set")
+            .hint("give the text with --text, --raw or --file, or set EDITOR")
+    })?;
+    let current = current(&shown);
+    let (before, ending) = match &current {
+        Draft::Text(text) => (text, "md"),
+        Draft::Messages(json) => (json, "json"),
+    };
+    let draft = context.home()?.path().join(format!("edit-{}.{ending}", std::process::id()));
+    let asked = written(before, &editor, &draft);
+    if asked.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    let after = match current {
+        Draft::Text(_) => Draft::Text(asked?),
+        Draft::Messages(_) => Draft::Messages(asked?),
+    };
+    Ok((after, draft))
+}
+
+/// A text after somebody has edited it.
+pub fn written(before: &str, editor: &str, draft: &Path) -> Result<String, Failure> {
+    home::open_private(draft, |options| options.truncate(true))
+        .and_then(|mut file| file.write_all(format!("{before}\n").as_bytes()))
+        .map_err(|error| Failure::file("write", draft, &error))?;
+    let hint = "nothing was changed";
+    match command(editor, draft).status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => {
+            return Err(Failure::new("editor", format!("the editor `{editor}` failed: {status}")).hint(hint));
+        }
+        Err(error) => {
+            return Err(Failure::new("editor", format!("the editor `{editor}` cannot be started: {error}")).hint(hint));
+        }
+    }
+    let after = without_last_newline(read(draft)?);
+    if after.trim().is_empty() {
+        return Err(Failure::new("empty", "the text is empty").hint("nothing was changed; use `ctx delete` to delete"));
+    }
+    if after == before {
+        return Err(Failure::new("unchanged", "the text is unchanged").hint(hint));
+    }
+    Ok(after)
+}
+
+/// The setting may hold flags and quotes, so the shell reads it.
+#[cfg(unix)]
+fn command(editor: &str, file: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{editor} \"$1\"")).arg(editor).arg(file);
+    command
+}
+
+#[cfg(not(unix))]
+fn command(editor: &str, file: &Path) -> Command {
+    let mut words = editor.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).arg(file);
+    command
+}
+
+/// What there is now: the words alone where there are only words, else the messages. Thinking cannot be written,
+/// so it is left out.
+fn current(shown: &Shown) -> Draft {
+    let thinks = |block: &&BlockView| block.kind == "thinking";
+    let blocks: Vec<_> = shown.messages.iter().flat_map(|message| &message.blocks).filter(|b| !thinks(b)).collect();
+    let has_one_voice = shown.messages.len() == 1 && blocks.iter().all(|block| block.kind == "text");
+    if blocks.len() == 1 || has_one_voice {
+        return Draft::Text(blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n"));
+    }
+    let content = |message: &MessageView| -> Vec<Value> {
+        let blocks = message.blocks.iter().filter(|block| !thinks(block));
+        blocks.filter_map(|block| as_block(block.raw.as_deref()?.get(), block)).collect()
+    };
+    let messages: Vec<Value> = shown
+        .messages
+        .iter()
+        .map(|message| json!({ "role": message.role, "content": content(message) }))
+        .filter(|message| message["content"].as_array().is_some_and(|blocks| !blocks.is_empty()))
+        .collect();
+    Draft::Messages(serde_json::to_string_pretty(&messages).unwrap_or_default())
+}
+
+/// A block as it is sent, without its cache mark, which is not a person's business.
+fn as_block(raw: &str, block: &BlockView) -> Option<Value> {
+    let mut value = match serde_json::from_str(raw).ok()? {
+        Value::String(text) => json!({ "type": "text", "text": text }),
+        value => value,
+    };
+    if let Value::Object(fields) = &mut value {
+        fields.shift_remove("cache_control");
+        if block.replaced.is_some() {
+            fields.insert("content".into(), block.text.clone().into());
+        }
+    }
+    Some(value)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn edited(script: &str) -> Result<String, Failure> {
+        let folder = tempfile::tempdir().expect("a folder");
+        written("Fix the parser.", script, &folder.path().join("draft.md"))
+    }
+
+    #[test]
+    fn what_the_editor_leaves_is_the_text() {
+        assert_eq!(edited("sed -i s/parser/lexer/").expect("a text"), "Fix the lexer.");
+        assert_eq!(edited("sh -c 'printf \"a  b\\n\\n\" > \"$0\"'").expect("a text"), "a  b\n");
+    }
+
+    #[test]
+    fn nothing_is_changed_by_the_same_text_an_empty_one_or_an_editor_that_fails() {
+        let code = |script| edited(script).expect_err("refused").code;
+        assert_eq!(code("true"), "unchanged");
+        assert_eq!(code("truncate -s 0"), "empty");
+        assert_eq!(code("false"), "editor");
+        assert_eq!(code("/nowhere/editor 2>&-"), "editor");
+    }
+}

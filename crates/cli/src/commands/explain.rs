@@ -1,0 +1,107 @@
+//! `ctx explain`: what a rule or an error code means. It needs no daemon.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ctx_server::explain::{Term, TermKind, Terms};
+use serde_json::json;
+
+use crate::arguments::{JsonArguments, non_empty};
+use crate::codes;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Output, text};
+
+/// Explain a rule of the provider or an error code
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Rules have numbers (A30) and appear in repairs and refusals; error codes appear with --json and in the API.
+
+Examples:
+  ctx explain A65
+  ctx explain unknown-id
+  ctx explain                            list all rules and codes
+  ctx explain --json | jq '.terms[].name'"
+)]
+pub struct Arguments {
+    /// A rule or a code; all of them if omitted
+    #[arg(value_name = "RULE|CODE", value_parser = non_empty)]
+    name: Option<String>,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let terms = codes::terms();
+    let output = &context.output;
+    let (json, words) = match &arguments.name {
+        None => (json!(terms), list(&terms, output)),
+        Some(name) => {
+            let found = terms.find(name);
+            let term = found.map_err(|error| Failure::new(error.code, error.message).hint(error.hint))?;
+            (json!(term), entry(term, output))
+        }
+    };
+    match arguments.format.json {
+        true => output.json(json.to_string().as_bytes())?,
+        false => output.print(&words)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Columns for text where the terminal's width is unknown.
+const USUAL_WIDTH: usize = 100;
+
+fn entry(term: &Term, output: &Output) -> String {
+    let mut lines = format!("{}  {}\n", output.paint.strong(&term.name), term.meaning);
+    let width = output.width.unwrap_or(USUAL_WIDTH).min(USUAL_WIDTH).saturating_sub(2);
+    for paragraph in term.why.iter().chain([&term.advice]) {
+        let wrapped = text::wrap(paragraph, width);
+        lines.extend(wrapped.iter().map(|line| format!("  {line}\n")));
+    }
+    lines
+}
+
+fn list(terms: &Terms, output: &Output) -> String {
+    let group = |heading: &str, kind: TermKind| {
+        let of_kind: Vec<&Term> = terms.terms.iter().filter(|term| term.kind == kind).collect();
+        let widest = of_kind.iter().map(|term| term.name.len()).max().unwrap_or(0);
+        let line = |term: &&Term| {
+            let space = " ".repeat(widest - term.name.len() + 2);
+            format!("  {}{space}{}\n", output.paint.id(&term.name), term.meaning)
+        };
+        format!("{}\n{}", output.paint.strong(heading), of_kind.iter().map(line).collect::<String>())
+    };
+    let hint = "`ctx explain NAME` says more and what to do.\n";
+    format!("{}\n{}\n{hint}", group("Rules of the provider", TermKind::Rule), group("Error codes", TermKind::Code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_explained_with_its_reason_and_what_to_do() {
+        let terms = codes::terms();
+        insta::assert_snapshot!(entry(terms.find("a30").expect("a rule"), &Output::plain()), @r"
+        A30  every tool call has its result
+          Each tool call must be answered by a tool result in the next user message.
+          When the result is gone, ctx removes the call. To keep the call, drop the result's content instead
+          of deleting it.
+        ");
+        insta::assert_snapshot!(entry(terms.find("stale").expect("a code"), &Output::plain()), @r"
+        stale  the head is not the expected one: someone committed in the meantime
+          Look at the new commits, then retry with the new head.
+        ");
+    }
+
+    #[test]
+    fn the_list_has_every_rule_and_every_code_once() {
+        let terms = codes::terms();
+        let list = list(&terms, &Output::plain());
+        for term in &terms.terms {
+            let named = |line: &&str| line.split_whitespace().next() == Some(term.name.as_str());
+            assert_eq!(list.lines().filter(named).count(), 1, "{}", term.name);
+        }
+    }
+}

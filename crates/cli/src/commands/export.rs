@@ -1,0 +1,156 @@
+//! `ctx export`: a conversation with its history as one file.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::json;
+
+use crate::arguments::{ConversationArguments, JsonArguments};
+use crate::client::of_conversation;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::home;
+use crate::output::words;
+
+/// Write a conversation with its history to one file
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The file contains the whole conversation, including deleted content, and no credentials; only you can read it. It is
+lines of JSON with a checksum. Offloaded files are not included, but their content is.
+
+Examples:
+  ctx export                              to c3f9a1.ctx, if that is its id
+  ctx export --conv c3f9 - | zstd > farm.ctx.zst
+  ctx import --file c3f9a1.ctx            there, or somewhere else"
+)]
+pub struct Arguments {
+    /// The file to write; `-` is stdout [default: ID.ctx here]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Overwrite an existing file
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    conversation: ConversationArguments,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let to_stdout = arguments.file.as_deref().is_some_and(|file| file.to_str() == Some("-"));
+    if to_stdout && arguments.format.json {
+        return Err(Failure::usage("--json reports the file, and `-` is none"));
+    }
+    let client = context.client()?;
+    let id = client.resolve(&arguments.conversation.conversation)?;
+    let file = arguments.file.clone().unwrap_or_else(|| PathBuf::from(format!("{id}.ctx")));
+    if !to_stdout && !arguments.force && fs::symlink_metadata(&file).is_ok() {
+        return Err(taken(&file));
+    }
+    let mut progress = Progress::new();
+    let content = client.download(&of_conversation(&id, "export"), &mut |bytes| progress.at(bytes))?;
+    drop(progress);
+    if to_stdout {
+        context.output.bytes(&content)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    keep(&file, &content, arguments.force)?;
+    if arguments.format.json {
+        let told = json!({ "conversation": id, "file": file, "bytes": content.len() });
+        context.output.json(told.to_string().as_bytes())?;
+    } else {
+        let size = words::bytes(content.len() as u64);
+        let told = crate::output::text::line(&format!("written to {}", file.display()));
+        context.output.print(&format!(
+            "{}  {told}  {}\n",
+            context.output.paint.id(&id),
+            context.output.paint.faint(&size)
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn taken(file: &Path) -> Failure {
+    Failure::new("file", format!("{} is there already", file.display())).hint("name another file, or use --force")
+}
+
+/// The whole file or none: it gets its name when all of it is there.
+fn keep(file: &Path, content: &[u8], force: bool) -> Result<(), Failure> {
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let part = file.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let written = home::open_private(&part, |options| options.create_new(true))
+        .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
+        .and_then(|()| if force { fs::rename(&part, file) } else { name_it(&part, file) })
+        .and_then(|()| home::sync_name(file));
+    let _ = fs::remove_file(&part);
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => taken(file),
+        _ => Failure::file("write", file, &error),
+    })
+}
+
+/// A link is refused where something is; a disk without links takes a name for it.
+fn name_it(part: &Path, file: &Path) -> io::Result<()> {
+    fs::hard_link(part, file).or_else(|error| match fs::symlink_metadata(file) {
+        Err(none) if none.kind() == io::ErrorKind::NotFound => fs::rename(part, file),
+        _ => Err(error),
+    })
+}
+
+/// How much has come, on stderr, if it takes a while and somebody looks.
+struct Progress {
+    begun: Instant,
+    told: Option<Instant>,
+    is_seen: bool,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self { begun: Instant::now(), told: None, is_seen: io::stderr().is_terminal() }
+    }
+
+    fn at(&mut self, bytes: u64) {
+        const LONG: Duration = Duration::from_millis(500);
+        const TICK: Duration = Duration::from_millis(120);
+        let is_due = self.begun.elapsed() > LONG && self.told.is_none_or(|told| told.elapsed() > TICK);
+        if self.is_seen && is_due {
+            self.told = Some(Instant::now());
+            let _ = write!(io::stderr(), "\rexporting, {}\x1b[K\r", words::bytes(bytes));
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.told.is_some() {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_whole_and_never_over_another_unless_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.ctx");
+        keep(&file, b"one", false).expect("written");
+        assert_eq!(keep(&file, b"two", false).expect_err("refused").code, "file");
+        assert_eq!(fs::read(&file).expect("a file"), b"one");
+        keep(&file, b"two", true).expect("written");
+        assert_eq!(fs::read(&file).expect("a file"), b"two");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing is left behind");
+        assert!(keep(&folder.path().join("no/such.ctx"), b"x", false).is_err());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
+        }
+    }
+}

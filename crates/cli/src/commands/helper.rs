@@ -1,0 +1,162 @@
+//! `ctx helper`: who finds words when nobody gives them, and what that has cost today.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use ctx_composer::edit::When;
+use serde::Deserialize;
+
+use crate::arguments::{JsonArguments, non_empty};
+use crate::client::{encoded, understood};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Output, text, words};
+
+/// Show or test the helper: the model that writes summaries and titles
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx helper
+  ctx helper test
+  ctx helper retry h2
+
+Set it up under [helper] in the ctx.toml of the daemon's home. Without one, ctx writes extracts itself.")]
+pub struct Arguments {
+    #[arg(value_enum, default_value_t = What::Status)]
+    what: What,
+    /// The job to cancel or to retry
+    #[arg(value_name = "JOB", value_parser = non_empty, required_if_eq_any = [("what", "cancel"), ("what", "retry")])]
+    job: Option<String>,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Show the helper, its budget and its jobs
+    Status,
+    /// Ask it for a title, to see whether it answers
+    Test,
+    /// Stop a job
+    Cancel,
+    /// Start a job again
+    Retry,
+}
+
+#[derive(Deserialize)]
+struct View {
+    provider: String,
+    model: Option<String>,
+    url: Option<String>,
+    key_env: Option<String>,
+    has_key: bool,
+    used_today: u64,
+    budget_per_day: u64,
+    titles: bool,
+    jobs: Vec<Job>,
+}
+
+#[derive(Deserialize)]
+struct Job {
+    job: String,
+    conversation: String,
+    state: String,
+    by: String,
+    found: u64,
+    wanted: u64,
+    started_at: u64,
+    error: Option<Words>,
+}
+
+#[derive(Deserialize)]
+struct Words {
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct Tested {
+    by: String,
+    said: String,
+    took_ms: u64,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let client = context.client()?;
+    let job = || format!("/helper/jobs/{}", encoded(arguments.job.as_deref().unwrap_or_default(), ""));
+    let nothing = serde_json::json!({});
+    let (answer, output) = (
+        match arguments.what {
+            What::Status => client.get("/helper")?,
+            What::Test => client.post("/helper/test", &nothing)?,
+            What::Cancel => client.post(&format!("{}/cancel", job()), &nothing)?,
+            What::Retry => client.wait(understood(&client.post(&format!("{}/retry", job()), &nothing)?)?)?,
+        },
+        &context.output,
+    );
+    if arguments.format.json {
+        output.json(&answer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let words = match arguments.what {
+        What::Status => render(&understood(&answer)?, ctx_composer::now(), output),
+        What::Test => {
+            let Tested { by, said, took_ms } = understood(&answer)?;
+            let took = words::duration(took_ms);
+            format!("{} answers in {took}: {}\n", text::line(&by), text::line(&said))
+        }
+        What::Cancel => {
+            let job: Job = understood(&answer)?;
+            format!("{} is {}\n", text::line(&job.job), text::line(&job.state))
+        }
+        What::Retry => super::change::applied_in_words(&understood(&answer)?, false, When::Now, output),
+    };
+    output.print(&words)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render(view: &View, now: u64, output: &Output) -> String {
+    let paint = &output.paint;
+    let mut lines = String::new();
+    let mut line = |name: &str, value: String| {
+        lines.push_str(&format!("{}{}\n", paint.faint(&format!("{name:<10}")), text::line(&value)));
+    };
+    if view.provider == "none" {
+        line("helper", "none: ctx extracts summaries and titles itself".to_owned());
+        return lines;
+    }
+    let model = view.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
+    line("helper", format!("{}{model}", view.provider));
+    view.url.iter().for_each(|url| line("url", url.clone()));
+    if let Some(name) = &view.key_env {
+        line("key", format!("{name}{}", if view.has_key { "" } else { ", which was not set when the daemon started" }));
+    }
+    line("today", format!("{} of {} tokens", words::count(view.used_today), words::count(view.budget_per_day)));
+    line("titles", if view.titles { "re-written in the background" } else { "only when asked" }.to_owned());
+    for job in view.jobs.iter().take(10) {
+        let why = job.error.as_ref().map(|error| format!(": {}", error.message)).unwrap_or_default();
+        let so_far = if job.wanted > 1 { format!(" {} of {}", job.found, job.wanted) } else { String::new() };
+        let Job { job, conversation, state, by, started_at, .. } = job;
+        line(job, format!("{state}{so_far} by {by}, {}, {conversation}{why}", words::ago(now, *started_at)));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_tells_who_it_is_what_it_cost_and_what_it_did() {
+        let view = r#"{"provider":"openai","model":"qwen","url":"http://localhost:1","key_env":"MY_KEY","has_key":false,
+            "used_today":1234,"budget_per_day":200000,"titles":false,"jobs":[{"job":"h1","conversation":"c1",
+            "state":"failed","by":"qwen","found":1,"wanted":3,"started_at":1000,"error":{"message":"it is \u001b[2J down"}}]}"#;
+        let view: View = serde_json::from_str(view).expect("a view");
+        insta::assert_snapshot!(render(&view, 61_000, &Output::plain()), @r"
+        helper    openai, qwen
+        url       http://localhost:1
+        key       MY_KEY, which was not set when the daemon started
+        today     1,234 of 200,000 tokens
+        titles    only when asked
+        h1        failed 1 of 3 by qwen, 1 min ago, c1: it is \x1b[2J down
+        ");
+    }
+}

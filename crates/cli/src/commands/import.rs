@@ -1,0 +1,130 @@
+//! `ctx import`: frames of another conversation, or a whole conversation from a file.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ctx_composer::Imported;
+use ctx_core::edit::Operation;
+
+use super::change::{How, Place, Wish};
+use crate::arguments::non_empty;
+use crate::client::understood;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Output, text, words};
+
+/// Copy frames from another conversation, or import an exported conversation
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "ctx import CONV ID… [OPTIONS]\n       ctx import --file FILE [--dry-run] [--json]",
+    after_help = "With --file, a conversation from `ctx export` is imported as a separate one, with its history, branches and tags. It
+gets a new id if its own is taken here. A damaged or truncated file is refused, and nothing changes.
+
+Examples:
+  ctx import c3f9a1 t2
+  ctx import c3f9a1 t2..t4 --start
+  ctx import --file c3f9a1.ctx            a whole conversation"
+)]
+pub struct Arguments {
+    /// The conversation to copy from: an id, or the start of one
+    #[arg(value_name = "CONV", value_parser = non_empty, required_unless_present = "file")]
+    from: Option<String>,
+    /// Frames, steps or parts: t3, t3/5..9, 't3#2.1'; t2..t5 and t3,t7 name several
+    #[arg(value_name = "ID", value_parser = non_empty, required_unless_present = "file")]
+    ids: Vec<String>,
+    /// The exported file; `-` is stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "ids", "after", "start", "end", "note", "expect"])]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    to: Place,
+    #[command(flatten)]
+    pub how: How,
+}
+
+impl Arguments {
+    pub fn wish(&self, _: &Context) -> Result<Wish, Failure> {
+        if let Some(file) = &self.file {
+            return Ok(Wish::Conversation(file.clone()));
+        }
+        let (from, ids, to) = (self.from.clone().unwrap_or_default(), self.ids.clone(), self.to.place());
+        Ok(Operation::Import { from, ids, to }.into())
+    }
+}
+
+/// Takes in a conversation.
+pub fn take_in(file: &Path, how: &How, context: &Context) -> Result<(), Failure> {
+    let content = super::change::read_bytes(file)?;
+    let answer = context.client()?.upload(&format!("/import?dry_run={}", how.dry_run), content)?;
+    match how.format.json {
+        true => context.output.json(&answer)?,
+        false => context.output.print(&render(&understood(&answer)?, &context.output))?,
+    }
+    Ok(())
+}
+
+fn render(imported: &Imported, output: &Output) -> String {
+    let paint = &output.paint;
+    let head = match imported.dry_run {
+        true => paint.warning("preview"),
+        false => paint.id(&text::line(&imported.conversation)),
+    };
+    let counts = format!(
+        "{}, {}, {}",
+        words::plural(imported.frames as u64, "frame"),
+        words::plural(imported.tokens, "token"),
+        words::plural(imported.commits, "commit")
+    );
+    let mut lines = format!("{head}  {}  {}\n", text::line(&imported.title), paint.faint(&counts));
+    let mut remarks = Vec::new();
+    if imported.conversation != imported.was {
+        remarks.push(format!("its original id, {}, is already taken here", imported.was));
+    }
+    if let Some(session) = &imported.session {
+        remarks.push(format!("the session {session} continues in it"));
+    }
+    if imported.files_missing > 0 {
+        let files = words::plural(imported.files_missing as u64, "offloaded file");
+        remarks.push(format!("{files} not here: `ctx list` marks them, `ctx restore` brings the content back"));
+    }
+    for remark in remarks {
+        lines.push_str(&format!("  {}\n", paint.faint(&text::line(&remark))));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_in_is_told_with_what_is_different_here() {
+        let imported = Imported {
+            conversation: "c00aa11".into(),
+            was: "c3f9a1b".into(),
+            title: "Fix the \u{1b}[2Jparser".into(),
+            records: 12,
+            commits: 1,
+            frames: 4,
+            tokens: 1234,
+            session: None,
+            files_missing: 2,
+            dry_run: false,
+        };
+        insta::assert_snapshot!(render(&imported, &Output::plain()), @r"
+        c00aa11  Fix the \x1b[2Jparser  4 frames, 1,234 tokens, 1 commit
+          its original id, c3f9a1b, is already taken here
+          2 offloaded files not here: `ctx list` marks them, `ctx restore` brings the content back
+        ");
+        let same = Imported {
+            was: "c00aa11".into(),
+            session: Some("0a1b".into()),
+            files_missing: 0,
+            dry_run: true,
+            ..imported
+        };
+        insta::assert_snapshot!(render(&same, &Output::plain()), @r"
+        preview  Fix the \x1b[2Jparser  4 frames, 1,234 tokens, 1 commit
+          the session 0a1b continues in it
+        ");
+    }
+}

@@ -1,0 +1,129 @@
+//! `ctx lab`: recorded conversations played again, to see what a policy would have done.
+
+mod explain;
+mod run;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use ctx_core::policy::Policy;
+use ctx_models::Models;
+
+use crate::config::{Flags, Settings};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::paint::{ID, PLAIN};
+use crate::output::table::{Cell, Column, Table};
+use crate::output::words;
+
+/// Replay recorded conversations and see what a policy would have done
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Nothing is sent anywhere and no live conversation is touched: each request is composed by the engine that composes
+live ones, and charged by a model of the provider's cache and prices.
+
+Examples:
+  ctx lab policies
+  ctx lab run --on ~/.claude/projects --compare none,cold,auto
+  ctx lab run --on ~/.local/share/ctx --policy auto
+  ctx lab run --on session.jsonl --policy auto --html report.html
+  ctx lab explain session.jsonl --policy auto --turn 40"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    /// Replay conversations under one or several policies and compare them
+    Run(run::Arguments),
+    /// Show what a policy did before one request, and why
+    Explain(explain::Arguments),
+    /// List the policies
+    Policies,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    match arguments.what {
+        What::Run(arguments) => run::run(&arguments, context),
+        What::Explain(arguments) => explain::run(&arguments, context),
+        What::Policies => {
+            let mut table = Table::new(&[Column::Left("POLICY"), Column::Flexible("WHAT IT DOES")]);
+            for policy in ctx_lab::policies() {
+                table.row([Cell::styled(policy.name(), ID), Cell::styled(policy.about(), PLAIN)]);
+            }
+            context.output.print(&table.render(&context.output))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// The policy of a name.
+fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(Failure::new("unknown-policy", "The name of a policy is empty.")
+            .hint("there is a comma too many, or a name is missing"));
+    }
+    let mut all = ctx_lab::policies();
+    match all.iter().position(|policy| policy.name() == name) {
+        Some(at) => Ok(all.swap_remove(at)),
+        None => {
+            let names: Vec<&str> = all.iter().map(|policy| policy.name()).collect();
+            Err(Failure::new("unknown-policy", format!("There is no policy `{name}`."))
+                .hint(format!("policies: {}", names.join(", "))))
+        }
+    }
+}
+
+/// The models as the configuration has them, and what is wrong with that.
+fn models(context: &Context) -> (Models, Option<String>) {
+    let folder = std::env::current_dir().unwrap_or_default();
+    let flags = Flags::default();
+    match context.home().and_then(|home| Settings::load(&flags, &context.environment, &home, &folder)) {
+        Ok(settings) => (settings.models, None),
+        Err(failure) => {
+            let said = failure.message.trim_end_matches('.');
+            let remark = format!("using the built-in models: the configuration cannot be read: {said}");
+            (Models::listed().clone(), Some(remark))
+        }
+    }
+}
+
+/// Of files that were left out so many are named.
+const SHOWN: usize = 5;
+
+/// Why files and lines were left out, the first few; and how many there are in all.
+fn left_out(skipped: &[ctx_lab::recording::Skipped]) -> Vec<String> {
+    let mut lines: Vec<String> = skipped
+        .iter()
+        .take(SHOWN)
+        .map(|skipped| match skipped.line {
+            Some(line) => format!("left out: {} line {line}: {}", skipped.file.display(), skipped.why),
+            None => format!("left out: {}: {}", skipped.file.display(), skipped.why),
+        })
+        .collect();
+    if skipped.len() > SHOWN {
+        let files = skipped.iter().filter(|skipped| skipped.line.is_none()).count();
+        let counts = [(files, "file"), (skipped.len() - files, "line")].into_iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts.map(|(count, what)| words::plural(count as u64, what)).collect();
+        lines.push(format!("{} were skipped in total", counts.join(" and ")));
+    }
+    lines
+}
+
+/// What was found at these places, or why there is nothing to play.
+fn gathered(on: &[std::path::PathBuf]) -> Result<ctx_lab::recording::Gathered, Failure> {
+    let gathered = ctx_lab::recording::read(on);
+    if gathered.recordings.is_empty() {
+        let why = match left_out(&gathered.skipped) {
+            left if left.is_empty() => "no file there ends in .json or .jsonl".to_owned(),
+            left => left.join("; "),
+        };
+        return Err(Failure::new("no-recordings", format!("There is no recorded conversation there: {why}."))
+            .hint("give a folder of Messages bodies, Claude Code's own sessions (`--on ~/.claude/projects`), or the home of `ctx`"));
+    }
+    Ok(gathered)
+}

@@ -1,0 +1,175 @@
+//! `ctx lab run`: conversations under one or several policies, compared.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use ctx_lab::report::{self, Group, Summary};
+use ctx_lab::run::Outcome;
+
+use super::{SHOWN, gathered, left_out, models, named};
+use crate::arguments::{JsonArguments, non_empty};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::paint::{FAINT, ID, PLAIN, WARNING};
+use crate::output::table::{Cell, Column, Table};
+use crate::output::{Output, text, words};
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Files or folders: Messages bodies, Claude Code's session files, or the home of `ctx` itself
+    #[arg(long, value_name = "PATH", required = true, num_args = 1..)]
+    on: Vec<PathBuf>,
+    /// The policy to compare with none
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = non_empty)]
+    policy: String,
+    /// Several policies, separated by commas; the others are compared with the first
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
+    compare: Vec<String>,
+    /// Print a line for each conversation and policy, for a spreadsheet
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Also write a page with plots
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let names = match arguments.compare.as_slice() {
+        [] if arguments.policy == "none" => vec!["none".to_owned()],
+        [] => vec!["none".to_owned(), arguments.policy.clone()],
+        names => names.to_vec(),
+    };
+    let policies = names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
+    let gathered = gathered(&arguments.on)?;
+    let (models, broken) = models(context);
+    let outcome = ctx_lab::run::run(&gathered.recordings, &policies, &models);
+    let about: Vec<(String, String)> =
+        policies.iter().map(|policy| (policy.name().to_owned(), policy.about().to_owned())).collect();
+    let groups = report::groups(&outcome, &about);
+    let mut left_out = left_out(&gathered.skipped);
+    if let Some(total) = left_out.get_mut(SHOWN) {
+        total.push_str("; --json names each");
+    }
+    let remarks: Vec<String> = broken.into_iter().chain(remarks(&outcome)).chain(left_out).collect();
+    if let Some(file) = &arguments.html {
+        std::fs::write(file, report::html(&outcome, &groups, &remarks)).map_err(|error| {
+            Failure::new("cannot-write", format!("The report cannot be written to {}: {error}.", file.display()))
+                .hint("choose another place with --html")
+        })?;
+    }
+    let output = &context.output;
+    let lines = report::lines(&outcome, &about);
+    if arguments.format.json {
+        let policies = groups.first().map(|group| group.policies.as_slice()).unwrap_or_default();
+        let json = serde_json::json!({"policies": policies, "groups": groups, "conversations": lines,
+            "left_out": gathered.skipped, "remarks": remarks});
+        output.json(json.to_string().as_bytes())?;
+    } else if arguments.csv {
+        output.print(&report::csv(&lines))?;
+        remarks.iter().for_each(|remark| context.note(remark));
+    } else {
+        output.print(&render(&groups, &remarks, output))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// So many conversations, and the words that go with them.
+fn these(count: usize) -> (String, &'static str, &'static str) {
+    let (are, their) = if count == 1 { ("is", "its") } else { ("are", "their") };
+    (words::plural(count as u64, "conversation"), are, their)
+}
+
+/// What a reader should know of the figures.
+fn remarks(outcome: &Outcome) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if !outcome.strange_models.is_empty() {
+        let models: Vec<String> =
+            outcome.strange_models.iter().map(|(model, as_what)| format!("{model} as {as_what}")).collect();
+        remarks.push(format!("≈ not in the list of models, charged as another: {}", models.join(", ")));
+    }
+    if outcome.untimed > 0 {
+        let (count, _, their) = these(outcome.untimed);
+        remarks.push(format!("{count} without times: {their} pauses are not known"));
+    }
+    if outcome.uncounted > 0 {
+        let (count, _, their) = these(outcome.uncounted);
+        remarks.push(format!("{count} without the provider's counts: {their} tokens are estimates"));
+    }
+    if outcome.beyond_window > 0 {
+        let (count, are, their) = these(outcome.beyond_window);
+        let they = if outcome.beyond_window == 1 { "it" } else { "they" };
+        let larger = format!("{count} {are} larger than {their} model's window");
+        remarks.push(format!("{larger}: {they} cannot have been sent in that form"));
+    }
+    remarks.extend(outcome.unplayable.iter().map(|(name, why)| format!("left out: {name}: {why}")));
+    remarks
+}
+
+fn render(groups: &[Group], remarks: &[String], output: &Output) -> String {
+    let mut page = String::new();
+    for group in groups {
+        let first = group.policies.first();
+        let count = words::plural(first.map_or(0, |policy| policy.conversations) as u64, "conversation");
+        let steps = words::count(first.map_or(0, |policy| policy.steps) as u64);
+        let name = match group.name {
+            "long" => format!("long, {} tokens and more", words::count(report::LONG)),
+            other => other.to_owned(),
+        };
+        page.push_str(&format!(
+            "{} {}\n",
+            output.paint.strong(&name),
+            output.paint.faint(&format!("· {count} · {steps} steps"))
+        ));
+        let columns = [
+            Column::Left("POLICY"),
+            Column::Right("TOKENS SENT"),
+            Column::Right("FINAL"),
+            Column::Right("PEAK"),
+            Column::Right("COST"),
+            Column::Right("CHANGE"),
+            Column::Right("LIKELY"),
+            Column::Right("WORST"),
+            Column::Right("FROM CACHE"),
+            Column::Right("EVENTS"),
+            Column::Right("HARM"),
+        ];
+        let mut table = Table::new(&columns).dispensing(&["FINAL", "EVENTS", "PEAK", "FROM CACHE", "LIKELY"]);
+        group.policies.iter().for_each(|policy| table.row(row(policy)));
+        page.push_str(&table.render(output));
+        page.push('\n');
+    }
+    for remark in remarks {
+        page.push_str(&format!("{}\n", output.paint.faint(&text::line(remark))));
+    }
+    page
+}
+
+/// Between what the change is for most drawings of as many conversations.
+fn likely(policy: &Summary) -> String {
+    let range = policy.change_range.map(|range| range.map(|change| change * 100.0));
+    range.map(|[from, to]| format!("{from:+.0} to {to:+.0} %")).unwrap_or_default()
+}
+
+fn row(policy: &Summary) -> Vec<Cell> {
+    let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+    let style = |is_bad: bool| if is_bad { WARNING } else { PLAIN };
+    vec![
+        Cell::styled(&policy.policy, ID),
+        Cell::styled(&words::count(policy.cumulative_tokens), PLAIN),
+        Cell::styled(&words::count(policy.final_tokens), FAINT),
+        Cell::styled(&words::count(policy.peak_tokens), PLAIN),
+        Cell::styled(
+            &format!("{}${:.2}", if policy.stand_in_conversations > 0 { "≈" } else { "" }, policy.cost),
+            PLAIN,
+        ),
+        Cell::styled(&percent(policy.change), style(policy.change > 0.0)),
+        Cell::styled(&likely(policy), FAINT),
+        Cell::styled(&percent(policy.worst), style(policy.worst > 0.01)),
+        Cell::styled(&format!("{:.1} %", policy.cache_read_share * 100.0), FAINT),
+        Cell::styled(&words::count(policy.clear_events as u64), FAINT),
+        Cell::styled(&format!("{:.2} %", policy.harm * 100.0), style(policy.harm > 0.01)),
+    ]
+}

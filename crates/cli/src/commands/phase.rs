@@ -1,0 +1,131 @@
+//! `ctx phase`: when a phase of the work begins, and when it ends.
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use ctx_clients::claude_code::hooks::session_of_hook;
+use ctx_composer::{PhaseView, PhasesView};
+use serde_json::json;
+
+use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
+use crate::client::{of_conversation, understood};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Output, text, words};
+
+/// Mark the phases of the work; the details of an ended phase may be cleared
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "ctx phase\n       ctx phase begin NAME\n       ctx phase end [NAME]",
+    after_help = "Phases tell the automatic editor what is finished: see `clear_after_phases` in ctx.toml. Scripts, agents (the MCP tool
+ctx_phase) and agent hooks can mark them too. In a hook, --hook takes the conversation from the hook's input.
+
+Examples:
+  ctx phase begin testing
+  ctx phase end testing
+  ctx phase end                           the newest that is open
+  ctx phase                               all of them"
+)]
+pub struct Arguments {
+    /// What to do
+    #[arg(value_enum, value_name = "ACTION", default_value_t = What::List)]
+    what: What,
+    /// The phase
+    #[arg(value_parser = non_empty, required_if_eq("what", "begin"))]
+    name: Option<String>,
+    /// Take the conversation from the hook's input
+    #[arg(long)]
+    hook: bool,
+    #[command(flatten)]
+    conversation: ConversationArguments,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    List,
+    Begin,
+    End,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let client = context.client()?;
+    let conversation = match arguments.hook {
+        true => told_by_hook(std::io::stdin())?,
+        false => arguments.conversation.conversation.clone(),
+    };
+    let path = of_conversation(&conversation, "phases");
+    let say = |action: &str| {
+        let mut body = json!({ "action": action, "author": author(&context.environment) });
+        if let Some(name) = &arguments.name {
+            body["name"] = name.as_str().into();
+        }
+        client.post(&path, &body)
+    };
+    let answer = match arguments.what {
+        What::List => client.get(&path)?,
+        What::Begin => say("begin")?,
+        What::End => say("end")?,
+    };
+    let output = &context.output;
+    if arguments.format.json {
+        output.json(&answer)?;
+    } else if !arguments.hook {
+        // What a hook prints may end up in the agent's context.
+        output.print(&render(&understood(&answer)?, ctx_composer::now(), output))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An agent tells its hooks which session they run in.
+fn told_by_hook(input: impl Read) -> Result<String, Failure> {
+    const LONGEST: u64 = 10_000_000;
+    let mut text = String::new();
+    let read = input.take(LONGEST).read_to_string(&mut text);
+    read.ok().and_then(|_| session_of_hook(&text)).ok_or_else(|| {
+        Failure::new("hook", "the input names no session")
+            .hint("--hook is for hooks of the agent, which get JSON with a session_id; elsewhere name it with --conv")
+    })
+}
+
+fn render(view: &PhasesView, now: u64, output: &Output) -> String {
+    if view.phases.is_empty() {
+        return "No phases yet. `ctx phase begin NAME` begins one.\n".to_owned();
+    }
+    let paint = &output.paint;
+    let line = |phase: &PhaseView| {
+        let told = match phase.ended {
+            None => format!("open, begun {}", words::ago(now, phase.began)),
+            Some(ended) => {
+                format!("ended {}, {}", words::ago(now, ended), words::plural(phase.messages as u64, "message"))
+            }
+        };
+        format!("{}  {}\n", paint.id(&text::line(&phase.name)), paint.faint(&told))
+    };
+    view.phases.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_are_told_one_a_line() {
+        let phase = |name: &str, ended| PhaseView { name: name.into(), began: 1_000, ended, messages: 4 };
+        let phases = vec![phase("setup", Some(61_000)), phase("cod\u{1b}ing", None)];
+        let view = PhasesView { conversation: "c1".into(), phases };
+        insta::assert_snapshot!(render(&view, 121_000, &Output::plain()), @r"
+        setup  ended 1 min ago, 4 messages
+        cod\x1bing  open, begun 2 min ago
+        ");
+    }
+
+    #[test]
+    fn a_hook_is_told_its_session() {
+        let told = |text: &str| told_by_hook(text.as_bytes()).ok();
+        assert_eq!(told(r#"{"session_id":"s-1","cwd":"/p"}"#).as_deref(), Some("s-1"));
+        assert_eq!((told("{}"), told("no JSON")), (None, None));
+    }
+}

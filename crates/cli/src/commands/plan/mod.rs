@@ -1,0 +1,169 @@
+//! `ctx plan`: operations with reasons, looked at as a whole, taken in part or wholly as one commit.
+
+mod ask;
+pub mod file;
+pub mod shown;
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use ctx_composer::edit::{PlanView, Planned, When};
+use ctx_composer::view::WorthView;
+use serde_json::Value;
+
+use self::file::{Only, Plan};
+use super::change::{Moment, applied_in_words, read};
+use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
+use crate::client::{of_conversation, understood};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::words;
+
+/// Preview many operations as a whole, and apply all or some of them as one commit
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A plan is JSON: {\"note\":\"…\",\"expect\":\"HEAD\",\"operations\":[{\"op\":\"delete\",\"ids\":[\"t3\"],\"reason\":\"…\"}]};
+a list of operations, or one per line as for `ctx batch`, works too. `expect` is the head it was made for (`none`: no
+commit yet): if someone has committed since, the plan is refused and the message shows what changed.
+
+Risk says what would be lost: high (pinned or protected, an open tool loop), medium (the newest frame, results that later
+steps work on, the system prompt or tools), low (the rest).
+
+Examples:
+  ctx plan tidy.json                      show what it would do, and the risks
+  ctx plan tidy.json --apply --only 1,3   apply two of its operations
+  ctx plan -i tidy.json                   decide one by one, as with `git add -p`
+  ctx plan --stale                        what removing stale results would save and cost"
+)]
+pub struct Arguments {
+    /// The file; `-` is stdin
+    #[arg(value_name = "FILE", required_unless_present = "stale", conflicts_with = "stale")]
+    file: Option<PathBuf>,
+    /// Instead of a file: remove the tool results that are stale or superseded
+    #[arg(long)]
+    stale: bool,
+    /// Apply it as one commit
+    #[arg(long, conflicts_with_all = ["interactive", "dry_run"])]
+    apply: bool,
+    /// Ask about each operation
+    #[arg(long, short, conflicts_with_all = ["json", "dry_run"])]
+    interactive: bool,
+    /// Only these operations, counted from 1: 1,3 or 2..4
+    #[arg(long, value_name = "N,N")]
+    only: Option<Only>,
+    /// Only show what it would do (the default without --apply)
+    #[arg(long)]
+    dry_run: bool,
+    /// Why, for the history; overrides the plan's note
+    #[arg(long, value_name = "TEXT", value_parser = non_empty)]
+    note: Option<String>,
+    /// Refuse if this is not the newest commit (`none`: if there is one); overrides the plan's `expect`
+    #[arg(long, value_name = "COMMIT", value_parser = non_empty)]
+    expect: Option<String>,
+    /// When to make it [default: now]
+    #[arg(long, value_enum, value_name = "MOMENT")]
+    when: Option<Moment>,
+    #[command(flatten)]
+    conversation: ConversationArguments,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    if arguments.interactive {
+        in_a_terminal(arguments.file.as_deref())?;
+    }
+    let mut plan = match &arguments.file {
+        Some(file) => file::read(&read(file)?)?,
+        None => stale(&arguments.conversation.conversation, context)?,
+    };
+    plan.note = arguments.note.or(plan.note);
+    plan.expect = arguments.expect.or(plan.expect);
+    plan.when = arguments.when.map_or(When::Now, Moment::when);
+    let only = arguments.only.map(|only| only.0).unwrap_or_default();
+    let conversation = &arguments.conversation.conversation;
+    if arguments.interactive {
+        return interactive(plan, &only, conversation, context);
+    }
+    let answer = context.client()?.post(
+        &of_conversation(conversation, "plan"),
+        &body(&plan, &only, arguments.apply, author(&context.environment)),
+    )?;
+    if arguments.format.json {
+        context.output.json(&answer)?;
+    } else {
+        tell(&understood(&answer)?, plan.when, context)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the daemon is asked for.
+pub fn body(plan: &Plan, only: &[usize], apply: bool, author: &str) -> Value {
+    let mut body = plan.json();
+    body["only"] = only.into();
+    body["apply"] = apply.into();
+    body["author"] = author.into();
+    body
+}
+
+/// What a plan would do, or did.
+pub fn tell(plan: &PlanView, when: When, context: &Context) -> io::Result<()> {
+    let output = &context.output;
+    match plan.applied.commit.as_ref().or(plan.applied.waiting.as_ref()) {
+        Some(_) => output.print(&applied_in_words(&plan.applied, false, when, output)),
+        None => output.print(&shown::whole(plan, output)),
+    }
+}
+
+/// The plan that removes what is stale or superseded.
+fn stale(conversation: &str, context: &Context) -> Result<Plan, Failure> {
+    let view: WorthView = understood(&context.client()?.get(&of_conversation(conversation, "worth"))?)?;
+    if view.cleared_by_provider > 0 {
+        let cleared = words::count(view.cleared_by_provider);
+        return Err(Failure::new(
+            "nothing-to-do",
+            format!(
+                "The provider clears old tool results of this conversation itself: {cleared} tokens of the last request"
+            ),
+        )
+        .hint("`ctx list --steps` shows where the other tokens are"));
+    }
+    let Some(worth) = view.worth else {
+        return Err(Failure::new(
+            "nothing-to-do",
+            "Too little of this context is stale or superseded to be worth a change",
+        )
+        .hint("`ctx list --steps` shows where the tokens are"));
+    };
+    let planned = |operation| Planned { operation, reason: Some("stale or superseded".to_owned()) };
+    let operations = worth.operations.into_iter().map(planned).collect();
+    let expect = Some(view.head.unwrap_or_else(|| "none".to_owned()));
+    Ok(Plan { note: Some(worth.words), expect, when: When::Now, operations })
+}
+
+/// Questions need somebody who answers.
+fn in_a_terminal(file: Option<&Path>) -> Result<(), Failure> {
+    let refuse = |what: &str| {
+        Failure::new("no-terminal", format!("--interactive asks, and {what}"))
+            .hint("`ctx plan FILE` shows the plan; `ctx plan FILE --apply --only 1,3` takes some of it")
+    };
+    if file.and_then(Path::to_str) == Some("-") {
+        return Err(refuse("the plan itself would come from stdin: put it into a file"));
+    }
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err(refuse("this is no terminal"));
+    }
+    Ok(())
+}
+
+fn interactive(mut plan: Plan, only: &[usize], conversation: &str, context: &Context) -> Result<ExitCode, Failure> {
+    let house = ask::Daemon::new(conversation, context)?;
+    let chosen = ask::choose(&mut plan, only, &house, &mut io::stdin().lock(), &mut io::stdout(), &context.output)?;
+    match chosen {
+        Some(chosen) if !chosen.is_empty() => tell(&house.apply(&plan, &chosen)?, plan.when, context)?,
+        _ => context.output.print("No operation was accepted; nothing was changed.\n")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,197 @@
+//! A plan in words: each operation with its reason and its risk, then the whole.
+
+use ctx_composer::edit::{Level, PlanView, PlannedView};
+use ctx_composer::now;
+use serde_json::Value;
+
+use crate::commands::change::{price, repaired, thinking};
+use crate::output::{Output, text, words};
+
+/// Characters of a new text that are shown.
+const WORDS: usize = 60;
+
+pub fn whole(plan: &PlanView, output: &Output) -> String {
+    let paint = &output.paint;
+    let applied = &plan.applied;
+    let mut lines = format!(
+        "{}  {}  {}\n",
+        paint.warning("preview"),
+        text::line(&words::grouped(&applied.summary)),
+        paint.faint(&tokens(applied.tokens_before, applied.tokens_after))
+    );
+    plan.note.iter().for_each(|note| lines.push_str(&format!("  {}\n", paint.faint(&text::line(note)))));
+    for warning in &applied.warnings {
+        lines.push_str(&format!("  {}\n", paint.warning(&text::line(&format!("warning: {warning}")))));
+    }
+    for operation in &plan.operations {
+        lines.push_str(&one(operation, output));
+    }
+    let preview = &applied.preview;
+    let mut sum = vec![format!("overall risk: {}", level(plan.risk.unwrap_or_default(), output))];
+    sum.extend(thinking(preview.thinking_dropped, preview.thinking_tokens));
+    sum.extend(applied.remarks.iter().map(|remark| text::line(remark)));
+    sum.extend(preview.repairs.iter().map(repaired));
+    sum.extend(price::told(preview, now()).iter().map(|line| text::line(line)));
+    if preview.tokens_reread > 0 {
+        sum.push(marks(plan.marks));
+    }
+    sum.extend(applied.files.iter().map(|file| text::line(&format!("to be written: {}", file.display()))));
+    for line in sum {
+        lines.push_str(&format!("  {}\n", paint.faint(&line)));
+    }
+    lines
+}
+
+/// One operation, as the list and the questions show it.
+pub fn one(planned: &PlannedView, output: &Output) -> String {
+    let paint = &output.paint;
+    let head = format!("{:>2}  {}", planned.number, text::line(&what(&planned.operation)));
+    if let Some(nothing) = &planned.nothing {
+        return format!(
+            "{}\n      {}\n",
+            paint.faint(&head),
+            paint.faint(&text::line(&format!("passed over: {nothing}")))
+        );
+    }
+    let size = tokens(planned.tokens_before, planned.tokens_after);
+    let mut lines = format!("{head}  {}  {}\n", paint.faint(&size), level(planned.risk, output));
+    if let Some(reason) = &planned.reason {
+        lines.push_str(&format!("      {}\n", text::line(reason)));
+    }
+    for risk in &planned.risks {
+        let told = text::line(&format!("{}: {}", risk.level.name(), risk.what));
+        lines.push_str(&format!("      {}\n", paint.faint(&told)));
+    }
+    lines
+}
+
+fn level(level: Level, output: &Output) -> String {
+    match level {
+        Level::Low => output.paint.good("low"),
+        Level::Medium => output.paint.warning("medium"),
+        Level::High => output.paint.bad("high"),
+    }
+}
+
+fn tokens(before: u64, after: u64) -> String {
+    match before == after {
+        true => words::plural(after, "token"),
+        false => format!("{} → {} tokens", words::count(before), words::count(after)),
+    }
+}
+
+fn marks(marks: usize) -> String {
+    if marks == 0 {
+        "the request has no cache breakpoint".to_owned()
+    } else {
+        format!("{} in the request", words::plural(marks as u64, "cache breakpoint"))
+    }
+}
+
+/// An operation in a line: its name, what it is about, and the beginning of its text.
+pub fn what(operation: &Value) -> String {
+    let word = |name: &str| operation[name].as_str();
+    let mut parts: Vec<String> = vec![word("op").unwrap_or_default().to_owned()];
+    parts.extend(word("from").map(str::to_owned));
+    parts.extend(operation["ids"].as_array().into_iter().flatten().filter_map(|id| Some(id.as_str()?.to_owned())));
+    parts.extend(word("id").map(str::to_owned));
+    for (name, value) in operation["select"].as_object().into_iter().flatten() {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        parts.push(format!("--{} {value}", name.replace('_', "-")));
+    }
+    parts.extend(word("result").map(|id| format!("--result {id}")));
+    let place = &operation["to"];
+    parts.extend(place["after"].as_str().or(word("after")).map(|id| format!("--after {id}")));
+    parts.extend(["start", "end"].iter().filter(|name| place[**name] == true).map(|name| format!("--{name}")));
+    for name in ["at", "at_step"] {
+        if let Some(numbers) = operation[name].as_array() {
+            let numbers: Vec<String> = numbers.iter().map(Value::to_string).collect();
+            parts.push(format!("--{} {}", name.replace('_', "-"), numbers.join(",")));
+        }
+    }
+    parts.extend(
+        ["each_step", "force", "auto"]
+            .iter()
+            .filter(|name| operation[**name] == true)
+            .map(|name| format!("--{}", name.replace('_', "-"))),
+    );
+    parts.extend(
+        ["title", "summary", "text"]
+            .iter()
+            .filter_map(|name| word(name))
+            .map(|text| format!("“{}”", text::fit(&text::line(text), WORDS))),
+    );
+    if !operation["raw"].is_null() {
+        parts.push(text::fit(&operation["raw"].to_string(), WORDS));
+    }
+    parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan() -> PlanView {
+        serde_json::from_value(json!({
+            "conversation": "c1", "commit": null, "branch": "main", "frames": ["t1", "t3"], "tokens_before": 18234,
+            "tokens_after": 12000, "summary": "delete, drop-results t1, t3, 6234 tokens less",
+            "preview": {"first_change": "t1", "first_step": "t1/2", "tokens_ahead": 3000, "tokens_reread": 9000, "thinking_dropped": 1, "thinking_tokens": 812,
+                "cost": {"cache": "unused", "without": 18234, "next_without": 18234, "first": 12000, "later": 12000, "once": -6234,
+                    "saves": 6234, "pays_off_after": 1},
+                "repairs": [{"rule": "A30", "what": "the call of \u{1b}[2J went too"}]},
+            "problem": null, "files": [], "head": null, "note": "tidy", "risk": "high", "thinking_lost": 1, "marks": 2,
+            "cost": {"without": 1823, "first": 11550, "later": 1200, "pays_off_after": 17},
+            "operations": [
+                {"number": 1, "operation": {"op": "delete", "ids": ["t3"]}, "reason": "a dead end", "frames": ["t3"],
+                 "tokens_before": 18234, "tokens_after": 17000, "thinking_lost": 1, "repairs": [], "risk": "high",
+                 "risks": [{"level": "high", "what": "t3 is pinned"}, {"level": "low", "what": "removes what was asked in t3"}]},
+                {"number": 3, "operation": {"op": "drop-results", "ids": [], "select": {"tool": "Read", "larger_than": 9}},
+                 "reason": null, "frames": ["t1"], "tokens_before": 17000, "tokens_after": 12000, "thinking_lost": 0,
+                 "repairs": [], "risk": "low", "risks": []},
+                {"number": 4, "operation": {"op": "pin", "ids": ["t1"]}, "reason": null, "frames": [], "tokens_before": 1,
+                 "tokens_after": 1, "thinking_lost": 0, "repairs": [], "risk": "low", "risks": [],
+                 "nothing": "`t1` is pinned already."},
+            ],
+        }))
+        .expect("a plan")
+    }
+
+    #[test]
+    fn a_plan_is_told_operation_by_operation_and_in_sum() {
+        insta::assert_snapshot!(whole(&plan(), &Output::plain()), @r"
+        preview  delete, drop-results t1, t3, 6,234 tokens less  18,234 → 12,000 tokens
+          tidy
+         1  delete t3  18,234 → 17,000 tokens  high
+              a dead end
+              high: t3 is pinned
+              low: removes what was asked in t3
+         3  drop-results --tool Read --larger-than 9  17,000 → 12,000 tokens  low
+         4  pin t1
+              passed over: `t1` is pinned already.
+          overall risk: high
+          1 thinking block is no longer sent (812 tokens): thinking is bound to what came before it
+          repaired by rule A30 (every tool call has its result): the call of \x1b[2J went too
+          the first change is in t1/2; the 3,000 tokens before it stay as they are
+          nothing of this context is cached
+          the next request costs 12,000 instead of 18,234, each after it 12,000 instead of 18,234: it pays off at once (in input tokens: 1.25 for one written to the cache, 0.1 for one read from it)
+          2 cache breakpoints in the request
+        ");
+    }
+
+    #[test]
+    fn an_operation_fits_a_line() {
+        assert_eq!(what(&json!({"op": "move", "ids": ["t5"], "to": {"after": "t2"}})), "move t5 --after t2");
+        assert_eq!(
+            what(&json!({"op": "edit", "id": "t3#0", "text": "a\nb", "force": true})),
+            "edit t3#0 --force “a b”"
+        );
+        assert_eq!(what(&json!({"op": "split", "id": "t3", "at": [2, 4]})), "split t3 --at 2,4");
+        assert_eq!(
+            what(&json!({"op": "import", "from": "c3f9", "ids": ["t2"], "to": {"end": true}})),
+            "import c3f9 t2 --end"
+        );
+        assert!(what(&json!({"op": "add", "text": "long ".repeat(50)})).chars().count() < 80);
+    }
+}

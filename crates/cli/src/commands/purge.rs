@@ -1,0 +1,264 @@
+//! `ctx purge`: forgets conversations for good. A running daemon does it; without one it is done on the store.
+
+use std::fs;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use ctx_composer::Composer;
+use ctx_composer::view::{ConversationView, Conversations};
+use ctx_store::{SqliteStore, StoreError};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::arguments::{JsonArguments, non_empty};
+use crate::background;
+use crate::client::{Client, understood};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{text, words};
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// Delete conversations permanently
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx purge --conv c3f9a1 c77b02
+  ctx purge --older-than 30 --dry-run
+  ctx purge --all --yes")]
+pub struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Only show what would be deleted
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// These conversations: ids, or starts of ids
+    #[arg(long = "conv", value_name = "ID", num_args = 1.., value_parser = non_empty)]
+    conversations: Vec<String>,
+    /// Conversations without activity for this many days
+    #[arg(long, value_name = "DAYS")]
+    older_than: Option<u64>,
+    /// All of them, and the files of a damaged store that were moved aside
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Deserialize, Default)]
+struct Purged {
+    conversations: u64,
+    bytes_freed: u64,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let all = arguments.which.all;
+    let keeper = Keeper::find(context)?;
+    let chosen = match &keeper {
+        Some(keeper) => keeper.choose(&arguments.which, ctx_composer::now())?,
+        None => Vec::new(),
+    };
+    // Files that were moved aside as damaged hold whole conversations, of which nobody knows which.
+    let mut aside = if all { SqliteStore::moved_aside(context.home()?.path()) } else { Vec::new() };
+    if all {
+        aside.extend(SqliteStore::losses(context.home()?.path()));
+    }
+    // `--all` also takes what no listing shows, so it is done even if there seems to be nothing.
+    let has_work = !chosen.is_empty() || !aside.is_empty() || (all && keeper.is_some());
+    if arguments.dry_run {
+        return tell(&chosen, &aside, arguments.format.json, context);
+    }
+    if has_work && !arguments.yes && !confirmed(&chosen, all)? {
+        return Err(Failure::new("not-confirmed", "nothing was purged"));
+    }
+    let purged = match keeper.filter(|_| has_work) {
+        Some(keeper) => keeper.purge(&chosen, all)?,
+        None => Purged::default(),
+    };
+    let removed = remove(&aside)?;
+    if arguments.format.json {
+        let answer = json!({
+            "conversations": purged.conversations,
+            "bytes_freed": purged.bytes_freed + removed,
+            "damaged_files": aside.len(),
+        });
+        context.output.json(answer.to_string().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut said = String::new();
+    if purged.conversations > 0 {
+        let number = words::plural(purged.conversations, "conversation");
+        said.push_str(&format!("Purged {number} ({}).\n", words::bytes(purged.bytes_freed)));
+    }
+    if !aside.is_empty() {
+        let number = words::plural(aside.len() as u64, "file");
+        let bytes = words::bytes(removed);
+        said.push_str(&format!("Removed {number} of a damaged store ({bytes}).\n"));
+    }
+    context.output.print(if said.is_empty() { "There was nothing to purge.\n" } else { &said })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What would go.
+fn tell(chosen: &[Kept], aside: &[PathBuf], json: bool, context: &Context) -> Result<ExitCode, Failure> {
+    if json {
+        let ids: Vec<&str> = chosen.iter().map(|kept| kept.id.as_str()).collect();
+        let answer = json!({ "conversations": ids.len(), "ids": ids, "damaged_files": aside.len(), "dry_run": true });
+        context.output.json(answer.to_string().as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut said = match chosen.len() {
+        0 => "No conversation would be purged.\n".to_owned(),
+        number => format!("Would purge {}:\n", words::plural(number as u64, "conversation")),
+    };
+    for kept in chosen {
+        said.push_str(&format!("  {}  {}\n", text::line(&kept.id), text::fit(&text::line(&kept.title), 60)));
+    }
+    for file in aside {
+        said.push_str(&format!("Would remove {}\n", text::line(&file.display().to_string())));
+    }
+    context.output.print(&said)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Removes these files and tells how many bytes they had.
+fn remove(paths: &[PathBuf]) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for path in paths {
+        let length = fs::metadata(path).map_or(0, |file| file.len());
+        match fs::remove_file(path) {
+            Ok(()) => bytes += length,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Failure::file("remove", path, &error)),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Whoever keeps the conversations right now.
+enum Keeper {
+    Daemon(Box<Client>),
+    Store(Box<Composer>),
+}
+
+impl Keeper {
+    /// `None`: there is no store yet.
+    fn find(context: &Context) -> Result<Option<Self>, Failure> {
+        if let Some((client, _)) = background::running(context)? {
+            return Ok(Some(Self::Daemon(Box::new(client))));
+        }
+        let home = context.home()?;
+        match SqliteStore::open_reader(home.path()) {
+            Err(StoreError::Absent { .. }) => return Ok(None),
+            outcome => drop(outcome?),
+        }
+        let store = SqliteStore::open(home.path())?;
+        Ok(Some(Self::Store(Box::new(Composer::open(Arc::new(store))?))))
+    }
+
+    fn conversations(&self) -> Result<Vec<Kept>, Failure> {
+        let listed = match self {
+            Self::Daemon(client) => understood::<Conversations>(&client.get("/conversations")?)?,
+            Self::Store(composer) => composer.conversations(),
+        };
+        let mut kept: Vec<Kept> = listed.conversations.into_iter().map(Kept::from).collect();
+        if let Self::Store(composer) = self {
+            for row in composer.store().conversations()? {
+                if !kept.iter().any(|known| known.id == row.id) {
+                    let (title, session) = (String::new(), String::new());
+                    let last_activity = row.last_at.min(ctx_composer::now());
+                    kept.push(Kept { id: row.id, title, session, last_activity });
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    /// By ids only: a title is no name for what cannot be taken back.
+    fn resolve(&self, name: &str, all: &[Kept]) -> Result<String, Failure> {
+        let id = match self {
+            Self::Daemon(client) => client.resolve(name)?,
+            Self::Store(composer) => composer.resolve(name)?,
+        };
+        let is_named = |kept: &Kept| kept.id.starts_with(name) || kept.session.starts_with(name);
+        match name == "active" || all.iter().any(|kept| kept.id == id && is_named(kept)) {
+            true => Ok(id),
+            false => Err(Failure::new("unknown-conversation", format!("no conversation has the id `{name}`"))
+                .hint(format!("that is the title of {id}; purge takes ids"))),
+        }
+    }
+
+    fn choose(&self, which: &Which, now: u64) -> Result<Vec<Kept>, Failure> {
+        let mut found = self.conversations()?;
+        if let Some(days) = which.older_than {
+            let oldest = now.saturating_sub(days.saturating_mul(DAY_MS));
+            found.retain(|conversation| conversation.last_activity < oldest);
+        } else if !which.all {
+            let ids: Vec<String> =
+                which.conversations.iter().map(|name| self.resolve(name, &found)).collect::<Result<_, _>>()?;
+            found.retain(|conversation| ids.contains(&conversation.id));
+        }
+        Ok(found)
+    }
+
+    /// Those that were chosen and shown, whatever has happened since; or simply all.
+    fn purge(&self, chosen: &[Kept], all: bool) -> Result<Purged, Failure> {
+        let ids: Vec<String> = chosen.iter().map(|conversation| conversation.id.clone()).collect();
+        match self {
+            Self::Daemon(client) => {
+                let wish = if all { json!({ "all": true }) } else { json!({ "conversations": ids }) };
+                understood(&client.post("/purge", &wish)?)
+            }
+            Self::Store(composer) => {
+                let purged = composer.purge(&ids)?;
+                Ok(Purged { conversations: ids.len() as u64, bytes_freed: purged.bytes })
+            }
+        }
+    }
+}
+
+/// What is said of a conversation before it goes.
+struct Kept {
+    id: String,
+    title: String,
+    session: String,
+    last_activity: u64,
+}
+
+impl From<ConversationView> for Kept {
+    fn from(view: ConversationView) -> Self {
+        let session = view.session.unwrap_or_default();
+        Self { id: view.id, title: view.title, session, last_activity: view.last_activity }
+    }
+}
+
+/// Asks, where somebody can answer.
+fn confirmed(chosen: &[Kept], all: bool) -> Result<bool, Failure> {
+    const SHOWN: usize = 10;
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(Failure::new("not-confirmed", "purging cannot be undone, and there is no terminal to ask in")
+            .hint("add --yes to confirm"));
+    }
+    for conversation in chosen.iter().take(SHOWN) {
+        eprintln!("  {}  {}", text::line(&conversation.id), text::fit(&text::line(&conversation.title), 60));
+    }
+    if chosen.len() > SHOWN {
+        eprintln!("  … and {} more", chosen.len() - SHOWN);
+    }
+    let what = if all { "everything".to_owned() } else { words::plural(chosen.len() as u64, "conversation") };
+    eprint!("Purge {what}? This cannot be undone. [y/N] ");
+    io::stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}

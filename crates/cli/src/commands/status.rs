@@ -1,0 +1,313 @@
+//! `ctx status`: how the daemon is, and how full the context.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ctx_composer::automatic::{ProjectSetting, ProjectSettings};
+use ctx_composer::view::ContextView;
+use serde_json::Value;
+
+use crate::arguments::{ConversationArguments, JsonArguments};
+use crate::client::{Provider, RefusedEdit, Status, of_conversation, understood};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Output, text, words};
+
+/// Show the daemon's state and the context: used, preserved, clearable, saved
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  ctx status
+  ctx status --json | jq .requests
+  ctx status --json | jq .context.percent")]
+pub struct Arguments {
+    #[command(flatten)]
+    conversation: ConversationArguments,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let client = context.found()?;
+    let answer = client.get("/status")?;
+    let status: Status = understood(&answer)?;
+    // Before anything has passed there is no conversation, and that is no error.
+    let filled = client.get(&of_conversation(&arguments.conversation.conversation, "context")).ok();
+    if arguments.format.json {
+        let mut all: Value = understood(&answer)?;
+        all["context"] = filled.as_deref().map(understood).transpose()?.unwrap_or_default();
+        let worth = client.get(&of_conversation(&arguments.conversation.conversation, "worth")).ok();
+        let worth: Value = worth.as_deref().map(understood).transpose()?.unwrap_or_default();
+        all["worth"] = worth["worth"].clone();
+        context.output.json(all.to_string().as_bytes())?;
+    } else {
+        let listen = client.address().to_string();
+        let mut words = render(&status, &listen, ctx_composer::now(), &context.output);
+        if let Some(filled) = filled {
+            let view: ContextView = understood(&filled)?;
+            words.push_str(&context_in_words(&view, &context.output));
+            let worth = super::list::worth_line(context, &view.conversation);
+            words.extend(worth.map(|line| format!("{}\n", context.output.paint.warning(&text::line(&line)))));
+        }
+        context.output.print(&words)?;
+    }
+    let lost_commits = status.store.gone || !status.store.losses.is_empty();
+    Ok(if lost_commits { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// How full the context is.
+fn context_in_words(view: &ContextView, output: &Output) -> String {
+    let paint = &output.paint;
+    let mut lines = String::from("\n");
+    let mut line = |name: &str, value: String| {
+        lines.push_str(&format!("{}{}\n", paint.faint(&format!("{name:<16}")), text::line(&value)));
+    };
+    let count = words::count;
+    line(
+        "context",
+        format!(
+            "{} of {} tokens ({}%), {}",
+            words::tokens(view.tokens, view.calibrated),
+            count(view.window),
+            view.percent,
+            view.conversation
+        ),
+    );
+    let clearing = match (view.mode.name(), view.provider_edits) {
+        (mode, true) => format!("automatic editing {mode}, the provider edits too"),
+        (mode, false) => format!("automatic editing {mode}"),
+    };
+    line("status", format!("{}, near the limit from {}%; {clearing}", view.status.in_words(), view.threshold_percent));
+    line("preserved", format!("{} tokens of results", count(view.preserved)));
+    let clearable: u64 = view.clearable.iter().map(|one| one.tokens).sum();
+    let kinds = view.clearable.iter().filter(|one| one.tokens > 0);
+    let kinds: Vec<String> = kinds.map(|one| format!("{} {}", one.target.name(), count(one.tokens))).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(": {}", kinds.join(", ")) };
+    line("clearable", format!("{} tokens{kinds}", count(clearable)));
+    line(
+        "saved",
+        format!("{} tokens per request, {} of them automatically", count(view.saved), count(view.saved_automatically)),
+    );
+    if view.left_out > 0 {
+        line("left out", format!("{} tokens by the provider itself", count(view.left_out)));
+    }
+    if view.noted > 0 {
+        line("would save", format!("{} more tokens if the mode is on", count(view.noted)));
+    }
+    if view.proposals > 0 {
+        line("proposed", format!("{}: `ctx waiting` shows them", words::plural(view.proposals, "change")));
+    }
+    if !view.phases.is_empty() {
+        line("phases", view.phases.join(", "));
+    }
+    if let Some(cache) = &view.cache {
+        let state = if cache.warm { "warm" } else { "cold" };
+        line("cache", format!("{} tokens, {state}", count(cache.tokens)));
+    }
+    if let Some(project) = &view.project_settings {
+        lines.push_str(&project_in_words(project, output));
+    }
+    for hindrance in &view.hindrances {
+        lines.push_str(&format!("{}\n", paint.warning(&format!("note: {}", text::line(hindrance)))));
+    }
+    lines
+}
+
+/// Settings of the project that are not in force, and what to do.
+fn project_in_words(project: &ProjectSettings, output: &Output) -> String {
+    let place = |setting: &ProjectSetting| match setting.line {
+        Some(line) => format!("{}, line {line}", setting.file),
+        None => setting.file.clone(),
+    };
+    let waiting = project.waiting.iter().map(|setting| {
+        let value = setting.value.as_deref().unwrap_or_default();
+        format!("`{}` = {value} waits for your trust ({})", setting.key, place(setting))
+    });
+    let ignored = project.ignored.iter().map(|setting| format!("{}: {}", place(setting), setting.why));
+    let mut told: Vec<String> = waiting.chain(ignored).collect();
+    if !project.waiting.is_empty() {
+        told.push(format!("to let this project's settings take effect: `ctx trust {}`", project.folder));
+    }
+    let line = |told: String| format!("{}\n", output.paint.warning(&format!("note: {}", text::line(&told))));
+    told.into_iter().map(line).collect()
+}
+
+fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
+    let paint = &output.paint;
+    let listen = status.listen.as_deref().unwrap_or(listen);
+    let mut lines = Vec::new();
+    let mut line = |name: &str, value: String| {
+        let name = paint.faint(&format!("{name:<16}"));
+        lines.push(format!("{name}{}\n", text::line(&value)));
+    };
+    line(
+        "daemon",
+        format!("version {}, process {}, started {}", status.version, status.pid, words::ago(now, status.started_at)),
+    );
+    line("listens on", listen.to_owned());
+    line("forwards to", status.upstream.clone());
+    let requests = &status.requests;
+    line(
+        "requests",
+        format!(
+            "{}, {} in progress, {} incomplete{}",
+            words::count(requests.total),
+            words::count(requests.in_flight),
+            words::count(requests.failed),
+            match requests.cancelled {
+                0 => String::new(),
+                cancelled => format!(", {} cancelled by the client", words::count(cancelled)),
+            }
+        ),
+    );
+    line("conversations", words::count(status.conversations));
+    let store = &status.store;
+    line(
+        "store",
+        format!(
+            "{} in {} and {}, {}",
+            words::bytes(store.bytes),
+            words::plural(store.records, "record"),
+            words::plural(store.blobs, "blob"),
+            store.path
+        ),
+    );
+    let provider = &status.provider;
+    if provider.enabled || provider.clearings > 0 {
+        line("provider edits", provider_in_words(provider));
+    }
+    for refused in &provider.refused {
+        let days = words::plural(refused.until.saturating_sub(now).div_ceil(DAY_MS).max(1), "day");
+        let RefusedEdit { model, edit, words, .. } = refused;
+        line("  refused", format!("{edit} by {model}, retried in {days}: {words}"));
+    }
+    if let Some(memory) = status.memory_bytes {
+        line("memory", words::bytes(memory));
+    }
+    let recorder = &status.recorder;
+    if recorder.queued > 0 {
+        line(
+            "to be recorded",
+            format!("{} ({})", words::plural(recorder.queued, "event"), words::bytes(recorder.queued_bytes)),
+        );
+    }
+    let mut trouble = Vec::new();
+    let mut count = |number: u64, what: &str| {
+        if number > 0 {
+            trouble.push(format!("{} {what}", words::count(number)));
+        }
+    };
+    count(recorder.dropped, "copies were dropped because the recorder could not keep up");
+    count(recorder.unreadable, "requests could not be read (they were forwarded)");
+    count(store.unsaved, "steps could not be stored");
+    count(store.skipped, "damaged records are skipped");
+    if store.gone {
+        trouble.push("the store's file was removed, so edits are refused; restart the daemon".to_owned());
+    }
+    trouble.extend(store.losses.iter().map(|file| format!("acknowledged edits are missing: {file} lists them")));
+    for trouble in trouble {
+        lines.push(format!("{}\n", paint.warning(&format!("note: {trouble}; run `ctx doctor`"))));
+    }
+    lines.concat()
+}
+
+/// What the provider edited by itself since the start.
+fn provider_in_words(provider: &Provider) -> String {
+    let switch = if provider.enabled { "on" } else { "off" };
+    let mut parts = vec![format!("{switch}, requested in {}", words::plural(provider.asked, "request"))];
+    if provider.clearings > 0 {
+        let mut what = vec![words::plural(provider.cleared_tool_uses, "tool result")];
+        if provider.cleared_thinking_turns > 0 {
+            what.push(format!("the thinking of {}", words::plural(provider.cleared_thinking_turns, "turn")));
+        }
+        what.push(format!("{} tokens", words::count(provider.cleared_tokens)));
+        let requests = words::plural(provider.clearings, "request");
+        parts.push(format!("left out of {requests}, counted each time: {}", what.join(", ")));
+    }
+    if provider.summaries > 0 {
+        let summaries = if provider.summaries == 1 { "summary" } else { "summaries" };
+        parts.push(format!("{} {summaries}", words::count(provider.summaries)));
+    }
+    parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn how_full_the_context_is_is_told_in_lines() {
+        let view: ContextView = serde_json::from_value(json!({
+            "conversation": "c1", "tokens": 142_000, "calibrated": true, "window": 200_000, "percent": 71, "threshold_percent": 80,
+            "status": "normal", "mode": "observe", "provider_edits": true, "preserved": 45_000,
+            "clearable": [{"target": "stale_tool_results", "tokens": 40_000}, {"target": "verbose_debug", "tokens": 0}],
+            "saved": 9_000, "saved_automatically": 0, "left_out": 700, "noted": 40_000, "proposals": 1, "phases": ["testing"],
+            "cache": null, "hindrances": ["ctx.toml, line 3: 140 is too much; its previous settings stay in force"],
+        }))
+        .expect("a view");
+        insta::assert_snapshot!(context_in_words(&view, &Output::plain()), @r"
+
+        context         142,000 of 200,000 tokens (71%), c1
+        status          NORMAL, near the limit from 80%; automatic editing observe, the provider edits too
+        preserved       45,000 tokens of results
+        clearable       40,000 tokens: stale_tool_results 40,000
+        saved           9,000 tokens per request, 0 of them automatically
+        left out        700 tokens by the provider itself
+        would save      40,000 more tokens if the mode is on
+        proposed        1 change: `ctx waiting` shows them
+        phases          testing
+        note: ctx.toml, line 3: 140 is too much; its previous settings stay in force
+        ");
+    }
+
+    #[test]
+    fn a_status_is_told_in_lines() {
+        let status: Status = understood(
+            br#"{"version":"0.1.0","pid":7,"listen":"127.0.0.1:8788","upstream":"https://api.anthropic.com","home":"/h",
+                 "started_at":1000,"conversations":3,"requests":{"total":1234,"in_flight":1,"failed":0},
+                 "recorder":{"queued":2,"queued_bytes":5000,"dropped":4},
+                 "store":{"path":"/h/ctx.db","bytes":123456,"records":10,"blobs":1},"memory_bytes":12000000,"page":true}"#,
+        )
+        .expect("a status");
+        insta::assert_snapshot!(render(&status, "", 301_000, &Output::plain()), @r"
+        daemon          version 0.1.0, process 7, started 5 min ago
+        listens on      127.0.0.1:8788
+        forwards to     https://api.anthropic.com
+        requests        1,234, 1 in progress, 0 incomplete
+        conversations   3
+        store           123.5 KB in 10 records and 1 blob, /h/ctx.db
+        memory          12.0 MB
+        to be recorded  2 events (5.0 KB)
+        note: 4 copies were dropped because the recorder could not keep up; run `ctx doctor`
+        ");
+    }
+
+    #[test]
+    fn missing_commits_are_told() {
+        let status: Status = understood(br#"{"store":{"losses":["/h/ctx.lost-3-9"],"gone":true}}"#).expect("a status");
+        let told = render(&status, "", 1_000, &Output::plain());
+        assert!(told.contains("acknowledged edits are missing: /h/ctx.lost-3-9 lists them"), "{told}");
+        assert!(told.contains("the store's file was removed"), "{told}");
+    }
+
+    #[test]
+    fn what_the_provider_edits_by_itself_is_told_where_it_is_switched_on() {
+        let status: Status = understood(
+            br#"{"provider":{"enabled":true,"asked":12,"clearings":2,"cleared_tool_uses":31,"cleared_tokens":52000,
+                 "refused":[{"model":"claude-x","edit":"compact_20260112","at":1,"until":500000000,"words":"not here"}]}}"#,
+        )
+        .expect("a status");
+        let told = render(&status, "", 1_000, &Output::plain());
+        let lines: Vec<&str> =
+            told.lines().filter(|line| line.contains("provider") || line.contains("refused")).collect();
+        assert_eq!(
+            lines,
+            [
+                "provider edits  on, requested in 12 requests; left out of 2 requests, counted each time: 31 tool results, 52,000 tokens",
+                "  refused       compact_20260112 by claude-x, retried in 6 days: not here",
+            ]
+        );
+    }
+}

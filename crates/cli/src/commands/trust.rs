@@ -1,0 +1,218 @@
+//! `ctx trust`: a person vouches for a project's settings, takes that back, or looks at what is trusted. Only the command line
+//! can do it: an agent that works in the project must not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::arguments::{JsonArguments, non_empty_path};
+use crate::config::Flags;
+use crate::config::context_editing::voices::{self, Voice, WaitingSetting};
+use crate::config::context_editing::{Places, Said, Source, Speaker};
+use crate::config::trust::{Fingerprint, Trust, TrustedFile};
+use crate::context::Context;
+use crate::env;
+use crate::failure::Failure;
+use crate::home::Home;
+use crate::output::text;
+
+/// Trust a project's own settings, or revoke that trust
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A project's ctx.toml, the context_editing section of its .loa.config.yaml and the front matter of its skills can only
+make automatic editing more cautious until you trust them. Trust applies to the exact content of a file: a changed file
+waits again. Daemon-wide settings in a project are ignored.
+
+Examples:
+  ctx trust                      # the project in the current folder
+  ctx trust ~/projects/shop
+  ctx trust --list
+  ctx trust --revoke"
+)]
+pub struct Arguments {
+    /// The project's folder [default: the current one]
+    #[arg(value_name = "DIR", value_parser = non_empty_path)]
+    folder: Option<PathBuf>,
+    /// Show which files are trusted, and whether they have changed since
+    #[arg(long, conflicts_with = "revoke")]
+    list: bool,
+    /// Revoke the trust in the project's files
+    #[arg(long)]
+    revoke: bool,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+/// What was done, or is so.
+#[derive(Debug, Serialize)]
+struct Answer {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<PathBuf>,
+    files: Vec<FileView>,
+    /// Settings that take effect by this.
+    settings: Vec<SettingView>,
+}
+
+#[derive(Debug, Serialize)]
+struct FileView {
+    #[serde(flatten)]
+    file: TrustedFile,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Trusted,
+    /// It is not what was trusted: it waits again.
+    Changed,
+    Missing,
+    Revoked,
+}
+
+#[derive(Debug, Serialize)]
+struct SettingView {
+    file: PathBuf,
+    line: usize,
+    key: String,
+    value: String,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let home = context.home()?;
+    let mut trust = Trust::load(&home)?;
+    let answer = if arguments.list {
+        let folder = arguments.folder.as_deref().map(real).transpose()?;
+        let is_meant = |file: &&TrustedFile| folder.as_ref().is_none_or(|folder| file.path.starts_with(folder));
+        let files = trust.files.iter().filter(is_meant).map(|file| view(file.clone(), state(file))).collect();
+        Answer { folder, files, settings: Vec::new() }
+    } else {
+        let folder = real(arguments.folder.as_deref().unwrap_or(Path::new(".")))?;
+        match arguments.revoke {
+            true => revoke(folder, &mut trust, &home, context)?,
+            false => add(folder, &mut trust, &home, context)?,
+        }
+    };
+    match arguments.format.json {
+        true => context.output.json(&serde_json::to_vec(&answer).unwrap_or_default())?,
+        false => context.output.print(&in_words(&answer))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn real(folder: &Path) -> Result<PathBuf, Failure> {
+    let found = fs::canonicalize(folder).ok().filter(|folder| folder.is_dir());
+    found.ok_or_else(|| Failure::new("no-folder", format!("there is no folder {}", folder.display())))
+}
+
+/// The project's sources, and the home's before them.
+fn sources(folder: &Path, home: &Home, context: &Context) -> Vec<(Source, Option<Said>)> {
+    let places = Places::new(&Flags::default(), &context.environment, home);
+    let skills = places.skills(Some(folder)).into_iter().map(|(_, source)| source);
+    let all = std::iter::once(places.general()).chain(places.project(folder)).chain(skills);
+    all.map(|source| (source.clone(), source.read())).collect()
+}
+
+fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Result<Answer, Failure> {
+    if context.environment.get(env::AGENT_SESSION).is_some() {
+        return Err(Failure::new("trust-by-agent", "an agent cannot trust the project that it works in")
+            .hint("run `ctx trust` in a terminal of your own"));
+    }
+    let all = sources(&folder, home, context);
+    let voices: Vec<Voice<'_>> = all.iter().map(|(source, said)| Voice { source, said: said.as_ref() }).collect();
+    let waiting = voices::waiting(&folder, &voices, trust);
+    let mut files = Vec::new();
+    for (source, said) in all.iter().filter(|(source, _)| source.is_of_project) {
+        let Some(said) = said else { continue };
+        if let Some(wrong) = said.all_wrong(&source.path).first() {
+            return Err(Failure::new("config", wrong.clone()).hint("correct the file, then trust it"));
+        }
+        match &said.print {
+            Some(print) if says_something(source, said) => {
+                trust.add(&source.path, print, ctx_composer::now());
+                files.push(source.path.clone());
+            }
+            Some(_) => {}
+            // It is another user's, or others can write to it.
+            None => {
+                let why = said.ignored.first().map(|remark| remark.words.clone()).unwrap_or_default();
+                return Err(Failure::new("not-yours", why).hint("only files that are yours alone can be trusted"));
+            }
+        }
+    }
+    if files.is_empty() {
+        let message = format!("there are no settings to trust in {}", folder.display());
+        return Err(Failure::new("nothing-to-trust", message)
+            .hint("a project's settings are in its ctx.toml, its .loa.config.yaml or the front matter of its skills"));
+    }
+    trust.save(home)?;
+    let trusted = trust.files.iter().filter(|file| files.contains(&file.path));
+    let files = trusted.map(|file| view(file.clone(), State::Trusted)).collect();
+    let settings = waiting.into_iter().map(setting).collect();
+    Ok(Answer { folder: Some(folder), files, settings })
+}
+
+/// A skill that says nothing of this needs no trust.
+fn says_something(source: &Source, said: &Said) -> bool {
+    source.speaker == Speaker::Project || !said.lines.is_empty()
+}
+
+fn revoke(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Result<Answer, Failure> {
+    let all = sources(&folder, home, context);
+    let is_of_it = |path: &Path| path.starts_with(&folder) || all.iter().any(|(source, _)| source.path == path);
+    let gone = trust.revoke(is_of_it);
+    if gone.is_empty() {
+        return Err(Failure::new("not-trusted", format!("nothing in {} is trusted", folder.display()))
+            .hint("`ctx trust --list` shows what is trusted"));
+    }
+    trust.save(home)?;
+    let files = gone.into_iter().map(|file| view(file, State::Revoked)).collect();
+    Ok(Answer { folder: Some(folder), files, settings: Vec::new() })
+}
+
+fn view(file: TrustedFile, state: State) -> FileView {
+    FileView { file, state }
+}
+
+fn setting(setting: WaitingSetting) -> SettingView {
+    let WaitingSetting { file, line, key, value } = setting;
+    SettingView { file, line, key, value }
+}
+
+/// How a file is now, compared with how it was trusted.
+fn state(file: &TrustedFile) -> State {
+    let Ok(bytes) = fs::read(&file.path) else { return State::Missing };
+    let owner = fs::metadata(&file.path).map(|found| ctx_store::confined::Identity::of(&found).owner);
+    let hash = ctx_store::Hash::of(&bytes).to_string();
+    let now = owner.ok().map(|owner| Fingerprint { owner, hash });
+    match now.is_some_and(|now| now.owner == file.owner && now.hash == file.hash) {
+        true => State::Trusted,
+        false => State::Changed,
+    }
+}
+
+fn in_words(answer: &Answer) -> String {
+    if answer.files.is_empty() {
+        return "No project is trusted. `ctx trust DIR` lets the settings of one take effect.\n".to_owned();
+    }
+    let mut words = String::new();
+    for FileView { file, state } in &answer.files {
+        let state = match state {
+            State::Trusted => "trusted",
+            State::Changed => "changed",
+            State::Missing => "missing",
+            State::Revoked => "revoked",
+        };
+        words.push_str(&format!("{state}  {}\n", text::line(&file.path.display().to_string())));
+    }
+    for SettingView { key, value, .. } in &answer.settings {
+        words.push_str(&format!("  {}\n", text::line(&format!("{key} = {value}"))));
+    }
+    if answer.files.iter().any(|file| file.state == State::Changed) {
+        words.push_str("A changed file waits again until `ctx trust`.\n");
+    }
+    words
+}

@@ -1,0 +1,218 @@
+//! `ctx waiting`: changes that wait for their moment.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use ctx_composer::edit::{PendingOutcome, WaitView, WaitingView, When};
+use serde_json::json;
+
+use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};
+use crate::client::{encoded, of_conversation, understood};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{Output, text, words};
+
+/// List deferred edits and proposals, accept or cancel them
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "ctx waiting [--all]\n       ctx waiting accept ID…\n       ctx waiting cancel ID…",
+    after_help = "A deferred edit waits for its moment: with --when cold until the provider's cache has expired, so that it costs
+nothing; with --when near-limit until the context nears the model's limit. A proposal of the automatic editor
+(mode = \"ask\") waits for you. Accepted, either becomes an ordinary commit.
+
+Examples:
+  ctx delete t3 --when cold
+  ctx waiting
+  ctx waiting --all                       including those made or cancelled
+  ctx waiting cancel w1
+  ctx waiting accept w2 w3                make them now, whatever they wait for
+  ctx waiting accept all
+  ctx waiting cancel w2..w5"
+)]
+pub struct Arguments {
+    /// What to do
+    #[arg(value_enum, value_name = "ACTION", default_value_t = What::List)]
+    what: What,
+    /// Which: w2 w3, w2..w5, or all
+    #[arg(value_name = "ID", value_parser = non_empty, required_if_eq_any([("what", "cancel"), ("what", "accept")]))]
+    ids: Vec<String>,
+    /// Include those made or cancelled
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    conversation: ConversationArguments,
+    #[command(flatten)]
+    pub format: JsonArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// List deferred edits, and those that failed
+    List,
+    /// Cancel them, decline proposals, or dismiss those that failed
+    Cancel,
+    /// Make them now, whatever they wait for
+    Accept,
+}
+
+pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
+    let client = context.client()?;
+    let conversation = &arguments.conversation.conversation;
+    let output = &context.output;
+    let answer = match arguments.what {
+        What::List => client.get(&of_conversation(conversation, "waiting"))?,
+        What::Cancel | What::Accept => {
+            let verb = if arguments.what == What::Accept { "accept" } else { "cancel" };
+            let author = author(&context.environment);
+            if let Some(id) = lone(&arguments.ids) {
+                let path = of_conversation(conversation, &format!("waiting/{}/{verb}", encoded(id, "")));
+                client.post(&path, &json!({ "author": author }))?
+            } else {
+                let body = json!({ "ids": arguments.ids, "author": author });
+                let answer = client.post(&of_conversation(conversation, &format!("waiting/{verb}")), &body)?;
+                return many(&answer, &arguments.format, output);
+            }
+        }
+    };
+    if arguments.format.json {
+        output.json(&answer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output.print(&match arguments.what {
+        What::List => render(&understood(&answer)?, arguments.all, ctx_composer::now(), output),
+        What::Cancel | What::Accept => {
+            let wish: WaitView = understood(&answer)?;
+            format!("{}{}", outcome_line(&wish), remark_lines(&wish.remarks))
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The id, where just one is named.
+fn lone(ids: &[String]) -> Option<&str> {
+    match ids {
+        [id] if id != "all" && !id.contains("..") && !id.contains(',') => Some(id),
+        _ => None,
+    }
+}
+
+/// What became of several. It fails if one of them could not be done.
+fn many(answer: &[u8], format: &JsonArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let outcome: PendingOutcome = understood(answer)?;
+    let code = if outcome.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if format.json {
+        output.json(answer)?;
+        return Ok(code);
+    }
+    let mut lines = String::new();
+    for wish in &outcome.done {
+        lines.push_str(&outcome_line(wish));
+    }
+    lines.push_str(&remark_lines(&outcome.remarks));
+    for refused in &outcome.refused {
+        let why = text::line(&format!("{} stays as it was: {} {}", refused.id, refused.message, refused.hint));
+        lines.push_str(&format!("{}\n", output.paint.warning(&why)));
+    }
+    output.print(&lines)?;
+    Ok(code)
+}
+
+fn outcome_line(wish: &WaitView) -> String {
+    format!("{} is {}: {}\n", text::line(&wish.id), wish.state, text::line(&words::grouped(&wish.summary)))
+}
+
+fn remark_lines(remarks: &[String]) -> String {
+    remarks.iter().map(|remark| format!("  {}\n", text::line(remark))).collect()
+}
+
+/// What a change waits for, and how far that is.
+pub fn moment(when: When, cold_at: u64, now: u64) -> String {
+    match when {
+        When::Now => "made at once".to_owned(),
+        When::Cold if cold_at > now => {
+            format!("waits until the cache is cold: at {}, unless a request comes before", words::clock(cold_at))
+        }
+        When::Cold => "waits until the cache is cold".to_owned(),
+        When::NearLimit => "waits until the context nears the model's limit".to_owned(),
+        When::Accepted => "proposed; `ctx waiting accept ID` makes it, `ctx waiting cancel ID` declines".to_owned(),
+    }
+}
+
+fn render(view: &WaitingView, all: bool, now: u64, output: &Output) -> String {
+    let paint = &output.paint;
+    let is_shown = |wish: &&WaitView| all || wish.state == "waiting" || wish.state == "failed";
+    let shown: Vec<&WaitView> = view.wishes.iter().filter(is_shown).collect();
+    if shown.is_empty() {
+        return "There are no deferred edits or proposals.\n".to_owned();
+    }
+    let mut lines = String::new();
+    for wish in shown {
+        let what = text::line(&words::grouped(&wish.summary));
+        let by = format!("by {}, {}", wish.author, words::ago(now, wish.at));
+        lines.push_str(&format!("{}  {what}  {}\n", paint.id(&text::line(&wish.id)), paint.faint(&text::line(&by))));
+        let mut told = vec![match (wish.state.as_str(), wish.when) {
+            ("waiting", When::Accepted) => {
+                let id = text::line(&wish.id);
+                format!("proposed; `ctx waiting accept {id}` makes it, `ctx waiting cancel {id}` declines")
+            }
+            ("waiting", When::NearLimit) => format!(
+                "{}: {} tokens, now {}",
+                moment(wish.when, view.cold_at, now),
+                words::count(view.limit),
+                words::count(view.tokens)
+            ),
+            ("waiting", when) => moment(when, view.cold_at, now),
+            ("made", _) => {
+                let commit = wish.commit.map(|commit| commit.to_string()).unwrap_or_default();
+                format!("made as {commit}, {}", words::ago(now, wish.ended.unwrap_or(now)))
+            }
+            ("failed", _) => {
+                let why = wish.failure.as_ref().map(|why| why.message.as_str()).unwrap_or_default();
+                format!("failed {}: {why}", words::ago(now, wish.ended.unwrap_or(now)))
+            }
+            (state, _) => format!("{state} {}", words::ago(now, wish.ended.unwrap_or(now))),
+        }];
+        told.extend(wish.failure.as_ref().map(|why| why.hint.clone()));
+        told.extend(wish.note.clone());
+        for line in told {
+            lines.push_str(&format!("    {}\n", paint.faint(&text::line(&line))));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_told_with_its_moment_and_what_failed_with_its_reason() {
+        let wish = |id: &str, state: &str, when: &str| {
+            json!({"id": id, "state": state, "when": when, "at": 1_000, "ended": (state != "waiting").then_some(61_000),
+                "author": "cli", "note": null, "branch": "main", "operations": [], "reasons": [],
+                "summary": "delete t3, 4120 tokens less", "tokens_before": 9000, "tokens_after": 4880,
+                "commit": (state == "made").then_some("0123456789"),
+                "failure": (state == "failed").then(|| json!({"code": "gone", "message": "\u{1b}[2Jt3 is gone.", "hint": "Look at `ctx list`."}))})
+        };
+        let view: WaitingView = serde_json::from_value(json!({
+            "conversation": "c1", "cold_at": 200_000, "tokens": 9000, "limit": 160_000,
+            "wishes": [wish("w4", "made", "cold"), wish("w3", "failed", "cold"), wish("w2", "waiting", "near-limit"),
+                wish("w1", "waiting", "cold")],
+        }))
+        .expect("a list");
+        insta::assert_snapshot!(render(&view, true, 121_000, &Output::plain()), @r"
+        w4  delete t3, 4,120 tokens less  by cli, 2 min ago
+            made as 0123456789, 1 min ago
+        w3  delete t3, 4,120 tokens less  by cli, 2 min ago
+            failed 1 min ago: \x1b[2Jt3 is gone.
+            Look at `ctx list`.
+        w2  delete t3, 4,120 tokens less  by cli, 2 min ago
+            waits until the context nears the model's limit: 160,000 tokens, now 9,000
+        w1  delete t3, 4,120 tokens less  by cli, 2 min ago
+            waits until the cache is cold: at 00:03:20Z, unless a request comes before
+        ");
+        assert!(!render(&view, false, 121_000, &Output::plain()).contains("w4"));
+        let none = WaitingView { wishes: Vec::new(), ..view };
+        assert_eq!(render(&none, true, 0, &Output::plain()), "There are no deferred edits or proposals.\n");
+    }
+}

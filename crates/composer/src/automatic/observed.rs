@@ -1,0 +1,88 @@
+//! Observe mode: the edits of tool results and inputs that would have been made.
+
+use super::restored::input;
+use crate::log::{Automatic, Trimmed};
+use ctx_core::edit::Operation;
+use ctx_core::edit::effect::{Effect, NewResult};
+use ctx_core::policy::Item;
+use ctx_core::policy::extract::is_extract;
+use ctx_core::tokens;
+use std::collections::{HashMap, HashSet};
+
+#[derive(Debug, Default)]
+pub struct Noted {
+    /// The calls whose results would have been cleared, and those whose inputs would have been shortened.
+    cleared: HashSet<String>,
+    inputs: HashSet<String>,
+    /// Tokens that would have been left out of results before they were sent, by the calls.
+    trimmed: HashMap<String, u64>,
+    /// Calls whose results stay, as somebody decided before this conversation forked off.
+    kept: HashSet<String>,
+}
+
+impl Noted {
+    pub fn add(&mut self, noted: &Automatic) {
+        if let Automatic::Kept { calls } = noted {
+            self.kept.extend(calls.iter().cloned());
+        }
+        let Automatic::Noted { calls, trimmed, inputs, .. } = noted else { return };
+        self.cleared.extend(calls.iter().cloned());
+        self.inputs.extend(inputs.iter().cloned());
+        self.trimmed.extend(trimmed.iter().map(|one| (one.call.clone(), one.tokens)));
+    }
+
+    /// Makes a result look as if it had been done. Gives the tokens that this saves.
+    pub fn imagine(&self, item: &mut Item) -> u64 {
+        let mut saved = 0;
+        if let Some(input) = item.input.filter(|_| self.inputs.contains(&*item.call)) {
+            saved += input.tokens.saturating_sub(input.left);
+            item.input = None;
+        }
+        if !item.cleared {
+            let trimmed = self.trimmed(&item.call).min(item.tokens);
+            item.tokens -= trimmed;
+            saved += trimmed;
+            if self.cleared.contains(&*item.call) {
+                saved += item.tokens.saturating_sub(item.left);
+                item.cleared = true;
+            }
+        }
+        saved
+    }
+
+    pub fn kept(&self) -> impl Iterator<Item = &str> {
+        self.kept.iter().map(String::as_str)
+    }
+
+    /// Tokens that would have been left out of a result before it was sent.
+    pub fn trimmed(&self, call: &str) -> u64 {
+        self.trimmed.get(call).copied().unwrap_or(0)
+    }
+}
+
+/// What operations of ours and what they came down to mean: the calls whose results they clear, what they leave out of
+/// others, and the calls whose inputs they shorten.
+pub fn read(
+    operations: &[Operation],
+    effects: &[Effect],
+    scale: impl Fn(f64) -> u64,
+) -> (Vec<String>, Vec<Trimmed>, Vec<String>) {
+    let results = effects.iter().flat_map(|effect| match effect {
+        Effect::Results { results, .. } => results.as_slice(),
+        _ => &[],
+    });
+    let results: Vec<&NewResult> = results.collect();
+    let (trims, clears): (Vec<&NewResult>, Vec<&NewResult>) =
+        results.into_iter().partition(|result| !is_extract(&result.text));
+    let call = |result: &NewResult| result.block.id.as_deref().map(str::to_owned);
+    let trimmed = |result: &NewResult| {
+        let chars = result.block.chars.saturating_sub(result.text.chars().count() as u32);
+        let tokens = scale(tokens::estimate(chars, 0) - tokens::estimate(0, 0));
+        Some(Trimmed { call: call(result)?, tokens })
+    };
+    (
+        clears.into_iter().filter_map(call).collect(),
+        trims.into_iter().filter_map(trimmed).collect(),
+        operations.iter().filter_map(input).map(str::to_owned).collect(),
+    )
+}

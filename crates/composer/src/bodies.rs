@@ -1,0 +1,67 @@
+//! The newest body of each session, for comparing the next one with it while it passes.
+
+use crate::conversation::Conversation;
+use ctx_clients::Hints;
+use ctx_wire::rope::{Pieces, Whole};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+
+/// A session and, where one of its agents speaks, which.
+type Whose = (Box<str>, Option<Box<str>>);
+
+/// Beyond this many sessions those are looked for that are no longer in memory.
+const MANY: usize = 256;
+
+/// The bodies belong to whoever looks at them, later to their conversations, and go with them. The proxy
+/// never waits here: without a body to compare with, all of the next one is copied.
+#[derive(Debug, Default)]
+pub struct Newest(Mutex<HashMap<Whose, Weak<Whole>>>);
+
+impl Newest {
+    /// The body to compare the next one with.
+    pub fn get(&self, hints: &Hints) -> Option<Pieces> {
+        let whose = whose(hints)?;
+        self.0.try_lock().ok()?.get(&whose)?.upgrade()
+    }
+
+    /// A body has passed, but is not looked at yet. Titles and the like come under the same session: a
+    /// body that is much shorter than the one there does not take its place.
+    pub fn passed(&self, hints: &Hints, body: &Pieces) {
+        let (Some(whose), true) = (whose(hints), body.is_long()) else { return };
+        let Ok(mut newest) = self.0.try_lock() else { return };
+        let before = newest.get(&whose).and_then(Weak::upgrade);
+        if before.is_none_or(|before| before.len() / 2 <= body.len()) {
+            insert(&mut newest, whose, body);
+        }
+    }
+
+    /// What the conversation says, which knows what its body is and where it ends.
+    pub(crate) fn put(&self, hints: &Hints, conversation: &Conversation) {
+        let Some((whose, body)) = whose(hints).zip(conversation.body.as_ref().map(|body| body.in_pieces())) else {
+            return;
+        };
+        let opened = &conversation.opened;
+        // A request may have turned out to belong to somebody else than its headers say.
+        let is_theirs = (opened.session.as_deref(), opened.agent.as_deref()) == (Some(&*whose.0), whose.1.as_deref());
+        if !is_theirs || body.is_empty() {
+            return;
+        }
+        let mut newest = crate::directory::lock(&self.0);
+        // One that has passed meanwhile goes on from this body and is nearer to the next.
+        let there = newest.get(&whose).and_then(Weak::upgrade);
+        if !there.is_some_and(|there| there.has_end() && there.is_akin(body)) {
+            insert(&mut newest, whose, body);
+        }
+    }
+}
+
+fn insert(newest: &mut HashMap<Whose, Weak<Whole>>, whose: Whose, body: &Pieces) {
+    if newest.len() >= MANY && !newest.contains_key(&whose) {
+        newest.retain(|_, body| body.strong_count() > 0);
+    }
+    newest.insert(whose, Arc::downgrade(body));
+}
+
+fn whose(hints: &Hints) -> Option<Whose> {
+    Some((hints.session.clone()?, hints.agent.clone()))
+}

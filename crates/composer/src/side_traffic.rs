@@ -1,0 +1,67 @@
+//! Side traffic of a conversation: requests that carry it and add nothing to it, counted by class.
+
+use crate::Composer;
+use crate::card;
+use crate::conversation::Conversation;
+use crate::directory::lock;
+use crate::log::Answered;
+use ctx_store::Step;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// Requests of one class.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Side {
+    /// `auxiliary`: titles, suggestions, probes, side questions. `compaction`: the client asks for a summary.
+    pub class: String,
+    pub requests: u32,
+    /// What the provider counted for them, read and written.
+    pub tokens: u64,
+    pub last_at: u64,
+}
+
+#[derive(Debug, Default)]
+pub struct Sides {
+    counted: Vec<Side>,
+    /// Those whose answers have not come yet, with their place in `counted`.
+    waiting: HashMap<u32, usize>,
+}
+
+impl Sides {
+    pub fn counted(&self) -> &[Side] {
+        &self.counted
+    }
+
+    pub fn came(&mut self, request: u32, class: &str, at: u64) {
+        let place = self.counted.iter().position(|side| side.class == class).unwrap_or_else(|| {
+            self.counted.push(Side { class: class.to_owned(), ..Side::default() });
+            self.counted.len() - 1
+        });
+        if let Some(side) = self.counted.get_mut(place) {
+            side.requests += 1;
+            side.last_at = at;
+            self.waiting.insert(request, place);
+        }
+    }
+
+    /// False when it answers a turn.
+    pub fn answered(&mut self, answered: &Answered) -> bool {
+        let Some(side) = self.waiting.remove(&answered.request).and_then(|place| self.counted.get_mut(place)) else {
+            return false;
+        };
+        let counted = answered.usage.map_or(0, |usage| usage.prompt().saturating_add(usage.output));
+        side.tokens = side.tokens.saturating_add(counted);
+        true
+    }
+}
+
+impl Composer {
+    /// Writes it on the card; before its first turn a conversation has none.
+    pub(crate) fn note_sides(&self, conversation: &Conversation, step: &mut Step) {
+        let mut directory = lock(&self.directory);
+        let Some(mut card) = directory.card(&conversation.id).cloned() else { return };
+        card.side = conversation.sides.counted().to_vec();
+        step.notes.push(card::note(&card));
+        directory.put(card);
+    }
+}

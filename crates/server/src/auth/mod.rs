@@ -1,0 +1,246 @@
+//! Access checks. Proxied paths take any local program and no foreign web page; the control API and the page need the
+//! daemon's token, under the daemon's own name. Decisions only: [`crate::proxy::errors`] and [`crate::local`] write the
+//! refusals.
+
+mod own;
+mod session;
+mod token;
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::request::Parts;
+
+pub(crate) use own::OwnAddresses;
+pub(crate) use session::Login;
+use session::Sessions;
+pub use token::{Token, TokenError};
+
+/// Before cookies were one half of a session, this one was the token itself.
+const OLD_COOKIE: &str = "ctx_token";
+/// The other half of a browser's session, sent by the page.
+const PAGE_KEY: HeaderName = HeaderName::from_static("x-ctx-page-key");
+/// Browsers open an event stream without headers of the page's own, so its address has the page key.
+const EVENTS: &str = "/control/v1/events";
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+const SEC_FETCH_USER: HeaderName = HeaderName::from_static("sec-fetch-user");
+
+/// Why somebody was not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The request names another host: the sign of a DNS rebinding attack.
+    ForeignHost,
+    /// A web page of somebody else is speaking.
+    ForeignOrigin,
+    /// A browser would show the provider's answer as a page of ours.
+    Navigation,
+    TokenMissing,
+    TokenWrong,
+}
+
+pub(crate) struct Auth {
+    token: Token,
+    own: OwnAddresses,
+    sessions: Sessions,
+}
+
+impl Auth {
+    pub(crate) fn new(token: Token, own: OwnAddresses) -> Self {
+        let sessions = Sessions::new(&token, own.port());
+        Self { token, own, sessions }
+    }
+
+    /// Proxied paths: the credentials are the client's own, so no token is asked for. But a browser sends
+    /// requests on behalf of any page it shows, and no page is a client of ours. Nor is a provider's answer ever a
+    /// page: it would run in our origin, with the session of our own page.
+    pub(crate) fn admit_proxied(&self, parts: &Parts) -> Result<(), Refusal> {
+        let headers = &parts.headers;
+        self.check_origin(headers)?;
+        if is_from_another_site(headers) {
+            return Err(Refusal::ForeignOrigin);
+        }
+        if is_navigation(headers) {
+            return Err(Refusal::Navigation);
+        }
+        // A program may call us by an alias. A browser that does so was led here, and one that was led here by a name
+        // server does not always say that it is a browser.
+        if is_from_a_browser(headers) { self.check_host(parts) } else { check_not_rebound(parts) }
+    }
+
+    /// The control API: our name, no foreign page, the token.
+    pub(crate) fn admit_control(&self, parts: &Parts) -> Result<(), Refusal> {
+        self.check_host(parts)?;
+        self.check_origin(&parts.headers)?;
+        if is_from_another_site(&parts.headers) {
+            return Err(Refusal::ForeignOrigin);
+        }
+        self.check_token(parts)
+    }
+
+    /// The page: a person may come from anywhere with the link, but the cookie counts only on our own site.
+    pub(crate) fn admit_page(&self, parts: &Parts) -> Result<PagePass, Refusal> {
+        self.check_host(parts)?;
+        self.check_origin(&parts.headers)?;
+        if let Some(given) = parts.uri.query().and_then(|query| in_query(query, "token=")) {
+            return if self.token.matches(given.as_bytes()) { Ok(PagePass::Link) } else { Err(Refusal::TokenWrong) };
+        }
+        if is_from_another_site(&parts.headers) {
+            return Err(Refusal::TokenMissing);
+        }
+        match self.cookies(&parts.headers).map(|cookie| self.sessions.knows(cookie)).max() {
+            Some(true) => Ok(PagePass::Known),
+            Some(false) => Err(Refusal::TokenWrong),
+            None => Err(Refusal::TokenMissing),
+        }
+    }
+
+    /// A new session for a browser that came with the token. `None`: the system gives no random bytes.
+    pub(crate) fn log_in(&self) -> Option<Login> {
+        self.sessions.begin()
+    }
+
+    /// The cookies of a session: one for each room instead of one for `/`, so the browser never adds it to a request
+    /// that goes upstream. They replace those that held the token.
+    pub(crate) fn set_cookies(&self, login: &Login) -> impl Iterator<Item = HeaderValue> {
+        let cookie = format!("{}={}", self.sessions.cookie_name(), login.cookie);
+        let age = session::LIFETIME.as_secs();
+        [(cookie, age), (format!("{OLD_COOKIE}="), 0)].into_iter().flat_map(move |(cookie, age)| {
+            ["/ui", "/control"].into_iter().filter_map(move |path| {
+                let text = format!("{cookie}; Path={path}; Max-Age={age}; HttpOnly; SameSite=Strict");
+                let mut value = HeaderValue::from_str(&text).ok()?;
+                value.set_sensitive(true);
+                Some(value)
+            })
+        })
+    }
+
+    /// The cookies of a proxied request without ours, if ours is among them: they are not the provider's. `None` when
+    /// there is nothing to remove.
+    pub(crate) fn without_own_cookie(&self, value: &HeaderValue) -> Option<Option<HeaderValue>> {
+        let line = value.to_str().ok()?;
+        let is_own = |pair: &&str| {
+            let name = pair.trim().split_once('=').map(|(name, _)| name);
+            name.is_some_and(|name| name == OLD_COOKIE || name == self.sessions.cookie_name())
+        };
+        if !line.split(';').any(|pair| is_own(&pair)) {
+            return None;
+        }
+        let rest: Vec<&str> = line.split(';').filter(|pair| !is_own(pair)).map(str::trim).collect();
+        let rest = rest.join("; ");
+        if rest.is_empty() {
+            return Some(None);
+        }
+        let mut rest = HeaderValue::from_str(&rest).ok()?;
+        rest.set_sensitive(true);
+        Some(Some(rest))
+    }
+
+    fn cookies<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+        cookies_named(headers, self.sessions.cookie_name())
+    }
+
+    fn check_host(&self, parts: &Parts) -> Result<(), Refusal> {
+        match named(parts)? {
+            Some(name) if self.own.contains(name) => Ok(()),
+            _ => Err(Refusal::ForeignHost),
+        }
+    }
+
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let ours = |origin: &HeaderValue| {
+            let host = origin.to_str().ok().and_then(|text| text.strip_prefix("http://"));
+            host.is_some_and(|host| self.own.contains(host))
+        };
+        if headers.get_all(header::ORIGIN).iter().all(ours) { Ok(()) } else { Err(Refusal::ForeignOrigin) }
+    }
+
+    fn check_token(&self, parts: &Parts) -> Result<(), Refusal> {
+        if let Some(value) = parts.headers.get(header::AUTHORIZATION) {
+            let given = bearer(value.as_bytes()).ok_or(Refusal::TokenMissing)?;
+            return if self.token.matches(given) { Ok(()) } else { Err(Refusal::TokenWrong) };
+        }
+        let of_events = parts.uri.query().filter(|_| parts.uri.path() == EVENTS);
+        let page_key = match parts.headers.get(PAGE_KEY) {
+            Some(value) => value.as_bytes(),
+            None => of_events.and_then(|query| in_query(query, "key=")).ok_or(Refusal::TokenMissing)?.as_bytes(),
+        };
+        match self.cookies(&parts.headers).map(|cookie| self.sessions.opens(cookie, page_key)).max() {
+            Some(true) => Ok(()),
+            Some(false) => Err(Refusal::TokenWrong),
+            None => Err(Refusal::TokenMissing),
+        }
+    }
+}
+
+/// How somebody was let in to the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PagePass {
+    /// By the token in the link: the browser gets its cookie and goes on without the token in its address.
+    Link,
+    Known,
+}
+
+/// Browsers say where a request comes from. `same-site` is another port of this machine: not ours either.
+fn is_from_another_site(headers: &HeaderMap) -> bool {
+    headers.get_all(SEC_FETCH_SITE).iter().any(|site| site != "same-origin" && site != "none")
+}
+
+/// Whether a browser would show the answer, or run it. Programs fetch: their destination, if they name one, is `empty`.
+/// Some browsers describe their requests to secure origins only, but all say that they want a page.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    let wants_page = headers.get(header::ACCEPT).is_some_and(|types| types.as_bytes().starts_with(b"text/html"));
+    let is_mozilla = headers.get(header::USER_AGENT).is_some_and(|agent| agent.as_bytes().starts_with(b"Mozilla/"));
+    headers.get_all(SEC_FETCH_DEST).iter().any(|destination| destination != "empty")
+        || headers.get_all(SEC_FETCH_MODE).iter().any(|mode| mode == "navigate")
+        || headers.contains_key(SEC_FETCH_USER)
+        || headers.contains_key(header::UPGRADE_INSECURE_REQUESTS)
+        || (wants_page && is_mozilla)
+}
+
+/// The one host that a request names, if it names one.
+fn named(parts: &Parts) -> Result<Option<&str>, Refusal> {
+    let mut names = parts.headers.get_all(header::HOST).iter();
+    match (parts.uri.authority(), names.next(), names.next()) {
+        (_, _, Some(_)) => Err(Refusal::ForeignHost),
+        (Some(authority), _, None) => Ok(Some(authority.as_str())),
+        (None, Some(host), None) => host.to_str().map(Some).map_err(|_| Refusal::ForeignHost),
+        (None, None, None) => Ok(None),
+    }
+}
+
+/// Every browser names a host.
+fn check_not_rebound(parts: &Parts) -> Result<(), Refusal> {
+    match named(parts)? {
+        Some(name) if own::may_be_rebound(name) => Err(Refusal::ForeignHost),
+        _ => Ok(()),
+    }
+}
+
+/// Browsers describe what they fetch from a secure origin, and no page can keep them from it. The mode alone tells
+/// nothing: programs built on a library's `fetch` send it as well.
+fn is_from_a_browser(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| name.as_str().starts_with("sec-fetch-") && name != SEC_FETCH_MODE)
+}
+
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, rest) = value.split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| rest.trim_ascii())
+}
+
+fn cookies_named<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .filter(move |(given, _)| *given == name)
+        .map(|(_, value)| value)
+}
+
+fn in_query<'a>(query: &'a str, name: &str) -> Option<&'a str> {
+    query.split('&').find_map(|pair| pair.strip_prefix(name))
+}
+
+#[cfg(test)]
+mod tests;

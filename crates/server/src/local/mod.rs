@@ -1,0 +1,112 @@
+//! Our own paths: the control API and the page. Every request passes the access checks here, once; a handler cannot be
+//! reached in any other way.
+
+mod control;
+mod embedded;
+mod page;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::{self, HeaderName, HeaderValue};
+use http::{Method, Request, Response, StatusCode, Uri};
+use hyper::body::Incoming;
+use tokio::runtime::Handle;
+use tower_service::Service;
+
+pub use self::control::ControlError;
+pub use self::embedded::is_embedded as page_is_embedded;
+use crate::auth::{Auth, PagePass, Refusal};
+use crate::hints;
+use crate::listen::Stage;
+use crate::reply::Reply;
+
+const NO_SNIFF: HeaderName = header::X_CONTENT_TYPE_OPTIONS;
+
+pub(crate) struct LocalPaths {
+    auth: Arc<Auth>,
+    router: Router,
+    /// Handlers run here and not on the worker that accepted the request: one that computes for a while
+    /// must not hold up the streams of that worker.
+    runtime: Handle,
+    stage: Stage,
+}
+
+impl LocalPaths {
+    /// `control` has its routes relative to `/control/v1`.
+    pub(crate) fn new(auth: Arc<Auth>, control: Router, runtime: Handle, stage: Stage) -> Self {
+        let control = control.fallback(control::unknown_path).method_not_allowed_fallback(control::wrong_method);
+        let router = Router::new().nest("/control/v1", control).fallback(control::unknown_path);
+        Self { auth, router, runtime, stage }
+    }
+
+    pub(crate) async fn control(&self, request: Request<Incoming>) -> Response<Reply> {
+        let (head, incoming) = request.into_parts();
+        if let Err(refusal) = self.auth.admit_control(&head) {
+            return self.room(control::refused(refusal));
+        }
+        let is_for_shell = hints::is_for_shell(&head.headers);
+        let request = Request::from_parts(head, Body::new(incoming));
+        let mut router = self.router.clone();
+        let handled = self.runtime.spawn(async move { router.call(request).await });
+        let mut response = match handled.await {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(panicked) => {
+                tracing::error!(%panicked, "a control handler failed");
+                control::failed()
+            }
+        };
+        if !is_for_shell {
+            response = control::without_shell(response);
+        }
+        let headers = response.headers_mut();
+        headers.insert(NO_SNIFF, HeaderValue::from_static("nosniff"));
+        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        self.room(response)
+    }
+
+    pub(crate) fn page(&self, request: Request<Incoming>) -> Response<Reply> {
+        let (head, _) = request.into_parts();
+        let mut response = match self.auth.admit_page(&head) {
+            _ if head.method != Method::GET && head.method != Method::HEAD => page::wrong_method(),
+            Ok(PagePass::Link) => self.log_in(&head.uri),
+            Ok(PagePass::Known) => match head.uri.path().strip_prefix("/ui/") {
+                Some(name) => page::serve(embedded::ASSETS, name, &head.headers),
+                None => page::moved("/ui/"),
+            },
+            Err(Refusal::TokenMissing | Refusal::TokenWrong) => page::needs_link(),
+            Err(Refusal::ForeignHost | Refusal::ForeignOrigin | Refusal::Navigation) => page::foreign(),
+        };
+        page::secure(response.headers_mut());
+        if head.method == Method::HEAD {
+            *response.body_mut() = Bytes::new();
+        }
+        response.map(Reply::whole)
+    }
+
+    /// The link is exchanged for a session: the browser gets the cookie, the page its key.
+    fn log_in(&self, link: &Uri) -> Response<Bytes> {
+        let Some(login) = self.auth.log_in() else { return page::no_session() };
+        let mut response = page::moved(&page::with_key(link, &login.page_key));
+        for cookie in self.auth.set_cookies(&login) {
+            response.headers_mut().append(header::SET_COOKIE, cookie);
+        }
+        response
+    }
+
+    fn room(&self, response: Response<Body>) -> Response<Reply> {
+        let mut stage = self.stage.clone();
+        let closing = Box::pin(async move { stage.closing().await });
+        response.map(|body| Reply::local(body, closing))
+    }
+}
+
+fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
+    let mut response = Response::new(Body::from(value.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

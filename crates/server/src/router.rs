@@ -1,0 +1,82 @@
+//! Which way a request goes: our own paths, `/control` and `/ui`, everything else to the provider.
+
+use std::sync::Arc;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+
+use crate::local::LocalPaths;
+use crate::proxy::Proxy;
+use crate::proxy::errors::Failure;
+use crate::reply::Reply;
+
+/// One worker's router: its own proxy, and the local paths that all share.
+pub(crate) struct PathRouter {
+    proxy: Proxy,
+    local: Arc<LocalPaths>,
+}
+
+impl PathRouter {
+    pub(crate) fn new(proxy: Proxy, local: Arc<LocalPaths>) -> Self {
+        Self { proxy, local }
+    }
+
+    /// `on_spare`: the connection got one of the last file handles, and those are for the control API.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, on_spare: bool) -> Response<Reply> {
+        match Way::of(request.uri().path()) {
+            Way::Upstream if on_spare => Failure::Crowded.into_response().map(Reply::whole),
+            Way::Upstream => match self.proxy.forward(request).await {
+                Ok(response) => response.map(Reply::answer),
+                Err(failure) => failure.into_response().map(Reply::whole),
+            },
+            Way::Control => self.local.control(request).await,
+            Way::Page => self.local.page(request),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Control,
+    Page,
+    Upstream,
+}
+
+impl Way {
+    fn of(path: &str) -> Self {
+        let lies_under =
+            |room: &str| path.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        if lies_under("/control") {
+            Self::Control
+        } else if lies_under("/ui") {
+            Self::Page
+        } else {
+            Self::Upstream
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_rooms_stay_in_the_house() {
+        for (path, way) in [
+            ("/control", Way::Control),
+            ("/control/v1/status", Way::Control),
+            ("/ui", Way::Page),
+            ("/ui/", Way::Page),
+            ("/ui/assets/app.js", Way::Page),
+            ("/", Way::Upstream),
+            ("*", Way::Upstream),
+            ("/v1/messages", Way::Upstream),
+            ("/uix", Way::Upstream),
+            ("/controls", Way::Upstream),
+            ("//ui/", Way::Upstream),
+            ("/v1/../control/v1/status", Way::Upstream),
+        ] {
+            assert_eq!(Way::of(path), way, "{path}");
+        }
+    }
+}
