@@ -15,7 +15,7 @@ use ctx_core::{Key, SlotId};
 use ctx_models::CacheRules;
 use ctx_models::cache::{Breakpoints, Outline, PromptCache, Writer};
 use ctx_wire::body::Body;
-use ctx_wire::compose::Kept;
+use ctx_wire::compose::Placement;
 use ctx_wire::envelope::Envelope;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -160,7 +160,7 @@ impl Conversation {
     }
 
     /// The estimate of the first messages of those that were sent, and of what is before them.
-    fn weigh_first(&self, envelope: &Envelope, kept: &Kept, (first, all): (usize, usize)) -> f64 {
+    fn weigh_first(&self, envelope: &Envelope, kept: &Placement, (first, all): (usize, usize)) -> f64 {
         let ground = Ground::of(self, false);
         let view = ground.lay(self.effects(self.history.head()));
         ground.weigh_up_to(&view, envelope, &kept.places(), all).get(first).copied().unwrap_or_default()

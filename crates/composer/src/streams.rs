@@ -3,7 +3,7 @@
 use crate::directory::lock;
 use crate::now;
 use crate::observe::Ticket;
-use ctx_wire::answer::{Grown, Tap, Told};
+use ctx_wire::answer::{Growth, Progress, Tap};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -71,14 +71,14 @@ impl Drop for Watching {
 /// How much of a reply was told.
 #[derive(Default)]
 pub struct Telling {
-    told: Told,
+    told: Progress,
     pieces: u32,
 }
 
 impl Telling {
     /// Tells what is new.
     pub fn tell(&mut self, streams: &Streams, ticket: &Ticket, tap: &dyn Tap) {
-        for Grown { block, part, tool, text } in tap.grown(&mut self.told) {
+        for Growth { block, part, tool, text } in tap.grown(&mut self.told) {
             let streaming = Streaming {
                 kind: "streaming",
                 conversation: ticket.conversation.clone(),

@@ -115,11 +115,11 @@ impl Answer {
 
 /// How much of each block was told: of its text, its thinking and its arguments.
 #[derive(Debug, Default)]
-pub struct Told(pub(crate) BTreeMap<u64, [usize; 3]>);
+pub struct Progress(pub(crate) BTreeMap<u64, [usize; 3]>);
 
 /// What was added to a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grown {
+pub struct Growth {
     pub block: u64,
     /// `text`, `thinking` or `tool`.
     pub part: &'static str,
@@ -140,7 +140,7 @@ pub trait Tap: std::fmt::Debug + Send {
     fn partial(&self) -> Option<Vec<u8>>;
 
     /// What has come of the message that was not told before.
-    fn grown(&self, told: &mut Told) -> Vec<Grown>;
+    fn grown(&self, told: &mut Progress) -> Vec<Growth>;
 
     /// Everything that was learned.
     fn finish(self: Box<Self>, ending: Ending) -> Answer;

@@ -6,7 +6,7 @@
 use crate::envelope::Envelope;
 use crate::json::{self, Elements, Member, Members, Span, Syntax};
 use crate::rope::{Piece, Pieces, append, concat, shared_prefix};
-use crate::wire::{Read, Wire};
+use crate::wire::{Reading, Wire};
 use ctx_core::Lexicon;
 use std::sync::Arc;
 
@@ -208,7 +208,7 @@ impl Body {
     }
 
     /// Reads a message.
-    pub fn read_message(&self, index: usize, lexicon: &Lexicon) -> Read {
+    pub fn read_message(&self, index: usize, lexicon: &Lexicon) -> Reading {
         self.wire.read(self.message(index), lexicon)
     }
 

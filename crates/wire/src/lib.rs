@@ -18,11 +18,11 @@ mod wire;
 
 /// What a request is composed from, and what comes of it.
 pub mod compose {
-    pub use crate::anthropic::compose::{Composed, Input, Kept, Memo, Places, Repair, Segment};
+    pub use crate::anthropic::compose::{Composed, Input, Memo, Placement, Places, Repair, Segment};
 }
 
 pub use ctx_core::WireId;
-pub use wire::{Call, Insertion, Read, Wire};
+pub use wire::{Call, Insertion, Reading, Wire};
 
 /// All wires, in the order in which they are asked whether a call is theirs.
 static WIRES: [&dyn Wire; 1] = [&anthropic::Anthropic];

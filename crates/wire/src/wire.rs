@@ -27,7 +27,7 @@ pub enum Call {
 
 /// A message read from its exact bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Read {
+pub struct Reading {
     pub facts: Message,
     /// What to cut to get the bare message: cache marks, and the list around a single text.
     pub cuts: Vec<Span>,
@@ -63,7 +63,7 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     fn folder(&self, bytes: &[u8], spans: &Spans, lexicon: &Lexicon) -> Option<String>;
 
     /// Reads one message, without its neighbours. Anything else than a message is carried as one of role `Other`.
-    fn read(&self, message: &[u8], lexicon: &Lexicon) -> Read;
+    fn read(&self, message: &[u8], lexicon: &Lexicon) -> Reading;
 
     /// The role of a message and whether it carries a cache mark, without reading what it says.
     fn glance(&self, message: &[u8]) -> (Role, bool);

@@ -20,7 +20,7 @@ use ctx_core::{Class, Key, NodeIx, SlotId};
 use ctx_store::Step;
 use ctx_wire::anthropic::context_management::{Kind, Splice};
 use ctx_wire::body::Body;
-use ctx_wire::compose::{Composed, Input, Kept, Memo, Places, Segment};
+use ctx_wire::compose::{Composed, Input, Memo, Placement, Places, Segment};
 use ctx_wire::envelope::Envelope;
 use ctx_wire::{Insertion, Wire};
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub struct Sent {
     pub around: Key,
     pub after: Vec<Key>,
     /// Where the things that were sent stand.
-    pub kept: Kept,
+    pub kept: Placement,
 }
 
 /// A request as it should leave: ranges of what came, and bytes of ours, in order.

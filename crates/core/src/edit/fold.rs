@@ -133,7 +133,7 @@ pub struct Laid {
 
 /// What one meets in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Met {
+pub enum Visit {
     /// A whole message of the client's that nothing was done to.
     Untouched(usize),
     Unit(Laid),
@@ -352,8 +352,8 @@ impl<'a> View<'a> {
         };
         let mut units = Vec::with_capacity(frame.segments.iter().map(length).sum());
         self.walk(frame, messages, &mut |met| match met {
-            Met::Unit(laid) => units.push(laid),
-            Met::Untouched(message) => {
+            Visit::Unit(laid) => units.push(laid),
+            Visit::Untouched(message) => {
                 let count = messages.get(message).map_or(0, |message| message.blocks.len());
                 let laid = |block| Laid { unit: Unit::Source { message, block }, covered: None, result: None };
                 if count == 0 {
@@ -366,7 +366,7 @@ impl<'a> View<'a> {
     }
 
     /// Goes through a frame, where nothing was done by whole messages.
-    pub fn walk(&self, frame: &Frame, messages: &[&Message], meet: &mut dyn FnMut(Met)) {
+    pub fn walk(&self, frame: &Frame, messages: &[&Message], meet: &mut dyn FnMut(Visit)) {
         for segment in &frame.segments {
             match segment {
                 Segment::Source(range) => self.walk_source(range.clone(), messages, meet),
@@ -379,7 +379,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn walk_source(&self, range: Range<Number>, messages: &[&Message], meet: &mut dyn FnMut(Met)) {
+    fn walk_source(&self, range: Range<Number>, messages: &[&Message], meet: &mut dyn FnMut(Visit)) {
         let (mut message, _) = self.place(range.start);
         let mut at = range.start;
         while at < range.end {
@@ -387,7 +387,7 @@ impl<'a> View<'a> {
             let here = at..end.min(range.end);
             let fates = &self.fates[here.start as usize..here.end as usize];
             if (start..end) == here && fates.iter().all(|fate| *fate == Fate::default()) {
-                meet(Met::Untouched(message));
+                meet(Visit::Untouched(message));
             } else {
                 let has_blocks = messages.get(message).is_some_and(|message| !message.blocks.is_empty());
                 for (number, fate) in here.clone().zip(fates) {
@@ -396,7 +396,7 @@ impl<'a> View<'a> {
                     }
                     let effect = |at: u32| at.checked_sub(1).map(|at| self.effects[at as usize].0);
                     let block = has_blocks.then(|| (number - start) as usize);
-                    meet(Met::Unit(Laid {
+                    meet(Visit::Unit(Laid {
                         unit: Unit::Source { message, block },
                         covered: effect(fate.covered),
                         result: effect(fate.result).map(|effect| (effect, fate.text)),
@@ -408,11 +408,11 @@ impl<'a> View<'a> {
         }
     }
 
-    fn meet_made(&self, number: MadeNumber, meet: &mut dyn FnMut(Met)) {
+    fn meet_made(&self, number: MadeNumber, meet: &mut dyn FnMut(Visit)) {
         let fate = &self.made.fates[number as usize];
         fate.before.iter().for_each(|earlier| self.meet_made(*earlier, meet));
         let covered = fate.covered.checked_sub(1).map(|at| self.effects[at as usize].0);
-        meet(Met::Unit(Laid { unit: Unit::Made(fate.id), covered, result: None }));
+        meet(Visit::Unit(Laid { unit: Unit::Made(fate.id), covered, result: None }));
     }
 }
 

@@ -46,12 +46,12 @@ pub struct Desk<'a> {
 /// Reads the JSON of a wire.
 pub trait Draft {
     /// Turns JSON that a person gives into content, or says why it could not be sent.
-    fn draft(&self, raw: &Value, drafted: Drafted) -> Result<Vec<Made>, Refusal>;
+    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal>;
 }
 
 /// What a person gives in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drafted {
+pub enum DraftScope {
     /// Whole messages.
     Messages,
     /// Blocks for a message of the client's.

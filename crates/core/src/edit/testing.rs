@@ -5,7 +5,7 @@ use super::fold::{Around, Laid, Source, Unit, View, fold};
 use super::history::{Change, Commit, CommitId, History, How};
 use super::operation::{Operation, Select, Where};
 use super::refusal::Refusal;
-use super::resolve::{DROPPED, Desk, Draft, Drafted, SUMMARY};
+use super::resolve::{DROPPED, Desk, Draft, DraftScope, SUMMARY};
 use crate::content::{Content, WireId};
 use crate::key::Key;
 use crate::message::{Block, Kind, Message, Role};
@@ -398,7 +398,7 @@ fn texts(content: &[Content]) -> String {
 struct MadeUp;
 
 impl Draft for MadeUp {
-    fn draft(&self, raw: &Value, drafted: Drafted) -> Result<Vec<Made>, Refusal> {
+    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
         let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
         let content = |value: &Value| match (value, value["answers"].as_str()) {
             (Value::String(text), _) => Content::text(text),
@@ -407,14 +407,14 @@ impl Draft for MadeUp {
         };
         let made = |role, value: &Value| Made { role, content: list(value).iter().map(content).collect() };
         Ok(match drafted {
-            Drafted::Messages => list(raw)
+            DraftScope::Messages => list(raw)
                 .iter()
                 .map(|message| {
                     let role = if message["role"] == "assistant" { Role::Assistant } else { Role::User };
                     made(Some(role), &message["content"])
                 })
                 .collect(),
-            Drafted::Blocks | Drafted::System | Drafted::Tool => vec![made(None, raw)],
+            DraftScope::Blocks | DraftScope::System | DraftScope::Tool => vec![made(None, raw)],
         })
     }
 }

@@ -4,22 +4,22 @@ use super::content;
 use ctx_core::content::Content;
 use ctx_core::edit::Refusal;
 use ctx_core::edit::effect::Made;
-use ctx_core::edit::resolve::{Drafted, not_empty, thinking};
+use ctx_core::edit::resolve::{DraftScope, not_empty, thinking};
 use ctx_core::message::Role;
 use serde_json::Value;
 
 /// Turns JSON into content, or says why it could not be sent.
-pub fn draft(raw: &Value, drafted: Drafted) -> Result<Vec<Made>, Refusal> {
+pub fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
     let inside = |content: Vec<Content>| vec![Made { role: None, content }];
     match drafted {
-        Drafted::Messages => messages(raw),
-        Drafted::System if !is_text(raw) => Err(bad("the system prompt takes text only", "")),
-        Drafted::System | Drafted::Blocks => {
+        DraftScope::Messages => messages(raw),
+        DraftScope::System if !is_text(raw) => Err(bad("the system prompt takes text only", "")),
+        DraftScope::System | DraftScope::Blocks => {
             let list = if let Value::Array(list) = raw { list.iter().collect() } else { vec![raw] };
             list.into_iter().map(block).collect::<Result<_, _>>().map(inside)
         }
-        Drafted::Tool if is_tool(raw) => Ok(inside(vec![content::read(raw)])),
-        Drafted::Tool => Err(bad("a tool definition is an object with a `name` and an `input_schema`", "")),
+        DraftScope::Tool if is_tool(raw) => Ok(inside(vec![content::read(raw)])),
+        DraftScope::Tool => Err(bad("a tool definition is an object with a `name` and an `input_schema`", "")),
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn refused(raw: Value, drafted: Drafted) -> Refusal {
+    fn refused(raw: Value, drafted: DraftScope) -> Refusal {
         draft(&raw, drafted).expect_err("it cannot be sent")
     }
 
@@ -149,7 +149,7 @@ mod tests {
             (json!({ "role": "user", "content": [{ "text": "x" }] }), "a block is an object with a `type`"),
             (json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "input": "x" }] }), "rule A10"),
         ] {
-            let refusal = refused(value, Drafted::Messages);
+            let refusal = refused(value, DraftScope::Messages);
             assert_eq!(refusal.code, "bad-content");
             assert!(refusal.message.contains(says), "{}", refusal.message);
         }
@@ -158,23 +158,26 @@ mod tests {
             json!({ "type": "image" }),
             json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "!" } }),
         ] {
-            assert_eq!(refused(block, Drafted::Blocks).code, "bad-content");
+            assert_eq!(refused(block, DraftScope::Blocks).code, "bad-content");
         }
         for text in ["", " \n\t"] {
-            assert_eq!(refused(json!({ "role": "user", "content": text }), Drafted::Messages).code, "empty");
-            assert_eq!(refused(json!({ "type": "text", "text": text }), Drafted::Blocks).code, "empty");
+            assert_eq!(refused(json!({ "role": "user", "content": text }), DraftScope::Messages).code, "empty");
+            assert_eq!(refused(json!({ "type": "text", "text": text }), DraftScope::Blocks).code, "empty");
         }
         let thought = json!({ "type": "thinking", "thinking": "x", "signature": "y" });
-        assert_eq!(refused(thought.clone(), Drafted::Blocks).code, "thinking");
-        assert_eq!(refused(json!({ "role": "assistant", "content": [thought] }), Drafted::Messages).code, "thinking");
+        assert_eq!(refused(thought.clone(), DraftScope::Blocks).code, "thinking");
+        assert_eq!(
+            refused(json!({ "role": "assistant", "content": [thought] }), DraftScope::Messages).code,
+            "thinking"
+        );
         let call = json!({ "type": "tool_use", "id": "a", "name": "Read", "input": {} });
-        assert!(refused(call.clone(), Drafted::System).message.contains("text only"));
-        assert_eq!(refused(json!({ "description": "x" }), Drafted::Tool).code, "bad-content");
-        assert_eq!(refused(json!({ "name": "Bash" }), Drafted::Tool).code, "bad-content");
-        assert!(draft(&json!({ "name": "Bash", "input_schema": {} }), Drafted::Tool).is_ok());
+        assert!(refused(call.clone(), DraftScope::System).message.contains("text only"));
+        assert_eq!(refused(json!({ "description": "x" }), DraftScope::Tool).code, "bad-content");
+        assert_eq!(refused(json!({ "name": "Bash" }), DraftScope::Tool).code, "bad-content");
+        assert!(draft(&json!({ "name": "Bash", "input_schema": {} }), DraftScope::Tool).is_ok());
         let messages = draft(
             &json!([{ "role": "user", "content": "a" }, { "role": "assistant", "content": [call] }]),
-            Drafted::Messages,
+            DraftScope::Messages,
         );
         let messages = messages.expect("messages");
         assert_eq!(

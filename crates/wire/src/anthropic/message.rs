@@ -2,7 +2,7 @@
 
 use super::image;
 use crate::json::{self, Member, Span};
-use crate::wire::Read;
+use crate::wire::Reading;
 use ctx_core::ToolRole;
 use ctx_core::key::{Key, KeyBuilder};
 use ctx_core::lexicon::{Lexicon, SUMMARY_TITLE, Speech};
@@ -15,7 +15,7 @@ const LONG_TEXT: usize = 80;
 
 /// Reads a message; `lexicon` tells the client's words from the human's, and tools by their names. Anything that is not
 /// a message is carried as one of role `Other`.
-pub fn read(bytes: &[u8], lexicon: &Lexicon) -> Read {
+pub fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
     let mut role = Role::Other;
     let mut content = None;
     for member in json::members(bytes, 0).into_iter().flatten().flatten() {
@@ -316,7 +316,7 @@ impl<'a> Reader<'a> {
         json::string_value(self.bytes, span.clone()?)
     }
 
-    fn finish(mut self) -> Read {
+    fn finish(mut self) -> Reading {
         let spoken = self.spoken.trim_end();
         if spoken.chars().nth(LONG_TEXT - 1).is_some() {
             self.anchors.push(Anchor::Text(Key::of([self.role.name().as_bytes(), spoken.as_bytes()])));
@@ -349,7 +349,7 @@ impl<'a> Reader<'a> {
             speaks,
             title: title.map(String::into_boxed_str),
         };
-        Read { facts, cuts: self.cuts, marked: self.marked }
+        Reading { facts, cuts: self.cuts, marked: self.marked }
     }
 
     /// The block from which on a human speaks: behind the tool results, if there are any.

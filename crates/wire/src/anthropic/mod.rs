@@ -18,13 +18,13 @@ use crate::answer::Tap;
 use crate::body::{Body, Shape, Spans};
 use crate::envelope::Envelope;
 use crate::json::Span;
-use crate::wire::{Call, Insertion, Read, Wire};
+use crate::wire::{Call, Insertion, Reading, Wire};
 use compose::{Composed, Input};
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
 use ctx_core::edit::effect::Made;
 use ctx_core::edit::fold::View;
-use ctx_core::edit::resolve::{Draft, Drafted};
+use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::{Message, Role};
 use ctx_core::{Key, Lexicon};
 use ctx_models::cache::Breakpoints;
@@ -38,7 +38,7 @@ pub struct Anthropic;
 pub static SHAPE: Shape = Shape { list: "messages" };
 
 impl Draft for Anthropic {
-    fn draft(&self, raw: &Value, drafted: Drafted) -> Result<Vec<Made>, Refusal> {
+    fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
         draft::draft(raw, drafted)
     }
 }
@@ -69,7 +69,7 @@ impl Wire for Anthropic {
         envelope::folder(bytes, spans, lexicon)
     }
 
-    fn read(&self, message: &[u8], lexicon: &Lexicon) -> Read {
+    fn read(&self, message: &[u8], lexicon: &Lexicon) -> Reading {
         message::read(message, lexicon)
     }
 

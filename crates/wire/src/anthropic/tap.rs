@@ -7,7 +7,7 @@ mod answer;
 mod fields;
 mod reply;
 
-use crate::answer::{self as seam, Answer, Ending, Grown, ProviderError, Told};
+use crate::answer::{self as seam, Answer, Ending, Growth, Progress, ProviderError};
 use crate::encoding::{DecodeError, Decoder, Encoding};
 use crate::sse;
 use fields::{pick, text};
@@ -102,7 +102,7 @@ impl seam::Tap for Tap {
         }
     }
 
-    fn grown(&self, told: &mut Told) -> Vec<Grown> {
+    fn grown(&self, told: &mut Progress) -> Vec<Growth> {
         match &self.body {
             Body::Stream(stream) if stream.started => stream.reply.grown(told),
             _ => Vec::new(),

@@ -1,6 +1,6 @@
 //! New content: texts and JSON that people give.
 
-use super::{Desk, Drafted, Scope, Target, gone, not_empty};
+use super::{Desk, DraftScope, Scope, Target, gone, not_empty};
 use crate::edit::effect::{Effect, Made, Named, NewResult, Why};
 use crate::edit::fold::{Laid, Unit};
 use crate::edit::operation::Select;
@@ -151,10 +151,10 @@ impl Desk<'_> {
     fn given(&self, target: &Target, raw: &Value) -> Result<New, Refusal> {
         let drafted = match target.scope {
             Scope::Block if self.sends_thinking(target) => return Err(thinking(&target.name)),
-            Scope::Block => Drafted::Blocks,
-            Scope::System => Drafted::System,
-            Scope::Tool => Drafted::Tool,
-            Scope::Frame | Scope::Steps | Scope::Message => Drafted::Messages,
+            Scope::Block => DraftScope::Blocks,
+            Scope::System => DraftScope::System,
+            Scope::Tool => DraftScope::Tool,
+            Scope::Frame | Scope::Steps | Scope::Message => DraftScope::Messages,
         };
         self.draft.draft(raw, drafted).map(New::Content)
     }

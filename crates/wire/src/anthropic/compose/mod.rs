@@ -7,7 +7,6 @@
 //! in common with this one from there.
 
 mod around;
-mod kept;
 mod made;
 mod marks;
 mod memo;
@@ -15,6 +14,7 @@ mod open_loop;
 mod pages;
 mod pairs;
 mod paused;
+mod placement;
 mod plan;
 mod repair;
 mod roles;
@@ -25,9 +25,9 @@ mod stays;
 mod thinking;
 mod waits;
 
-pub use kept::{Kept, Places};
 pub use memo::Memo;
 pub use paused::is_paused;
+pub use placement::{Placement, Places};
 pub use repair::Repair;
 pub use settled::go_on;
 
@@ -86,7 +86,7 @@ pub struct Composed {
     /// The prefix before the first of its messages, and after each.
     pub around: Key,
     pub after: Vec<Key>,
-    pub kept: Kept,
+    pub kept: Placement,
 }
 
 impl Composed {
@@ -146,7 +146,7 @@ pub fn compose(input: &Input<'_>, view: &View<'_>) -> Composed {
         marks: marks.written,
         around: around.digest,
         after: thought.after,
-        kept: Kept::new(plan.settled, plan.outs, &plan.made, around),
+        kept: Placement::new(plan.settled, plan.outs, &plan.made, around),
     }
 }
 

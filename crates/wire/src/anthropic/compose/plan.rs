@@ -3,7 +3,7 @@
 use super::made::{self, MadeBlock};
 use super::{Input, Repair, pages, paused, stays};
 use ctx_core::edit::effect::{Effect, MadeId};
-use ctx_core::edit::fold::{Laid, Met, Unit, View};
+use ctx_core::edit::fold::{Laid, Unit, View, Visit};
 use ctx_core::message::{Block, Kind, Role};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -189,8 +189,8 @@ pub(super) fn lay_out<'a>(input: &'a Input<'a>, view: &'a View<'a>) -> Plan<'a> 
     let mut builder = Builder { plan, view, run: 0, waiting: Vec::new(), has_system, last: 0 };
     for frame in &view.frames {
         view.walk(frame, input.messages, &mut |met| match met {
-            Met::Unit(laid) => builder.unit(&laid),
-            Met::Untouched(message) => builder.whole(message as u32),
+            Visit::Unit(laid) => builder.unit(&laid),
+            Visit::Untouched(message) => builder.whole(message as u32),
         });
         builder.flush(None);
     }

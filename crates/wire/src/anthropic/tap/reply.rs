@@ -5,7 +5,7 @@
 //! and escapes all survive, and a character that two deltas share is whole again.
 
 use super::fields::{count, inner, items, pick, text};
-use crate::answer::{Grown, Told};
+use crate::answer::{Growth, Progress};
 use crate::json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ impl Reply {
         self.size <= self.limit
     }
 
-    pub(super) fn grown(&self, told: &mut Told) -> Vec<Grown> {
+    pub(super) fn grown(&self, told: &mut Progress) -> Vec<Growth> {
         let mut grown = Vec::new();
         for (&index, block) in &self.blocks {
             let told = told.0.entry(index).or_default();
@@ -107,7 +107,7 @@ impl Reply {
                 *told += new.len();
                 let name = || pick(&block.start, ["name"]).and_then(|[name]| name.and_then(text).map(Cow::into_owned));
                 let tool = if part == "tool" { name() } else { None };
-                grown.push(Grown { block: index, part, tool, text: json::decode(new.as_bytes()).into_owned() });
+                grown.push(Growth { block: index, part, tool, text: json::decode(new.as_bytes()).into_owned() });
             }
         }
         grown
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn what_was_added_is_told_once_and_in_whole_characters() {
         let mut reply = Reply::new(1000);
-        let mut told = Told::default();
+        let mut told = Progress::default();
         let mut add = |reply: &mut Reply, kind: &str, name: &str, piece: &str| {
             let delta = format!(r#"{{"type":"{kind}","{name}":"{piece}"}}"#);
             assert_eq!(reply.apply(Some("0"), Some(&delta)), Ok(()));
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(add(&mut reply, "thinking_delta", "thinking", "hm"), [("thinking", "hm".to_owned())]);
         assert_eq!(add(&mut reply, "input_json_delta", "partial_json", r#"{\"a\""#), [("tool", "{\"a\"".to_owned())]);
         assert_eq!(add(&mut reply, "input_json_delta", "partial_json", ""), []);
-        let all = reply.grown(&mut Told::default());
+        let all = reply.grown(&mut Progress::default());
         assert_eq!(all.iter().map(|grown| grown.tool.as_deref()).collect::<Vec<_>>(), [None, None, Some("Read")]);
     }
 

@@ -53,10 +53,10 @@ impl Case {
 
     pub fn body(text: &str) -> Case {
         let body = Body::parse(text.as_bytes().to_vec(), &Anthropic).unwrap();
-        let read: Vec<crate::wire::Read> = (0..body.spans().messages.len())
+        let read: Vec<crate::wire::Reading> = (0..body.spans().messages.len())
             .map(|at| message::read(body.message(at), ctx_clients::lexicon()))
             .collect();
-        let bare = |(at, read): (usize, &crate::wire::Read)| {
+        let bare = |(at, read): (usize, &crate::wire::Reading)| {
             Key::of([dress::undress(body.message(at), &read.cuts).0.as_slice()])
         };
         let digests: Vec<Key> = read.iter().enumerate().map(bare).collect();

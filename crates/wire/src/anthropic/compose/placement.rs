@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The messages of a composed request, by where their blocks come from.
 #[derive(Debug, Clone, Default)]
-pub struct Kept {
+pub struct Placement {
     /// The messages that an earlier request settled, before the others.
     settled: Arc<Vec<Out>>,
     outs: Vec<Out>,
@@ -22,24 +22,25 @@ pub struct Kept {
     made_around: Vec<(MadeId, u32)>,
 }
 
-impl PartialEq for Kept {
-    fn eq(&self, other: &Kept) -> bool {
-        let rest = |kept: &Kept| (kept.made.clone(), kept.system.clone(), kept.tools.clone(), kept.made_around.clone());
+impl PartialEq for Placement {
+    fn eq(&self, other: &Placement) -> bool {
+        let rest =
+            |kept: &Placement| (kept.made.clone(), kept.system.clone(), kept.tools.clone(), kept.made_around.clone());
         self.all().eq(other.all()) && rest(self) == rest(other)
     }
 }
 
-impl Eq for Kept {}
+impl Eq for Placement {}
 
-impl Kept {
+impl Placement {
     /// All messages that are sent.
     fn all(&self) -> impl Iterator<Item = &Out> {
         self.settled.iter().chain(&self.outs)
     }
 
-    pub(super) fn new(settled: Arc<Vec<Out>>, outs: Vec<Out>, made: &[MadeBlock<'_>], around: Around) -> Kept {
+    pub(super) fn new(settled: Arc<Vec<Out>>, outs: Vec<Out>, made: &[MadeBlock<'_>], around: Around) -> Placement {
         let made = made.iter().map(|block| block.from).collect();
-        Kept { settled, outs, made, system: around.system, tools: around.tools, made_around: around.from }
+        Placement { settled, outs, made, system: around.system, tools: around.tools, made_around: around.from }
     }
 
     /// What differs from the view that was composed.
@@ -109,7 +110,7 @@ impl Places {
     }
 }
 
-impl Kept {
+impl Placement {
     pub fn places(&self) -> Places {
         let (mut whole, mut blocks, mut made) = (FastMap::default(), FastMap::default(), FastMap::default());
         for (at, out) in self.all().enumerate() {
