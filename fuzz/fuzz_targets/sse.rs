@@ -4,7 +4,9 @@
 //! first input as it is.
 #![no_main]
 
-use ctx_wire::anthropic::tap::{Ending, Tap};
+use ctx_wire::Wire;
+use ctx_wire::answer::Ending;
+use ctx_wire::anthropic::Anthropic;
 use ctx_wire::sse::Reader;
 use libfuzzer_sys::fuzz_target;
 
@@ -37,9 +39,9 @@ fn read_events(body: &[u8], size: usize) {
 }
 
 fn tap(body: &[u8], size: usize, status: u16, content_type: Option<&str>, encoding: Option<&str>) {
-    let mut whole = Tap::new(status, content_type, encoding);
+    let mut whole = Anthropic.tap(status, content_type, encoding);
     whole.feed(body);
-    let mut pieces = Tap::new(status, content_type, encoding);
+    let mut pieces = Anthropic.tap(status, content_type, encoding);
     for piece in body.chunks(size) {
         pieces.feed(piece);
     }
