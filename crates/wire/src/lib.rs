@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod anthropic;
 pub mod body;
+pub mod compose;
 pub mod dress;
 pub mod encoding;
 pub mod envelope;
@@ -15,11 +16,6 @@ pub mod rope;
 pub mod rules;
 pub mod sse;
 mod wire;
-
-/// What a request is composed from, and what comes of it.
-pub mod compose {
-    pub use crate::anthropic::compose::{Composed, Input, Memo, Placement, Places, Repair, Segment};
-}
 
 pub use ctx_core::WireId;
 pub use wire::{Call, Insertion, Reading, Wire};

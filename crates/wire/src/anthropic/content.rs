@@ -1,6 +1,6 @@
 //! Content in this wire's JSON, and back.
 
-use super::compose::spell;
+use crate::compose::spell;
 use crate::json;
 use ctx_core::Key;
 use ctx_core::content::{CallInput, Content, Origin, WireId};

@@ -3,19 +3,12 @@
 use super::plan::{Out, Piece, Plan, Tag, lay_out, pieces, tag};
 use super::{Repair, made, paused, spell};
 use crate::anthropic::content;
+pub(super) use crate::compose::Part;
 use crate::envelope;
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::edit::fold::{self, View};
 use ctx_core::key::{Key, KeyBuilder};
 use std::borrow::Cow;
-
-/// One list of the envelope as it is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    Own(usize),
-    /// In `Around::made`.
-    Made(usize),
-}
 
 #[derive(Debug, Clone)]
 pub(super) struct Around {

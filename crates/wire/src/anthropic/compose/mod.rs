@@ -14,12 +14,10 @@ mod open_loop;
 mod pages;
 mod pairs;
 mod paused;
-mod placement;
 mod plan;
-mod repair;
 mod roles;
 mod settled;
-pub(super) mod spell;
+mod spell;
 mod splice;
 mod stays;
 mod thinking;
@@ -27,81 +25,18 @@ mod waits;
 
 pub use memo::Memo;
 pub use paused::is_paused;
-pub use placement::{Placement, Places};
-pub use repair::Repair;
 pub use settled::go_on;
 
-use crate::body::Body;
-use crate::envelope::Envelope;
+pub(crate) use crate::compose::{Composed, Input, Placement, Repair, Segment};
+
+use crate::compose::HeadParts;
+use around::Around;
 use ctx_core::edit::fold::View;
-use ctx_core::key::Key;
-use ctx_core::message::Message;
+use made::MadeBlock;
+use plan::Out;
 use settled::Finished;
 use splice::Spliced;
-use std::ops::Range;
-
-/// What a request is composed from, beside the operations that are laid over it.
-pub struct Input<'a> {
-    /// The request at hand.
-    pub body: &'a Body,
-    pub envelope: &'a Envelope,
-    /// The facts of each of its messages. Where their blocks stand may be of another spelling.
-    pub messages: &'a [&'a Message],
-    /// Identifies the bare content of each message: cache marks and the string form do not count.
-    pub digests: &'a [Key],
-    /// Identifies system, without the attribution, and the loaded tools, as the client sent them.
-    pub around: Key,
-    /// How the request was laid out that got an answer which this one sends back to be continued.
-    pub paused: Option<&'a View<'a>>,
-    /// The digest of the prefix that the thinking of this signature was produced after.
-    pub bound: &'a dyn Fn(&Key) -> Option<Key>,
-    /// Whether an earlier request wrote the cache at this prefix.
-    pub written: &'a dyn Fn(&Key) -> bool,
-    /// The client's message that will be changed next, as far as anybody knows.
-    pub next: Option<u32>,
-    pub memo: &'a Memo,
-    /// Requests with the same number may go on from each other: the operations are the same, thinking is bound to the
-    /// same, and no operation names a message that is new. `None`: nothing is taken from another request or left for it.
-    pub under: Option<u64>,
-}
-
-/// A piece of the body to send.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Segment {
-    /// These bytes of the client's body.
-    Source(Range<usize>),
-    Made(Vec<u8>),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Composed {
-    /// In order, they are the body.
-    pub segments: Vec<Segment>,
-    pub repairs: Vec<Repair>,
-    pub thinking_dropped: usize,
-    /// The digest of the whole prompt: what the next thinking is bound to.
-    pub prefix: Key,
-    /// The prefixes at which this request writes the cache.
-    pub marks: Vec<Key>,
-    /// The prefix before the first of its messages, and after each.
-    pub around: Key,
-    pub after: Vec<Key>,
-    pub kept: Placement,
-}
-
-impl Composed {
-    /// The body as one piece.
-    pub fn bytes(&self, source: &[u8]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(source.len());
-        for segment in &self.segments {
-            out.extend_from_slice(match segment {
-                Segment::Source(range) => source.get(range.clone()).unwrap_or_default(),
-                Segment::Made(bytes) => bytes,
-            });
-        }
-        out
-    }
-}
+use std::sync::Arc;
 
 /// Composes a request. Total: whatever the view is, the provider accepts the result, provided that it accepts what
 /// the client sent. The same input gives the same bytes.
@@ -146,8 +81,14 @@ pub fn compose(input: &Input<'_>, view: &View<'_>) -> Composed {
         marks: marks.written,
         around: around.digest,
         after: thought.after,
-        kept: Placement::new(plan.settled, plan.outs, &plan.made, around),
+        kept: placement(plan.settled, plan.outs, &plan.made, around),
     }
+}
+
+/// Where everything is sent.
+fn placement(settled: Arc<Vec<Out>>, outs: Vec<Out>, made: &[MadeBlock<'_>], around: Around) -> Placement {
+    let made = made.iter().map(|block| block.from).collect();
+    Placement::new(settled, outs, made, HeadParts { system: around.system, tools: around.tools, made: around.from })
 }
 
 fn report_dropped(plan: &mut plan::Plan<'_>, dropped: usize, loaded: &[String]) {
@@ -161,15 +102,6 @@ fn report_dropped(plan: &mut plan::Plan<'_>, dropped: usize, loaded: &[String]) 
     let blocks = if dropped == 1 { "1 thinking block is".to_owned() } else { format!("{dropped} thinking blocks are") };
     let what = format!("{blocks} left out: the content before them has changed");
     plan.repairs.push(Repair::new("A65", what));
-}
-
-/// The prefix digests of a request that goes out untouched: after 0, 1, 2… messages.
-pub fn untouched_prefix(around: Key, digests: &[Key]) -> impl Iterator<Item = Key> {
-    let later = digests.iter().scan(around, |prefix, digest| {
-        *prefix = prefix.then(*digest);
-        Some(*prefix)
-    });
-    std::iter::once(around).chain(later)
 }
 
 #[cfg(test)]

@@ -1,21 +1,14 @@
-//! The view as a list of outgoing messages. A message that nothing touched is one entry without blocks.
+//! The view laid out by the rules of this wire.
 
 use super::made::{self, MadeBlock};
 use super::{Input, Repair, pages, paused, stays};
-use ctx_core::edit::effect::{Effect, MadeId};
-use ctx_core::edit::fold::{Laid, Unit, View, Visit};
-use ctx_core::message::{Block, Kind, Role};
+use crate::compose::layout::{self, Grammar, Layout};
+pub(super) use crate::compose::layout::{Out, Piece, block_count, facts, label, opened, pieces};
+use ctx_core::edit::effect::{Made, MadeId};
+use ctx_core::edit::fold::View;
+use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// One block on its way out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece {
-    /// A block of a client's message; `text`, counted from 1, replaces its content.
-    Client { message: u32, block: u32, text: u32 },
-    /// One of ours, in `Plan::made`.
-    Made(u32),
-}
 
 /// What a block is, as far as the rules care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,20 +22,6 @@ pub(super) enum Tag {
     /// Where another model took over; nobody reads it.
     Fallback,
     Other,
-}
-
-/// An outgoing message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Out {
-    pub role: Role,
-    /// The client's message in whose object it is spelled.
-    pub source: Option<u32>,
-    /// `None`: all blocks of its source as they are.
-    pub pieces: Option<Vec<Piece>>,
-    /// The first of its source: it keeps the other members of the object.
-    pub first: bool,
-    /// The client's message at whose place it stands; for one that we had to add, none.
-    pub anchor: Option<u32>,
 }
 
 pub(super) struct Plan<'a> {
@@ -62,47 +41,6 @@ pub(super) struct Plan<'a> {
     pub thoughts: usize,
     /// What is laid out although an operation covers it: whether it has to stay is for [`stays`] to say.
     pub covered: Vec<Piece>,
-}
-
-impl Out {
-    /// One of ours.
-    pub fn ours(role: Role, pieces: Vec<Piece>, anchor: Option<u32>) -> Out {
-        Out { role, source: None, pieces: Some(pieces), first: true, anchor }
-    }
-
-    pub fn is_whole(&self) -> bool {
-        self.pieces.is_none()
-    }
-}
-
-/// The facts of a client's block.
-pub(super) fn facts<'a>(input: &Input<'a>, message: u32, block: u32) -> Option<&'a Block> {
-    input.messages.get(message as usize)?.blocks.get(block as usize)
-}
-
-/// The type of a block that has no kind of its own.
-pub(super) fn label<'a>(input: &Input<'a>, message: u32, block: u32) -> Option<&'a str> {
-    facts(input, message, block).filter(|block| block.kind == Kind::Other)?.label.as_deref()
-}
-
-pub(super) fn block_count(input: &Input<'_>, message: u32) -> u32 {
-    input.messages.get(message as usize).map_or(0, |message| message.blocks.len() as u32)
-}
-
-pub(super) fn pieces<'p>(input: &Input<'_>, out: &'p Out) -> impl DoubleEndedIterator<Item = Piece> + use<'p> {
-    let source = out.source.unwrap_or(0);
-    let whole = if out.is_whole() { out.source.map_or(0, |source| block_count(input, source)) } else { 0 };
-    let listed = out.pieces.as_deref().unwrap_or_default();
-    let own = (0..whole).map(move |block| Piece::Client { message: source, block, text: 0 });
-    own.chain(listed.iter().copied())
-}
-
-/// The pieces as a list that can be changed.
-pub(super) fn opened<'o>(input: &Input<'_>, out: &'o mut Out) -> &'o mut Vec<Piece> {
-    if out.pieces.is_none() {
-        out.pieces = Some(pieces(input, out).collect());
-    }
-    out.pieces.get_or_insert_default()
 }
 
 pub(super) fn tag(input: &Input<'_>, made: &[MadeBlock<'_>], piece: Piece) -> Tag {
@@ -171,196 +109,47 @@ impl Plan<'_> {
     }
 }
 
+/// The rules that laying out asks for.
+struct Rules<'a>(&'a Input<'a>);
+
+impl<'a> Grammar<'a> for Rules<'a> {
+    type Made = MadeBlock<'a>;
+
+    fn made(&self, from: (MadeId, &'a Made), role: Role, repairs: &mut Vec<Repair>) -> Vec<MadeBlock<'a>> {
+        made::read(from, role, self.0, repairs)
+    }
+
+    fn may_stay(&self, message: u32, block: u32) -> bool {
+        stays::may(self.0, message, block)
+    }
+
+    fn no_system(&self) -> Option<Repair> {
+        Some(Repair::new("A12", "a system message is sent as a user message: this conversation has none"))
+    }
+
+    fn fixed_result(&self) -> Option<Repair> {
+        let what = "a result of the provider's tool whose text was changed goes: it is sent as it is, or not at all";
+        Some(Repair::new("A42", what))
+    }
+}
+
 /// Lays a view out.
 pub(super) fn lay_out<'a>(input: &'a Input<'a>, view: &'a View<'a>) -> Plan<'a> {
-    let plan = Plan {
+    let Layout { outs, made, texts, repairs, covered } = layout::lay_out(input, view, &Rules(input));
+    let mut plan = Plan {
         input,
         settled: Arc::default(),
-        outs: Vec::with_capacity(input.messages.len() + 2),
-        made: Cow::default(),
-        texts: Vec::new(),
-        repairs: Vec::new(),
+        outs,
+        made: Cow::Owned(made),
+        texts,
+        repairs,
         unfinished: Vec::new(),
         waiting: Vec::new(),
         thoughts: 0,
-        covered: Vec::new(),
+        covered,
     };
-    let has_system = input.messages.iter().any(|message| message.role == Role::System);
-    let mut builder = Builder { plan, view, run: 0, waiting: Vec::new(), has_system, last: 0 };
-    for frame in &view.frames {
-        view.walk(frame, input.messages, &mut |met| match met {
-            Visit::Unit(laid) => builder.unit(&laid),
-            Visit::Untouched(message) => builder.whole(message as u32),
-        });
-        builder.flush(None);
-    }
-    builder.close();
-    stays::settle(&mut builder.plan);
-    pages::repair(&mut builder.plan);
-    paused::restore(&mut builder.plan);
-    builder.plan
-}
-
-struct Builder<'a> {
-    plan: Plan<'a>,
-    view: &'a View<'a>,
-    /// How many blocks from the first on the last message has, as long as it may become a whole one.
-    run: u32,
-    /// Messages of ours until it is known whose blocks they replace.
-    waiting: Vec<(MadeId, Option<Role>)>,
-    has_system: bool,
-    /// The client's message that was met last.
-    last: u32,
-}
-
-impl Builder<'_> {
-    /// A message of the client's as it is.
-    fn whole(&mut self, message: u32) {
-        self.last = message;
-        self.flush(Some(message));
-        let count = block_count(self.plan.input, message);
-        if self.is_open(message) {
-            self.open(message).extend((0..count).map(|block| Piece::Client { message, block, text: 0 }));
-            return;
-        }
-        self.close();
-        self.start(message, None);
-        self.run = count;
-    }
-
-    fn unit(&mut self, laid: &Laid) {
-        match laid.unit {
-            Unit::Source { message, block } => {
-                let message = message as u32;
-                self.last = message;
-                self.flush(Some(message));
-                let block = block.map(|block| block as u32);
-                if laid.covered.is_none() {
-                    self.source(message, block, laid);
-                } else if let Some(block) = block.filter(|block| stays::may(self.plan.input, message, *block)) {
-                    self.plan.covered.push(Piece::Client { message, block, text: 0 });
-                    self.source(message, Some(block), laid);
-                }
-            }
-            Unit::Made(id) => {
-                let Some(made) = self.view.made(id) else { return };
-                match laid.covered {
-                    // What replaces a message of ours has its role, unless it says another.
-                    Some(by) => {
-                        let role = made.role.or(self.is_inserted(id).then_some(Role::User));
-                        let replacing = self.waiting.iter_mut().filter(|(id, _)| id.effect == by);
-                        replacing.for_each(|(_, waiting)| *waiting = waiting.or(role));
-                    }
-                    None => {
-                        let role = made.role.or(self.is_inserted(id).then_some(Role::User));
-                        self.waiting.push((id, role));
-                    }
-                }
-            }
-        }
-    }
-
-    fn is_inserted(&self, id: MadeId) -> bool {
-        matches!(self.view.effect(id.effect), Some(Effect::Insert { .. }))
-    }
-
-    /// Messages of ours take their place; those without a role stand inside the message `owner`.
-    fn flush(&mut self, owner: Option<u32>) {
-        for (id, role) in std::mem::take(&mut self.waiting) {
-            let Some(made) = self.view.made(id) else { continue };
-            let owner = owner.filter(|_| role.is_none());
-            let of_owner = owner.and_then(|owner| self.plan.input.messages.get(owner as usize)).map(|m| m.role);
-            let mut role = role.or(of_owner).unwrap_or(Role::User);
-            if owner.is_none() && role == Role::System && !self.has_system {
-                let what = "a system message is sent as a user message: this conversation has none";
-                self.plan.repairs.push(Repair::new("A12", what));
-                role = Role::User;
-            }
-            if role == Role::Other {
-                role = Role::User;
-            }
-            let blocks = made::read((id, made), role, self.plan.input, &mut self.plan.repairs);
-            if blocks.is_empty() {
-                continue;
-            }
-            let from = self.plan.made.len() as u32;
-            self.plan.made.to_mut().extend(blocks);
-            let pieces = (from..self.plan.made.len() as u32).map(Piece::Made);
-            match owner {
-                Some(owner) => self.open(owner).extend(pieces),
-                None => {
-                    self.close();
-                    self.plan.outs.push(Out::ours(role, pieces.collect(), Some(self.last)));
-                }
-            }
-        }
-    }
-
-    /// The message of the client that is being laid out, as a list.
-    fn open(&mut self, message: u32) -> &mut Vec<Piece> {
-        if !self.is_open(message) {
-            self.close();
-            self.start(message, Some(Vec::new()));
-        }
-        self.close();
-        let last = self.plan.outs.len() - 1;
-        opened(self.plan.input, &mut self.plan.outs[last])
-    }
-
-    fn is_open(&self, message: u32) -> bool {
-        self.plan.outs.last().is_some_and(|out| out.source == Some(message))
-    }
-
-    fn start(&mut self, message: u32, pieces: Option<Vec<Piece>>) {
-        let role = self.plan.input.messages.get(message as usize).map_or(Role::Other, |message| message.role);
-        self.plan.outs.push(Out { role, source: Some(message), pieces, first: true, anchor: Some(message) });
-    }
-
-    /// A message that did not become a whole one gets its list.
-    fn close(&mut self) {
-        let run = std::mem::take(&mut self.run);
-        let input = self.plan.input;
-        if let Some(Out { source: Some(message), pieces: pieces @ None, .. }) = self.plan.outs.last_mut()
-            && run < block_count(input, *message)
-        {
-            let message = *message;
-            *pieces = Some((0..run).map(|block| Piece::Client { message, block, text: 0 }).collect());
-        }
-    }
-
-    fn source(&mut self, message: u32, block: Option<u32>, laid: &Laid) {
-        let Some(block) = block else {
-            self.close();
-            self.start(message, None);
-            return;
-        };
-        let is_servers = self.plan.input.messages.get(message as usize).is_some_and(|m| m.role == Role::Assistant);
-        if is_servers && laid.result.is_some() {
-            let what =
-                "a result of the provider's tool whose text was changed goes: it is sent as it is, or not at all";
-            self.plan.repairs.push(Repair::new("A42", what));
-            return;
-        }
-        let text = self.view.new_result(laid).map_or(0, |text| {
-            self.plan.texts.push(text);
-            self.plan.texts.len() as u32
-        });
-        let piece = Piece::Client { message, block, text };
-        if !self.is_open(message) {
-            self.close();
-            if block == 0 && text == 0 {
-                self.start(message, None);
-                self.run = 1;
-            } else {
-                self.start(message, Some(vec![piece]));
-            }
-            return;
-        }
-        let whole = self.plan.outs.last().is_some_and(Out::is_whole);
-        if whole && block == self.run && text == 0 {
-            self.run += 1;
-        } else {
-            self.open(message).push(piece);
-        }
-    }
+    stays::settle(&mut plan);
+    pages::repair(&mut plan);
+    paused::restore(&mut plan);
+    plan
 }

@@ -9,9 +9,7 @@ use super::around::Around;
 use super::made::MadeBlock;
 use super::marks::{Marks, Spot};
 use super::plan::{Out, Plan, Tag, id, pieces, tag};
-use super::{
-    Composed, Input, Placement, Repair, Segment, marks, pairs, paused, report_dropped, splice, stays, thinking,
-};
+use super::{Composed, Input, Repair, Segment, marks, pairs, paused, report_dropped, splice, stays, thinking};
 use ctx_core::fast_map::FastSet;
 use ctx_core::key::Key;
 use ctx_core::message::{Kind, Role};
@@ -208,7 +206,7 @@ pub fn go_on(input: &Input<'_>) -> Option<Composed> {
         marks: marks.written,
         around: around.digest,
         after: thought.after,
-        kept: Placement::new(plan.settled, plan.outs, &plan.made, around),
+        kept: super::placement(plan.settled, plan.outs, &plan.made, around),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Where things stand in a message, read as far as somebody needs it.
 
-use crate::json::{self, Member, Span};
+pub(super) use crate::compose::spell::{behind, cut, end_of_members, member, text};
+use crate::json::{self, Span};
 
 /// The content of a message.
 #[derive(Debug, Clone)]
@@ -59,36 +60,4 @@ fn list(bytes: &[u8], open: usize, count: usize) -> Option<List> {
     }
     list.close = at;
     Some(list)
-}
-
-/// The member of that name of the object that begins at `at`.
-pub(super) fn member(bytes: &[u8], at: usize, name: &str) -> Option<Member> {
-    let mut members = json::members(bytes, at)?.flatten();
-    members.find(|member| bytes.get(member.key.clone()).is_some_and(|key| json::key_is(key, name)))
-}
-
-/// The text of a member.
-pub(super) fn text<'b>(bytes: &'b [u8], at: usize, name: &str) -> Option<std::borrow::Cow<'b, str>> {
-    json::string_value(bytes, member(bytes, at, name)?.value)
-}
-
-/// Where a further member goes in an object, and whether it needs a comma.
-pub(super) fn end_of_members(bytes: &[u8], object: &Span) -> (usize, bool) {
-    let last = json::members(bytes, object.start).and_then(|members| members.flatten().last());
-    last.map_or((object.start + 1, false), |last| (last.value.end, true))
-}
-
-/// A place that is counted from `base`.
-pub(super) fn behind(base: usize, span: &Span) -> Span {
-    base + span.start..base + span.end
-}
-
-/// The element `at` of a list with the comma that goes with it.
-pub(in crate::anthropic) fn cut(elements: &[Span], at: usize) -> Span {
-    let here = &elements[at];
-    match (at.checked_sub(1).map(|before| &elements[before]), elements.get(at + 1)) {
-        (Some(before), _) => before.end..here.end,
-        (None, Some(after)) => here.start..after.start,
-        (None, None) => here.clone(),
-    }
 }

@@ -5,43 +5,11 @@ use super::marks::{Marks, Spot};
 use super::plan::{Out, Piece, Plan, pieces};
 use super::spell::{self, Content, List, behind};
 use super::{Segment, made};
+use crate::compose::writer::Writer;
 use crate::envelope;
 use crate::json::{self, Member, Span};
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// Gathers segments; ranges that meet become one.
-#[derive(Default)]
-struct Writer(Vec<Segment>);
-
-impl Writer {
-    fn source(&mut self, range: Span) {
-        if range.is_empty() {
-            return;
-        }
-        match self.0.last_mut() {
-            Some(Segment::Source(last)) if last.end == range.start => last.end = range.end,
-            _ => self.0.push(Segment::Source(range)),
-        }
-    }
-
-    fn made(&mut self, bytes: &[u8]) {
-        match self.0.last_mut() {
-            Some(Segment::Made(last)) => last.extend_from_slice(bytes),
-            _ => self.0.push(Segment::Made(bytes.to_vec())),
-        }
-    }
-
-    fn append(&mut self, other: Writer) {
-        let mut segments = other.0.into_iter();
-        match segments.next() {
-            Some(Segment::Source(range)) => self.source(range),
-            Some(Segment::Made(bytes)) => self.made(&bytes),
-            None => {}
-        }
-        self.0.extend(segments);
-    }
-}
 
 /// What differs in the body, by where it stands.
 enum Region {

@@ -12,11 +12,14 @@ mod waits;
 
 use super::*;
 use crate::anthropic::{Anthropic, envelope, message};
+use crate::body::Body;
+use crate::compose::untouched_prefix;
 use crate::dress;
 use ctx_core::edit::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult, Why};
 use ctx_core::edit::fold::{Source, fold};
 use ctx_core::edit::history::CommitId;
-use ctx_core::message::Role;
+use ctx_core::key::Key;
+use ctx_core::message::{Message, Role};
 use ctx_core::tree::SlotId;
 use std::collections::HashMap;
 

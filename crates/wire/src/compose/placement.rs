@@ -1,14 +1,31 @@
 //! What the rules left of a view, for whoever shows it. Nothing is worked out until it is asked for.
 
-use super::around::{Around, Part};
-use super::made::MadeBlock;
-use super::plan::{Out, Piece};
+use super::layout::{Out, Piece};
 use ctx_core::edit::effect::MadeId;
 use ctx_core::edit::fold::{self, Unit, View};
 use ctx_core::edit::weigh::LeftOut;
 use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::message::Message;
 use std::sync::Arc;
+
+/// A piece of the system prompt or of the tools as it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// One of the client's.
+    Own(usize),
+    /// One of ours.
+    Made(usize),
+}
+
+/// System prompt and tools as they are sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct HeadParts {
+    /// `None`: as the client sent it.
+    pub system: Option<Vec<Part>>,
+    pub tools: Option<Vec<Part>>,
+    /// Where ours come from.
+    pub made: Vec<(MadeId, u32)>,
+}
 
 /// The messages of a composed request, by where their blocks come from.
 #[derive(Debug, Clone, Default)]
@@ -17,16 +34,12 @@ pub struct Placement {
     settled: Arc<Vec<Out>>,
     outs: Vec<Out>,
     made: Vec<Option<(MadeId, u32)>>,
-    system: Option<Vec<Part>>,
-    tools: Option<Vec<Part>>,
-    made_around: Vec<(MadeId, u32)>,
+    head: HeadParts,
 }
 
 impl PartialEq for Placement {
     fn eq(&self, other: &Placement) -> bool {
-        let rest =
-            |kept: &Placement| (kept.made.clone(), kept.system.clone(), kept.tools.clone(), kept.made_around.clone());
-        self.all().eq(other.all()) && rest(self) == rest(other)
+        self.all().eq(other.all()) && (&self.made, &self.head) == (&other.made, &other.head)
     }
 }
 
@@ -38,16 +51,20 @@ impl Placement {
         self.settled.iter().chain(&self.outs)
     }
 
-    pub(super) fn new(settled: Arc<Vec<Out>>, outs: Vec<Out>, made: &[MadeBlock<'_>], around: Around) -> Placement {
-        let made = made.iter().map(|block| block.from).collect();
-        Placement { settled, outs, made, system: around.system, tools: around.tools, made_around: around.from }
+    pub(crate) fn new(
+        settled: Arc<Vec<Out>>,
+        outs: Vec<Out>,
+        made: Vec<Option<(MadeId, u32)>>,
+        head: HeadParts,
+    ) -> Placement {
+        Placement { settled, outs, made, head }
     }
 
     /// What differs from the view that was composed.
     pub fn left_out(&self, view: &View<'_>, messages: &[&Message]) -> LeftOut {
         let mut whole: FastSet<usize> = FastSet::default();
         let mut blocks: FastSet<(usize, usize)> = FastSet::default();
-        let mut made: FastSet<(MadeId, u32)> = self.made_around.iter().copied().collect();
+        let mut made: FastSet<(MadeId, u32)> = self.head.made.iter().copied().collect();
         for out in self.all() {
             match (&out.pieces, out.source) {
                 (None, Some(source)) => drop(whole.insert(source as usize)),
@@ -79,8 +96,8 @@ impl Placement {
                 Unit::Made(id) => left.made.extend(gone(id)),
             }
         }
-        left.system = stays(&self.system, &view.system);
-        left.tools = stays(&self.tools, &view.tools);
+        left.system = stays(&self.head.system, &view.system);
+        left.tools = stays(&self.head.tools, &view.tools);
         left
     }
 }

@@ -1,0 +1,295 @@
+//! The view as a list of outgoing messages, on every wire. A message that nothing touched is one entry without pieces.
+
+use super::{Input, Repair};
+use ctx_core::edit::effect::{Effect, Made, MadeId};
+use ctx_core::edit::fold::{Laid, Unit, View, Visit};
+use ctx_core::message::{Block, Kind, Role};
+
+/// One block on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// A block of a client's message; `text`, counted from 1, replaces its content.
+    Client { message: u32, block: u32, text: u32 },
+    /// One of ours, in [`Layout::made`].
+    Made(u32),
+}
+
+/// An outgoing message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Out {
+    pub role: Role,
+    /// The client's message in whose object it is spelled.
+    pub source: Option<u32>,
+    /// `None`: all blocks of its source as they are.
+    pub pieces: Option<Vec<Piece>>,
+    /// The first of its source: it keeps the other members of the object.
+    pub first: bool,
+    /// The client's message at whose place it stands; for one that we had to add, none.
+    pub anchor: Option<u32>,
+}
+
+impl Out {
+    /// One of ours.
+    pub fn ours(role: Role, pieces: Vec<Piece>, anchor: Option<u32>) -> Out {
+        Out { role, source: None, pieces: Some(pieces), first: true, anchor }
+    }
+
+    pub fn is_whole(&self) -> bool {
+        self.pieces.is_none()
+    }
+}
+
+/// A view laid out. `M` is a block of ours as the wire reads it.
+#[derive(Debug)]
+pub(crate) struct Layout<'a, M> {
+    pub outs: Vec<Out>,
+    pub made: Vec<M>,
+    /// What replaces contents of tool results.
+    pub texts: Vec<&'a str>,
+    pub repairs: Vec<Repair>,
+    /// Pieces that are laid out although an operation covers them: the wire says whether they have to stay.
+    pub covered: Vec<Piece>,
+}
+
+/// What laying out asks of a wire.
+pub(crate) trait Grammar<'a> {
+    type Made;
+
+    /// The blocks of a message of ours that can be sent in this role.
+    fn made(&self, from: (MadeId, &'a Made), role: Role, repairs: &mut Vec<Repair>) -> Vec<Self::Made>;
+
+    /// Whether a block that is covered may have to stay.
+    fn may_stay(&self, message: u32, block: u32) -> bool;
+
+    /// The rule under which a system message becomes one of the user where the conversation has none.
+    fn no_system(&self) -> Option<Repair>;
+
+    /// The rule under which a result of a tool of the provider's goes rather than with another text.
+    fn fixed_result(&self) -> Option<Repair>;
+}
+
+/// The facts of a client's block.
+pub(crate) fn facts<'a>(input: &Input<'a>, message: u32, block: u32) -> Option<&'a Block> {
+    input.messages.get(message as usize)?.blocks.get(block as usize)
+}
+
+/// The type of a block that has no kind of its own.
+pub(crate) fn label<'a>(input: &Input<'a>, message: u32, block: u32) -> Option<&'a str> {
+    facts(input, message, block).filter(|block| block.kind == Kind::Other)?.label.as_deref()
+}
+
+pub(crate) fn block_count(input: &Input<'_>, message: u32) -> u32 {
+    input.messages.get(message as usize).map_or(0, |message| message.blocks.len() as u32)
+}
+
+pub(crate) fn pieces<'p>(input: &Input<'_>, out: &'p Out) -> impl DoubleEndedIterator<Item = Piece> + use<'p> {
+    let source = out.source.unwrap_or(0);
+    let whole = if out.is_whole() { out.source.map_or(0, |source| block_count(input, source)) } else { 0 };
+    let listed = out.pieces.as_deref().unwrap_or_default();
+    let own = (0..whole).map(move |block| Piece::Client { message: source, block, text: 0 });
+    own.chain(listed.iter().copied())
+}
+
+/// The pieces as a list that can be changed.
+pub(crate) fn opened<'o>(input: &Input<'_>, out: &'o mut Out) -> &'o mut Vec<Piece> {
+    if out.pieces.is_none() {
+        out.pieces = Some(pieces(input, out).collect());
+    }
+    out.pieces.get_or_insert_default()
+}
+
+/// Lays a view out.
+pub(crate) fn lay_out<'a, G: Grammar<'a>>(
+    input: &'a Input<'a>,
+    view: &'a View<'a>,
+    grammar: &G,
+) -> Layout<'a, G::Made> {
+    let layout = Layout {
+        outs: Vec::with_capacity(input.messages.len() + 2),
+        made: Vec::new(),
+        texts: Vec::new(),
+        repairs: Vec::new(),
+        covered: Vec::new(),
+    };
+    let has_system = input.messages.iter().any(|message| message.role == Role::System);
+    let mut builder = Builder { input, grammar, layout, view, run: 0, waiting: Vec::new(), has_system, last: 0 };
+    for frame in &view.frames {
+        view.walk(frame, input.messages, &mut |met| match met {
+            Visit::Unit(laid) => builder.unit(&laid),
+            Visit::Untouched(message) => builder.whole(message as u32),
+        });
+        builder.flush(None);
+    }
+    builder.close();
+    builder.layout
+}
+
+struct Builder<'a, 'g, G: Grammar<'a>> {
+    input: &'a Input<'a>,
+    grammar: &'g G,
+    layout: Layout<'a, G::Made>,
+    view: &'a View<'a>,
+    /// How many blocks from the first on the last message has, as long as it may become a whole one.
+    run: u32,
+    /// Messages of ours until it is known whose blocks they replace.
+    waiting: Vec<(MadeId, Option<Role>)>,
+    has_system: bool,
+    /// The client's message that was met last.
+    last: u32,
+}
+
+impl<'a, G: Grammar<'a>> Builder<'a, '_, G> {
+    /// A message of the client's as it is.
+    fn whole(&mut self, message: u32) {
+        self.last = message;
+        self.flush(Some(message));
+        let count = block_count(self.input, message);
+        if self.is_open(message) {
+            self.open(message).extend((0..count).map(|block| Piece::Client { message, block, text: 0 }));
+            return;
+        }
+        self.close();
+        self.start(message, None);
+        self.run = count;
+    }
+
+    fn unit(&mut self, laid: &Laid) {
+        match laid.unit {
+            Unit::Source { message, block } => {
+                let message = message as u32;
+                self.last = message;
+                self.flush(Some(message));
+                let block = block.map(|block| block as u32);
+                if laid.covered.is_none() {
+                    self.source(message, block, laid);
+                } else if let Some(block) = block.filter(|block| self.grammar.may_stay(message, *block)) {
+                    self.layout.covered.push(Piece::Client { message, block, text: 0 });
+                    self.source(message, Some(block), laid);
+                }
+            }
+            Unit::Made(id) => {
+                let Some(made) = self.view.made(id) else { return };
+                match laid.covered {
+                    // What replaces a message of ours has its role, unless it says another.
+                    Some(by) => {
+                        let role = made.role.or(self.is_inserted(id).then_some(Role::User));
+                        let replacing = self.waiting.iter_mut().filter(|(id, _)| id.effect == by);
+                        replacing.for_each(|(_, waiting)| *waiting = waiting.or(role));
+                    }
+                    None => {
+                        let role = made.role.or(self.is_inserted(id).then_some(Role::User));
+                        self.waiting.push((id, role));
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_inserted(&self, id: MadeId) -> bool {
+        matches!(self.view.effect(id.effect), Some(Effect::Insert { .. }))
+    }
+
+    /// Messages of ours take their place; those without a role stand inside the message `owner`.
+    fn flush(&mut self, owner: Option<u32>) {
+        for (id, role) in std::mem::take(&mut self.waiting) {
+            let Some(made) = self.view.made(id) else { continue };
+            let owner = owner.filter(|_| role.is_none());
+            let of_owner = owner.and_then(|owner| self.input.messages.get(owner as usize)).map(|m| m.role);
+            let mut role = role.or(of_owner).unwrap_or(Role::User);
+            if owner.is_none()
+                && role == Role::System
+                && !self.has_system
+                && let Some(repair) = self.grammar.no_system()
+            {
+                self.layout.repairs.push(repair);
+                role = Role::User;
+            }
+            if role == Role::Other {
+                role = Role::User;
+            }
+            let blocks = self.grammar.made((id, made), role, &mut self.layout.repairs);
+            if blocks.is_empty() {
+                continue;
+            }
+            let from = self.layout.made.len() as u32;
+            self.layout.made.extend(blocks);
+            let pieces = (from..self.layout.made.len() as u32).map(Piece::Made);
+            match owner {
+                Some(owner) => self.open(owner).extend(pieces),
+                None => {
+                    self.close();
+                    self.layout.outs.push(Out::ours(role, pieces.collect(), Some(self.last)));
+                }
+            }
+        }
+    }
+
+    /// The message of the client that is being laid out, as a list.
+    fn open(&mut self, message: u32) -> &mut Vec<Piece> {
+        if !self.is_open(message) {
+            self.close();
+            self.start(message, Some(Vec::new()));
+        }
+        self.close();
+        let last = self.layout.outs.len() - 1;
+        opened(self.input, &mut self.layout.outs[last])
+    }
+
+    fn is_open(&self, message: u32) -> bool {
+        self.layout.outs.last().is_some_and(|out| out.source == Some(message))
+    }
+
+    fn start(&mut self, message: u32, pieces: Option<Vec<Piece>>) {
+        let role = self.input.messages.get(message as usize).map_or(Role::Other, |message| message.role);
+        self.layout.outs.push(Out { role, source: Some(message), pieces, first: true, anchor: Some(message) });
+    }
+
+    /// A message that did not become a whole one gets its list.
+    fn close(&mut self) {
+        let run = std::mem::take(&mut self.run);
+        let input = self.input;
+        if let Some(Out { source: Some(message), pieces: pieces @ None, .. }) = self.layout.outs.last_mut()
+            && run < block_count(input, *message)
+        {
+            let message = *message;
+            *pieces = Some((0..run).map(|block| Piece::Client { message, block, text: 0 }).collect());
+        }
+    }
+
+    fn source(&mut self, message: u32, block: Option<u32>, laid: &Laid) {
+        let Some(block) = block else {
+            self.close();
+            self.start(message, None);
+            return;
+        };
+        let is_servers = self.input.messages.get(message as usize).is_some_and(|m| m.role == Role::Assistant);
+        if is_servers
+            && laid.result.is_some()
+            && let Some(repair) = self.grammar.fixed_result()
+        {
+            self.layout.repairs.push(repair);
+            return;
+        }
+        let text = self.view.new_result(laid).map_or(0, |text| {
+            self.layout.texts.push(text);
+            self.layout.texts.len() as u32
+        });
+        let piece = Piece::Client { message, block, text };
+        if !self.is_open(message) {
+            self.close();
+            if block == 0 && text == 0 {
+                self.start(message, None);
+                self.run = 1;
+            } else {
+                self.start(message, Some(vec![piece]));
+            }
+            return;
+        }
+        let whole = self.layout.outs.last().is_some_and(Out::is_whole);
+        if whole && block == self.run && text == 0 {
+            self.run += 1;
+        } else {
+            self.open(message).push(piece);
+        }
+    }
+}

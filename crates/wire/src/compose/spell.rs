@@ -1,0 +1,35 @@
+//! Where members stand in objects, and elements in lists.
+
+use crate::json::{self, Member, Span};
+
+/// The member of that name of the object that begins at `at`.
+pub(crate) fn member(bytes: &[u8], at: usize, name: &str) -> Option<Member> {
+    let mut members = json::members(bytes, at)?.flatten();
+    members.find(|member| bytes.get(member.key.clone()).is_some_and(|key| json::key_is(key, name)))
+}
+
+/// The text of a member.
+pub(crate) fn text<'b>(bytes: &'b [u8], at: usize, name: &str) -> Option<std::borrow::Cow<'b, str>> {
+    json::string_value(bytes, member(bytes, at, name)?.value)
+}
+
+/// Where a further member goes in an object, and whether it needs a comma.
+pub(crate) fn end_of_members(bytes: &[u8], object: &Span) -> (usize, bool) {
+    let last = json::members(bytes, object.start).and_then(|members| members.flatten().last());
+    last.map_or((object.start + 1, false), |last| (last.value.end, true))
+}
+
+/// A place that is counted from `base`.
+pub(crate) fn behind(base: usize, span: &Span) -> Span {
+    base + span.start..base + span.end
+}
+
+/// The element `at` of a list with the comma that goes with it.
+pub(crate) fn cut(elements: &[Span], at: usize) -> Span {
+    let here = &elements[at];
+    match (at.checked_sub(1).map(|before| &elements[before]), elements.get(at + 1)) {
+        (Some(before), _) => before.end..here.end,
+        (None, Some(after)) => here.start..after.start,
+        (None, None) => here.clone(),
+    }
+}
