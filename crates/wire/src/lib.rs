@@ -15,6 +15,7 @@ pub mod json;
 pub mod rope;
 pub mod rules;
 pub mod sse;
+pub(crate) mod tap;
 mod wire;
 
 pub use ctx_core::WireId;

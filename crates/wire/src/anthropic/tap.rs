@@ -1,255 +1,79 @@
-//! Reads a passive copy of one answer: what it cost, how it ended, what the model said.
-//!
-//! The tap never touches the bytes that travel. It runs behind them, takes whatever comes and has no
-//! way to fail: what it does not know it counts, what it cannot read it reports in the [`Answer`].
+//! Reads the answers of the Messages API.
 
 mod answer;
-mod fields;
 mod reply;
 
-use crate::answer::{self as seam, Answer, Ending, Growth, Progress, ProviderError};
-use crate::encoding::{DecodeError, Decoder, Encoding};
+use crate::answer::{Answer, Growth, Progress};
 use crate::sse;
-use fields::{pick, text};
+use crate::tap::fields::{pick, text};
+use crate::tap::{ANSWER_LIMIT, AnswerReader};
 use reply::Reply;
 
-/// The most that is kept of one answer. A reply that grows beyond it is not reported; the counts are.
-pub const ANSWER_LIMIT: usize = 64 * 1024 * 1024;
-
-/// How much of an error that is not the provider's own JSON is kept, and how much of it is shown.
-const FOREIGN_ERROR_LIMIT: usize = 64 * 1024;
-const FOREIGN_ERROR_SHOWN: usize = 300;
+pub(super) type Tap = crate::tap::Tap<Reader>;
 
 #[derive(Debug)]
-pub struct Tap {
-    label: Label,
-    decoder: Option<Box<Decoder>>,
-    body: Body,
-    answer: Answer,
-}
-
-/// What the content type promises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Label {
-    Stream,
-    Json,
-    Missing,
-    Other,
-}
-
-#[derive(Debug)]
-enum Body {
-    /// Nothing but white space so far.
-    Undecided,
-    Stream(Box<Stream>),
-    Whole {
-        bytes: Vec<u8>,
-        limit: usize,
-        truncated: bool,
-    },
-    Ignored,
-}
-
-#[derive(Debug)]
-struct Stream {
-    reader: sse::Reader,
+pub(super) struct Reader {
     started: bool,
     reply: Reply,
 }
 
-impl Tap {
-    pub fn new(status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Self {
-        let mut answer = Answer::new(status);
-        let decoder = match decoder(content_encoding.unwrap_or_default()) {
-            Ok(decoder) => decoder,
-            Err(error) => {
-                answer.undecodable = Some(error.to_string());
-                None
-            }
-        };
-        Self { label: Label::read(content_type), decoder, body: Body::Undecided, answer }
-    }
-}
-
-impl seam::Tap for Tap {
-    fn feed(&mut self, bytes: &[u8]) {
-        self.answer.bytes += bytes.len() as u64;
-        if self.answer.undecodable.is_some() {
-            return;
-        }
-        let (label, body, answer) = (self.label, &mut self.body, &mut self.answer);
-        let Some(decoder) = &mut self.decoder else {
-            return body.take(label, bytes, answer);
-        };
-        let decoded = decoder.feed_into(bytes, &mut |piece| {
-            body.take(label, piece, answer);
-            Ok(())
-        });
-        if let Err(error) = decoded {
-            self.answer.undecodable = Some(error.to_string());
-            self.decoder = None;
-        }
-    }
-
-    fn events(&self) -> u64 {
-        self.answer.events
-    }
-
-    fn partial(&self) -> Option<Vec<u8>> {
-        match &self.body {
-            Body::Stream(stream) if stream.started => stream.reply.message(),
-            _ => None,
-        }
-    }
-
-    fn grown(&self, told: &mut Progress) -> Vec<Growth> {
-        match &self.body {
-            Body::Stream(stream) if stream.started => stream.reply.grown(told),
-            _ => Vec::new(),
-        }
-    }
-
-    fn finish(mut self: Box<Self>, ending: Ending) -> Answer {
-        let truncated = self.decoder.and_then(|decoder| decoder.finish().err());
-        if let (Ending::Complete, Some(error)) = (ending, truncated) {
-            self.answer.undecodable.get_or_insert(error.to_string());
-        }
-        let mut answer = self.answer;
-        answer.ending = ending;
-        match self.body {
-            Body::Stream(stream) => {
-                answer.broken_events += stream.reader.skipped();
-                answer.reply = if stream.started { stream.reply.message() } else { None };
-            }
-            Body::Whole { bytes, truncated, .. } => read_whole(&bytes, truncated, &mut answer),
-            Body::Undecided | Body::Ignored => {}
-        }
-        answer.signatures = answer.reply.as_deref().map(reply::signatures).unwrap_or_default();
-        answer
-    }
-}
-
-fn decoder(content_encoding: &str) -> Result<Option<Box<Decoder>>, DecodeError> {
-    let encodings = Encoding::parse(content_encoding)?;
-    match encodings.is_empty() {
-        true => Ok(None),
-        false => Decoder::new(&encodings).map(|decoder| Some(Box::new(decoder))),
-    }
-}
-
-impl Label {
-    fn read(content_type: Option<&str>) -> Self {
-        let Some(content_type) = content_type else { return Self::Missing };
-        let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match essence.as_str() {
-            "" => Self::Missing,
-            "text/event-stream" => Self::Stream,
-            "application/json" => Self::Json,
-            other if other.ends_with("+json") => Self::Json,
-            _ => Self::Other,
-        }
-    }
-}
-
-impl Body {
-    fn take(&mut self, label: Label, piece: &[u8], answer: &mut Answer) {
-        if let Self::Undecided = self {
-            // Neither form gives white space at its start a meaning.
-            match piece.trim_ascii_start().first() {
-                Some(first) => *self = Self::decide(label, *first, answer.status),
-                None => return,
-            }
-        }
-        match self {
-            Self::Stream(stream) => stream.take(piece, answer),
-            Self::Whole { bytes, limit, truncated } => {
-                let room = limit.saturating_sub(bytes.len());
-                bytes.extend_from_slice(piece.get(..room).unwrap_or(piece));
-                *truncated |= piece.len() > room;
-            }
-            Self::Undecided | Self::Ignored => {}
-        }
-    }
-
-    /// Gateways mislabel answers, and an opening brace can not begin an event.
-    fn decide(label: Label, first: u8, status: u16) -> Self {
-        let whole = |limit| Self::Whole { bytes: Vec::new(), limit, truncated: false };
-        match (label, first) {
-            (Label::Stream | Label::Json | Label::Missing, b'{') => whole(ANSWER_LIMIT),
-            (Label::Stream, _) => Self::Stream(Box::default()),
-            _ if status >= 400 => whole(FOREIGN_ERROR_LIMIT),
-            (Label::Json | Label::Missing, _) => Self::Stream(Box::default()),
-            (Label::Other, _) => Self::Ignored,
-        }
-    }
-}
-
-impl Default for Stream {
+impl Default for Reader {
     fn default() -> Self {
-        Self { reader: sse::Reader::new(), started: false, reply: Reply::new(ANSWER_LIMIT) }
+        Self { started: false, reply: Reply::new(ANSWER_LIMIT) }
     }
 }
 
-impl Stream {
-    fn take(&mut self, piece: &[u8], answer: &mut Answer) {
-        let Self { reader, started, reply } = self;
-        reader.feed(piece, &mut |event| {
-            answer.events += 1;
-            read_event(event, started, reply, answer);
-        });
+impl AnswerReader for Reader {
+    fn event(&mut self, event: sse::Event<'_>, answer: &mut Answer) {
+        let Some([kind, index, delta, block, message, error]) =
+            pick(event.data, ["type", "index", "delta", "content_block", "message", "error"])
+        else {
+            answer.broken_events += 1;
+            return;
+        };
+        let kind = kind.and_then(text).unwrap_or(event.name.into());
+        let used = match &*kind {
+            "content_block_delta" => self.reply.apply(index, delta).is_ok(),
+            "content_block_start" => self.reply.start_block(index, block).is_ok(),
+            "content_block_stop" | "ping" => true,
+            "message_start" => {
+                self.started = true;
+                self.reply = Reply::new(ANSWER_LIMIT);
+                message.map(|message| answer.learn(message)).is_some()
+            }
+            "message_delta" => {
+                answer.learn(event.data);
+                delta.map(|delta| answer.learn(delta)).is_some()
+            }
+            "message_stop" => {
+                answer.whole_message = true;
+                true
+            }
+            "error" => error.is_some_and(|error| answer.learn_error(error)),
+            _ => false,
+        };
+        answer.unknown_events += u64::from(!used);
     }
-}
 
-fn read_event(event: sse::Event<'_>, started: &mut bool, reply: &mut Reply, answer: &mut Answer) {
-    let Some([kind, index, delta, block, message, error]) =
-        pick(event.data, ["type", "index", "delta", "content_block", "message", "error"])
-    else {
-        answer.broken_events += 1;
-        return;
-    };
-    let kind = kind.and_then(text).unwrap_or(event.name.into());
-    let used = match &*kind {
-        "content_block_delta" => reply.apply(index, delta).is_ok(),
-        "content_block_start" => reply.start_block(index, block).is_ok(),
-        "content_block_stop" | "ping" => true,
-        "message_start" => {
-            *started = true;
-            *reply = Reply::new(ANSWER_LIMIT);
-            message.map(|message| answer.learn(message)).is_some()
-        }
-        "message_delta" => {
-            answer.learn(event.data);
-            delta.map(|delta| answer.learn(delta)).is_some()
-        }
-        "message_stop" => {
-            answer.whole_message = true;
-            true
-        }
-        "error" => error.is_some_and(|error| answer.learn_error(error)),
-        _ => false,
-    };
-    answer.unknown_events += u64::from(!used);
-}
-
-/// Reads a body that is one JSON object, or an error in somebody else's words.
-fn read_whole(bytes: &[u8], truncated: bool, answer: &mut Answer) {
-    let body = String::from_utf8_lossy(bytes);
-    let object = pick(&body, ["error", "content"]);
-    if let Some([error, content]) = object {
-        answer.learn(&body);
+    fn whole(&mut self, body: &str, answer: &mut Answer) -> bool {
+        let Some([error, content]) = pick(body, ["error", "content"]) else { return false };
+        answer.learn(body);
         error.map(|error| answer.learn_error(error));
         answer.reply = content.filter(|content| content.starts_with('[')).and_then(reply::message);
         answer.whole_message = answer.reply.is_some();
+        true
     }
-    if answer.status >= 400 && answer.error.is_none() {
-        let message = body.trim().chars().take(FOREIGN_ERROR_SHOWN).collect();
-        answer.error = Some(ProviderError { kind: None, message, code: None });
-    } else if object.is_none() {
-        let reason = match truncated {
-            true => format!("the body is larger than {ANSWER_LIMIT} bytes"),
-            false => "the body is not one whole JSON object".to_owned(),
-        };
-        answer.undecodable.get_or_insert(reason);
+
+    fn reply(&self) -> Option<Vec<u8>> {
+        self.started.then(|| self.reply.message())?
+    }
+
+    fn grown(&self, told: &mut Progress) -> Vec<Growth> {
+        if self.started { self.reply.grown(told) } else { Vec::new() }
+    }
+
+    fn signatures(reply: &[u8]) -> Vec<String> {
+        reply::signatures(reply)
     }
 }
 

@@ -1,7 +1,7 @@
 //! How a tap reads what it learns out of the provider's objects.
 
-use super::fields::{count, items, owned, pick, text};
 use crate::answer::{Answer, AppliedEdit, ProviderError, Transformation};
+use crate::tap::fields::{count, items, owned, pick, text};
 
 impl Answer {
     /// Learns from a message object (`message_start`, or a whole JSON body), from a `message_delta`

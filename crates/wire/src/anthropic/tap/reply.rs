@@ -4,9 +4,9 @@
 //! spliced in when the message is asked for. So unknown block types, unknown members, number spelling
 //! and escapes all survive, and a character that two deltas share is whole again.
 
-use super::fields::{count, inner, items, pick, text};
 use crate::answer::{Growth, Progress};
 use crate::json;
+use crate::tap::fields::{count, inner, items, pick, text};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -460,5 +460,5 @@ fn a_reply_that_grows_too_large_is_dropped_while_the_counts_go_on() {
 fn a_waiting_tap_is_small_and_can_be_handed_to_another_thread() {
     fn assert_send<T: Send>() {}
     assert_send::<Tap>();
-    assert!(size_of::<Tap>() + size_of::<super::Stream>() < 2048);
+    assert!(size_of::<Tap>() + size_of::<super::Reader>() < 2048);
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// The raw values of the named members of the object in `object`; the last of equal names wins and
 /// `null` counts as missing. `None` if the text is not exactly one object.
-pub(super) fn pick<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Option<[Option<&'a str>; N]> {
+pub(crate) fn pick<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Option<[Option<&'a str>; N]> {
     let bytes = object.as_bytes();
     let mut found = [None; N];
     let mut members = json::members(bytes, 0)?;
@@ -20,25 +20,25 @@ pub(super) fn pick<'a, const N: usize>(object: &'a str, names: [&str; N]) -> Opt
 }
 
 /// The raw values of the array in `array`, as far as they can be read.
-pub(super) fn items(array: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn items(array: &str) -> impl Iterator<Item = &str> {
     json::elements(array.as_bytes(), 0).into_iter().flatten().map_while(|element| array.get(element.ok()?))
 }
 
 /// What stands between the quotes of a string, escapes untouched.
-pub(super) fn inner(value: &str) -> Option<&str> {
+pub(crate) fn inner(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }
 
-pub(super) fn text(value: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn text(value: &str) -> Option<Cow<'_, str>> {
     inner(value).map(|inner| json::decode(inner.as_bytes()))
 }
 
-pub(super) fn owned(value: Option<&str>) -> Option<String> {
+pub(crate) fn owned(value: Option<&str>) -> Option<String> {
     value.and_then(text).map(Cow::into_owned)
 }
 
 /// A count; JSON allows `12.0` for it, and nothing below zero makes sense.
-pub(super) fn count(value: &str) -> Option<u64> {
+pub(crate) fn count(value: &str) -> Option<u64> {
     value.parse().ok().or_else(|| {
         let number: f64 = value.parse().ok()?;
         (number >= 0.0).then_some(number as u64)
