@@ -11,6 +11,7 @@ pub mod compose;
 pub mod dress;
 pub mod encoding;
 pub mod envelope;
+mod facts;
 pub mod json;
 pub mod rope;
 pub mod rules;

@@ -1,0 +1,309 @@
+//! Builds the facts of one message, on every wire: how it is recognised, who speaks in it, and what its blocks are.
+
+use crate::json::{self, Member, Span};
+use crate::wire::Reading;
+use ctx_core::ToolRole;
+use ctx_core::key::{Key, KeyBuilder};
+use ctx_core::lexicon::{Lexicon, SUMMARY_TITLE, Speech};
+use ctx_core::message::{Anchor, Block, How, Kind, Message, Role, Touch};
+use ctx_core::title::line;
+use std::borrow::Cow;
+
+/// A text of at least this many characters is not said twice by chance.
+const LONG_TEXT: usize = 80;
+
+/// Collects the blocks of a message; `lexicon` tells the client's words from the human's, and tools by their names.
+pub(crate) struct Facts<'a> {
+    bytes: &'a [u8],
+    lexicon: &'a Lexicon,
+    role: Role,
+    key: KeyBuilder,
+    spoken: String,
+    anchors: Vec<Anchor>,
+    blocks: Vec<Block>,
+    /// What to cut to get the bare message.
+    pub cuts: Vec<Span>,
+    /// Whether any block carries a cache mark.
+    pub marked: bool,
+    speech: Option<(u32, String)>,
+    command: Option<(u32, String)>,
+}
+
+/// The bytes that identify a block without an id: all of it but its cache mark.
+pub(crate) struct Bare<'s> {
+    pub at: &'s Span,
+    pub cut: Option<Span>,
+}
+
+impl<'a> Facts<'a> {
+    pub fn new(bytes: &'a [u8], role: Role, lexicon: &'a Lexicon) -> Self {
+        Facts {
+            bytes,
+            lexicon,
+            role,
+            key: KeyBuilder::default(),
+            spoken: String::new(),
+            anchors: Vec::new(),
+            blocks: Vec::new(),
+            cuts: Vec::new(),
+            marked: false,
+            speech: None,
+            command: None,
+        }
+    }
+
+    /// Adds a text of the human, the model or the client.
+    pub fn text(&mut self, at: Span, text: &str) {
+        let words = self.lexicon.without_reminders(text);
+        let words = words.trim();
+        let index = self.blocks.len() as u32;
+        let mut kind = if self.role == Role::System { Kind::Reminder } else { Kind::Text };
+        if !words.is_empty() {
+            self.spoken.push_str(words);
+            self.spoken.push('\n');
+        }
+        let label = match (self.role, self.lexicon.judge(words)) {
+            (Role::User, Speech::Injected) => {
+                kind = Kind::Reminder;
+                Some(line(words)).filter(|words| !words.is_empty())
+            }
+            (Role::User, Speech::Human(title)) => {
+                match &mut self.speech {
+                    // The client's summary gives way to what the human says behind it.
+                    Some((_, said)) if said == SUMMARY_TITLE => said.clone_from(&title),
+                    Some(_) => {}
+                    None => self.speech = Some((index, title.clone())),
+                }
+                Some(title)
+            }
+            (Role::User, Speech::Command(title)) => {
+                // The client has answered the earlier ones by itself; the last is the one that the model is asked.
+                let first = self.command.as_ref().map_or(index, |(first, _)| *first);
+                self.command = Some((first, title.clone()));
+                Some(title)
+            }
+            _ => Some(line(words)),
+        };
+        self.push(at, kind, text.chars().count() as u32, 0, label);
+    }
+
+    /// Adds reasoning; its seal binds it, and recognises it.
+    pub fn reasoning(&mut self, at: Span, chars: u32, signature: Option<Key>) {
+        self.anchors.extend(signature.map(Anchor::Id));
+        self.push(at, Kind::Thinking, chars, 0, None);
+        if let Some(block) = self.blocks.last_mut() {
+            block.signature = signature;
+        }
+    }
+
+    /// Adds a tool call; `input` is the JSON of its arguments.
+    pub fn call(&mut self, bare: Bare<'_>, id: Option<Cow<'_, str>>, name: Cow<'_, str>, input: &[u8]) {
+        let id = self.id(b"call", id, &bare);
+        let label = main_argument(input, self.lexicon).map(|text| line(&text));
+        let chars = name.chars().count() as u32 + visible_chars(input, 0..input.len(), &|_, _| None).0;
+        let role = self.lexicon.role(&name);
+        let touches = touch(input, role, self.lexicon);
+        self.push(bare.at.clone(), Kind::ToolUse, chars, 0, label);
+        if let Some(block) = self.blocks.last_mut() {
+            block.tool = Some(name.as_ref().into());
+            block.tool_use_id = id;
+            block.role = role;
+            block.touches = touches.map(Box::new);
+        }
+    }
+
+    /// Adds the result of a call; `size`: the characters and the tokens of images in it.
+    pub fn result(&mut self, bare: Bare<'_>, call: Option<Cow<'_, str>>, size: (u32, u32)) {
+        let id = self.id(b"result", call, &bare);
+        self.push(bare.at.clone(), Kind::ToolResult, size.0, size.1, None);
+        if let Some(block) = self.blocks.last_mut() {
+            block.tool_use_id = id;
+        }
+    }
+
+    /// Adds anything else, which is what its bytes are; `named`: its type in the wire's words.
+    pub fn other(&mut self, bare: Bare<'_>, kind: Kind, named: &str, size: (u32, u32)) {
+        self.feed_raw(named.as_bytes(), &bare);
+        let label = (kind == Kind::Other && !named.is_empty()).then(|| line(named));
+        self.push(bare.at.clone(), kind, size.0, size.1, label);
+    }
+
+    fn push(&mut self, at: Span, kind: Kind, chars: u32, fixed_tokens: u32, label: Option<String>) {
+        let label = label.filter(|label| !label.is_empty()).map(String::into_boxed_str);
+        self.blocks.push(Block {
+            kind,
+            at: at.start as u32..at.end as u32,
+            chars,
+            fixed_tokens,
+            tool: None,
+            role: ToolRole::Other,
+            tool_use_id: None,
+            signature: None,
+            label,
+            touches: None,
+        });
+    }
+
+    /// An id recognises the block whatever became of the rest; a block without one is its bytes.
+    fn id(&mut self, what: &[u8], id: Option<Cow<'_, str>>, bare: &Bare<'_>) -> Option<Box<str>> {
+        let id = id.filter(|id| !id.is_empty());
+        match &id {
+            Some(id) => {
+                self.anchors.push(Anchor::Id(Key::of([what, id.as_bytes()])));
+                self.key.feed(what);
+                self.key.feed(id.as_bytes());
+            }
+            None => self.feed_raw(what, bare),
+        }
+        id.map(|id| id.as_ref().into())
+    }
+
+    fn feed_raw(&mut self, kind: &[u8], bare: &Bare<'_>) {
+        self.key.feed(kind);
+        let at = bare.at;
+        match &bare.cut {
+            Some(cut) => self.key.feed(&[&self.bytes[at.start..cut.start], &self.bytes[cut.end..at.end]].concat()),
+            None => self.key.feed(&self.bytes[at.clone()]),
+        }
+    }
+
+    /// The facts of the message.
+    pub fn finish(mut self) -> Reading {
+        let spoken = self.spoken.trim_end();
+        if spoken.chars().nth(LONG_TEXT - 1).is_some() {
+            self.anchors.push(Anchor::Text(Key::of([self.role.name().as_bytes(), spoken.as_bytes()])));
+        }
+        if !spoken.is_empty() {
+            self.key.feed(spoken.as_bytes());
+        }
+        if self.key.is_empty() {
+            // Only reminders, only thinking, or not a message at all: it is what its bytes are.
+            let bare = crate::dress::undress(self.bytes, &self.cuts).0;
+            self.key.feed(&bare);
+        }
+        self.key.feed(self.role.name().as_bytes());
+        let speaks = self.speaks();
+        let title = match self.role {
+            Role::User => {
+                self.speech.or(self.command).map(|(_, title)| title).or_else(|| speaks.map(|_| "[image]".to_owned()))
+            }
+            _ => self
+                .blocks
+                .iter()
+                .find(|block| block.kind == Kind::Text)
+                .and_then(|block| block.label.as_deref().map(str::to_owned)),
+        };
+        let facts = Message {
+            role: self.role,
+            key: self.key.finish(),
+            anchors: self.anchors,
+            blocks: self.blocks,
+            speaks,
+            title: title.map(String::into_boxed_str),
+        };
+        Reading { facts, cuts: self.cuts, marked: self.marked }
+    }
+
+    /// The block from which on a human speaks: behind the tool results, if there are any.
+    fn speaks(&self) -> Option<u32> {
+        let results =
+            self.blocks.iter().rposition(|block| block.kind == Kind::ToolResult).map_or(0, |last| last as u32 + 1);
+        let shown =
+            self.blocks.iter().position(|block| matches!(block.kind, Kind::Image | Kind::Document)).map(|at| at as u32);
+        let first = self.speech.as_ref().or(self.command.as_ref()).map(|(at, _)| *at).or(shown)?;
+        (self.role == Role::User).then_some(if first >= results { results } else { first })
+    }
+}
+
+/// What a call is about: its best-known argument, else its first text.
+fn main_argument<'b>(input: &'b [u8], lexicon: &Lexicon) -> Option<Cow<'b, str>> {
+    let mut best: Option<(usize, Cow<'_, str>)> = None;
+    for member in json::members(input, 0).into_iter().flatten().flatten() {
+        let rank = lexicon.rank(&key(input, &member));
+        if best.as_ref().is_none_or(|(other, _)| rank < *other)
+            && let Some(text) = json::string_value(input, member.value)
+        {
+            best = Some((rank, text));
+        }
+    }
+    best.map(|(_, text)| text)
+}
+
+/// The file that a call reads or changes.
+fn touch(input: &[u8], role: ToolRole, lexicon: &Lexicon) -> Option<Touch> {
+    let reads = role == ToolRole::Read;
+    if !reads && !role.changes() {
+        return None;
+    }
+    let (mut file, mut part) = (None, Vec::new());
+    for member in json::members(input, 0)?.flatten() {
+        let name = key(input, &member);
+        match lexicon.is_path(&name) {
+            true => file = json::string_value(input, member.value).map(|path| Key::of([path.as_bytes()])),
+            false if reads => part.extend([name.into_owned().into_bytes(), input[member.value].to_vec()]),
+            false => {}
+        }
+    }
+    let part = (!part.is_empty()).then(|| Key::of(part.iter().map(Vec::as_slice)));
+    Some(Touch { file: file?, how: if reads { How::Read(part) } else { How::Change } })
+}
+
+/// Characters of a string value, quotes and escapes not counted.
+pub(crate) fn string_chars(raw: &[u8]) -> u32 {
+    let bytes = raw.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
+    let mut extra = 2;
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'\\', &raw[at..]) {
+        let unicode = raw.get(at + found + 1) == Some(&b'u');
+        extra += if unicode { 5 } else { 1 };
+        at = (at + found + if unicode { 6 } else { 2 }).min(raw.len());
+    }
+    bytes.saturating_sub(extra) as u32
+}
+
+/// Tells what is fixed of the members of an object: the tokens of an image instead of its characters.
+pub(crate) type Fixed<'f> = &'f dyn Fn(&[u8], &[Member]) -> Option<(Span, u32)>;
+
+/// Characters, and tokens of images, that the model reads of a value. Encrypted fields are not read; `fixed` finds the
+/// member of an object that is weighed by other means, and its tokens.
+pub(crate) fn visible_chars(bytes: &[u8], span: Span, fixed: Fixed<'_>) -> (u32, u32) {
+    // Each level is scanned once more, so a value that is nested deeper is counted by its bytes.
+    const DEEP: usize = 8;
+    fn walk(bytes: &[u8], span: Span, fixed: Fixed<'_>, depth: usize) -> (u32, u32) {
+        let mut sum = (0, 0);
+        let mut add = |(chars, tokens): (u32, u32)| sum = (sum.0 + chars, sum.1 + tokens);
+        match bytes.get(span.start) {
+            Some(b'"') => add((string_chars(&bytes[span]), 0)),
+            Some(b'[') if depth < DEEP => {
+                json::elements(bytes, span.start)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .for_each(|item| add(walk(bytes, item, fixed, depth + 1)));
+            }
+            Some(b'{') if depth < DEEP => {
+                let members: Vec<Member> = json::members(bytes, span.start).into_iter().flatten().flatten().collect();
+                let weighed = fixed(bytes, &members);
+                for member in members {
+                    match (key(bytes, &member).as_ref(), &weighed) {
+                        (_, Some((value, tokens))) if *value == member.value => add((0, *tokens)),
+                        ("signature" | "cache_control" | "data", _) => {}
+                        (name, _) if name.starts_with("encrypted_") => {}
+                        _ => {
+                            add((member.key.len() as u32 + 4, 0));
+                            add(walk(bytes, member.value, fixed, depth + 1));
+                        }
+                    }
+                }
+            }
+            _ => add((span.len() as u32, 0)),
+        }
+        sum
+    }
+    walk(bytes, span, fixed, 0)
+}
+
+/// The name of a member.
+pub(crate) fn key<'a>(bytes: &'a [u8], member: &Member) -> Cow<'a, str> {
+    json::decode(bytes.get(member.key.clone()).unwrap_or_default())
+}
