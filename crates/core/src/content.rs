@@ -9,12 +9,16 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum WireId {
     Anthropic,
+    OpenaiChat,
+    OpenaiResponses,
 }
 
 impl WireId {
     pub fn name(self) -> &'static str {
         match self {
             WireId::Anthropic => "anthropic",
+            WireId::OpenaiChat => "openai-chat",
+            WireId::OpenaiResponses => "openai-responses",
         }
     }
 }

@@ -31,10 +31,12 @@ pub enum Unreadable {
 const MOST_MESSAGES: usize = 100_000;
 
 /// Where a wire keeps the history in a body.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Shape {
     /// The member with the list of messages.
     pub list: &'static str,
+    /// Whether a message at the very beginning belongs to the system prompt instead of the history.
+    pub leads: fn(&[u8]) -> bool,
 }
 
 /// The spans of one request.
@@ -44,6 +46,8 @@ pub struct Spans {
     pub members: Vec<Member>,
     /// The list of messages, brackets included.
     pub array: Span,
+    /// The messages at its beginning that belong to the system prompt.
+    pub lead: Vec<Span>,
     pub messages: Vec<Span>,
 }
 
@@ -67,7 +71,7 @@ impl Spans {
 const LONG: usize = 64 * 1024;
 
 /// Takes a body apart from scratch.
-pub fn parse(bytes: &[u8], shape: &Shape) -> Result<Spans, Unreadable> {
+pub fn parse(bytes: &[u8], shape: &'static Shape) -> Result<Spans, Unreadable> {
     let mut walk = json::members(bytes, 0).ok_or(Unreadable::NotAnObject)?;
     let mut parts = Parts::of(shape);
     parts.scan(bytes, &mut walk)?;
@@ -75,27 +79,28 @@ pub fn parse(bytes: &[u8], shape: &Shape) -> Result<Spans, Unreadable> {
 }
 
 struct Parts {
-    list: &'static str,
+    shape: &'static Shape,
     members: Vec<Member>,
     array: Option<Span>,
+    lead: Vec<Span>,
     messages: Vec<Span>,
 }
 
 impl Parts {
-    fn of(shape: &Shape) -> Parts {
-        Parts { list: shape.list, members: Vec::new(), array: None, messages: Vec::new() }
+    fn of(shape: &'static Shape) -> Parts {
+        Parts { shape, members: Vec::new(), array: None, lead: Vec::new(), messages: Vec::new() }
     }
 
     fn scan(&mut self, bytes: &[u8], walk: &mut Members<'_>) -> Result<(), Unreadable> {
         while let Some(next) = walk.next_key() {
             let (key, at) = next?;
-            let is_messages = bytes.get(key.clone()).is_some_and(|key| json::key_is(key, self.list));
+            let is_messages = bytes.get(key.clone()).is_some_and(|key| json::key_is(key, self.shape.list));
             let value = match json::elements(bytes, at) {
                 Some(elements) if is_messages => {
                     if self.array.is_some() {
-                        return Err(Unreadable::TwoMessages(self.list));
+                        return Err(Unreadable::TwoMessages(self.shape.list));
                     }
-                    self.elements(at, elements)?
+                    self.elements(bytes, at, elements)?
                 }
                 _ => json::value(bytes, at)?,
             };
@@ -105,7 +110,7 @@ impl Parts {
         Ok(())
     }
 
-    fn elements(&mut self, start: usize, mut elements: Elements<'_>) -> Result<Span, Unreadable> {
+    fn elements(&mut self, bytes: &[u8], start: usize, mut elements: Elements<'_>) -> Result<Span, Unreadable> {
         let mut rested = start;
         for element in &mut elements {
             let element = element?;
@@ -113,7 +118,11 @@ impl Parts {
                 std::thread::yield_now();
                 rested = element.end;
             }
-            push(&mut self.messages, element)?;
+            let leads = || bytes.get(element.clone()).is_some_and(self.shape.leads);
+            match self.messages.is_empty() && leads() {
+                true => self.lead.push(element),
+                false => push(&mut self.messages, element)?,
+            }
         }
         let array = start..elements.position();
         self.array = Some(array.clone());
@@ -125,8 +134,8 @@ impl Parts {
         if let Some(offset) = trailing {
             return Err(Unreadable::Trailing(end + offset));
         }
-        let array = self.array.ok_or(Unreadable::NoMessages(self.list))?;
-        Ok(Spans { members: self.members, array, messages: self.messages })
+        let array = self.array.ok_or(Unreadable::NoMessages(self.shape.list))?;
+        Ok(Spans { members: self.members, array, lead: self.lead, messages: self.messages })
     }
 }
 
@@ -271,7 +280,7 @@ impl Body {
         let old_array_end = self.spans.array.end;
         let old_members = self.spans.members;
 
-        let mut messages = self.spans.messages;
+        let (lead, mut messages) = (self.spans.lead, self.spans.messages);
         messages.truncate(known);
         let resume = messages.last().map_or(0, |span| span.end);
         let mut elements = Elements::resume(bytes, resume);
@@ -296,12 +305,12 @@ impl Body {
                     value: moved(&member.value, old_array_end, array.end),
                 };
             }
-            Spans { members, array, messages }
+            Spans { members, array, lead, messages }
         } else {
             members.truncate(index + 1);
             members[index].value = array.clone();
             let mut walk = Members::resume(bytes, array.end);
-            let mut parts = Parts { list: self.wire.shape().list, members, array: Some(array), messages };
+            let mut parts = Parts { shape: self.wire.shape(), members, array: Some(array), lead, messages };
             parts.scan(bytes, &mut walk)?;
             parts.finish(bytes, walk.position())?
         };

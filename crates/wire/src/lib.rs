@@ -7,11 +7,13 @@
 pub mod answer;
 pub mod anthropic;
 pub mod body;
+pub mod chat;
 pub mod compose;
 pub mod dress;
 pub mod encoding;
 pub mod envelope;
 mod facts;
+mod folder;
 pub mod json;
 pub mod rope;
 pub mod rules;
@@ -23,12 +25,14 @@ pub use ctx_core::WireId;
 pub use wire::{Call, Insertion, Reading, Wire};
 
 /// All wires, in the order in which they are asked whether a call is theirs.
-static WIRES: [&dyn Wire; 1] = [&anthropic::Anthropic];
+static WIRES: [&dyn Wire; 2] = [&anthropic::Anthropic, &chat::Chat];
 
 /// The wire of this name.
 pub fn wire(id: WireId) -> &'static dyn Wire {
     match id {
         WireId::Anthropic => &anthropic::Anthropic,
+        WireId::OpenaiChat => &chat::Chat,
+        WireId::OpenaiResponses => &chat::Chat,
     }
 }
 

@@ -90,7 +90,7 @@ pub fn write(content: &Content) -> Cow<'_, str> {
             let title = title.as_deref().map(|title| format!(r#","title":{}"#, quoted(title)));
             format!(r#"{{"type":"document","source":{}{}}}"#, source(from), title.unwrap_or_default())
         }
-        Content::Raw { wire: WireId::Anthropic, json, .. } => return Cow::Borrowed(json),
+        Content::Raw { json, .. } => return Cow::Borrowed(json),
     })
 }
 
@@ -100,7 +100,7 @@ fn source(from: &Origin) -> String {
             format!(r#"{{"type":"base64","media_type":{},"data":{}}}"#, quoted(media), quoted(data))
         }
         Origin::Url(url) => format!(r#"{{"type":"url","url":{}}}"#, quoted(url)),
-        Origin::File { wire: WireId::Anthropic, id } => format!(r#"{{"type":"file","file_id":{}}}"#, quoted(id)),
+        Origin::File { id, .. } => format!(r#"{{"type":"file","file_id":{}}}"#, quoted(id)),
     }
 }
 

@@ -109,24 +109,8 @@ pub fn folder(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Option<String
     let system = request.member(bytes, "system").map(|(span, _)| span);
     let is_answer = |message: &&Span| string(bytes, (*message).clone(), "role").is_some_and(|role| role == "assistant");
     let told = request.messages.iter().take_while(|message| !is_answer(message)).cloned();
-    system.into_iter().chain(told).find_map(|span| {
-        let text = bytes.get(span)?;
-        let behind = |name: &str| text.get(memchr::memmem::find(text, name.as_bytes())? + name.len()..);
-        let line = lexicon.folder_openings().find_map(behind)?;
-        // Up to the end of the line or of the text; a backslash of the path is two here.
-        let mut end = 0;
-        while let Some(byte) = line.get(end).filter(|byte| !matches!(byte, b'"' | b'<')) {
-            match (byte, line.get(end + 1)) {
-                (b'\\', Some(b'\\' | b'u' | b'/')) => end += 2,
-                (b'\\', _) => break,
-                _ => end += 1,
-            }
-        }
-        let quoted = [b"\"", line.get(..end)?, b"\""].concat();
-        let path = json::string_value(&quoted, 0..quoted.len())?.trim().to_owned();
-        let is_path = path.starts_with(['/', '~']) || path.get(1..3) == Some(":\\") || path.get(1..3) == Some(":/");
-        (is_path && path.len() <= 1024).then_some(path)
-    })
+    let parts: Vec<Span> = system.into_iter().chain(told).collect();
+    crate::folder::told(bytes, &parts, lexicon)
 }
 
 /// The credentials of the servers that the provider shall call.

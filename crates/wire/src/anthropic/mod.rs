@@ -35,7 +35,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub struct Anthropic;
 
-pub static SHAPE: Shape = Shape { list: "messages" };
+pub static SHAPE: Shape = Shape { list: "messages", leads: |_| false };
 
 impl Draft for Anthropic {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {

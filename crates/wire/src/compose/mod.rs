@@ -3,7 +3,10 @@
 //! [`layout`] lays a view out as messages of pieces; each wire repairs what its provider would refuse and writes the
 //! result as ranges of the client's bytes with ours between them.
 
+pub(crate) mod generic;
+mod head;
 pub(crate) mod layout;
+mod pairs;
 mod placement;
 mod repair;
 pub(crate) mod spell;

@@ -1,0 +1,369 @@
+//! How messages of this wire are written, and what its providers refuse.
+
+use super::content::{quoted, write};
+use super::message::{Parts, REASONING, Site};
+use crate::compose::generic::{Dialect, Kept, Plan};
+use crate::compose::spell::cut;
+use crate::compose::{Input, Repair};
+use crate::json::Span;
+use ctx_core::content::{Content, WireId};
+use ctx_core::message::{Message, Role};
+
+pub(super) struct ChatDialect;
+
+impl Dialect for ChatDialect {
+    fn check(&self, content: &Content, role: Role) -> Result<(), Repair> {
+        let refuse =
+            |rule: &'static str, what: &str| Err(Repair::new(rule, format!("a block of ours is left out: {what}")));
+        match (content, role) {
+            (Content::Text { text }, _) if text.trim().is_empty() => refuse("C23", "its text is empty"),
+            (Content::Call { id: None, .. }, _) => refuse("C1", "a call needs an id"),
+            (Content::Call { .. }, Role::User | Role::System) => refuse("C1", "only the assistant calls tools"),
+            (Content::Result { id: None, .. }, _) => refuse("C2", "a result names its call"),
+            (Content::Result { .. }, Role::Assistant | Role::System) => refuse("C2", "results answer the assistant"),
+            (Content::Image { .. } | Content::Document { .. }, Role::Assistant | Role::System) => {
+                refuse("C7", "only the user shows images and files")
+            }
+            (Content::Raw { wire, .. }, _) if *wire != WireId::OpenaiChat => {
+                refuse("C7", "it is JSON of another provider's format")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn repair(&self, _: &mut Plan<'_>) {}
+
+    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], input: &Input<'_>) -> Vec<Vec<u8>> {
+        let parts = Parts::read(element);
+        if parts.is_tool() {
+            return tool(element, &parts, message, kept, input);
+        }
+        let sites = parts.sites();
+        let mut rewrite = Rewrite { element, parts: &parts, edits: Vec::new() };
+        let has_calls = kept.iter().any(|kept| match kept {
+            Kept::Own(at) | Kept::Text(at, _) => matches!(sites.get(*at), Some(Site::Call(_))),
+            Kept::Made(content) => is_call(content),
+        });
+        let (texts, calls, results) = sorted(kept, &sites);
+        if texts.is_empty() && !has_calls {
+            return result_messages(&results);
+        }
+        rewrite.reasoning(kept, &sites, has_calls);
+        rewrite.content(&texts);
+        rewrite.calls(&calls);
+        let mut out = vec![rewrite.done()];
+        out.extend(result_messages(&results));
+        out
+    }
+
+    fn elements(&self, role: Role, content: &[&Content], input: &Input<'_>) -> Vec<Vec<u8>> {
+        let (results, rest): (Vec<&Content>, Vec<&Content>) = content.iter().partition(|content| is_result(content));
+        let mut out = result_messages(&results);
+        if rest.is_empty() {
+            return out;
+        }
+        let (calls, said): (Vec<&Content>, Vec<&Content>) = rest.into_iter().partition(|content| is_call(content));
+        let role = match role {
+            Role::Assistant => "assistant",
+            Role::System => system_role(input),
+            Role::User | Role::Other => "user",
+        };
+        let mut message = format!(r#"{{"role":"{role}","content":{}"#, content_of(&said));
+        if !calls.is_empty() {
+            let calls: Vec<_> = calls.into_iter().map(write).collect();
+            message.push_str(&format!(r#","tool_calls":[{}]"#, calls.join(",")));
+            if brings_reasoning_back(input) {
+                message.push_str(r#","reasoning_content":" ""#);
+            }
+        }
+        message.push('}');
+        out.push(message.into_bytes());
+        out
+    }
+
+    fn system(&self, text: &str, like: &[u8]) -> Vec<u8> {
+        let role = Parts::read(like).role.unwrap_or_else(|| "system".to_owned());
+        format!(r#"{{"role":{},"content":{}}}"#, quoted(&role), quoted(text)).into_bytes()
+    }
+
+    fn with_tools(&self) -> &'static [&'static str] {
+        &["tool_choice", "parallel_tool_calls"]
+    }
+}
+
+/// A kept block of the content.
+enum Said<'k> {
+    Own(usize),
+    Made(&'k Content),
+}
+
+fn is_call(content: &Content) -> bool {
+    content.calls().is_some() || matches!(content, Content::Call { .. })
+}
+
+fn is_result(content: &Content) -> bool {
+    content.answers().is_some() || matches!(content, Content::Result { .. })
+}
+
+/// The kept blocks by where they go: content, calls, results of ours.
+fn sorted<'k>(kept: &[Kept<'k>], sites: &[Site]) -> (Vec<Said<'k>>, Vec<Said<'k>>, Vec<&'k Content>) {
+    let (mut texts, mut calls, mut results) = (Vec::new(), Vec::new(), Vec::new());
+    for kept in kept {
+        match kept {
+            Kept::Own(at) | Kept::Text(at, _) => match sites.get(*at) {
+                Some(Site::Text | Site::Element(_)) => texts.push(Said::Own(*at)),
+                Some(Site::Call(call)) => calls.push(Said::Own(*call)),
+                Some(Site::Reasoning(_) | Site::Whole) | None => {}
+            },
+            Kept::Made(content) if is_call(content) => calls.push(Said::Made(content)),
+            Kept::Made(content) if is_result(content) => results.push(*content),
+            Kept::Made(content) => texts.push(Said::Made(content)),
+        }
+    }
+    (texts, calls, results)
+}
+
+/// The value of `content` for texts and parts of ours.
+fn content_of(said: &[&Content]) -> String {
+    let texts: Option<Vec<&str>> = said.iter().map(|content| content.as_text()).collect();
+    match texts {
+        Some(texts) if texts.is_empty() => "null".to_owned(),
+        Some(texts) => quoted(&texts.join("\n\n")),
+        None => format!("[{}]", said.iter().map(|content| write(content)).collect::<Vec<_>>().join(",")),
+    }
+}
+
+fn result_messages(results: &[&Content]) -> Vec<Vec<u8>> {
+    results.iter().map(|result| write(result).into_owned().into_bytes()).collect()
+}
+
+/// The role that this client gives its system prompt (C8).
+fn system_role(input: &Input<'_>) -> &'static str {
+    let lead = input.body.spans().lead.first().and_then(|span| input.body.bytes().get(span.clone()));
+    let role = lead.and_then(|lead| Parts::read(lead).role);
+    if role.as_deref() == Some("developer") { "developer" } else { "system" }
+}
+
+/// Whether the messages with calls in this request carry `reasoning_content`: then ours do, too (C36).
+fn brings_reasoning_back(input: &Input<'_>) -> bool {
+    (0..input.messages.len()).any(|at| {
+        let message = input.body.message(at);
+        memchr::memmem::find(message, b"\"reasoning_content\"").is_some() && {
+            let parts = Parts::read(message);
+            let is_content = |at: &usize| is_named(message, &parts, *at, REASONING[0]);
+            !parts.call_elements.is_empty() && parts.reasoning.iter().any(is_content)
+        }
+    })
+}
+
+fn is_named(element: &[u8], parts: &Parts, member: usize, name: &str) -> bool {
+    let key = parts.members.get(member).and_then(|member| element.get(member.key.clone()));
+    key.is_some_and(|key| crate::json::key_is(key, name))
+}
+
+/// The result of a call: it stays, with another text, or something of ours takes its place.
+fn tool(element: &[u8], parts: &Parts, _: &Message, kept: &[Kept<'_>], input: &Input<'_>) -> Vec<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut made: Vec<&Content> = Vec::new();
+    for kept in kept {
+        match kept {
+            Kept::Own(_) => out.push(element.to_vec()),
+            Kept::Text(_, text) => {
+                let mut rewrite = Rewrite { element, parts, edits: Vec::new() };
+                rewrite.result(text);
+                out.push(rewrite.done());
+            }
+            Kept::Made(content) if is_result(content) => out.push(write(content).into_owned().into_bytes()),
+            Kept::Made(content) => made.push(content),
+        }
+    }
+    if !made.is_empty() {
+        out.extend(ChatDialect.elements(Role::User, &made, input));
+    }
+    out
+}
+
+/// A client's message with pieces cut out of it and put into it.
+struct Rewrite<'e> {
+    element: &'e [u8],
+    parts: &'e Parts,
+    edits: Vec<(Span, Vec<u8>)>,
+}
+
+impl Rewrite<'_> {
+    fn replace(&mut self, span: Span, by: impl Into<Vec<u8>>) {
+        self.edits.push((span, by.into()));
+    }
+
+    /// Cuts members out, those beside each other together.
+    fn cut_members(&mut self, gone: &[usize]) {
+        let members = &self.parts.members;
+        let mut at = 0;
+        while at < members.len() {
+            if !gone.contains(&at) {
+                at += 1;
+                continue;
+            }
+            let run = (at..members.len()).take_while(|at| gone.contains(at)).count();
+            let (first, last) = (members[at].whole(), members[at + run - 1].whole());
+            let span = match (at.checked_sub(1), members.get(at + run)) {
+                (Some(before), _) => members[before].value.end..last.end,
+                (None, Some(behind)) => first.start..behind.whole().start,
+                (None, None) => first.start..last.end,
+            };
+            self.replace(span, "");
+            at += run;
+        }
+    }
+
+    /// Reasoning that is not kept goes, but for the field that some providers want back with calls: it holds a space then
+    /// (C30, C31). Typed reasoning belongs to the text beside it, which has changed (C34).
+    fn reasoning(&mut self, kept: &[Kept<'_>], sites: &[Site], has_calls: bool) {
+        let stays = |at: usize| {
+            kept.iter().any(|kept| matches!(kept, Kept::Own(own) if sites.get(*own) == Some(&Site::Reasoning(at))))
+        };
+        let mut gone = Vec::new();
+        for &at in &self.parts.reasoning {
+            let is_plain = is_named(self.element, self.parts, at, REASONING[0]);
+            match (stays(at), is_plain) {
+                (true, true) => {}
+                (false, true) if has_calls => self.edits.push((self.parts.value(at), b"\" \"".to_vec())),
+                _ => gone.push(at),
+            }
+        }
+        // With the list of calls, if that goes too, in one cut.
+        if !has_calls {
+            gone.extend(self.parts.calls);
+        }
+        self.cut_members(&gone);
+    }
+
+    fn content(&mut self, said: &[Said<'_>]) {
+        let Some(content) = self.parts.content else {
+            let made: Vec<&Content> = said.iter().filter_map(made).collect();
+            if !made.is_empty() {
+                self.add_member("content", &content_of(&made));
+            }
+            return;
+        };
+        let value = self.parts.value(content);
+        let Some(elements) = self.parts.elements.clone() else {
+            let is_own = said.iter().any(|said| matches!(said, Said::Own(_)));
+            let made: Vec<&Content> = said.iter().filter_map(made).collect();
+            return match (is_own, made.is_empty()) {
+                (true, true) => {}
+                (false, _) => self.replace(value, content_of(&made)),
+                (true, false) => self.replace(value.clone(), self.joined(said, value)),
+            };
+        };
+        if said.is_empty() {
+            return self.replace(value, "null");
+        }
+        let first_element = self.first_element();
+        let own = |said: &Said<'_>| match said {
+            Said::Own(at) => Some(at - first_element),
+            Said::Made(_) => None,
+        };
+        self.list(&elements, value, said, &own);
+    }
+
+    /// The place of the first element of the content among the blocks.
+    fn first_element(&self) -> usize {
+        self.parts.reasoning.len()
+    }
+
+    /// A text of the client's and ours beside it, in one string.
+    fn joined(&self, said: &[Said<'_>], value: Span) -> String {
+        let own = crate::json::string_value(self.element, value).unwrap_or_default();
+        let texts: Vec<String> = said
+            .iter()
+            .map(|said| match said {
+                Said::Own(_) => own.clone().into_owned(),
+                Said::Made(content) => content.as_text().map_or_else(|| write(content).into_owned(), str::to_owned),
+            })
+            .collect();
+        quoted(&texts.join("\n\n"))
+    }
+
+    fn calls(&mut self, calls: &[Said<'_>]) {
+        let own = |said: &Said<'_>| match said {
+            Said::Own(at) => Some(*at),
+            Said::Made(_) => None,
+        };
+        match (self.parts.calls, calls.is_empty()) {
+            (_, true) => {}
+            (Some(member), false) => {
+                let elements = self.parts.call_elements.clone();
+                self.list(&elements, self.parts.value(member), calls, &own);
+            }
+            (None, false) => {
+                let made: Vec<_> = calls.iter().filter_map(made).map(write).collect();
+                self.add_member("tool_calls", &format!("[{}]", made.join(",")));
+            }
+        }
+    }
+
+    /// A list with these elements: where all are its own and in order, the others are cut; else it is written anew.
+    fn list(&mut self, elements: &[Span], value: Span, said: &[Said<'_>], own: &dyn Fn(&Said<'_>) -> Option<usize>) {
+        let places: Option<Vec<usize>> = said.iter().map(own).collect();
+        match places {
+            Some(places) if places.len() == elements.len() => {}
+            Some(places) if places.len() + 1 == elements.len() && places.is_sorted() => {
+                let gone = (0..elements.len()).find(|at| !places.contains(at));
+                self.edits.extend(gone.map(|gone| (cut(elements, gone), Vec::new())));
+            }
+            _ => {
+                let written = said.iter().map(|said| match (own(said), said) {
+                    (Some(at), _) => elements.get(at).map_or(Vec::new(), |span| self.element[span.clone()].to_vec()),
+                    (None, Said::Made(content)) => write(content).into_owned().into_bytes(),
+                    (None, Said::Own(_)) => Vec::new(),
+                });
+                let list = written.collect::<Vec<_>>().join(b",".as_slice());
+                self.replace(value, [b"[", list.as_slice(), b"]"].concat());
+            }
+        }
+    }
+
+    /// Another text for a result, in the form that the client gave it (C24).
+    fn result(&mut self, text: &str) {
+        let text = match self.parts.elements {
+            Some(_) => format!("[{}]", write(&Content::text(text))),
+            None => quoted(text),
+        };
+        match self.parts.content {
+            Some(content) => self.replace(self.parts.value(content), text),
+            None => self.add_member("content", &text),
+        }
+    }
+
+    fn add_member(&mut self, name: &str, value: &str) {
+        // A content that is `null` has a member that holds none.
+        let null = (0..self.parts.members.len()).find(|at| is_named(self.element, self.parts, *at, name));
+        if let Some(at) = null {
+            return self.replace(self.parts.value(at), value);
+        }
+        let (at, comma) = crate::compose::spell::end_of_members(self.element, &(0..self.element.len()));
+        let comma = if comma { "," } else { "" };
+        self.replace(at..at, format!("{comma}\"{name}\":{value}"));
+    }
+
+    fn done(mut self) -> Vec<u8> {
+        self.edits.sort_by_key(|(span, _)| (span.start, span.end));
+        let mut out = Vec::with_capacity(self.element.len());
+        let mut at = 0;
+        for (span, by) in self.edits {
+            out.extend_from_slice(self.element.get(at..span.start).unwrap_or_default());
+            out.extend_from_slice(&by);
+            at = span.end.max(at);
+        }
+        out.extend_from_slice(self.element.get(at..).unwrap_or_default());
+        out
+    }
+}
+
+fn made<'k>(said: &Said<'k>) -> Option<&'k Content> {
+    match said {
+        Said::Made(content) => Some(content),
+        Said::Own(_) => None,
+    }
+}

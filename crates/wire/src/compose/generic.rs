@@ -1,0 +1,330 @@
+//! Composes requests of the wires whose reasoning is not bound to what stands before it.
+//!
+//! The pipeline, top to bottom: the view is laid out, calls and results are paired, the [`Dialect`] makes its own
+//! repairs, the request ends with words that the model can answer, and the result is written. Elements that no operation
+//! touched leave as ranges of the client's bytes.
+
+use super::head::{self, Head};
+use super::layout::{self, Grammar, Layout, Out, Piece, pieces};
+use super::writer::Writer;
+use super::{Composed, Input, Placement, Repair, pairs};
+use crate::json::Span;
+use ctx_core::content::Content;
+use ctx_core::edit::effect::{Made, MadeId};
+use ctx_core::edit::fold::View;
+use ctx_core::key::Key;
+use ctx_core::message::{Kind, Message, Role};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// What a wire brings to composing: how it writes, and what its provider refuses.
+pub(crate) trait Dialect: Sync {
+    /// Whether content of ours can be sent in this role.
+    fn check(&self, content: &Content, role: Role) -> Result<(), Repair>;
+
+    /// Makes the repairs that only this wire needs.
+    fn repair(&self, plan: &mut Plan<'_>);
+
+    /// Writes what is left of a client's element, possibly as several, possibly as none.
+    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], input: &Input<'_>) -> Vec<Vec<u8>>;
+
+    /// Writes a message of ours.
+    fn elements(&self, role: Role, content: &[&Content], input: &Input<'_>) -> Vec<Vec<u8>>;
+
+    /// Writes a text of the system prompt in the place of a client's piece, whose bytes are `like`.
+    fn system(&self, text: &str, like: &[u8]) -> Vec<u8>;
+
+    /// Members that mean nothing once no tool is defined.
+    fn with_tools(&self) -> &'static [&'static str];
+}
+
+/// A block of an element that is written anew.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kept<'a> {
+    /// A block of its own.
+    Own(usize),
+    /// A tool result of its own with another text.
+    Text(usize, &'a str),
+    Made(&'a Content),
+}
+
+/// A block of ours.
+#[derive(Debug, Clone)]
+pub(crate) struct MadeBlock<'a> {
+    pub content: Cow<'a, Content>,
+    /// The message of the view that it is from, and its place there; none when a rule wanted it.
+    pub from: Option<(MadeId, u32)>,
+}
+
+pub(crate) struct Plan<'a> {
+    pub input: &'a Input<'a>,
+    pub outs: Vec<Out>,
+    pub made: Vec<MadeBlock<'a>>,
+    pub texts: Vec<&'a str>,
+    pub repairs: Vec<Repair>,
+    /// Elements that are written anew although all their blocks are sent, by their places among the client's.
+    pub restyled: HashSet<u32>,
+    pub reasoning_dropped: usize,
+}
+
+/// What a piece is, as far as rules that all wires share care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tag<'p> {
+    Call(Option<&'p str>),
+    Result(Option<&'p str>),
+    Reasoning,
+    Other,
+}
+
+impl<'a> Plan<'a> {
+    pub fn tag(&self, piece: Piece) -> Tag<'_> {
+        match piece {
+            Piece::Made(at) => match self.made.get(at as usize).map(|made| &*made.content) {
+                Some(Content::Call { id, .. }) => Tag::Call(id.as_deref()),
+                Some(Content::Result { id, .. }) => Tag::Result(id.as_deref()),
+                Some(Content::Raw { calls: Some(id), .. }) => Tag::Call(Some(id)),
+                Some(Content::Raw { answers: Some(id), .. }) => Tag::Result(Some(id)),
+                _ => Tag::Other,
+            },
+            Piece::Client { message, block, .. } => match layout::facts(self.input, message, block) {
+                Some(block) if block.kind == Kind::ToolUse => Tag::Call(block.tool_use_id.as_deref()),
+                Some(block) if block.kind == Kind::ToolResult => Tag::Result(block.tool_use_id.as_deref()),
+                Some(block) if block.kind == Kind::Thinking => Tag::Reasoning,
+                _ => Tag::Other,
+            },
+        }
+    }
+
+    /// Takes pieces out of a message.
+    pub fn retain(&mut self, out: usize, mut stays: impl FnMut(&Plan<'a>, Piece) -> bool) {
+        let mut held = std::mem::replace(&mut self.outs[out], Out::ours(Role::Other, Vec::new(), None));
+        let list = layout::opened(self.input, &mut held);
+        let left: Vec<Piece> = list.iter().copied().filter(|piece| stays(self, *piece)).collect();
+        *list = left;
+        self.outs[out] = held;
+    }
+
+    /// Messages of nothing, or of nothing but reasoning, go (X3).
+    pub fn drop_empty(&mut self) {
+        let outs = std::mem::take(&mut self.outs);
+        for out in outs {
+            let is_gone = match &out.pieces {
+                None => false,
+                Some(list) => list.iter().all(|piece| self.tag(*piece) == Tag::Reasoning),
+            };
+            if is_gone {
+                self.reasoning_dropped += out.pieces.as_ref().map_or(0, Vec::len);
+            } else {
+                self.outs.push(out);
+            }
+        }
+    }
+
+    /// Brings each message to its shortest form: one that has all its blocks is whole again.
+    fn settle(&mut self) {
+        let mut seen = HashSet::new();
+        for out in &mut self.outs {
+            let Some(source) = out.source else { continue };
+            out.first = seen.insert(source);
+            let Some(list) = &out.pieces else { continue };
+            let count = layout::block_count(self.input, source);
+            let own = (0..count).map(|block| Piece::Client { message: source, block, text: 0 });
+            if count > 0 && list.iter().copied().eq(own) {
+                out.pieces = None;
+            }
+        }
+    }
+
+    /// The model answers what comes last: words of the user, or results (X2).
+    fn end_with_a_question(&mut self) {
+        let is_said = |role: Role| !matches!(role, Role::System | Role::Other);
+        let asks = |role: Option<Role>| role == Some(Role::User);
+        let own = self.input.messages.iter().map(|message| message.role).rev().find(|role| is_said(*role));
+        let sent = self.outs.iter().map(|out| out.role).rev().find(|role| is_said(*role));
+        if asks(sent) || !asks(own) {
+            return;
+        }
+        let Some(last) = self.input.messages.iter().rposition(|message| message.role == Role::User) else { return };
+        let last = last as u32;
+        self.outs.retain(|out| out.source != Some(last));
+        self.outs.push(Out { role: Role::User, source: Some(last), pieces: None, first: true, anchor: Some(last) });
+        self.repairs.push(Repair::new("X2", "the newest message stays: the model answers it"));
+    }
+}
+
+struct Rules<'d, D: ?Sized>(&'d D);
+
+impl<'a, D: Dialect + ?Sized> Grammar<'a> for Rules<'_, D> {
+    type Made = MadeBlock<'a>;
+
+    fn made(&self, (id, made): (MadeId, &'a Made), role: Role, repairs: &mut Vec<Repair>) -> Vec<MadeBlock<'a>> {
+        let mut blocks = Vec::with_capacity(made.content.len());
+        for (at, content) in (0..).zip(&made.content) {
+            match self.0.check(content, role) {
+                Ok(()) => blocks.push(MadeBlock { content: Cow::Borrowed(content), from: Some((id, at)) }),
+                Err(repair) => repairs.push(repair),
+            }
+        }
+        blocks
+    }
+
+    fn may_stay(&self, _: u32, _: u32) -> bool {
+        false
+    }
+
+    fn no_system(&self) -> Option<Repair> {
+        None
+    }
+
+    fn fixed_result(&self) -> Option<Repair> {
+        None
+    }
+}
+
+/// Composes a request. Total: whatever the view is, the provider accepts the result, provided that it accepts what the
+/// client sent. The same input gives the same bytes.
+pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view: &View<'_>) -> Composed {
+    let Layout { outs, made, texts, repairs, .. } = layout::lay_out(input, view, &Rules(dialect));
+    let (restyled, reasoning_dropped) = (HashSet::new(), 0);
+    let mut plan = Plan { input, outs, made, texts, repairs, restyled, reasoning_dropped };
+    pairs::close(&mut plan);
+    plan.drop_empty();
+    plan.end_with_a_question();
+    // What came back may need its partner.
+    pairs::close(&mut plan);
+    pairs::bring_together(&mut plan);
+    plan.settle();
+    dialect.repair(&mut plan);
+    let head = head::arrange(dialect, input, view, &mut plan.repairs);
+    write(dialect, plan, head)
+}
+
+/// One element of the array that is sent.
+enum Element {
+    /// The client's, by its place in the array.
+    Source(usize),
+    Made(Vec<u8>),
+}
+
+fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Composed {
+    let input = plan.input;
+    let (bytes, spans) = (input.body.bytes(), input.body.spans());
+    let lead = spans.lead.len();
+    let mut elements = head.lead.elements(lead);
+    let mut prefix = head.digest;
+    let mut after = Vec::with_capacity(plan.outs.len());
+    for out in &plan.outs {
+        let written = written(dialect, &plan, out);
+        let digest = match (&written, out.source) {
+            (None, Some(source)) => {
+                input.digests.get(source as usize).copied().unwrap_or_else(|| Key::of([[].as_slice()]))
+            }
+            (written, _) => Key::of(written.iter().flatten().map(Vec::as_slice)),
+        };
+        match (written, out.source) {
+            (None, Some(source)) => elements.push(Element::Source(lead + source as usize)),
+            (written, _) => elements.extend(written.into_iter().flatten().map(Element::Made)),
+        }
+        prefix = prefix.then(digest);
+        after.push(prefix);
+    }
+    let all: Vec<&Span> = spans.lead.iter().chain(&spans.messages).collect();
+    let mut edits = head.edits;
+    edits.push((spans.array.clone(), None));
+    edits.sort_by_key(|(span, _)| span.start);
+    let mut writer = Writer::default();
+    let mut at = 0;
+    for (span, by) in edits {
+        writer.source(at..span.start);
+        match by {
+            Some(by) => writer.made(&by),
+            None => array(&mut writer, &span, &all, &elements),
+        }
+        at = span.end;
+    }
+    writer.source(at..bytes.len());
+    Composed {
+        segments: writer.0,
+        repairs: plan.repairs,
+        thinking_dropped: plan.reasoning_dropped,
+        prefix,
+        marks: Vec::new(),
+        around: head.digest,
+        after,
+        kept: Placement::new(Arc::default(), plan.outs, plan.made.iter().map(|made| made.from).collect(), head.parts),
+    }
+}
+
+/// The elements that an outgoing message is written as; none: its source as it is.
+fn written<D: Dialect + ?Sized>(dialect: &D, plan: &Plan<'_>, out: &Out) -> Option<Vec<Vec<u8>>> {
+    let input = plan.input;
+    let own = out.source.map(|source| source as usize);
+    if out.is_whole() && out.source.is_some_and(|source| !plan.restyled.contains(&source)) {
+        return None;
+    }
+    let facts = own.and_then(|own| input.messages.get(own)).filter(|_| out.first);
+    let Some(facts) = facts else {
+        let content: Vec<&Content> = pieces(input, out).filter_map(|piece| made(plan, piece)).collect();
+        return Some(dialect.elements(out.role, &content, input));
+    };
+    let kept: Vec<Kept<'_>> = pieces(input, out)
+        .filter_map(|piece| match piece {
+            Piece::Client { message, block, text } if Some(message as usize) == own => {
+                let text = text.checked_sub(1).and_then(|text| plan.texts.get(text as usize));
+                Some(text.map_or(Kept::Own(block as usize), |text| Kept::Text(block as usize, text)))
+            }
+            piece => made(plan, piece).map(Kept::Made),
+        })
+        .collect();
+    Some(dialect.rewrite(input.body.message(own.unwrap_or_default()), facts, &kept, input))
+}
+
+fn made<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<&'p Content> {
+    match piece {
+        Piece::Made(at) => plan.made.get(at as usize).map(|made| &*made.content),
+        Piece::Client { .. } => None,
+    }
+}
+
+/// The array of the history, brackets included. Neighbours keep what stands between them.
+fn array(writer: &mut Writer, array: &Span, all: &[&Span], elements: &[Element]) {
+    let first = all.first().map_or(array.end - 1, |first| first.start);
+    writer.source(array.start..first);
+    let mut before: Option<Option<usize>> = None;
+    for element in elements {
+        let own = match element {
+            Element::Source(at) => Some(*at),
+            Element::Made(_) => None,
+        };
+        if let Some(before) = before {
+            let gap = own.zip(before).filter(|(own, before)| before + 1 == *own);
+            match gap.and_then(|(own, before)| Some(all.get(before)?.end..all.get(own)?.start)) {
+                Some(gap) => writer.source(gap),
+                None => writer.made(b","),
+            }
+        }
+        match element {
+            Element::Source(at) => all.get(*at).into_iter().for_each(|span| writer.source((*span).clone())),
+            Element::Made(bytes) => writer.made(bytes),
+        }
+        before = Some(own);
+    }
+    let last = all.last().map_or(array.end - 1, |last| last.end);
+    writer.source(last..array.end);
+}
+
+impl head::Lead {
+    fn elements(self, count: usize) -> Vec<Element> {
+        match self.0 {
+            None => (0..count).map(Element::Source).collect(),
+            Some(parts) => parts
+                .into_iter()
+                .map(|part| match part {
+                    head::LeadPart::Own(at) => Element::Source(at),
+                    head::LeadPart::Made(bytes) => Element::Made(bytes),
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! System prompt and tools of the wires that keep them at the beginning of the history or in members of the body.
+
+use super::generic::Dialect;
+use super::spell::cut;
+use super::{HeadParts, Input, Part, Repair};
+use crate::envelope::Piece;
+use crate::json::{self, Span};
+use ctx_core::content::Content;
+use ctx_core::edit::effect::MadeId;
+use ctx_core::edit::fold::{Around, View};
+use ctx_core::key::Key;
+
+/// System prompt and tools as they are sent.
+pub(super) struct Head {
+    pub parts: HeadParts,
+    pub lead: Lead,
+    /// What stands in the place of bytes outside the history.
+    pub edits: Vec<(Span, Option<Vec<u8>>)>,
+    pub digest: Key,
+}
+
+/// The leading elements of the history; `None`: as the client sent them.
+pub(super) struct Lead(pub Option<Vec<LeadPart>>);
+
+pub(super) enum LeadPart {
+    Own(usize),
+    Made(Vec<u8>),
+}
+
+/// A piece of ours, and where it comes from.
+type Given<'v> = ((MadeId, u32), &'v Content);
+
+pub(super) fn arrange<D: Dialect + ?Sized>(
+    dialect: &D,
+    input: &Input<'_>,
+    view: &View<'_>,
+    repairs: &mut Vec<Repair>,
+) -> Head {
+    let mut head = Head { parts: HeadParts::default(), lead: Lead(None), edits: Vec::new(), digest: input.around };
+    let is_touched = |list: &[Around]| list.iter().any(|each| each.covered.is_some() || !each.by.is_empty());
+    let mut changes: Vec<u8> = Vec::new();
+    if is_touched(&view.system) {
+        system(dialect, input, view, &mut head, repairs);
+        changes.extend(b"system");
+    }
+    if is_touched(&view.tools) {
+        tools(dialect, input, view, &mut head, repairs);
+        changes.extend(b"tools");
+    }
+    if !changes.is_empty() {
+        let edits = head.edits.iter().flat_map(|(span, by)| {
+            let place = format!("{}-{}:", span.start, span.end).into_bytes();
+            [place, by.clone().unwrap_or_default()]
+        });
+        let lead = head.lead.0.iter().flatten().map(|part| match part {
+            LeadPart::Own(at) => format!("own {at}").into_bytes(),
+            LeadPart::Made(bytes) => bytes.clone(),
+        });
+        let all: Vec<Vec<u8>> = std::iter::once(changes).chain(edits).chain(lead).collect();
+        head.digest = input.around.then(Key::of(all.iter().map(Vec::as_slice)));
+    }
+    head
+}
+
+fn given<'v>(view: &'v View<'_>, fate: &Around) -> Vec<Given<'v>> {
+    let made = fate.by.iter().filter_map(|id| Some((*id, view.made(*id)?)));
+    made.flat_map(|(id, made)| (0..).zip(&made.content).map(move |(at, content)| ((id, at), content))).collect()
+}
+
+fn system<D: Dialect + ?Sized>(
+    dialect: &D,
+    input: &Input<'_>,
+    view: &View<'_>,
+    head: &mut Head,
+    repairs: &mut Vec<Repair>,
+) {
+    let (bytes, spans) = (input.body.bytes(), input.body.spans());
+    let mut lead: Vec<(usize, Vec<LeadPart>)> = (0..spans.lead.len()).map(|at| (at, vec![LeadPart::Own(at)])).collect();
+    let mut parts = Vec::new();
+    for (at, piece) in input.envelope.system.iter().enumerate() {
+        let fate = view.system.get(at).cloned().unwrap_or_default();
+        let mut texts = Vec::new();
+        for (from, content) in given(view, &fate) {
+            match content {
+                Content::Text { text } if !text.trim().is_empty() => {
+                    parts.push(Part::Made(head.parts.made.len()));
+                    head.parts.made.push(from);
+                    texts.push(text.as_str());
+                }
+                _ => repairs.push(Repair::new(
+                    "X3",
+                    "a piece of ours in the system prompt is left out: it is no text, or empty",
+                )),
+            }
+        }
+        let is_own = fate.covered.is_none();
+        if is_own {
+            parts.push(Part::Own(at));
+        }
+        if is_own && texts.is_empty() {
+            continue;
+        }
+        match spans.lead.iter().position(|span| *span == piece.at) {
+            Some(place) => {
+                let like = bytes.get(piece.at.clone()).unwrap_or_default();
+                let made = texts.iter().map(|text| LeadPart::Made(dialect.system(text, like)));
+                lead[place].1 = made.chain(is_own.then_some(LeadPart::Own(place))).collect();
+            }
+            None => member(input, piece, &texts, is_own, head),
+        }
+    }
+    head.parts.system = Some(parts);
+    head.lead = Lead(Some(lead.into_iter().flat_map(|(_, parts)| parts).collect()));
+}
+
+/// A piece of the system prompt that is the text of a member. One that stays keeps its place alone.
+fn member(input: &Input<'_>, piece: &Piece, texts: &[&str], is_own: bool, head: &mut Head) {
+    if is_own {
+        return;
+    }
+    if !texts.is_empty() {
+        let text = serde_json::Value::from(texts.join("\n\n")).to_string();
+        return head.edits.push((piece.at.clone(), Some(text.into_bytes())));
+    }
+    let members = &input.body.spans().members;
+    let wholes: Vec<Span> = members.iter().map(json::Member::whole).collect();
+    let place = members.iter().position(|member| member.value == piece.at);
+    head.edits.extend(place.map(|place| (cut(&wholes, place), Some(Vec::new()))));
+}
+
+fn tools<D: Dialect + ?Sized>(
+    dialect: &D,
+    input: &Input<'_>,
+    view: &View<'_>,
+    head: &mut Head,
+    repairs: &mut Vec<Repair>,
+) {
+    let bytes = input.body.bytes();
+    let all = input.envelope.tools.as_deref().unwrap_or_default();
+    let mut parts = Vec::new();
+    let mut sent: Vec<Option<Vec<u8>>> = Vec::new();
+    for at in 0..all.len() {
+        let fate = view.tools.get(at).cloned().unwrap_or_default();
+        let mut here = Vec::new();
+        for (from, content) in given(view, &fate) {
+            match content {
+                Content::Raw { wire, json, .. } if *wire == input.body.wire().id() => {
+                    parts.push(Part::Made(head.parts.made.len()));
+                    head.parts.made.push(from);
+                    here.push(json.clone().into_bytes());
+                }
+                _ => repairs.push(Repair::new("X5", "a tool of ours is left out: it is not a definition of this wire")),
+            }
+        }
+        if fate.covered.is_none() {
+            parts.push(Part::Own(at));
+            here.push(bytes.get(all[at].at.clone()).unwrap_or_default().to_vec());
+        }
+        sent.push((!here.is_empty()).then(|| here.join(b",".as_slice())));
+    }
+    head.parts.tools = Some(parts);
+    let Some((list, _)) = input.body.spans().member(bytes, "tools") else { return };
+    let inside: Vec<usize> =
+        (0..all.len()).filter(|at| list.start < all[*at].at.start && all[*at].at.end < list.end).collect();
+    if inside.iter().all(|at| sent[*at].is_none()) {
+        return without_tools(dialect, input, head);
+    }
+    let elements: Vec<Span> = inside.iter().map(|at| all[*at].at.clone()).collect();
+    let mut written: Vec<&[u8]> = Vec::new();
+    for at in inside {
+        written.extend(sent[at].as_deref());
+    }
+    let (first, last) = (elements.first(), elements.last());
+    if let (Some(first), Some(last)) = (first, last) {
+        head.edits.push((first.start..last.end, Some(written.join(b",".as_slice()))));
+    }
+}
+
+/// The list of tools goes, and the members that speak of it: an empty list is refused (C3).
+fn without_tools<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, head: &mut Head) {
+    let (bytes, spans) = (input.body.bytes(), input.body.spans());
+    let is_gone = |member: &json::Member| {
+        let names = std::iter::once(&"tools").chain(dialect.with_tools());
+        names.into_iter().any(|name| bytes.get(member.key.clone()).is_some_and(|key| json::key_is(key, name)))
+    };
+    let members = &spans.members;
+    let mut at = 0;
+    while at < members.len() {
+        if !is_gone(&members[at]) {
+            at += 1;
+            continue;
+        }
+        let run = members[at..].iter().take_while(|member| is_gone(member)).count();
+        let (first, last) = (members[at].whole(), members[at + run - 1].whole());
+        let span = match (at.checked_sub(1), members.get(at + run)) {
+            (Some(before), _) => members[before].value.end..last.end,
+            (None, Some(behind)) => first.start..behind.whole().start,
+            (None, None) => first.start..last.end,
+        };
+        head.edits.push((span, Some(Vec::new())));
+        at += run;
+    }
+}

@@ -1,0 +1,36 @@
+//! The folder that a client says it works in.
+
+use crate::body::Spans;
+use crate::json::{self, Span};
+use ctx_core::Lexicon;
+use ctx_core::message::Role;
+
+/// The parts of a request that may tell it: the system prompt in the history, and what stands before the model's first
+/// words.
+pub(crate) fn opening(bytes: &[u8], spans: &Spans, role: &dyn Fn(&[u8]) -> Role) -> Vec<Span> {
+    let is_answer = |span: &&Span| bytes.get((*span).clone()).is_some_and(|message| role(message) == Role::Assistant);
+    let told = spans.messages.iter().take_while(|span| !is_answer(span));
+    spans.lead.iter().chain(told).cloned().collect()
+}
+
+/// The path that stands behind one of the openings of the lexicon, in the first of the parts that has one.
+pub(crate) fn told(bytes: &[u8], parts: &[Span], lexicon: &Lexicon) -> Option<String> {
+    parts.iter().find_map(|span| {
+        let text = bytes.get(span.clone())?;
+        let behind = |name: &str| text.get(memchr::memmem::find(text, name.as_bytes())? + name.len()..);
+        let line = lexicon.folder_openings().find_map(behind)?;
+        // Up to the end of the line or of the text; a backslash of the path is two here.
+        let mut end = 0;
+        while let Some(byte) = line.get(end).filter(|byte| !matches!(byte, b'"' | b'<')) {
+            match (byte, line.get(end + 1)) {
+                (b'\\', Some(b'\\' | b'u' | b'/')) => end += 2,
+                (b'\\', _) => break,
+                _ => end += 1,
+            }
+        }
+        let quoted = [b"\"", line.get(..end)?, b"\""].concat();
+        let path = json::string_value(&quoted, 0..quoted.len())?.trim().to_owned();
+        let is_path = path.starts_with(['/', '~']) || path.get(1..3) == Some(":\\") || path.get(1..3) == Some(":/");
+        (is_path && path.len() <= 1024).then_some(path)
+    })
+}
