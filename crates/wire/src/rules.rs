@@ -2,7 +2,7 @@
 //! refusals name a rule by its number; [`named`] puts its name beside it, and `ctx explain` prints the whole entry.
 //! Every wire has numbers of its own.
 
-use crate::anthropic;
+use crate::{anthropic, chat};
 
 /// One rule by which a provider refuses requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +16,42 @@ pub struct Rule {
     pub advice: &'static str,
 }
 
+pub(crate) const fn rule(number: &'static str, name: &'static str, why: &'static str, advice: &'static str) -> Rule {
+    Rule { number, name, why, advice }
+}
+
+/// Rules that the OpenAI formats share.
+const SHARED: &[Rule] = &[
+    rule(
+        "X1",
+        "a tool call and its result go together",
+        "The provider refuses a call without a result, a result without a call, and messages between the two.",
+        "ctx removes the other half, or moves results behind their calls. To keep a call, clear its result instead.",
+    ),
+    rule(
+        "X2",
+        "a request ends with a question",
+        "The model answers the user's words or tool results that come last. Many servers refuse anything else.",
+        "ctx keeps the newest message. Nothing to do.",
+    ),
+    rule(
+        "X3",
+        "no message is empty",
+        "Providers refuse empty messages and empty parts.",
+        "ctx leaves an empty message out. Give the edit a text, or delete the message.",
+    ),
+    rule(
+        "X5",
+        "a tool is a definition of the same format",
+        "The provider reads tool definitions in its own format only.",
+        "ctx leaves the definition out. Copy the form that `ctx show tools --raw` prints.",
+    ),
+];
+
 /// All rules that a repair or a refusal can name, in order.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    anthropic::rules::RULES.iter()
+    let lists = [anthropic::rules::RULES, chat::rules::RULES, SHARED];
+    lists.into_iter().flatten()
 }
 
 /// The rule with this number, whatever its case.
@@ -55,3 +88,6 @@ pub fn spelled_out(text: &str) -> String {
     out.push_str(rest);
     out
 }
+
+#[cfg(test)]
+mod tests;

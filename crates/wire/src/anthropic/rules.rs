@@ -2,11 +2,7 @@
 //! refusals name a rule by its number; [`named`] puts its name beside it, and `ctx explain` prints the whole entry.
 //! A test compares this table with every number in the source.
 
-use crate::rules::Rule;
-
-const fn rule(number: &'static str, name: &'static str, why: &'static str, advice: &'static str) -> Rule {
-    Rule { number, name, why, advice }
-}
+use crate::rules::{Rule, rule};
 
 /// All rules that a repair or a refusal can name, in order.
 pub const RULES: &[Rule] = &[
@@ -263,6 +259,3 @@ pub const RULES: &[Rule] = &[
         "ctx keeps the block in place. To drop it, configure the client.",
     ),
 ];
-
-#[cfg(test)]
-mod tests;

@@ -6,6 +6,7 @@ mod dialect;
 mod draft;
 mod envelope;
 mod message;
+pub mod rules;
 mod tap;
 
 use crate::answer::Tap;

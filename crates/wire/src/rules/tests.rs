@@ -1,5 +1,4 @@
 use super::*;
-use crate::rules::{named, spelled_out};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -44,15 +43,17 @@ fn every_rule_that_the_program_can_name_is_in_the_table_and_no_other() {
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         used.extend(code.flat_map(numbers));
     }
-    let listed: BTreeSet<String> = RULES.iter().map(|rule| rule.number.to_owned()).collect();
+    let listed: BTreeSet<String> = all().map(|rule| rule.number.to_owned()).collect();
     assert_eq!(used, listed);
 }
 
 #[test]
 fn the_table_is_in_order_and_every_entry_says_what_to_do() {
-    let place = |rule: &Rule| (rule.number[..1].to_owned(), rule.number[1..].parse::<u32>().unwrap_or(0));
-    assert!(RULES.windows(2).all(|pair| place(&pair[0]) < place(&pair[1])));
-    for rule in RULES {
+    let place = |rule: &&Rule| (rule.number[..1].to_owned(), rule.number[1..].parse::<u32>().unwrap_or(0));
+    for table in [anthropic::rules::RULES, chat::rules::RULES, SHARED] {
+        assert!(table.iter().collect::<Vec<_>>().windows(2).all(|pair| place(&pair[0]) < place(&pair[1])));
+    }
+    for rule in all() {
         assert!(rule.name.len() <= 48 && !rule.name.ends_with('.'), "{}: a few words", rule.number);
         assert!(rule.why.ends_with('.') && rule.advice.ends_with('.'), "{}: sentences", rule.number);
     }
