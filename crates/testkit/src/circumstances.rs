@@ -32,9 +32,20 @@ pub fn recorded_conversations() -> Vec<(String, Vec<u8>)> {
     files.map(|(name, path)| (name, std::fs::read(&path).expect("a readable file"))).collect()
 }
 
+/// The recorded requests of another client, such as `codex`, in the order of their names.
+pub fn recorded_bodies(client: &str) -> Vec<(String, Vec<u8>)> {
+    let mut files = json_files("corpus-wires", "bodies");
+    files.retain(|(name, _)| name.starts_with(client));
+    files.into_iter().map(|(name, path)| (name, std::fs::read(&path).expect("a readable file"))).collect()
+}
+
 /// The files of one set of recorded conversations, in the order of their names.
 pub fn recorded_files(set: &str) -> Vec<(String, PathBuf)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(set).join("conversations");
+    json_files(set, "conversations")
+}
+
+fn json_files(set: &str, folder: &str) -> Vec<(String, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(set).join(folder);
     let files = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect();
     files.sort();

@@ -21,7 +21,7 @@ mod random;
 pub mod recorder;
 mod searching;
 
-pub use circumstances::{first_seed, is_long, recorded_conversations, recorded_files};
+pub use circumstances::{first_seed, is_long, recorded_bodies, recorded_conversations, recorded_files};
 pub use client::Client;
 pub use conversation::{Family, Random, Session};
 pub use fake_provider::{FakeProvider, Options};

@@ -31,6 +31,10 @@ impl Dialect for ChatDialect {
         }
     }
 
+    fn has_flat_steps(&self) -> bool {
+        false
+    }
+
     fn repair(&self, _: &mut Plan<'_>) {}
 
     fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], input: &Input<'_>) -> Vec<Vec<u8>> {

@@ -13,7 +13,7 @@ use ctx_core::content::Content;
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::edit::fold::View;
 use ctx_core::key::Key;
-use ctx_core::message::{Kind, Message, Role};
+use ctx_core::message::{Block, Kind, Message, Role};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,6 +22,9 @@ use std::sync::Arc;
 pub(crate) trait Dialect: Sync {
     /// Whether content of ours can be sent in this role.
     fn check(&self, content: &Content, role: Role) -> Result<(), Repair>;
+
+    /// Whether one move of the model may be several elements in a row, with the results behind all of them.
+    fn has_flat_steps(&self) -> bool;
 
     /// Makes the repairs that only this wire needs.
     fn repair(&self, plan: &mut Plan<'_>);
@@ -136,20 +139,44 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The model answers what comes last: words of the user, or results (X2).
-    fn end_with_a_question(&mut self) {
+    /// The model answers what comes last: words of the user, or results (X2). Tells whether something came back for that.
+    fn end_with_a_question(&mut self) -> bool {
         let is_said = |role: Role| !matches!(role, Role::System | Role::Other);
         let asks = |role: Option<Role>| role == Some(Role::User);
         let own = self.input.messages.iter().map(|message| message.role).rev().find(|role| is_said(*role));
         let sent = self.outs.iter().map(|out| out.role).rev().find(|role| is_said(*role));
         if asks(sent) || !asks(own) {
-            return;
+            return false;
         }
-        let Some(last) = self.input.messages.iter().rposition(|message| message.role == Role::User) else { return };
-        let last = last as u32;
-        self.outs.retain(|out| out.source != Some(last));
-        self.outs.push(Out { role: Role::User, source: Some(last), pieces: None, first: true, anchor: Some(last) });
+        let Some(last) = self.input.messages.iter().rposition(|message| message.role == Role::User) else {
+            return false;
+        };
+        let newest = self.step_of(last)..=last as u32;
+        self.outs.retain(|out| !out.source.is_some_and(|source| newest.contains(&source)));
+        let roles = newest.map(|at| (at, self.input.messages[at as usize].role));
+        let whole = |(at, role)| Out { role, source: Some(at), pieces: None, first: true, anchor: Some(at) };
+        self.outs.extend(roles.map(whole));
         self.repairs.push(Repair::new("X2", "the newest message stays: the model answers it"));
+        true
+    }
+
+    /// The first message of the step that a message belongs to: the one with the calls that it and those before it answer.
+    fn step_of(&self, last: usize) -> u32 {
+        let messages = self.input.messages;
+        let mut first = last;
+        let mut at = last;
+        loop {
+            let ids = messages[at].blocks.iter().filter(|block| block.kind == Kind::ToolResult);
+            for id in ids.filter_map(|block| block.tool_use_id.as_deref()) {
+                let is_call = |block: &Block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(id);
+                let call = messages[..at].iter().rposition(|message| message.blocks.iter().any(is_call));
+                first = first.min(call.unwrap_or(first));
+            }
+            if at == first {
+                return first as u32;
+            }
+            at -= 1;
+        }
     }
 }
 
@@ -188,12 +215,15 @@ pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view:
     let Layout { outs, made, texts, repairs, .. } = layout::lay_out(input, view, &Rules(dialect));
     let (restyled, reasoning_dropped) = (HashSet::new(), 0);
     let mut plan = Plan { input, outs, made, texts, repairs, restyled, reasoning_dropped };
-    pairs::close(&mut plan);
-    plan.drop_empty();
-    plan.end_with_a_question();
-    // What came back may need its partner.
-    pairs::close(&mut plan);
-    pairs::bring_together(&mut plan);
+    loop {
+        pairs::close(&mut plan);
+        plan.drop_empty();
+        pairs::bring_together(&mut plan, dialect.has_flat_steps());
+        // A message that came back may need its partner.
+        if !plan.end_with_a_question() {
+            break;
+        }
+    }
     plan.settle();
     dialect.repair(&mut plan);
     let head = head::arrange(dialect, input, view, &mut plan.repairs);
@@ -263,7 +293,7 @@ fn written<D: Dialect + ?Sized>(dialect: &D, plan: &Plan<'_>, out: &Out) -> Opti
     if out.is_whole() && out.source.is_some_and(|source| !plan.restyled.contains(&source)) {
         return None;
     }
-    let facts = own.and_then(|own| input.messages.get(own)).filter(|_| out.first);
+    let facts = own.and_then(|own| input.messages.get(own));
     let Some(facts) = facts else {
         let content: Vec<&Content> = pieces(input, out).filter_map(|piece| made(plan, piece)).collect();
         return Some(dialect.elements(out.role, &content, input));

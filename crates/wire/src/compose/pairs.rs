@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 /// A call without its result goes, and a result without its call. A pair that the client itself sent torn stays as it is.
 pub(super) fn close(plan: &mut Plan<'_>) {
+    once(plan);
     let torn = torn_by_the_client(plan);
     loop {
         let (mut calls, mut results) = (HashSet::new(), HashSet::new());
@@ -51,6 +52,42 @@ pub(super) fn close(plan: &mut Plan<'_>) {
     }
 }
 
+/// An id names one call and one result. Of several the client's stays, else the first.
+fn once(plan: &mut Plan<'_>) {
+    let mut chosen: HashMap<(bool, String), Piece> = HashMap::new();
+    let mut is_twice = false;
+    for piece in plan.outs.iter().flat_map(|out| pieces(plan.input, out)) {
+        let Some(name) = named(plan, piece) else { continue };
+        let known = chosen.entry(name).or_insert(piece);
+        is_twice |= *known != piece;
+        if matches!((*known, piece), (Piece::Made(_), Piece::Client { .. })) {
+            *known = piece;
+        }
+    }
+    if !is_twice {
+        return;
+    }
+    for at in 0..plan.outs.len() {
+        let is_other = |plan: &Plan<'_>, piece: Piece| {
+            named(plan, piece).is_some_and(|name| chosen.get(&name).is_some_and(|chosen| *chosen != piece))
+        };
+        if pieces(plan.input, &plan.outs[at]).any(|piece| is_other(plan, piece)) {
+            plan.retain(at, |plan, piece| !is_other(plan, piece));
+            plan.repairs.push(Repair::new("X1", "a call or a result goes: another one has its id"));
+        }
+    }
+    plan.drop_empty();
+}
+
+/// Whether a piece is a call, and its id.
+fn named(plan: &Plan<'_>, piece: Piece) -> Option<(bool, String)> {
+    match plan.tag(piece) {
+        Tag::Call(Some(id)) => Some((true, id.to_owned())),
+        Tag::Result(Some(id)) => Some((false, id.to_owned())),
+        _ => None,
+    }
+}
+
 /// The ids whose other half the client did not send: that is between it and the provider.
 fn torn_by_the_client(plan: &Plan<'_>) -> HashSet<String> {
     let mut sides: HashMap<&str, (bool, bool)> = HashMap::new();
@@ -63,12 +100,12 @@ fn torn_by_the_client(plan: &Plan<'_>) -> HashSet<String> {
     sides.into_iter().filter(|(_, (call, result))| call != result).map(|(id, _)| id.to_owned()).collect()
 }
 
-/// Results stand directly behind the run of messages that calls them (C1, R19). Where the client has them elsewhere, and
-/// nothing between was touched, they stay.
-pub(super) fn bring_together(plan: &mut Plan<'_>) {
+/// Results stand directly behind the message that calls them (C1), or behind the run of messages where a step is flat
+/// (R19). Where the client has them elsewhere, and nothing between was touched, they stay.
+pub(super) fn bring_together(plan: &mut Plan<'_>, is_flat: bool) {
     let mut at = 0;
     while at < plan.outs.len() {
-        let end = run_end(plan, at);
+        let end = if is_flat { run_end(plan, at) } else { at + 1 };
         if plan.outs[at].role == Role::Assistant {
             let calls: HashSet<String> = plan.outs[at..end]
                 .iter()
@@ -80,6 +117,9 @@ pub(super) fn bring_together(plan: &mut Plan<'_>) {
                 .collect();
             if !calls.is_empty() && !is_answered(plan, end, &calls) {
                 bring(plan, end, &calls);
+                // The places of all others have changed.
+                at = 0;
+                continue;
             }
         }
         at = end;
@@ -101,11 +141,13 @@ fn answers(plan: &Plan<'_>, out: &Out, calls: &HashSet<String>) -> bool {
 /// Whether all results stand directly behind, or where the client put them.
 fn is_answered(plan: &Plan<'_>, next: usize, calls: &HashSet<String>) -> bool {
     let Some(last) = plan.outs.iter().rposition(|out| answers(plan, out, calls)) else { return true };
-    if last < next {
+    if plan.outs[..next].iter().any(|out| answers(plan, out, calls)) {
         return false;
     }
     let behind = &plan.outs[next..=last];
-    let is_direct = behind.iter().all(|out| answers(plan, out, calls));
+    let is_pure = |out: &Out| pieces(plan.input, out).all(|piece| matches!(plan.tag(piece), Tag::Result(_)));
+    let is_direct = behind.iter().all(|out| answers(plan, out, calls))
+        && behind.split_last().is_none_or(|(_, before)| before.iter().all(is_pure));
     let mut sources = plan.outs[next - 1..=last].iter().map(|out| out.source.filter(|_| out.is_whole()));
     let first = sources.next().flatten();
     let is_clients =
@@ -118,11 +160,11 @@ fn bring(plan: &mut Plan<'_>, next: usize, calls: &HashSet<String>) {
     let mut rest = Vec::new();
     let mut place = 0;
     for (at, out) in std::mem::take(&mut plan.outs).into_iter().enumerate() {
-        if at == next {
-            place = rest.len();
-        }
+        // Behind the calls, wherever what stood before them has gone.
+        let is_before = at < next;
         if !answers(plan, &out, calls) {
             rest.push(out);
+            place = if is_before { rest.len() } else { place };
             continue;
         }
         let is_brought = |piece: &Piece| matches!(plan.tag(*piece), Tag::Result(Some(id)) if calls.contains(id));
@@ -132,10 +174,8 @@ fn bring(plan: &mut Plan<'_>, next: usize, calls: &HashSet<String>) {
         } else {
             brought.push(Out { pieces: Some(found), ..out.clone() });
             rest.push(Out { pieces: Some(left), ..out });
+            place = if is_before { rest.len() } else { place };
         }
-    }
-    if next >= rest.len() + brought.len() {
-        place = rest.len();
     }
     rest.splice(place..place, brought);
     plan.outs = rest;

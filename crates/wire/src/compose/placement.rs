@@ -60,6 +60,11 @@ impl Placement {
         Placement { settled, outs, made, head }
     }
 
+    /// The number of messages that are sent.
+    pub fn places_count(&self) -> usize {
+        self.all().count()
+    }
+
     /// What differs from the view that was composed.
     pub fn left_out(&self, view: &View<'_>, messages: &[&Message]) -> LeftOut {
         let mut whole: FastSet<usize> = FastSet::default();

@@ -1,0 +1,9 @@
+//! The wires whose requests the shared composer writes: whatever the operations are, a strict provider takes the result,
+//! and what was deleted is not in it.
+
+#[path = "wires/case.rs"]
+mod case;
+#[path = "wires/chat.rs"]
+mod chat;
+#[path = "wires/effects.rs"]
+mod effects;

@@ -1,0 +1,310 @@
+//! Chat Completions, judged by the rules that its servers refuse by. The judge reads JSON; it shares no code with the
+//! wire.
+
+use crate::case::Case;
+use crate::effects::{self, any, cover};
+use ctx_core::content::Content;
+use ctx_core::edit::effect::{Effect, Why};
+use ctx_core::frames;
+use ctx_core::message::{Message, Role};
+use ctx_wire::{WireId, wire};
+use serde_json::{Value, json};
+use testkit::{Random, is_long, recorded_bodies};
+
+/// Refuses what OpenAI and its kin refuse: rules C1 to C7, C13, C14, C23 and X3.
+fn judge(body: &str) -> Result<(), String> {
+    judge_with(body, true)
+}
+
+/// `asks`: the client's own request ends with a question.
+fn judge_with(body: &str, asks: bool) -> Result<(), String> {
+    let body: Value = serde_json::from_str(body).map_err(|error| format!("no JSON: {error}"))?;
+    let messages = body["messages"].as_array().ok_or("no messages")?;
+    if messages.is_empty() {
+        return Err("C4: no messages".into());
+    }
+    if body.get("tools").is_some_and(|tools| tools.as_array().is_none_or(Vec::is_empty)) {
+        return Err("C3: an empty list of tools".into());
+    }
+    if body.get("tools").is_none() && body.get("tool_choice").is_some() {
+        return Err("a choice without tools".into());
+    }
+    let mut open: Vec<String> = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        let role = message["role"].as_str().ok_or(format!("{at}: no role"))?;
+        if role == "tool" {
+            let id = message["tool_call_id"].as_str().unwrap_or_default();
+            let place = open.iter().position(|open| open == id).ok_or(format!("C2: {at} answers {id}"))?;
+            open.remove(place);
+            if !message["content"].is_string() && !message["content"].is_array() {
+                return Err(format!("C7: {at} has no content"));
+            }
+            continue;
+        }
+        if !open.is_empty() {
+            return Err(format!("C1: {open:?} are not answered before {at}"));
+        }
+        let calls = message.get("tool_calls");
+        if calls.is_some_and(|calls| calls.as_array().is_none_or(Vec::is_empty)) {
+            return Err(format!("C3: {at} has an empty list of calls"));
+        }
+        if calls.is_some() && role != "assistant" {
+            return Err(format!("C1: {at} calls as {role}"));
+        }
+        for call in calls.and_then(Value::as_array).into_iter().flatten() {
+            let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
+            serde_json::from_str::<Value>(arguments).map_err(|_| format!("C13: {at}"))?;
+            open.push(call["id"].as_str().ok_or(format!("C1: {at} has no id"))?.to_owned());
+        }
+        match &message["content"] {
+            Value::String(text) if text.is_empty() && calls.is_none() => return Err(format!("C23: {at} is empty")),
+            Value::String(_) => {}
+            Value::Array(parts) if parts.is_empty() => return Err(format!("X3: {at} is empty")),
+            Value::Array(parts) => parts.iter().try_for_each(|part| part_of(part, role, at))?,
+            Value::Null if calls.is_some() => {}
+            _ => return Err(format!("C6: {at} has no content")),
+        }
+    }
+    if !open.is_empty() {
+        return Err(format!("C1: {open:?} are not answered"));
+    }
+    match messages.last().and_then(|last| last["role"].as_str()) {
+        Some("assistant") if asks => Err("C14: the assistant speaks last".into()),
+        _ => Ok(()),
+    }
+}
+
+fn part_of(part: &Value, role: &str, at: usize) -> Result<(), String> {
+    match (part["type"].as_str(), role) {
+        (Some("text"), _) if part["text"].as_str().is_some_and(|text| !text.is_empty()) => Ok(()),
+        (Some("image_url" | "file"), "user") => Ok(()),
+        (kind, _) => Err(format!("C7: {at} has a part {kind:?} as {role}")),
+    }
+}
+
+fn case(messages: Value) -> Case {
+    let tool = json!({"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}});
+    let body = json!({"model": "m", "messages": messages, "tools": [tool], "tool_choice": "auto"});
+    Case::of(body.to_string().as_bytes(), wire(WireId::OpenaiChat))
+}
+
+fn called(id: &str) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"/a\"}"}})
+}
+
+/// Two frames; the first has a loop of one step with two calls.
+fn talk() -> Case {
+    case(json!([
+        {"role": "system", "content": "You are kind."},
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": "I look.", "reasoning_content": "hm", "tool_calls": [called("c1"), called("c2")]},
+        {"role": "tool", "tool_call_id": "c1", "content": "one"},
+        {"role": "tool", "tool_call_id": "c2", "content": "two"},
+        {"role": "assistant", "content": "Seen."},
+        {"role": "user", "content": "and now?"},
+    ]))
+}
+
+fn sent(case: &Case) -> Value {
+    let (text, composed) = case.compose();
+    judge(&text).unwrap_or_else(|error| panic!("{error}\n{text}\n{:?}", composed.repairs));
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn the_system_prompt_is_no_message_and_results_belong_to_their_step() {
+    let case = talk();
+    let envelope = case.body.envelope(ctx_clients::lexicon());
+    assert_eq!(envelope.system.len(), 1);
+    assert_eq!(&*envelope.system[0].label, "You are kind.");
+    assert_eq!(envelope.tools.as_deref().map(|tools| &*tools[0].name), Some("read"));
+    assert_eq!(case.facts.len(), 6);
+    let messages: Vec<&Message> = case.facts.iter().collect();
+    let frames = frames::frames(&messages);
+    assert_eq!(frames.iter().map(|frame| frame.steps.len()).collect::<Vec<_>>(), [2, 0]);
+    assert_eq!(frames::title(&messages, &frames[0]), "look");
+    assert_eq!(frames::step_tools(&messages, &frames[0].steps[0]), ["read", "read"]);
+}
+
+#[test]
+fn a_request_that_nothing_touches_leaves_as_it_came() {
+    let case = talk();
+    assert_eq!(case.compose().0.as_bytes(), case.body.bytes());
+}
+
+#[test]
+fn a_result_gets_another_text_in_the_form_of_the_old_one() {
+    let mut case = talk();
+    case.effects.push(effects::replace_result(&case, 2, "[cleared]"));
+    let (text, _) = case.compose();
+    let expected = String::from_utf8(case.body.bytes().to_vec()).expect("text").replace("\"one\"", "\"[cleared]\"");
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_call_goes_with_its_result_and_the_other_stays() {
+    let mut case = talk();
+    // Blocks of the message: reasoning, text, two calls.
+    case.effects.push(effects::delete(&case, &[(1, 3)]));
+    let sent = sent(&case);
+    assert_eq!(sent["messages"].as_array().map(Vec::len), Some(6));
+    assert_eq!(sent["messages"][2]["tool_calls"], json!([called("c1")]));
+    assert_eq!(sent["messages"][2]["reasoning_content"], "hm");
+    assert!(!sent.to_string().contains("two"));
+}
+
+#[test]
+fn deleting_all_calls_of_a_message_cuts_the_member() {
+    let mut case = talk();
+    case.effects.push(effects::delete(&case, &[(1, 2), (1, 3)]));
+    let sent = sent(&case);
+    assert_eq!(sent["messages"][2], json!({"role": "assistant", "content": "I look.", "reasoning_content": "hm"}));
+    assert_eq!(sent["messages"][3]["content"], "Seen.");
+}
+
+#[test]
+fn a_text_beside_calls_becomes_null_when_it_goes_and_reasoning_a_space() {
+    let mut case = talk();
+    case.effects.push(effects::delete(&case, &[(1, 0), (1, 1)]));
+    let message = &sent(&case)["messages"][2];
+    assert_eq!(message["content"], Value::Null);
+    assert_eq!(message["reasoning_content"], " ", "some servers want it back with calls");
+    assert_eq!(message["tool_calls"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn an_edited_text_stays_a_string() {
+    let mut case = talk();
+    case.effects.push(effects::replace(&case, &[(0, 0)], None, vec![Content::text("look \"there\"")]));
+    case.effects.push(effects::replace(&case, &[(4, 0)], None, vec![Content::text("a"), Content::text("b")]));
+    let sent = sent(&case);
+    assert_eq!(sent["messages"][1], json!({"role": "user", "content": "look \"there\""}));
+    assert_eq!(sent["messages"][5], json!({"role": "assistant", "content": "a\n\nb"}));
+}
+
+#[test]
+fn the_newest_message_stays() {
+    let mut case = talk();
+    let covers = (0..case.facts.len()).map(|at| cover(&case, at, 0..case.facts[at].blocks.len())).collect();
+    case.effects.push(Effect::Replace { why: Why::Deleted, covers, by: vec![] });
+    let (text, composed) = case.compose();
+    judge(&text).expect("accepted");
+    assert!(text.contains("and now?") && !text.contains("look"));
+    assert_eq!(composed.repairs.iter().map(|repair| repair.rule).collect::<Vec<_>>(), ["X2"]);
+}
+
+#[test]
+fn the_system_prompt_and_tools_are_edited_in_their_places() {
+    let mut case = talk();
+    let system = ctx_core::edit::effect::Cover::System { at: 0, key: ctx_core::key::Key([0; 16]) };
+    let tool = ctx_core::edit::effect::Cover::Tool { name: "read".into() };
+    let by = vec![ctx_core::edit::effect::Made::text(None, "Be brief.")];
+    case.effects.push(Effect::Replace { why: Why::Edited, covers: vec![system], by });
+    case.effects.push(Effect::Replace { why: Why::Deleted, covers: vec![tool], by: vec![] });
+    let sent = sent(&case);
+    assert_eq!(sent["messages"][0], json!({"role": "system", "content": "Be brief."}));
+    assert_eq!(
+        sent.as_object().map(|body| body.keys().cloned().collect::<Vec<_>>()),
+        Some(vec!["model".into(), "messages".into()])
+    );
+}
+
+#[test]
+fn moved_results_are_brought_behind_their_calls() {
+    let mut case = talk();
+    // A message of ours between the calls and their results.
+    case.effects.push(effects::replace(&case, &[(2, 0)], Some(Role::User), vec![Content::text("between")]));
+    let sent = sent(&case);
+    assert_eq!(sent["messages"][2]["tool_calls"], json!([called("c2")]), "its result was replaced by words");
+    assert_eq!(sent["messages"][3]["tool_call_id"], "c2");
+    assert_eq!(sent["messages"][4]["content"], "between");
+}
+
+#[test]
+fn recorded_conversations_are_whole_and_edits_of_them_are_accepted() {
+    let mut random = Random::new(17);
+    let (mut slots, mut steps, mut frames) = (0, 0, 0);
+    let rounds = if is_long() { 200 } else { 12 };
+    for (name, bytes) in recorded_bodies("opencode") {
+        let case = Case::of(&bytes, wire(WireId::OpenaiChat));
+        let messages: Vec<&Message> = case.facts.iter().collect();
+        let cut = frames::frames(&messages);
+        slots += messages.len();
+        frames += cut.len();
+        steps += cut.iter().map(|frame| frame.steps.len()).sum::<usize>();
+        assert_eq!(case.compose().0.as_bytes(), bytes, "{name}");
+        for round in 0..rounds {
+            let mut case = Case::of(&bytes, wire(WireId::OpenaiChat));
+            for _ in 0..random.between(1, 5) {
+                let effect = any(&mut random, &case);
+                case.effects.push(effect);
+            }
+            let (text, composed) = case.compose();
+            let asks = case.facts.last().is_some_and(|last| last.role == Role::User);
+            judge_with(&text, asks).unwrap_or_else(|error| {
+                panic!("{name}, round {round}: {error}\n{:#?}\n{:?}", case.effects, composed.repairs)
+            });
+        }
+    }
+    if slots > 0 {
+        assert_eq!((slots, steps, frames), (1_926, 783, 78));
+    }
+}
+
+/// A request at random: several frames, parallel calls, lists and strings.
+fn anything(random: &mut Random) -> Case {
+    let role = ["system", "developer"][random.below(2)];
+    let mut messages = vec![json!({"role": role, "content": "Be kind."})];
+    if random.chance(20) {
+        messages.clear();
+    }
+    let mut next = 0;
+    for _ in 0..random.between(1, 5) {
+        let words = format!("words {}", random.hex(6));
+        messages.push(match random.below(3) {
+            0 => json!({"role": "user", "content": [{"type": "text", "text": words}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}]}),
+            _ => json!({"role": "user", "content": words}),
+        });
+        for _ in 0..random.below(4) {
+            let ids: Vec<String> = (0..random.between(1, 4))
+                .map(|_| {
+                    next += 1;
+                    format!("call_{next}")
+                })
+                .collect();
+            let calls: Vec<Value> = ids.iter().map(|id| called(id)).collect();
+            let mut message = json!({"role": "assistant", "content": null, "tool_calls": calls});
+            if random.chance(50) {
+                message["content"] = "said".into();
+            }
+            if random.chance(50) {
+                message["reasoning_content"] = "thought".into();
+            }
+            messages.push(message);
+            messages.extend(ids.iter().map(|id| json!({"role": "tool", "tool_call_id": id, "content": "found"})));
+        }
+        if random.chance(70) {
+            messages.push(json!({"role": "assistant", "content": "done"}));
+        }
+    }
+    messages.push(json!({"role": "user", "content": "newest"}));
+    case(Value::Array(messages))
+}
+
+#[test]
+fn whatever_is_done_a_strict_server_takes_it() {
+    let rounds = if is_long() { 30_000 } else { 3_000 };
+    for seed in 0..rounds {
+        let mut random = Random::new(seed);
+        let mut case = anything(&mut random);
+        for _ in 0..random.between(1, 6) {
+            let effect = any(&mut random, &case);
+            case.effects.push(effect);
+        }
+        let (text, composed) = case.compose();
+        judge(&text).unwrap_or_else(|error| {
+            let from = String::from_utf8_lossy(case.body.bytes()).into_owned();
+            panic!("seed {seed}: {error}\n{from}\n{text}\n{:#?}\n{:?}", case.effects, composed.repairs)
+        });
+    }
+}
