@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use ctx_server::UpstreamUrlError;
+use ctx_server::UpstreamUrl;
+use ctx_wire::Provider;
 
 use crate::client::encoded;
 use crate::commands;
+use crate::config::upstreams::parse_flag;
 use crate::config::{self, Flags};
 use crate::env::{self, Environment};
 use crate::failure::Failure;
@@ -142,10 +144,11 @@ impl AtArguments {
 /// For verbs that start a daemon.
 #[derive(Args, Debug, Clone, Default)]
 pub struct DaemonArguments {
-    /// Where requests go [env: CTX_UPSTREAM] [default: https://api.anthropic.com]
+    /// Where requests go: Anthropic's address, or NAME=URL for another upstream; may be repeated [env: CTX_UPSTREAM]
+    /// [default: the providers' own addresses]
     // Not parsed here: a refusal of the parser would repeat it, and it may hold a password.
-    #[arg(long, value_name = "URL")]
-    upstream: Option<String>,
+    #[arg(long, value_name = "[NAME=]URL")]
+    upstream: Vec<String>,
     /// The configuration file [env: CTX_CONFIG] [default: ctx.toml in the home]
     #[arg(long, value_name = "FILE", value_parser = non_empty_path)]
     pub config: Option<PathBuf>,
@@ -157,15 +160,14 @@ pub struct DaemonArguments {
 impl DaemonArguments {
     pub fn flags(&self, place: &PlaceArguments) -> Result<Flags, Failure> {
         let refuse = |why| Failure::usage(format!("--upstream: {why}"));
+        let upstreams: Result<Vec<_>, _> = self.upstream.iter().map(|text| parse_flag(text)).collect();
+        let is_anthropic = |(name, _): &(String, UpstreamUrl)| name == Provider::Anthropic.name();
+        let (anthropic, upstreams): (Vec<_>, Vec<_>) = upstreams.map_err(refuse)?.into_iter().partition(is_anthropic);
         Ok(Flags {
             listen: place.listen,
             allow_remote: self.allow_remote,
-            upstream: self
-                .upstream
-                .as_deref()
-                .map(str::parse)
-                .transpose()
-                .map_err(|why: UpstreamUrlError| refuse(why))?,
+            upstream: anthropic.into_iter().next_back().map(|(_, url)| url),
+            upstreams,
             config: self.config.clone(),
         })
     }

@@ -426,9 +426,19 @@ pub const PROXY: &[Other] = &[
         "Open the link of the page to see your conversations.",
     ),
     other(
+        "no-such-upstream",
+        "a path `/to/NAME/` names an upstream that is not set",
+        "Add it with `--upstream NAME=URL` or in ctx.toml.",
+    ),
+    other(
         "no-tunnels",
         "the client uses the daemon as an HTTPS proxy",
         "Use the daemon's address as the base URL, not as HTTPS_PROXY.",
+    ),
+    other(
+        "no-websocket",
+        "the client asked for a WebSocket",
+        "Clients that speak HTTP too come back with HTTP requests.",
     ),
     other(
         "not-composed",

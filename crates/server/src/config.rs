@@ -19,7 +19,10 @@ pub struct ServerConfig {
     pub listen: SocketAddr,
     /// Listening on an address that other machines can reach is refused unless this is set.
     pub allow_remote: bool,
+    /// Where requests to Anthropic go, and all that name no provider.
     pub upstream: Upstream,
+    /// Where all others go, by the name of the upstream.
+    pub upstreams: Vec<(String, Upstream)>,
     pub token: Token,
     pub limits: Limits,
     /// Threads that forward requests; 0 chooses by the number of processors.
@@ -38,6 +41,7 @@ impl ServerConfig {
             listen,
             allow_remote: false,
             upstream,
+            upstreams: Vec::new(),
             token,
             limits: Limits::default(),
             workers: 0,

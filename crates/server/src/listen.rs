@@ -13,17 +13,18 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use axum::Router;
+use ctx_wire::Provider;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::auth::{Auth, OwnAddresses};
-use crate::config::{Limits, ServerConfig, UpstreamUrl};
+use crate::config::{Limits, ServerConfig, Upstream, UpstreamUrl};
 use crate::connection::{self, Accepted, Register};
 use crate::files::{self, Spare};
 use crate::local::LocalPaths;
 use crate::port_holder;
-use crate::proxy::{Proxy, SetupError, Target};
+use crate::proxy::{Proxy, SetupError, Target, Targets};
 use crate::router::PathRouter;
 use crate::watch::Observer;
 
@@ -69,12 +70,27 @@ impl Server {
     /// Checks everything and opens the port. `control` holds the routes below `/control/v1`; the access
     /// checks are put before them here and cannot be left out.
     pub async fn bind(config: ServerConfig, observer: Arc<dyn Observer>, control: Router) -> Result<Bound, BindError> {
-        let ServerConfig { listen, allow_remote, upstream, token, limits, workers, mcp: _, helper: _, rules: _ } =
-            config;
+        let ServerConfig {
+            listen,
+            allow_remote,
+            upstream,
+            upstreams,
+            token,
+            limits,
+            workers,
+            mcp: _,
+            helper: _,
+            rules: _,
+        } = config;
         if !allow_remote && !listen.ip().to_canonical().is_loopback() {
             return Err(BindError::RemoteRefused { listen });
         }
-        let target = Target::new(&upstream, &limits)?;
+        let upstreams: Vec<(String, Upstream)> =
+            std::iter::once((Provider::Anthropic.name().to_owned(), upstream)).chain(upstreams).collect();
+        let mut targets = Vec::with_capacity(upstreams.len());
+        for (name, upstream) in &upstreams {
+            targets.push((name.clone(), Arc::new(Target::new(upstream, &limits)?)));
+        }
         let listener = match open(listen) {
             Ok(listener) => listener,
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
@@ -83,8 +99,10 @@ impl Server {
             Err(source) => return Err(BindError::Listen { listen, source }),
         };
         let address = listener.local_addr().map_err(|source| BindError::Listen { listen, source })?;
-        if leads_back(&upstream.url, address).await {
-            return Err(BindError::Loop { listen: address, upstream: upstream.url.to_string() });
+        for (_, upstream) in &upstreams {
+            if leads_back(&upstream.url, address).await {
+                return Err(BindError::Loop { listen: address, upstream: upstream.url.to_string() });
+            }
         }
         Ok(Bound {
             most_connections: files::most_connections(files::raise_limit()),
@@ -93,7 +111,7 @@ impl Server {
             auth: Arc::new(Auth::new(token, OwnAddresses::new(address))),
             observer,
             control,
-            target: Arc::new(target),
+            targets: Arc::new(targets),
             limits: Arc::new(limits),
             workers: if workers == 0 { default_workers() } else { workers },
         })
@@ -146,7 +164,7 @@ pub struct Bound {
     auth: Arc<Auth>,
     observer: Arc<dyn Observer>,
     control: Router,
-    target: Arc<Target>,
+    targets: Arc<Targets>,
     limits: Arc<Limits>,
     workers: usize,
 }
@@ -190,8 +208,7 @@ impl Bound {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let (sender, accepted) = mpsc::unbounded_channel();
         let (alive, ended) = oneshot::channel();
-        let proxy =
-            Proxy::new(self.auth.clone(), self.observer.clone(), self.target.clone(), self.limits.body_idle_timeout);
+        let proxy = Proxy::new(self.auth.clone(), self.observer.clone(), &self.targets, self.limits.body_idle_timeout);
         let router = Arc::new(PathRouter::new(proxy, local));
         let limits = self.limits.clone();
         thread::Builder::new().name(format!("ctx-worker-{number}")).spawn(move || {

@@ -24,11 +24,14 @@ impl PathRouter {
     /// `on_spare`: the connection got one of the last file handles, and those are for the control API.
     pub(crate) async fn answer(&self, request: Request<Incoming>, on_spare: bool) -> Response<Reply> {
         match Way::of(request.uri().path()) {
-            Way::Upstream if on_spare => Failure::Crowded.into_response().map(Reply::whole),
-            Way::Upstream => match self.proxy.forward(request).await {
-                Ok(response) => response.map(Reply::answer),
-                Err(failure) => failure.into_response().map(Reply::whole),
-            },
+            Way::Upstream if on_spare => Failure::Crowded.into_response(request.uri().path()).map(Reply::whole),
+            Way::Upstream => {
+                let uri = request.uri().clone();
+                match self.proxy.forward(request).await {
+                    Ok(response) => response.map(Reply::answer),
+                    Err(failure) => failure.into_response(uri.path()).map(Reply::whole),
+                }
+            }
             Way::Control => self.local.control(request).await,
             Way::Page => self.local.page(request),
         }

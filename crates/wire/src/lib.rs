@@ -15,6 +15,7 @@ pub mod envelope;
 mod facts;
 mod folder;
 pub mod json;
+mod provider;
 pub mod rope;
 pub mod rules;
 pub mod sse;
@@ -22,7 +23,8 @@ pub(crate) mod tap;
 mod wire;
 
 pub use ctx_core::WireId;
-pub use wire::{Call, Insertion, Reading, Wire};
+pub use provider::Provider;
+pub use wire::{Call, Insertion, LocalError, Reading, Wire};
 
 /// All wires, in the order in which they are asked whether a call is theirs.
 static WIRES: [&dyn Wire; 2] = [&anthropic::Anthropic, &chat::Chat];
@@ -34,6 +36,12 @@ pub fn wire(id: WireId) -> &'static dyn Wire {
         WireId::OpenaiChat => &chat::Chat,
         WireId::OpenaiResponses => &chat::Chat,
     }
+}
+
+/// The body of an error for a client that called this path. Calls of no wire get Anthropic's shape.
+pub fn error_body(path: &str, status: u16, error: &LocalError<'_>) -> String {
+    let wire = route("POST", path).map_or(WIRES[0], |(wire, _)| wire);
+    wire.error_body(status, error)
 }
 
 /// The wire that knows a call by its path.

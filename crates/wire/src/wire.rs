@@ -43,6 +43,15 @@ pub struct Insertion {
     pub beta: &'static str,
 }
 
+/// An error that the proxy answers itself.
+#[derive(Debug, Clone, Copy)]
+pub struct LocalError<'e> {
+    /// Its kind in Anthropic's words, which say more than the others'.
+    pub kind: &'static str,
+    pub code: &'static str,
+    pub message: &'e str,
+}
+
 /// A provider's request and answer format. It has no state and never fails where traffic flows: a body that cannot be
 /// taken apart is [`crate::body::Unreadable`] and is forwarded as it came.
 pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
@@ -116,11 +125,17 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     /// Whether an answer was paused, and goes back to be continued.
     fn is_paused(&self, last: &Message) -> bool;
 
+    /// Whether the provider clears or compacts a context itself, if a request asks for it.
+    fn edits_context(&self) -> bool;
+
     /// Asks the provider to drop reasoning that is no longer bound to what stands before it, instead of refusing the
     /// request. `None` when the request does not reason, or says already what to do.
     fn drop_unbound(&self, body: &Body) -> Option<Insertion>;
 
     // An answer comes.
+
+    /// The body of an error that is ours, in the provider's shape, so that every client knows how to read it.
+    fn error_body(&self, status: u16, error: &LocalError<'_>) -> String;
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap>;
 

@@ -110,6 +110,9 @@ pub fn start(flags: Flags, context: &Context) -> Result<(SocketAddr, Status), Fa
     };
     hand_on("--listen", flags.listen.map(|listen| listen.to_string().into()));
     hand_on("--upstream", flags.upstream.as_ref().map(|url| url.to_string().into()));
+    for (name, url) in &flags.upstreams {
+        hand_on("--upstream", Some(format!("{name}={url}").into()));
+    }
     hand_on("--config", flags.config.clone().map(Into::into));
     if flags.allow_remote {
         handed_on.push("--allow-remote".into());

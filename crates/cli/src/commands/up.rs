@@ -63,6 +63,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let provider = move |about: &About<'_>| asking.upgrade().is_some_and(|composer| composer.provider_edits(about));
     composer.automate(Some(Arc::new(Editor::new(rules.clone(), offload, Box::new(provider)))));
     let mut config = ServerConfig::new(settings.listen, settings.upstream, token.clone());
+    config.upstreams = settings.upstreams;
     config.allow_remote = settings.allow_remote;
     config.mcp = settings.mcp;
     config.rules = Some(Rules(rules));

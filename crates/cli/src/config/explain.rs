@@ -319,9 +319,11 @@ impl Explained {
     }
 
     fn other(&mut self, key: &Key, files: &[File], flags: &Flags, environment: &Environment) {
-        if let Some(field) = key.name.strip_prefix("models.*.") {
-            for (value, name, from, line) in of_models(files, field) {
-                let key = format!("models.\"{name}\".{field}");
+        for table in ["models", "upstream"] {
+            let Some(field) = key.name.strip_prefix(&format!("{table}.*.")) else { continue };
+            for (value, name, from, line) in of_table(files, table, field) {
+                let value = if key.hides(&value) { json!("(set, not shown)") } else { value };
+                let key = format!("{table}.\"{name}\".{field}");
                 self.values.push(ValueView { key, value, from, line: Some(line), about: "" });
             }
             return;
@@ -429,14 +431,15 @@ fn said_where(said: &[(Source, Option<Said>)], name: &str) -> (String, Option<us
     said.iter().rev().find_map(at).unwrap_or_else(|| (DEFAULT.to_owned(), None))
 }
 
-fn of_models(files: &[File], field: &str) -> Vec<(Value, String, String, usize)> {
+/// What files say of a field of the tables below one that a user names.
+fn of_table(files: &[File], table: &str, field: &str) -> Vec<(Value, String, String, usize)> {
     let mut found: Vec<(Value, String, String, usize)> = Vec::new();
     for file in files.iter().rev().filter(|file| !file.is_project) {
-        let Some(Data::Table(models)) = file.root.get("models").map(|models| &models.value.data) else { continue };
-        for model in models {
-            let Some((line, node)) = model.value.under(field) else { continue };
-            if !found.iter().any(|(_, name, ..)| *name == model.key) {
-                found.push((node.as_json(), model.key.clone(), file.path.display().to_string(), line));
+        let Some(Data::Table(named)) = file.root.get(table).map(|table| &table.value.data) else { continue };
+        for one in named {
+            let Some((line, node)) = one.value.under(field) else { continue };
+            if !found.iter().any(|(_, name, ..)| *name == one.key) {
+                found.push((node.as_json(), one.key.clone(), file.path.display().to_string(), line));
             }
         }
     }

@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use super::context_editing::ContextEditingFile;
 use super::helper::HelperFile;
 use super::models::ModelFile;
+use super::upstreams::NamedUpstream;
 use ctx_server::mcp::Settings as McpSettings;
 use ctx_server::{Secret, UpstreamUrl};
 use toml::Spanned;
@@ -28,6 +29,7 @@ pub struct ConfigFile {
     pub listen: Option<SocketAddr>,
     pub allow_remote: Option<bool>,
     pub upstream: Option<UpstreamUrl>,
+    pub upstreams: Vec<NamedUpstream>,
     /// Absolute: relative ones are meant from the file's folder.
     pub ca_files: Option<Vec<PathBuf>>,
     pub proxy: Option<Secret>,
@@ -168,6 +170,11 @@ impl ConfigFile {
                 "proxy" => self.proxy = Some(Secret::new(reader.text("upstream.proxy", value)?)),
                 "no_proxy" => self.no_proxy = Some(reader.text("upstream.no_proxy", value)?.to_owned()),
                 "http2" => self.http2 = Some(reader.switch("upstream.http2", value)?),
+                name if matches!(value.get_ref(), DeValue::Table(_)) => {
+                    let (named, unknown) = NamedUpstream::read(name, reader, value)?;
+                    self.unknown.extend(unknown.iter().map(|name| reader.mention(value.span(), name)));
+                    self.upstreams.push(named);
+                }
                 other => self.unknown.push(reader.mention(key.span(), &format!("upstream.{other}"))),
             }
         }
@@ -229,7 +236,7 @@ impl<'file> Reader<'file> {
             .collect()
     }
 
-    fn paths(&self, name: &str, value: &Value<'file>) -> Result<Vec<PathBuf>, Failure> {
+    pub(super) fn paths(&self, name: &str, value: &Value<'file>) -> Result<Vec<PathBuf>, Failure> {
         let expected = "a list of paths in quotes";
         let DeValue::Array(items) = value.get_ref() else { return Err(self.expected(value, name, expected)) };
         items

@@ -42,7 +42,7 @@ impl Key {
     /// The value may hold a password.
     pub fn hides(&self, value: &Value) -> bool {
         match self.name.as_str() {
-            "upstream.proxy" | "context_editing.webhook" => !value.is_null(),
+            "upstream.proxy" | "upstream.*.proxy" | "context_editing.webhook" => !value.is_null(),
             name if name.ends_with("url") => value.as_str().is_some_and(|url| url.contains('@')),
             _ => false,
         }
@@ -228,6 +228,23 @@ fn others() -> Vec<Key> {
         ),
         key("upstream.no_proxy", Shape::Text, Value::Null, json!("localhost"), "hosts to reach without the proxy"),
         key("upstream.http2", Shape::Switch, json!(true), json!(true), "use HTTP/2 if the upstream supports it"),
+        key(
+            "upstream.*.url",
+            Shape::Text,
+            Value::Null,
+            json!("https://openrouter.ai"),
+            "a further upstream, reached below /to/NAME/; anthropic, openai, chatgpt and gemini have an address",
+        ),
+        key(
+            "upstream.*.ca_files",
+            Shape::Texts,
+            Value::Null,
+            json!(["ca.pem"]),
+            "certificate authorities for it alone",
+        ),
+        key("upstream.*.proxy", Shape::Text, Value::Null, json!("http://proxy:3128"), "a proxy for it alone"),
+        key("upstream.*.no_proxy", Shape::Text, Value::Null, json!("localhost"), "hosts to reach without that proxy"),
+        key("upstream.*.http2", Shape::Switch, Value::Null, json!(true), "use HTTP/2 if it supports it"),
         key(
             "offload.folder",
             Shape::Text,

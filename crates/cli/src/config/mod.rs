@@ -10,6 +10,7 @@ mod models;
 mod project;
 pub mod schema;
 pub mod trust;
+pub mod upstreams;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -32,7 +33,10 @@ pub const DEFAULT_UPSTREAM: &str = "https://api.anthropic.com";
 pub struct Flags {
     pub listen: Option<SocketAddr>,
     pub allow_remote: bool,
+    /// Anthropic's.
     pub upstream: Option<UpstreamUrl>,
+    /// All others, by name.
+    pub upstreams: Vec<(String, UpstreamUrl)>,
     pub config: Option<PathBuf>,
 }
 
@@ -41,6 +45,7 @@ pub struct Settings {
     pub listen: SocketAddr,
     pub allow_remote: bool,
     pub upstream: Upstream,
+    pub upstreams: Vec<(String, Upstream)>,
     /// Where offloaded content goes, if not into the home.
     pub offload: Option<PathBuf>,
     /// What agents may do over MCP: what no file forbids.
@@ -85,6 +90,7 @@ impl Settings {
         upstream.extra_ca.extend(ca_files_of_others(environment, &mut remarks));
         upstream.proxies = proxies(environment, &files);
         upstream.http2 = from_files(|file| file.http2).unwrap_or(true);
+        let (upstream, upstreams) = upstreams::all(upstream, flags, environment, &files);
         let mut wrong: Vec<String> = files.iter().flat_map(|file| file.context_editing.wrong(&file.path)).collect();
         for source in Places::new(flags, environment, home).project(folder) {
             let Some(said) = source.read().filter(|_| source.speaker == Speaker::Project) else { continue };
@@ -95,6 +101,7 @@ impl Settings {
             listen,
             allow_remote: flags.allow_remote || from_files(|file| file.allow_remote).unwrap_or(false),
             upstream,
+            upstreams,
             mcp: files.iter().map(|file| file.mcp.clone()).fold(Default::default(), ctx_server::mcp::Settings::and),
             helper: helper::settings(&files, environment),
             moments: moments(&files),

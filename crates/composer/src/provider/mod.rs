@@ -176,6 +176,9 @@ impl Composer {
     }
 
     fn wished(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Wish> {
+        if !request.body.wire().edits_context() {
+            return None;
+        }
         let folder = self.folder_of(conversation, Some(request.body));
         let is_sub = is_sub(conversation, request.class);
         let rules = self.provider.rules(folder.as_deref());

@@ -4,7 +4,6 @@
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
-use serde_json::json;
 
 use super::connect_error::ConnectError;
 use crate::auth::Refusal;
@@ -36,6 +35,13 @@ pub(crate) enum Failure {
     /// Its conversation is edited, or may be, and the edits could not be applied. What an edit took out must not
     /// leave, so nothing does.
     Withheld(Withheld),
+    /// `/to/NAME/…` with a name that no setting gives, or a provider without an upstream.
+    NoSuchUpstream {
+        name: String,
+        known: Vec<String>,
+    },
+    /// A client wants to speak over a WebSocket. It comes back without when it is told so.
+    Upgrade,
     /// `CONNECT` asks for a tunnel, and we are not that kind of proxy.
     Tunnel,
     /// All file handles are taken, and no connection rests.
@@ -53,13 +59,14 @@ impl Failure {
         }
     }
 
-    pub(crate) fn into_response(self) -> Response<Bytes> {
+    /// The answer in the words of the provider that the path belongs to.
+    pub(crate) fn into_response(self, path: &str) -> Response<Bytes> {
         let told = self.tell();
         if let Self::Withheld(why) = self {
             tracing::error!(?why, "a request of an edited conversation could not be composed and was not sent");
         }
         tracing::debug!(code = told.code, status = told.status.as_u16(), "answered for the upstream: {}", told.message);
-        told.into_response()
+        told.into_response(path)
     }
 
     fn tell(&self) -> Told {
@@ -94,6 +101,20 @@ impl Failure {
                 "The request body ended before its announced end, or is not well framed. Send it again.",
             ),
             Self::Withheld(why) => withheld(*why),
+            Self::NoSuchUpstream { name, known } => Told::refusal(
+                StatusCode::NOT_FOUND,
+                "no-such-upstream",
+                &format!(
+                    "Context Composer knows no upstream `{name}`; it knows {}. Add it with `--upstream {name}=URL`, or as \
+                     `[upstream.{name}]` in ctx.toml.",
+                    known.join(", ")
+                ),
+            ),
+            Self::Upgrade => Told::refusal(
+                StatusCode::UPGRADE_REQUIRED,
+                "no-websocket",
+                "Context Composer edits whole requests, and a WebSocket carries parts of them. Send HTTP requests.",
+            ),
             Self::Tunnel => Told::refusal(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "no-tunnels",
@@ -181,7 +202,7 @@ pub(crate) fn malformed(status: StatusCode) -> Response<Bytes> {
             "The request is not well-formed HTTP/1.1. Check the client, and that it speaks http, not https, here.",
         ),
     };
-    told.into_response()
+    told.into_response("")
 }
 
 struct Told {
@@ -197,13 +218,9 @@ impl Told {
         Self { status, kind: kind_of(status), code, message: message.to_owned(), permanent: false }
     }
 
-    fn into_response(self) -> Response<Bytes> {
-        let body = json!({
-            "type": "error",
-            "error": { "type": self.kind, "message": self.message },
-            "request_id": null,
-        });
-        let body = Bytes::from(body.to_string());
+    fn into_response(self, path: &str) -> Response<Bytes> {
+        let error = ctx_wire::LocalError { kind: self.kind, code: self.code, message: &self.message };
+        let body = Bytes::from(ctx_wire::error_body(path, self.status.as_u16(), &error));
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         let length = HeaderValue::from(response.body().len());

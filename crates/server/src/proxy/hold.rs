@@ -21,7 +21,8 @@ use super::answer::Answer;
 use super::body::{AnswerBody, RequestBody};
 use super::errors::Failure;
 use super::held::Held;
-use super::{Proxy, hand_back};
+use super::upstream::Upstream;
+use super::{Proxy, failure, hand_back};
 use crate::watch::{RequestTap, ResponseTap};
 
 /// No refusal of the provider is longer.
@@ -33,12 +34,13 @@ const LONGEST_DECODED: usize = 4 * 1024 * 1024;
 impl Proxy {
     pub(super) async fn forward_held(
         &self,
+        upstream: &Upstream,
         head: Parts,
         incoming: Incoming,
         request_eye: RequestTap,
         mut response_eye: ResponseTap,
     ) -> Result<Response<AnswerBody>, Failure> {
-        match self.exchange_held(head, incoming, request_eye, &mut response_eye).await {
+        match self.exchange_held(upstream, head, incoming, request_eye, &mut response_eye).await {
             Ok(response) => Ok(hand_back(response, response_eye, false)),
             Err(failure) => {
                 response_eye.end(failure.ending());
@@ -49,17 +51,18 @@ impl Proxy {
 
     async fn exchange_held(
         &self,
+        upstream: &Upstream,
         head: Parts,
         incoming: Incoming,
         request_eye: RequestTap,
         response_eye: &mut ResponseTap,
     ) -> Result<Response<Answer>, Failure> {
         let mut held = Held::read(incoming, request_eye, self.body_idle_timeout).await?;
-        let Some(mut outgoing) = held.outgoing.take() else { return self.try_send(held.untouched(head)).await };
+        let Some(mut outgoing) = held.outgoing.take() else { return try_send(upstream, held.untouched(head)).await };
         let otherwise = outgoing.otherwise.take();
         let is_composed = otherwise.as_ref().is_none_or(|otherwise| otherwise.outgoing.is_some());
         let mut outgoing = Arc::new(outgoing);
-        let mut response = self.try_send(held.composed(head.clone(), &outgoing)).await?;
+        let mut response = try_send(upstream, held.composed(head.clone(), &outgoing)).await?;
         let mut deadline = Instant::now() + REFUSAL_PATIENCE;
         if let Some(Otherwise { kinds, model, outgoing: plain }) = otherwise.map(|otherwise| *otherwise)
             && let Some((kinds, answer)) = refused_edits(&mut response, &kinds, deadline).await
@@ -71,7 +74,7 @@ impl Proxy {
                     held.composed(head.clone(), &outgoing)
                 }
             };
-            response = self.try_send(again).await?;
+            response = try_send(upstream, again).await?;
             deadline = Instant::now() + REFUSAL_PATIENCE;
             // If it is refused without ours too, ours was not the reason.
             if !is_refusal(response.status()) {
@@ -88,14 +91,14 @@ impl Proxy {
         };
         response_eye.unbound();
         // Once: whatever comes now is the client's.
-        self.try_send(held.composed(head, &outgoing.into())).await
+        try_send(upstream, held.composed(head, &outgoing.into())).await
     }
+}
 
-    async fn try_send(&self, request: Request<RequestBody>) -> Result<Response<Answer>, Failure> {
-        match self.upstream.send(request).await {
-            Ok(response) if response.status() != StatusCode::SWITCHING_PROTOCOLS => Ok(response),
-            other => Err(self.failure(other.err())),
-        }
+async fn try_send(upstream: &Upstream, request: Request<RequestBody>) -> Result<Response<Answer>, Failure> {
+    match upstream.send(request).await {
+        Ok(response) if response.status() != StatusCode::SWITCHING_PROTOCOLS => Ok(response),
+        other => Err(failure(upstream, other.err())),
     }
 }
 

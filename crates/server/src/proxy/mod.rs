@@ -19,6 +19,7 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ctx_wire::Provider;
 use http::header::{self, HeaderMap};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
@@ -41,18 +42,23 @@ use crate::watch::{Observer, RequestHead, RequestTap, ResponseTap, Watch};
 pub(crate) struct Proxy {
     auth: Arc<Auth>,
     observer: Arc<dyn Observer>,
-    upstream: Upstream,
+    /// By their names.
+    upstreams: Vec<(String, Upstream)>,
     body_idle_timeout: Duration,
 }
+
+/// The upstreams that all workers share, by their names.
+pub(crate) type Targets = Vec<(String, Arc<Target>)>;
 
 impl Proxy {
     pub(crate) fn new(
         auth: Arc<Auth>,
         observer: Arc<dyn Observer>,
-        target: Arc<Target>,
+        targets: &Targets,
         body_idle_timeout: Duration,
     ) -> Self {
-        Self { auth, observer, upstream: Upstream::new(target), body_idle_timeout }
+        let upstreams = targets.iter().map(|(name, target)| (name.clone(), Upstream::new(target.clone()))).collect();
+        Self { auth, observer, upstreams, body_idle_timeout }
     }
 
     pub(crate) async fn forward(&self, request: Request<Incoming>) -> Result<Response<AnswerBody>, Failure> {
@@ -65,27 +71,32 @@ impl Proxy {
         }
         self.auth.admit_proxied(&head).map_err(Failure::Refused)?;
 
+        let (upstream, path) = self.destination(&head.uri, &head.headers)?;
+        if is_websocket(&head.headers) && ctx_wire::route("POST", path.path()).is_some() {
+            return Err(Failure::Upgrade);
+        }
+
         // Let the observer decide whether it watches. From here on its two halves travel with the bodies,
         // and are told how it ended even if this function is dropped because the client left.
         let watch = self.observer.begin(&RequestHead::new(&head.method, &head.uri, &head.headers));
         let (request_eye, mut response_eye) = eyes(watch);
 
         // Readdress the head. It keeps its order and spelling: the names' spelling is in its extensions.
-        let target = self.upstream.target();
+        let target = upstream.target();
         let is_head = head.method == Method::HEAD;
-        head.uri = readdress(&head.uri, target.url.base_path());
+        head.uri = readdress(path, target.url.base_path());
         head.headers = headers::outgoing(head.headers, &target.host, &self.auth);
 
         // What has to be composed cannot leave before it is here. Boxed, so that nobody else pays for it.
         if request_eye.is_held() {
-            return Box::pin(self.forward_held(head, incoming, request_eye, response_eye)).await;
+            return Box::pin(self.forward_held(upstream, head, incoming, request_eye, response_eye)).await;
         }
 
         // Send it while it arrives. Dropping this future drops the upstream connection or stream with it:
         // a client that leaves takes its request along.
         let body = RequestBody::new(incoming, request_eye, self.body_idle_timeout);
         let progress = body.progress();
-        let sent = self.upstream.send(Request::from_parts(head, body)).await;
+        let sent = upstream.send(Request::from_parts(head, body)).await;
         let response = match sent {
             Ok(response) if response.status() != StatusCode::SWITCHING_PROTOCOLS => response,
             other => {
@@ -94,7 +105,7 @@ impl Proxy {
                 } else if progress.is_broken() {
                     Failure::ClientBroke
                 } else {
-                    self.failure(other.err())
+                    failure(upstream, other.err())
                 };
                 response_eye.end(failure.ending());
                 return Err(failure);
@@ -105,13 +116,43 @@ impl Proxy {
         Ok(hand_back(response, response_eye, is_head))
     }
 
-    fn failure(&self, error: Option<SendError>) -> Failure {
-        let upstream = self.upstream.target().url.clone();
-        match error {
-            Some(SendError::Connect(cause)) => Failure::Unreachable { upstream, cause },
-            Some(SendError::Broken(error)) => Failure::NoAnswer { upstream, reason: error.to_string() },
-            None => Failure::NoAnswer { upstream, reason: "it changed the protocol unasked".to_owned() },
+    /// The upstream that a request is for, and its path there: `/to/NAME/…` names one, else the provider is told by the
+    /// call. Credentials of one provider go to no other.
+    fn destination(&self, uri: &Uri, headers: &HeaderMap) -> Result<(&Upstream, PathAndQuery), Failure> {
+        let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let (name, path) = match named(&path) {
+            Some((name, rest)) => (name, rest),
+            None => (Provider::of(path.path(), &|name| headers.contains_key(name)).name().to_owned(), path),
+        };
+        match self.upstreams.iter().find(|(other, _)| *other == name) {
+            Some((_, upstream)) => Ok((upstream, path)),
+            None => {
+                let known = self.upstreams.iter().map(|(name, _)| name.clone()).collect();
+                Err(Failure::NoSuchUpstream { name, known })
+            }
         }
+    }
+}
+
+/// Whether a client wants to go on over a WebSocket.
+fn is_websocket(headers: &HeaderMap) -> bool {
+    headers.get(header::UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
+}
+
+/// What `/to/NAME/…` says: the name of an upstream, and the path there.
+fn named(path: &PathAndQuery) -> Option<(String, PathAndQuery)> {
+    let rest = path.as_str().strip_prefix("/to/")?;
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let behind = rest.get(end..).filter(|behind| behind.starts_with('/')).unwrap_or("/");
+    Some((rest.get(..end)?.to_owned(), behind.parse().ok()?))
+}
+
+fn failure(upstream: &Upstream, error: Option<SendError>) -> Failure {
+    let upstream = upstream.target().url.clone();
+    match error {
+        Some(SendError::Connect(cause)) => Failure::Unreachable { upstream, cause },
+        Some(SendError::Broken(error)) => Failure::NoAnswer { upstream, reason: error.to_string() },
+        None => Failure::NoAnswer { upstream, reason: "it changed the protocol unasked".to_owned() },
     }
 }
 
@@ -123,8 +164,7 @@ fn eyes(watch: Option<Watch>) -> (RequestTap, ResponseTap) {
 }
 
 /// The path and query as they came, after the upstream's base path. `*` (as in `OPTIONS *`) stays alone.
-fn readdress(uri: &Uri, base_path: &str) -> Uri {
-    let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+fn readdress(path: PathAndQuery, base_path: &str) -> Uri {
     if base_path.is_empty() || path.as_str() == "*" {
         return Uri::from(path);
     }
@@ -163,11 +203,25 @@ mod tests {
 
     #[test]
     fn the_base_path_comes_first_and_the_rest_stays_as_it_was() {
-        let readdressed = |uri: &str, base: &str| readdress(&uri.parse().expect("a uri"), base).to_string();
+        let path = |uri: &str| uri.parse::<Uri>().expect("a uri").path_and_query().cloned().expect("a path");
+        let readdressed = |uri: &str, base: &str| readdress(path(uri), base).to_string();
         assert_eq!(readdressed("/v1/messages?beta=true", ""), "/v1/messages?beta=true");
         assert_eq!(readdressed("/v1/messages?beta=true", "/team/a"), "/team/a/v1/messages?beta=true");
         assert_eq!(readdressed("//a//../b/%2e%2E?x=%zz&&y", "/s"), "/s//a//../b/%2e%2E?x=%zz&&y");
         assert_eq!(readdressed("http://localhost:8788/v1", ""), "/v1");
         assert_eq!(readdressed("*", "/team"), "*");
+    }
+
+    #[test]
+    fn a_path_may_name_its_upstream() {
+        let of = |path: &str| named(&path.parse().expect("a path")).map(|(name, rest)| (name, rest.to_string()));
+        let found = |name: &str, rest: &str| Some((name.to_owned(), rest.to_owned()));
+        assert_eq!(
+            of("/to/openrouter/api/v1/chat/completions?x=1"),
+            found("openrouter", "/api/v1/chat/completions?x=1")
+        );
+        assert_eq!(of("/to/local"), found("local", "/"));
+        assert_eq!(of("/to/local?x=1"), found("local", "/"));
+        assert_eq!(of("/v1/to/local/x"), None);
     }
 }

@@ -18,7 +18,7 @@ use crate::answer::Tap;
 use crate::body::{Body, Shape, Spans};
 use crate::envelope::Envelope;
 use crate::json::Span;
-use crate::wire::{Call, Insertion, Reading, Wire};
+use crate::wire::{Call, Insertion, LocalError, Reading, Wire};
 use compose::{Composed, Input};
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
@@ -134,8 +134,17 @@ impl Wire for Anthropic {
         compose::is_paused(last)
     }
 
+    fn edits_context(&self) -> bool {
+        true
+    }
+
     fn drop_unbound(&self, body: &Body) -> Option<Insertion> {
         recover::drop_block(body)
+    }
+
+    fn error_body(&self, _: u16, error: &LocalError<'_>) -> String {
+        let error = serde_json::json!({ "type": error.kind, "message": error.message });
+        serde_json::json!({ "type": "error", "error": error, "request_id": null }).to_string()
     }
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {

@@ -14,7 +14,7 @@ use crate::body::{Body, Shape, Spans};
 use crate::compose::{Composed, Input, generic};
 use crate::envelope::Envelope;
 use crate::json::Span;
-use crate::wire::{Call, Insertion, Reading, Wire};
+use crate::wire::{Call, Insertion, LocalError, Reading, Wire};
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
 use ctx_core::edit::effect::Made;
@@ -123,8 +123,18 @@ impl Wire for Chat {
         false
     }
 
+    fn edits_context(&self) -> bool {
+        false
+    }
+
     fn drop_unbound(&self, _: &Body) -> Option<Insertion> {
         None
+    }
+
+    fn error_body(&self, status: u16, error: &LocalError<'_>) -> String {
+        let kind = if status >= 500 { "server_error" } else { "invalid_request_error" };
+        let error = serde_json::json!({ "message": error.message, "type": kind, "param": null, "code": error.code });
+        serde_json::json!({ "error": error }).to_string()
     }
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {

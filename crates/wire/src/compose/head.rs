@@ -139,7 +139,7 @@ fn tools<D: Dialect + ?Sized>(
     let all = input.envelope.tools.as_deref().unwrap_or_default();
     let mut parts = Vec::new();
     let mut sent: Vec<Option<Vec<u8>>> = Vec::new();
-    for at in 0..all.len() {
+    for (at, tool) in all.iter().enumerate() {
         let fate = view.tools.get(at).cloned().unwrap_or_default();
         let mut here = Vec::new();
         for (from, content) in given(view, &fate) {
@@ -154,7 +154,7 @@ fn tools<D: Dialect + ?Sized>(
         }
         if fate.covered.is_none() {
             parts.push(Part::Own(at));
-            here.push(bytes.get(all[at].at.clone()).unwrap_or_default().to_vec());
+            here.push(bytes.get(tool.at.clone()).unwrap_or_default().to_vec());
         }
         sent.push((!here.is_empty()).then(|| here.join(b",".as_slice())));
     }

@@ -12,6 +12,7 @@ fn chosen(name: &str) -> String {
     name.replace("projects.*", "projects.\"/home/me/project\"")
         .replace("artifacts.*", "artifacts.plans")
         .replace("models.*", "models.\"m\"")
+        .replace("upstream.*", "upstream.other")
 }
 
 fn read(text: &str) -> ConfigFile {

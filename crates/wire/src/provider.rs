@@ -1,0 +1,84 @@
+//! The providers that requests go to where nothing else is said.
+
+/// A provider that a client means by the path and the headers of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    Anthropic,
+    OpenAi,
+    /// The backend of ChatGPT's subscriptions, which Codex speaks to.
+    ChatGpt,
+    Gemini,
+}
+
+impl Provider {
+    pub const ALL: [Provider; 4] = [Provider::Anthropic, Provider::OpenAi, Provider::ChatGpt, Provider::Gemini];
+
+    /// The name of its upstream in settings and in `/to/NAME/…`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Provider::Anthropic => "anthropic",
+            Provider::OpenAi => "openai",
+            Provider::ChatGpt => "chatgpt",
+            Provider::Gemini => "gemini",
+        }
+    }
+
+    pub fn url(self) -> &'static str {
+        match self {
+            Provider::Anthropic => "https://api.anthropic.com",
+            Provider::OpenAi => "https://api.openai.com",
+            Provider::ChatGpt => "https://chatgpt.com",
+            Provider::Gemini => "https://generativelanguage.googleapis.com",
+        }
+    }
+
+    /// Tells the provider by the path of a call and by the names of its headers. Credentials go to no other: a call that
+    /// says nothing of any provider is Anthropic's, as it was when there was no other.
+    pub fn of(path: &str, has_header: &dyn Fn(&str) -> bool) -> Provider {
+        const OPENAI: [&str; 6] =
+            ["/chat/completions", "/completions", "/responses", "/embeddings", "/responses/compact", "/moderations"];
+        const GEMINI: [&str; 4] = [":generateContent", ":streamGenerateContent", ":countTokens", ":embedContent"];
+        let is_gemini = has_header("x-goog-api-key") || path.starts_with("/v1beta/");
+        if has_header("anthropic-version") || path.contains("/v1/messages") {
+            Provider::Anthropic
+        } else if has_header("chatgpt-account-id") || path.starts_with("/backend-api/") {
+            Provider::ChatGpt
+        } else if is_gemini || GEMINI.iter().any(|ending| path.ends_with(ending)) {
+            Provider::Gemini
+        } else if OPENAI.iter().any(|ending| path.ends_with(ending)) || path.contains("/v1/responses/") {
+            Provider::OpenAi
+        } else if path.starts_with("/v1/models") && has_header("authorization") && !has_header("x-api-key") {
+            Provider::OpenAi
+        } else {
+            Provider::Anthropic
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_goes_to_the_provider_that_it_is_meant_for() {
+        let of = |path: &str, headers: &[&str]| Provider::of(path, &|name| headers.contains(&name));
+        for (path, headers, expected) in [
+            ("/v1/messages", &["x-api-key"][..], Provider::Anthropic),
+            ("/anthropic/v1/messages/count_tokens", &[], Provider::Anthropic),
+            ("/v1/models", &["authorization", "anthropic-version"], Provider::Anthropic),
+            ("/v1/models", &["authorization"], Provider::OpenAi),
+            ("/v1/chat/completions", &["authorization"], Provider::OpenAi),
+            ("/v1/responses", &["authorization"], Provider::OpenAi),
+            ("/v1/responses", &["authorization", "chatgpt-account-id"], Provider::ChatGpt),
+            ("/backend-api/codex/responses", &["authorization"], Provider::ChatGpt),
+            ("/v1beta/models/gemini-4-pro:streamGenerateContent", &["x-goog-api-key"], Provider::Gemini),
+            ("/api/oauth/profile", &["authorization"], Provider::Anthropic),
+        ] {
+            assert_eq!(of(path, headers), expected, "{path} {headers:?}");
+        }
+        assert_eq!(
+            Provider::ALL.map(|provider| Provider::of("/", &|_| false) == provider),
+            [true, false, false, false]
+        );
+    }
+}
