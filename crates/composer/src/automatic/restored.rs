@@ -6,15 +6,17 @@ use crate::conversation::Conversation;
 use crate::edit::wait::State;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{CommitId, Operation};
+use ctx_wire::Wire;
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 impl Conversation {
     /// The calls that stay, with their results.
-    pub(crate) fn wanted_back(&self) -> HashSet<&str> {
+    pub(crate) fn wanted_back(&self) -> HashSet<Cow<'_, str>> {
         let declined = self.waiting.iter().filter(|waiting| {
             waiting.wished.author == AUTHOR && !matches!(waiting.state, State::Waiting | State::Made(_))
         });
-        let declined = declined.flat_map(|waiting| calls(&waiting.wished.operations));
+        let declined = declined.flat_map(|waiting| calls(self.wire, &waiting.wished.operations));
         let head = self.history.head();
         let ours = self.history.line(head).filter(|commit| commit.author == AUTHOR);
         let active: HashSet<CommitId> = self.history.active(head).iter().map(|commit| commit.id).collect();
@@ -23,28 +25,26 @@ impl Conversation {
             Change::Edit { operations, .. } => operations.as_slice(),
             Change::Revert { .. } | Change::Inherit { .. } => &[],
         });
-        let back = back.flat_map(|operation| calls(std::slice::from_ref(operation)));
-        declined.chain(back).chain(self.noted.kept()).collect()
+        let back = back.flat_map(|operation| calls(self.wire, std::slice::from_ref(operation)));
+        declined.chain(back).chain(self.noted.kept().map(Cow::Borrowed)).collect()
     }
 }
 
 /// The calls whose results, or whose inputs, operations of ours change.
-pub(crate) fn calls(operations: &[Operation]) -> impl Iterator<Item = &str> {
-    operations.iter().flat_map(|operation| {
+pub(crate) fn calls<'o>(wire: &dyn Wire, operations: &'o [Operation]) -> impl Iterator<Item = Cow<'o, str>> {
+    operations.iter().flat_map(move |operation| {
         let (calls, input) = match operation {
             Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. } => {
                 (select.calls.as_slice(), None)
             }
-            operation => (&[][..], input(operation)),
+            operation => (&[][..], input(wire, operation)),
         };
-        calls.iter().map(String::as_str).chain(input)
+        calls.iter().map(|call| Cow::Borrowed(call.as_str())).chain(input)
     })
 }
 
 /// The call whose input an operation of ours shortens.
-pub(super) fn input(operation: &Operation) -> Option<&str> {
-    match operation {
-        Operation::Edit { raw: Some(block), .. } if block["type"] == "tool_use" => block["id"].as_str(),
-        _ => None,
-    }
+pub(super) fn input<'o>(wire: &dyn Wire, operation: &'o Operation) -> Option<Cow<'o, str>> {
+    let Operation::Edit { raw: Some(block), .. } = operation else { return None };
+    wire.content(&block.to_string())?.calls().map(|call| Cow::Owned(call.to_owned()))
 }
