@@ -138,11 +138,11 @@ impl Filler<'_> {
         let short = long.short(kept.as_deref(), &|name| known.has(name));
         known.learn(&short);
         let content = self.conversation.wire.with_input(block, &short);
-        let raw = serde_json::from_str(&self.conversation.wire.write(&content)).ok();
-        let by = vec![Made { role: None, content: vec![content] }];
+        let content = vec![content];
+        let by = vec![Made { role: None, content: content.clone() }];
         filled.calls.insert(call.into());
         filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });
-        Some(Operation::Edit { id: id.clone(), text: None, raw, force: false })
+        Some(Operation::Edit { id: id.clone(), text: None, raw: None, content: Some(content), force: false })
     }
 
     fn keep_result(&self, call: &str, content: &Found, reason: &str) -> Option<Option<String>> {

@@ -42,6 +42,10 @@ impl Draft for Anthropic {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
         draft::draft(raw, drafted)
     }
+
+    fn check(&self, content: &Content) -> Result<(), Refusal> {
+        draft::check(content)
+    }
 }
 
 impl Wire for Anthropic {
