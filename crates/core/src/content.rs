@@ -52,6 +52,12 @@ pub enum Content {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
     },
+    /// What the model thought. It is shown, and no edit stores it: providers refuse reasoning that they did not write.
+    /// `sealed`: it is encrypted, and nothing of it can be read.
+    Reasoning {
+        text: String,
+        sealed: bool,
+    },
     /// JSON that only its wire understands: a block with fields of its own, a tool definition.
     Raw {
         wire: WireId,
@@ -126,7 +132,7 @@ impl Content {
     /// The characters that the model reads, and the tokens of its pictures.
     fn size(&self) -> (u32, u32) {
         match self {
-            Content::Text { text } => (chars(text), 0),
+            Content::Text { text } | Content::Reasoning { text, .. } => (chars(text), 0),
             Content::Call { name, input: CallInput::Json(input), .. } => (chars(name) + chars(input), 0),
             Content::Result { parts, .. } => {
                 let sizes = parts.iter().map(Content::size);

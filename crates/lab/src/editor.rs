@@ -1,10 +1,10 @@
 //! A policy at the engine's door, and what it did there.
 
-use crate::needs::words_in;
+use crate::needs::{value_of, words_in};
 use ctx_composer::Refusal;
 use ctx_composer::automatic::{About, Automatic, Keeping, Removed};
 use ctx_core::automatic::{Facts, Force, Settings, choose};
-use ctx_core::content::{CallInput, Content};
+use ctx_core::content::Content;
 use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, refusal};
@@ -111,11 +111,10 @@ impl Automatic for Editor {
         let Change::Edit { effects, .. } = &commit.change else { return };
         for effect in effects {
             if let Effect::Replace { by, .. } = effect {
-                if let Some(Content::Call { id: Some(id), input: CallInput::Json(input), .. }) =
+                if let Some(Content::Call { id: Some(id), input, .. }) =
                     by.first().and_then(|made| made.content.first())
                 {
-                    let input = serde_json::from_str(input).unwrap_or_default();
-                    told.inputs.push((id.as_str().into(), words_in(&input)));
+                    told.inputs.push((id.as_str().into(), words_in(&value_of(input))));
                 }
                 told.cleared = true;
             }

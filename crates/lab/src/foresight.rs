@@ -2,11 +2,12 @@
 //! goes, of what is only named later the names stay, and how many requests are to come is no guess.
 
 use crate::harm::text_of;
-use crate::needs::{Kind, Need, Place};
+use crate::needs::{Kind, Need, Place, value_of};
 use crate::recording::Recording;
+use crate::request::wire;
+use ctx_core::Content;
 use ctx_core::policy::extract::{BARE, telling};
 use ctx_core::policy::{Auto, Cut, Item, Look, Policy, Price, Proposed, Wanted};
-use serde_json::Value;
 use std::collections::HashMap;
 
 /// How it is called.
@@ -53,17 +54,21 @@ impl Said {
 fn said(recording: &Recording) -> HashMap<Place, Said> {
     let mut all = HashMap::new();
     for (message, json) in recording.messages.iter().enumerate() {
-        let json: Value = serde_json::from_str(json.get()).unwrap_or_default();
-        for (block, json) in json["content"].as_array().into_iter().flatten().enumerate() {
+        let contents = wire().contents(json.get().as_bytes());
+        // A call that is answered where it stands is one of the provider's own: it stays as it is.
+        let is_own = |id: &str| contents.iter().any(|content| content.answers() == Some(id));
+        for (block, content) in contents.iter().enumerate() {
             let of = |call: &str, is_input, text: String| Said {
                 call: call.into(),
                 is_input,
                 length: text.len(),
                 names: telling(&text, &|_: &str| false).into_iter().map(Into::into).collect(),
             };
-            let said = match (json["type"].as_str(), json["id"].as_str(), json["tool_use_id"].as_str()) {
-                (Some("tool_use"), Some(call), _) => of(call, true, json["input"].to_string()),
-                (_, _, Some(call)) => of(call, false, text_of(&json["content"])),
+            let said = match (content, content.answers()) {
+                (Content::Call { id: Some(call), input, .. }, _) if !is_own(call) => {
+                    of(call, true, value_of(input).to_string())
+                }
+                (_, Some(call)) => of(call, false, text_of(content)),
                 _ => continue,
             };
             all.insert(Place { message, block }, said);

@@ -2,7 +2,8 @@
 
 use crate::needs::{Kind, Need, Place, bare};
 use crate::recording::Recording;
-use serde_json::Value;
+use crate::request::wire;
+use ctx_core::Content;
 use std::collections::{HashMap, HashSet};
 
 /// A result of a recording.
@@ -19,14 +20,13 @@ pub fn results(recording: &Recording) -> Vec<Recorded> {
     let mut results = Vec::new();
     let mut calls: HashMap<String, Place> = HashMap::new();
     for (at, message) in recording.messages.iter().enumerate() {
-        let Ok(message) = serde_json::from_str::<Value>(message.get()) else { continue };
-        for (block, json) in message["content"].as_array().into_iter().flatten().enumerate() {
+        for (block, content) in wire().contents(message.get().as_bytes()).iter().enumerate() {
             let place = Place { message: at, block };
-            if let Some(call) = json["id"].as_str().filter(|_| json["type"] == "tool_use") {
+            if let Some(call) = content.calls() {
                 calls.insert(call.to_owned(), place);
             }
-            if let Some(call) = json["tool_use_id"].as_str() {
-                let (text, asked) = (text_of(&json["content"]), calls.get(call).copied());
+            if let Some(call) = content.answers() {
+                let (text, asked) = (text_of(content), calls.get(call).copied());
                 results.push(Recorded { place, asked, call: call.to_owned(), text });
             }
         }
@@ -104,14 +104,9 @@ impl<'r> Sight<'r> {
     }
 }
 
-/// The text of a result's content.
-pub fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-            texts.join("\n")
-        }
-        _ => String::new(),
-    }
+/// The text of a result.
+pub fn text_of(content: &Content) -> String {
+    let Content::Result { parts, .. } = content else { return String::new() };
+    let texts: Vec<&str> = parts.iter().filter_map(Content::as_text).collect();
+    texts.join("\n")
 }

@@ -41,7 +41,8 @@ pub fn dress(bare: &[u8], dress: &Dress) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::anthropic::message;
+    use crate::Wire;
+    use crate::anthropic::{Anthropic, message};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -135,6 +136,8 @@ mod tests {
         #[test]
         fn what_is_undressed_can_be_dressed_again(message in prop_oneof![soup(), spelled()], spans in vec((0..200usize, 0..9usize), 0..5)) {
             let read = message::read(&message, ctx_clients::lexicon());
+            // What people read has the same blocks.
+            prop_assert_eq!(Anthropic.contents(&message).len(), read.facts.blocks.len());
             let (bare, worn) = undress(&message, &read.cuts);
             prop_assert_eq!(dress(&bare, &worn), Some(message.clone()));
             // Without its dress it is the same message. (Of two marks on one block only one comes off.)

@@ -11,7 +11,6 @@ use ctx_core::edit::resolve::Draft;
 use ctx_core::message::{Message, Role};
 use ctx_core::{Key, Lexicon};
 use ctx_models::cache::Breakpoints;
-use serde_json::Value;
 use std::borrow::Cow;
 
 /// A call of a client's that a wire knows by its path.
@@ -91,8 +90,23 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
 
     // People read and write.
 
-    /// The content of a block. A block with members that no other wire knows stays as it is.
-    fn content(&self, block: &Value) -> Content;
+    /// What people and policies read of a message: one content for each block of [`Wire::read`], in the same order.
+    /// Cache marks and members that have no neutral form are passed over, so it is never sent. A block that has no neutral
+    /// form at all is [`Content::Raw`].
+    fn contents(&self, message: &[u8]) -> Vec<Content>;
+
+    /// The content of a block as an edit writes it: all of it but its cache mark. A block with members that no other wire
+    /// knows stays as it is. `None`: it is no JSON.
+    fn content(&self, block: &str) -> Option<Content>;
+
+    /// What a block with a result holds, as the client wrote it.
+    fn result<'b>(&self, block: &'b [u8]) -> &'b [u8];
+
+    /// What people read of a system block, or of the definition of a tool.
+    fn described(&self, piece: &str) -> Option<String>;
+
+    /// The type that raw JSON of this wire names.
+    fn type_name(&self, json: &str) -> Option<String>;
 
     /// The JSON of a block.
     fn write<'c>(&self, content: &'c Content) -> Cow<'c, str>;
@@ -103,8 +117,8 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     /// Content for another place of a request: under new ids, which `salt` decides, and without a cache mark.
     fn copied(&self, content: Content, salt: &str) -> Content;
 
-    /// A tool call with another input, which is the text of an object.
-    fn with_input(&self, call: &str, at: &Span, input: &str) -> Content;
+    /// A block with a tool call, with another input, which is the text of an object.
+    fn with_input(&self, call: &str, input: &str) -> Content;
 
     /// What raw JSON of this wire says, or the tool that it calls.
     fn title(&self, block: &str) -> Option<String>;

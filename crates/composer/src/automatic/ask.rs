@@ -18,6 +18,7 @@ use ctx_core::message::Kind;
 use ctx_core::policy::Look;
 use ctx_core::tokens;
 use ctx_store::{NewRecord, Step};
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 impl Conversation {
@@ -45,7 +46,8 @@ impl Conversation {
     pub(super) fn imagine(&self, look: &mut Look<'_>, mode: Mode) {
         // Accepted as a whole, so what it holds counts as done for what is added to it.
         let asked = self.proposal().into_iter();
-        let waiting: HashSet<&str> = asked.flat_map(|waiting| calls(&waiting.wished.operations)).collect();
+        let waiting: HashSet<Cow<'_, str>> =
+            asked.flat_map(|waiting| calls(self.wire, &waiting.wished.operations)).collect();
         for item in &mut look.items {
             match mode {
                 Mode::On | Mode::Off => continue,
@@ -66,7 +68,7 @@ impl Composer {
     pub(super) fn only_note(&self, conversation: &mut Conversation, commit: &Commit, step: &mut Step) {
         let Change::Edit { operations, effects } = &commit.change else { return };
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
-        let (calls, trimmed, inputs) = observed::read(operations, effects, scale);
+        let (calls, trimmed, inputs) = observed::read(conversation.wire, operations, effects, scale);
         let noted = Automatic::Noted {
             request: conversation.requests,
             calls,
@@ -220,7 +222,7 @@ fn lasting(reason: &str) -> &str {
 
 /// The frames that hold the results of the calls that operations name.
 fn frames_of(conversation: &Conversation, operations: &[Operation]) -> Vec<String> {
-    let wanted: HashSet<&str> = calls(operations).collect();
+    let wanted: HashSet<Cow<'_, str>> = calls(conversation.wire, operations).collect();
     let ground = Ground::of(conversation, false);
     let view = ground.lay(conversation.effects(conversation.history.head()));
     let holds = |frame: &&ctx_core::edit::fold::Frame| {

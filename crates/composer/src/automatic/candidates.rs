@@ -1,8 +1,8 @@
 //! Candidates for clearing: the tool results of a conversation as they would be sent, and where they stand.
 
 use super::AUTHOR;
-use super::content::Content;
-use super::fill::{Filled, block_of};
+use super::content::Found;
+use super::fill::{Filled, block_of, content_of};
 use crate::conversation::Conversation;
 use ctx_core::SlotId;
 use ctx_core::edit::fold::{Laid, Unit, View};
@@ -107,8 +107,9 @@ impl Candidates {
     }
 
     /// A result as the client sent it.
-    pub fn source(&self, conversation: &Conversation, call: &str) -> Option<Content> {
-        Content::of(block_of(conversation, self.laid.get(call)?)?)
+    pub fn source(&self, conversation: &Conversation, call: &str) -> Option<Found> {
+        let laid = self.laid.get(call)?;
+        Found::of(conversation.wire, &content_of(conversation, laid)?, block_of(conversation, laid)?)
     }
 }
 

@@ -1,70 +1,70 @@
 //! What a result holds: as it is kept in a file, and the words in it.
 
-use serde::Deserialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
+use ctx_core::Content;
+use ctx_wire::Wire;
 
 /// The content of a result that may be cleared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum Found {
     /// One text.
     Text(String),
     /// More than that, such as an image: as the client wrote it, and the words in it. `is_text`: these are several texts.
     Mixed { json: String, words: String, is_text: bool },
 }
 
-/// What may stand beside text in a result that goes. Whatever else there is, later messages may refer to.
+/// Raw parts that may stand beside text in a result that goes. Whatever else there is, later messages may refer to.
 const KNOWN: [&str; 3] = ["image", "document", "search_result"];
 
-#[derive(Deserialize)]
-struct Block<'b> {
-    #[serde(borrow, default)]
-    content: Option<&'b RawValue>,
+/// The words of a result; none if it must not go.
+pub fn words(wire: &dyn Wire, content: &Content) -> Option<String> {
+    let Content::Result { parts, .. } = content else { return None };
+    parts.iter().all(|part| may_go(wire, part)).then(|| joined(parts))
 }
 
-impl Content {
-    /// Reads a block with a result; none if it must not go.
-    pub fn of(block: &[u8]) -> Option<Content> {
-        let Some(raw) = serde_json::from_slice::<Block<'_>>(block).ok()?.content else {
-            return Some(Content::Text(String::new()));
-        };
-        match serde_json::from_str(raw.get()).ok()? {
-            Value::String(text) => Some(Content::Text(text)),
-            Value::Null => Some(Content::Text(String::new())),
-            Value::Array(blocks) => {
-                let text = |block: &Value| block["text"].as_str().map(str::to_owned);
-                let is_known = |block: &Value| block["type"].as_str().is_some_and(|kind| KNOWN.contains(&kind));
-                if !blocks.iter().all(|block| text(block).is_some() || is_known(block)) {
-                    return None;
-                }
-                let texts: Vec<String> = blocks.iter().filter_map(text).collect();
-                let words = texts.join("\n");
-                let is_text = texts.len() == blocks.len();
-                match is_text && texts.len() < 2 {
-                    true => Some(Content::Text(words)),
-                    false => Some(Content::Mixed { json: raw.get().to_owned(), words, is_text }),
-                }
+fn may_go(wire: &dyn Wire, part: &Content) -> bool {
+    match part {
+        Content::Text { .. } | Content::Image { .. } | Content::Document { .. } => true,
+        Content::Raw { json, .. } => wire.type_name(json).is_some_and(|name| KNOWN.contains(&&*name)),
+        Content::Call { .. } | Content::Result { .. } | Content::Reasoning { .. } => false,
+    }
+}
+
+fn joined(parts: &[Content]) -> String {
+    let texts: Vec<&str> = parts.iter().filter_map(Content::as_text).collect();
+    texts.join("\n")
+}
+
+impl Found {
+    /// Reads a block with a result; none if it must not go. `block`: its bytes.
+    pub fn of(wire: &dyn Wire, content: &Content, block: &[u8]) -> Option<Found> {
+        let words = words(wire, content)?;
+        let Content::Result { parts, .. } = content else { return None };
+        let is_text = parts.iter().all(|part| part.as_text().is_some());
+        match is_text && parts.len() < 2 {
+            true => Some(Found::Text(words)),
+            false => {
+                let json = String::from_utf8(wire.result(block).to_vec()).ok()?;
+                Some(Found::Mixed { json, words, is_text })
             }
-            _ => None,
         }
     }
 
     pub fn words(&self) -> &str {
         match self {
-            Content::Text(words) | Content::Mixed { words, .. } => words,
+            Found::Text(words) | Found::Mixed { words, .. } => words,
         }
     }
 
     /// Whether there is nothing but text in it.
     pub fn is_text(&self) -> bool {
-        matches!(self, Content::Text(_) | Content::Mixed { is_text: true, .. })
+        matches!(self, Found::Text(_) | Found::Mixed { is_text: true, .. })
     }
 
     /// What goes to a file, and how the name of that ends.
     pub fn file(&self) -> (&str, &'static str) {
         match self {
-            Content::Text(text) => (text, "txt"),
-            Content::Mixed { json, .. } => (json, "json"),
+            Found::Text(text) => (text, "txt"),
+            Found::Mixed { json, .. } => (json, "json"),
         }
     }
 }
@@ -72,21 +72,28 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_wire::anthropic::Anthropic;
 
-    fn of(content: &str) -> Option<Content> {
-        Content::of(format!(r#"{{"type":"tool_result","tool_use_id":"toolu_1","content":{content}}}"#).as_bytes())
+    fn read(block: &str) -> Option<Found> {
+        let message = format!(r#"{{"role":"user","content":[{block}]}}"#);
+        let contents = Anthropic.contents(message.as_bytes());
+        Found::of(&Anthropic, contents.first()?, block.as_bytes())
+    }
+
+    fn of(content: &str) -> Option<Found> {
+        read(&format!(r#"{{"type":"tool_result","tool_use_id":"toolu_1","content":{content}}}"#))
     }
 
     #[test]
     fn text_is_kept_as_text_and_the_rest_as_the_client_wrote_it() {
-        let text = |text: &str| Some(Content::Text(text.to_owned()));
+        let text = |text: &str| Some(Found::Text(text.to_owned()));
         assert_eq!(of(r#""a\r\nb""#), text("a\r\nb"));
         assert_eq!(of(r#"[{"type":"text","text":"a"}]"#), text("a"));
         let two = r#"[{"type":"text","text":"a"}, {"type":"text","text":"b"}]"#;
         let several = of(two).expect("may go");
         assert_eq!((several.words(), several.file(), several.is_text()), ("a\nb", (two, "json"), true));
         assert_eq!((of("null"), of("[]")), (text(""), text("")));
-        assert_eq!(Content::of(b"{\"type\":\"tool_result\"}"), text(""));
+        assert_eq!(read(r#"{"type":"tool_result"}"#), text(""));
         let json = r#"[ {"text":"a \u0062","type":"text"}, {"type":"image","source":{"data":"iVBO","n":1.0e0}} ]"#;
         let mixed = of(json).expect("may go");
         assert_eq!((mixed.words(), mixed.file(), mixed.is_text()), ("a b", (json, "json"), false));

@@ -1,13 +1,14 @@
 //! The words for what a policy wants. What cannot be kept, or has no text, stays.
 
 use super::candidates::Candidates;
-use super::content::Content;
-use super::input::Call;
+use super::content::Found;
+use super::input::LongInput;
 use super::run::By;
 use super::text_index::hash;
 use super::{About, Keeping, Removed};
 use crate::conversation::Conversation;
 use ctx_core::automatic::{Facts, Mode};
+use ctx_core::content::{CallInput, Content};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::{Effect, Made, Why};
 use ctx_core::edit::fold::{Laid, Unit};
@@ -128,19 +129,23 @@ impl Filler<'_> {
         known: &mut Known,
         filled: &mut Filled,
     ) -> Option<Operation> {
-        let long = Call::of(block_of(self.conversation, laid)?)?;
-        let kept = self.keep(call, (long.input(), "json"), true, reason)?;
+        let block = std::str::from_utf8(block_of(self.conversation, laid)?).ok()?;
+        let Content::Call { input: CallInput::Json(input), .. } = content_of(self.conversation, laid)? else {
+            return None;
+        };
+        let long = LongInput::of(&input)?;
+        let kept = self.keep(call, (&input, "json"), true, reason)?;
         let short = long.short(kept.as_deref(), &|name| known.has(name));
         known.learn(&short);
-        let content = long.with(self.conversation.wire, &short);
-        let raw = serde_json::from_str(&self.conversation.wire.write(&content)).ok();
-        let by = vec![Made { role: None, content: vec![content] }];
+        let content = self.conversation.wire.with_input(block, &short);
+        let content = vec![content];
+        let by = vec![Made { role: None, content: content.clone() }];
         filled.calls.insert(call.into());
         filled.inputs.push(Effect::Replace { why: Why::Edited, covers: self.desk.cover(&[*laid]), by });
-        Some(Operation::Edit { id: id.clone(), text: None, raw, force: false })
+        Some(Operation::Edit { id: id.clone(), text: None, raw: None, content: Some(content), force: false })
     }
 
-    fn keep_result(&self, call: &str, content: &Content, reason: &str) -> Option<Option<String>> {
+    fn keep_result(&self, call: &str, content: &Found, reason: &str) -> Option<Option<String>> {
         self.keep(call, content.file(), false, reason)
     }
 
@@ -208,4 +213,11 @@ pub fn block_of<'c>(conversation: &'c Conversation, laid: &Laid) -> Option<&'c [
     let body = conversation.body.as_ref().filter(|_| message < conversation.aligned)?;
     let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
     body.message(message).get(block.at.start as usize..block.at.end as usize)
+}
+
+/// What stands in a block of the client's.
+pub fn content_of(conversation: &Conversation, laid: &Laid) -> Option<Content> {
+    let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
+    let body = conversation.body.as_ref().filter(|_| message < conversation.aligned)?;
+    conversation.wire.contents(body.message(message)).into_iter().nth(block)
 }

@@ -1,8 +1,6 @@
 //! What a call was asked with, its long texts taken out. All else stays as the client wrote it, to the byte.
 
-use ctx_core::Content;
 use ctx_core::policy::extract::removed;
-use ctx_wire::Wire;
 use ctx_wire::json::{self, Span};
 
 /// Texts of an input that are shorter stay.
@@ -10,51 +8,34 @@ const LONG: usize = 300;
 /// What lies deeper is left alone.
 const DEEPEST: usize = 32;
 
-/// A call of the client's.
-pub struct Call<'b> {
-    block: &'b str,
-    input: Span,
+/// The input of a call, with its long texts.
+pub struct LongInput<'i> {
+    input: &'i str,
     long: Vec<(Span, String)>,
 }
 
-impl<'b> Call<'b> {
-    /// Reads a block with a call; none if nothing in its input is long.
-    pub fn of(block: &'b [u8]) -> Option<Call<'b>> {
-        let block = std::str::from_utf8(block).ok()?;
-        let members = json::members(block.as_bytes(), 0)?.flatten();
-        let input = members.filter(|member| is(block, member, "input")).last()?.value;
+impl<'i> LongInput<'i> {
+    /// Reads the JSON of an input; none if nothing in it is long.
+    pub fn of(input: &'i str) -> Option<LongInput<'i>> {
         let mut long = Vec::new();
-        find(block.as_bytes(), &input, 0, &mut long);
-        (!long.is_empty()).then_some(Call { block, input, long })
+        find(input.as_bytes(), &(0..input.len()), 0, &mut long);
+        (!long.is_empty()).then_some(LongInput { input, long })
     }
 
-    pub fn input(&self) -> &'b str {
-        self.block.get(self.input.clone()).unwrap_or_default()
-    }
-
-    /// Its input, of which only the names stay that are not `known`; `kept`, a sentence on where it is to be found, is
+    /// The input, of which only the names stay that are not `known`; `kept`, a sentence on where it is to be found, is
     /// said once.
     pub fn short(&self, kept: Option<&str>, known: &impl Fn(&str) -> bool) -> String {
         let mut out = String::new();
-        let mut at = self.input.start;
+        let mut at = 0;
         let mut kept = kept;
         for (span, text) in &self.long {
-            out.push_str(self.block.get(at..span.start).unwrap_or_default());
+            out.push_str(self.input.get(at..span.start).unwrap_or_default());
             out.push_str(&serde_json::Value::from(removed(text, kept.take(), known)).to_string());
             at = span.end;
         }
-        out.push_str(self.block.get(at..self.input.end).unwrap_or_default());
+        out.push_str(self.input.get(at..).unwrap_or_default());
         out
     }
-
-    /// The call with another input.
-    pub fn with(&self, wire: &dyn Wire, input: &str) -> Content {
-        wire.with_input(self.block, &self.input, input)
-    }
-}
-
-fn is(text: &str, member: &json::Member, name: &str) -> bool {
-    text.as_bytes().get(member.key.clone()).is_some_and(|key| json::key_is(key, name))
 }
 
 /// The long texts in a value, in their order.
@@ -76,10 +57,18 @@ fn find(bytes: &[u8], value: &Span, depth: usize, long: &mut Vec<(Span, String)>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_core::content::{CallInput, Content};
+    use ctx_wire::Wire;
     use ctx_wire::anthropic::Anthropic;
 
     fn long(word: &str) -> String {
         format!(r"let {word} = \u0031;\n").repeat(40)
+    }
+
+    fn input_of(block: &str) -> String {
+        let contents = Anthropic.contents(format!(r#"{{"role":"assistant","content":[{block}]}}"#).as_bytes());
+        let [Content::Call { input: CallInput::Json(input), .. }] = &contents[..] else { panic!("a call") };
+        input.clone()
     }
 
     #[test]
@@ -89,8 +78,8 @@ mod tests {
             long("some_name"),
             long("other_name")
         );
-        let call = Call::of(block.as_bytes()).expect("long");
-        let short = call.short(Some("It is in a.json."), &|name| name == "other_name");
+        let input = input_of(&block);
+        let short = LongInput::of(&input).expect("long").short(Some("It is in a.json."), &|name| name == "other_name");
         let gone = "[removed to save context; it was done.";
         assert_eq!(
             short,
@@ -98,9 +87,9 @@ mod tests {
                 r#"{{"n":12345678901234567890123, "e":1.0e+2,"o":"{gone} It is in a.json. Names in it: some_name]","s":"a\u0062","l":[{{"x":"{gone}]"}}]}}"#
             )
         );
-        let whole = Anthropic.write(&call.with(&Anthropic, &short)).into_owned();
+        let whole = Anthropic.write(&Anthropic.with_input(&block, &short)).into_owned();
         assert_eq!(whole, format!(r#"{{"type":"tool_use", "input" : {short}, "id":"toolu_1"}}"#));
-        assert!(block.contains(call.input()));
-        assert!(Call::of(whole.as_bytes()).is_none(), "there is nothing more to take out");
+        assert!(block.contains(&input));
+        assert!(LongInput::of(&input_of(&whole)).is_none(), "there is nothing more to take out");
     }
 }

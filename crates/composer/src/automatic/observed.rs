@@ -7,6 +7,8 @@ use ctx_core::edit::effect::{Effect, NewResult};
 use ctx_core::policy::Item;
 use ctx_core::policy::extract::is_extract;
 use ctx_core::tokens;
+use ctx_wire::Wire;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Default)]
@@ -63,6 +65,7 @@ impl Noted {
 /// What operations of ours and what they came down to mean: the calls whose results they clear, what they leave out of
 /// others, and the calls whose inputs they shorten.
 pub fn read(
+    wire: &dyn Wire,
     operations: &[Operation],
     effects: &[Effect],
     scale: impl Fn(f64) -> u64,
@@ -83,6 +86,6 @@ pub fn read(
     (
         clears.into_iter().filter_map(call).collect(),
         trims.into_iter().filter_map(trimmed).collect(),
-        operations.iter().filter_map(input).map(str::to_owned).collect(),
+        operations.iter().filter_map(|operation| input(wire, operation)).map(Cow::into_owned).collect(),
     )
 }

@@ -1,16 +1,16 @@
 //! An index of the words of a conversation, so that not all of it is read again before each request. A pure function of
 //! its messages: it can be dropped at any time.
 
-use super::content::Content;
-use super::input::Call;
+use super::content::words;
+use super::input::LongInput;
+use ctx_core::content::{CallInput, Content};
+use ctx_core::message::Role;
 use ctx_core::policy::extract::{extract, names};
 use ctx_core::tokens;
 use ctx_core::{Key, ToolRole};
+use ctx_wire::Wire;
 use ctx_wire::body::Body;
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -37,14 +37,6 @@ pub struct TextIndex {
 
 type Asked = (Option<Box<str>>, Option<Box<str>>);
 
-#[derive(Deserialize)]
-struct Said<'m> {
-    #[serde(borrow, default)]
-    role: Cow<'m, str>,
-    #[serde(borrow, default)]
-    content: Option<&'m RawValue>,
-}
-
 impl TextIndex {
     /// Meets the messages of a request, by what identifies each.
     pub fn meet(&mut self, digests: &[Key], body: &Body) {
@@ -52,20 +44,34 @@ impl TextIndex {
             *self = TextIndex::default();
         }
         for (at, digest) in digests.iter().enumerate().skip(self.met.len()) {
-            self.message(body.message(at));
+            self.message(body.wire(), body.message(at));
             self.met.push(*digest);
         }
     }
 
-    fn message(&mut self, message: &[u8]) {
-        let Ok(message) = serde_json::from_slice::<Said<'_>>(message) else { return };
-        let is_typed = message.role == "user";
-        let Some(content) = message.content else { return };
-        if let Ok(text) = serde_json::from_str::<String>(content.get()) {
-            return self.text(&text, is_typed);
+    fn message(&mut self, wire: &dyn Wire, message: &[u8]) {
+        let is_typed = wire.glance(message).0 == Role::User;
+        let contents = wire.contents(message);
+        // A call that is answered where it stands is one of the provider's own.
+        let is_own = |id: &str| contents.iter().any(|content| content.answers() == Some(id));
+        for content in &contents {
+            match content {
+                Content::Text { text } => self.text(text, is_typed),
+                Content::Call { id, name, input: CallInput::Json(input) } => {
+                    let call = id.as_deref().unwrap_or_default();
+                    if !is_own(call) {
+                        self.call_made(call, name, input);
+                    }
+                }
+                Content::Result { id, .. } => {
+                    let Some(words) = words(wire, content) else { continue };
+                    let left = extract(&words, None, |name| self.spoken.contains(&hash(name)));
+                    let left = tokens::estimate(left.chars().count() as u32, 0) + KEPT;
+                    self.left.insert(id.as_deref().unwrap_or_default().into(), left);
+                }
+                Content::Image { .. } | Content::Document { .. } | Content::Reasoning { .. } | Content::Raw { .. } => {}
+            }
         }
-        let blocks = serde_json::from_str::<Vec<&RawValue>>(content.get());
-        blocks.into_iter().flatten().for_each(|block| self.block(block.get(), is_typed));
     }
 
     fn text(&mut self, text: &str, is_typed: bool) {
@@ -82,43 +88,28 @@ impl TextIndex {
         }
     }
 
-    fn block(&mut self, raw: &str, is_typed: bool) {
-        let Ok(block) = &serde_json::from_str::<Value>(raw) else { return };
-        match block["type"].as_str() {
-            Some("text") => self.text(block["text"].as_str().unwrap_or_default(), is_typed),
-            Some("tool_use") => {
-                self.ask(block);
-                let call: Box<str> = block["id"].as_str().unwrap_or_default().into();
-                let input = block["input"].to_string();
-                if let Some(long) = Call::of(raw.as_bytes()) {
-                    let short = long.short(None, &|name| self.spoken.contains(&hash(name)));
-                    let left = tokens::estimate(short.chars().count() as u32, 0) + KEPT;
-                    self.input_left.insert(call.clone(), left);
-                }
-                let names: Vec<u64> = names(&input).map(hash).collect();
-                self.spoken.extend(&names);
-                self.called.insert(call, names);
-            }
-            Some("tool_result") => {
-                let Some(content) = Content::of(raw.as_bytes()) else { return };
-                let left = extract(content.words(), None, |name| self.spoken.contains(&hash(name)));
-                let left = tokens::estimate(left.chars().count() as u32, 0) + KEPT;
-                self.left.insert(block["tool_use_id"].as_str().unwrap_or_default().into(), left);
-            }
-            _ => {}
+    fn call_made(&mut self, call: &str, tool: &str, input: &str) {
+        let value: Value = serde_json::from_str(input).unwrap_or_default();
+        self.ask(call, tool, &value);
+        if let Some(long) = LongInput::of(input) {
+            let short = long.short(None, &|name| self.spoken.contains(&hash(name)));
+            let left = tokens::estimate(short.chars().count() as u32, 0) + KEPT;
+            self.input_left.insert(call.into(), left);
         }
+        let names: Vec<u64> = names(&value.to_string()).map(hash).collect();
+        self.spoken.extend(&names);
+        self.called.insert(call.into(), names);
     }
 
-    fn ask(&mut self, block: &Value) {
-        let (lexicon, input) = (ctx_clients::lexicon(), &block["input"]);
-        let is_skill = block["name"].as_str().is_some_and(|tool| lexicon.role(tool) == ToolRole::Skill);
+    fn ask(&mut self, call: &str, tool: &str, input: &Value) {
+        let lexicon = ctx_clients::lexicon();
+        let is_skill = lexicon.role(tool) == ToolRole::Skill;
         if let Some(skill) = lexicon.skills().find_map(|name| input[name].as_str()).filter(|_| is_skill) {
             self.begin(skill);
         }
         let path = lexicon.paths().find_map(|name| input[name].as_str()).map(Into::into);
         let command = lexicon.commands_of_tools().find_map(|name| input[name].as_str()).map(Into::into);
-        let id = block["id"].as_str().unwrap_or_default().into();
-        self.asked.insert(id, (path, command));
+        self.asked.insert(call.into(), (path, command));
     }
 
     /// The file that a call is about, and the command that it runs or what it searches for.
@@ -165,6 +156,7 @@ pub fn hash(name: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_wire::anthropic::Anthropic;
     use serde_json::json;
 
     #[test]
@@ -175,7 +167,7 @@ mod tests {
         let messages = [("user", json!(typed)), ("assistant", quoted), ("assistant", called), ("user", json!(typed))];
         let mut memory = TextIndex::default();
         for (role, content) in messages {
-            memory.message(json!({"role": role, "content": content}).to_string().as_bytes());
+            memory.message(&Anthropic, json!({"role": role, "content": content}).to_string().as_bytes());
         }
         assert_eq!(memory.skills(), ["review", "own:deploy"]);
     }

@@ -458,8 +458,10 @@ fn is_sent_at_all(
     unsent: &HashSet<MadeId>,
     repairs: &[RepairView],
 ) -> Result<(), Refusal> {
-    let is_raw = |operation: &&Operation| matches!(operation, Operation::Edit { raw: Some(_), .. });
-    let Some(operation) = operations.iter().find(is_raw) else { return Ok(()) };
+    let is_given = |operation: &&Operation| {
+        matches!(operation, Operation::Edit { raw: Some(_), .. } | Operation::Edit { content: Some(_), .. })
+    };
+    let Some(operation) = operations.iter().find(is_given) else { return Ok(()) };
     let is_lost = |(index, effect): (u32, &Effect)| {
         let effect_id = EffectId { commit: id, index };
         let count = effect.made().len() as u32;

@@ -2,7 +2,6 @@
 //! those that stay are mentioned, those that go are warned of. The client does not send them again by itself.
 
 use super::Ground;
-use super::nothing::content_of;
 use crate::conversation::Conversation;
 use ctx_core::Content;
 use ctx_core::edit::Operation;
@@ -62,7 +61,7 @@ fn source(conversation: &Conversation, (message, block): (usize, usize)) -> Opti
     let body = conversation.body.as_ref().filter(|_| message < conversation.aligned)?;
     let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
     let bytes = body.message(message).get(block.at.start as usize..block.at.end as usize)?;
-    Some(content_of(conversation.wire, std::str::from_utf8(bytes).ok()?))
+    conversation.wire.content(std::str::from_utf8(bytes).ok()?)
 }
 
 /// Says which notes stay in the parts that an operation names.

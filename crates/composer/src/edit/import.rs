@@ -10,13 +10,14 @@ use crate::directory::lock;
 use crate::left;
 use crate::view::{show, titles};
 use crate::{Composer, Refusal};
+use ctx_core::Content;
 use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{CommitId, Operation};
-use ctx_core::message::{Kind, Role};
+use ctx_core::message::{Block, Kind, Role};
 use std::collections::HashSet;
 use std::sync::TryLockError;
 use std::time::{Duration, Instant};
@@ -215,15 +216,14 @@ impl Composer {
                         if matches!(block.kind, Kind::Thinking | Kind::Reminder) {
                             continue;
                         }
-                        let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
-                        let Some(mut value) = show::block_value(text, block) else { continue };
-                        match view.new_result(laid) {
-                            // What a tool of the provider's found is sent as it is, or not at all (A42).
-                            Some(_) if facts.role == Role::Assistant => continue,
-                            Some(content) => value["content"] = content.into(),
-                            None => {}
+                        // What a tool of the provider's found is sent as it is, or not at all (A42).
+                        let result = view.new_result(laid);
+                        if result.is_some() && facts.role == Role::Assistant {
+                            continue;
                         }
-                        (Some(message), facts.role, vec![conversation.wire.content(&value)])
+                        let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
+                        let Some(content) = content_of(conversation, (text, at), block, result) else { continue };
+                        (Some(message), facts.role, vec![content])
                     }
                     Unit::Source { block: None, .. } => continue,
                 };
@@ -240,5 +240,20 @@ impl Composer {
             return Err(Refusal::new("gone", "There is nothing to import.", "`ctx list --conv` shows what there is."));
         }
         Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
+    }
+}
+
+/// A block of the client's, with what its result was given.
+fn content_of(
+    conversation: &Conversation,
+    (message, at): (&[u8], usize),
+    block: &Block,
+    result: Option<&str>,
+) -> Option<Content> {
+    let content = conversation.wire.content(std::str::from_utf8(show::at_of(message, block)).ok()?)?;
+    let Some(text) = result else { return Some(content) };
+    match conversation.wire.contents(message).into_iter().nth(at)? {
+        Content::Result { id, error, .. } => Some(Content::Result { id, parts: vec![Content::text(text)], error }),
+        _ => Some(content),
     }
 }

@@ -9,8 +9,6 @@ use ctx_core::edit::effect::Effect;
 use ctx_core::edit::resolve::{Desk, Scope};
 use ctx_core::edit::{Operation, Refusal as Refused};
 use ctx_core::message::Role;
-use ctx_wire::Wire;
-use serde_json::Value;
 
 /// What was asked for is so already, or a rule of the provider's keeps it so.
 pub fn nothing(operations: &[Operation], repairs: &[RepairView]) -> Refused {
@@ -55,34 +53,24 @@ impl Composer {
             Effect::Replace { by, .. } => {
                 // Blocks that have no role of their own stand in the message whose blocks they replace.
                 let own = shown.first().map(|message| message.role.as_str());
-                let new: Vec<_> =
-                    by.iter().map(|made| (made.role.map(Role::name).or(own), made.content.clone())).collect();
+                let new: Vec<(Option<&str>, Vec<Option<Content>>)> = by
+                    .iter()
+                    .map(|made| (made.role.map(Role::name).or(own), made.content.iter().cloned().map(Some).collect()))
+                    .collect();
                 let is_named = |block: &&BlockView| {
                     block.covered.is_none() && !(target.scope == Scope::Message && block.kind == "thinking")
                 };
-                let raw =
-                    |block: &BlockView| content_of(conversation.wire, block.raw.as_ref().map_or("", |raw| raw.get()));
-                let old: Vec<(Option<&str>, Vec<Content>)> = shown
+                let raw = |block: &BlockView| conversation.wire.content(block.raw.as_ref()?.get());
+                let old: Vec<(Option<&str>, Vec<Option<Content>>)> = shown
                     .iter()
                     .map(|message| {
                         (Some(message.role.as_str()), message.blocks.iter().filter(is_named).map(raw).collect())
                     })
-                    .filter(|(_, blocks): &(_, Vec<Content>)| !blocks.is_empty())
+                    .filter(|(_, blocks): &(_, Vec<Option<Content>>)| !blocks.is_empty())
                     .collect();
                 Ok(!new.is_empty() && old == new)
             }
             _ => Ok(false),
-        }
-    }
-}
-
-/// A block as it is compared: a plain text is a block too, and cache marks do not count.
-pub(super) fn content_of(wire: &dyn Wire, block: &str) -> Content {
-    match serde_json::from_str(block).unwrap_or_default() {
-        Value::String(text) => Content::Text { text },
-        mut block => {
-            block.as_object_mut().map(|fields| fields.remove("cache_control"));
-            wire.content(&block)
         }
     }
 }

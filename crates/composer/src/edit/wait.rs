@@ -249,7 +249,7 @@ impl Conversation {
             .collect();
         let names = |wished: &&&Wished| {
             wished.slots.iter().any(|slot| slots.contains(slot))
-                || calls(&wished.operations).any(|call| own.contains(call))
+                || calls(self.wire, &wished.operations).any(|call| own.contains(&*call))
         };
         waiting.iter().filter(names).map(|wished| wished.id.clone()).collect()
     }
@@ -265,7 +265,9 @@ impl Conversation {
             .flat_map(|slot| &slot.message.blocks)
             .filter_map(|block| block.tool_use_id.as_deref())
             .collect();
-        let is_there = |operation: &Operation| calls(std::slice::from_ref(operation)).all(|call| there.contains(call));
+        let is_there = |operation: &Operation| {
+            calls(self.wire, std::slice::from_ref(operation)).all(|call| there.contains(&*call))
+        };
         let keep: Vec<bool> = wished.operations.iter().map(is_there).collect();
         let mut kept = keep.iter();
         wished.operations.retain(|_| *kept.next().unwrap_or(&true));

@@ -81,8 +81,9 @@ impl Lane {
     }
 
     /// Of an exchange whose request begins with these bytes.
-    fn for_body(&self, body: &Pieces) -> &Arc<LaneKey> {
-        self.0.get_or_init(|| Arc::new(opening(body).map_or(LaneKey::Others, LaneKey::Opening)))
+    fn for_body(&self, body: &Pieces, wire: &dyn Wire) -> &Arc<LaneKey> {
+        let key = || opening(body, wire.shape().list).map_or(LaneKey::Others, LaneKey::Opening);
+        self.0.get_or_init(|| Arc::new(key()))
     }
 
     /// Of an exchange whose request may never be looked at.
@@ -135,7 +136,7 @@ impl RequestCopy {
             self.recorder.composer.newest().passed(&hints, &body);
         }
         let came = body.clone();
-        let lane = if encoding.is_none() { self.lane.for_body(&body) } else { self.lane.for_answer() };
+        let lane = if encoding.is_none() { self.lane.for_body(&body, self.wire) } else { self.lane.for_answer() };
         let mut waiting = self.held.take();
         if let Some(waiting) = waiting.as_mut().filter(|waiting| waiting.urgency.is_none()) {
             waiting.urgency = Some(self.recorder.composer.lanes.urge(lane));
@@ -177,7 +178,7 @@ impl RequestCopy {
             if encoding.is_none() {
                 self.recorder.composer.newest().passed(&hints, &body);
             }
-            let lane = if encoding.is_none() { self.lane.for_body(&body) } else { self.lane.for_answer() };
+            let lane = if encoding.is_none() { self.lane.for_body(&body, self.wire) } else { self.lane.for_answer() };
             let event = Event::Request { exchange, wire, hints, encoding, body, room, at, counting, reply: None };
             self.recorder.send(lane, event);
         } else {

@@ -14,8 +14,8 @@ const NEAR: usize = 512;
 /// As much of the text counts.
 const WORDS: usize = 256;
 
-/// The first words of the first message.
-pub fn opening(body: &Pieces) -> Option<u64> {
+/// The first words of the history, which stands in the member `list`.
+pub fn opening(body: &Pieces, list: &str) -> Option<u64> {
     let first = body.first()?.as_ref();
     let mut joined = Vec::new();
     let head = if body.len() == 1 || first.len() >= LOOK {
@@ -27,7 +27,7 @@ pub fn opening(body: &Pieces) -> Option<u64> {
         }
         &joined
     };
-    words(head).map(|words| {
+    words(head, list).map(|words| {
         let mut hasher = DefaultHasher::new();
         words.hash(&mut hasher);
         hasher.finish()
@@ -35,8 +35,8 @@ pub fn opening(body: &Pieces) -> Option<u64> {
 }
 
 /// A client may send the text as a string or as a block, with a cache mark behind it or without: only the text counts.
-fn words(head: &[u8]) -> Option<&[u8]> {
-    let messages = head.get(memmem::find(head, br#""messages""#)?..)?;
+fn words<'h>(head: &'h [u8], list: &str) -> Option<&'h [u8]> {
+    let messages = head.get(memmem::find(head, format!("\"{list}\"").as_bytes())?..)?;
     let near = messages.get(..NEAR.min(messages.len()))?;
     let text = [br#""text":"#.as_slice(), br#""text": "#, br#""content":"#, br#""content": "#];
     let begins = |name: &&[u8]| {
@@ -55,7 +55,7 @@ mod tests {
     use std::sync::Arc;
 
     fn of(body: &str) -> Option<u64> {
-        opening(&Arc::new(body.as_bytes().to_vec().into()))
+        opening(&Arc::new(body.as_bytes().to_vec().into()), "messages")
     }
 
     #[test]
@@ -67,6 +67,15 @@ mod tests {
         assert_ne!(of(r#"{"messages":[{"role":"user","content":"hi again"}]}"#), bare);
         assert_eq!(of(r#"{"model":"m"}"#), None);
         assert_eq!(of(r#"{"messages":[{"role":"user","content":[{"type":"image"}]}]}"#), None);
+    }
+
+    #[test]
+    fn the_history_is_looked_for_under_its_own_name() {
+        let opening = |body: &str| opening(&Arc::new(body.as_bytes().to_vec().into()), "contents");
+        let hi = opening(r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#);
+        let again = opening(r#"{"contents":[{"role":"user","parts":[{"text":"hi again"}]}]}"#);
+        assert!(hi.is_some() && again.is_some() && hi != again);
+        assert_eq!(opening(r#"{"messages":[{"role":"user","content":"hi"}]}"#), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod look;
 mod map;
 mod misses;
 mod models;
+mod readable;
 mod search;
 mod sent;
 pub(crate) mod show;

@@ -1,5 +1,6 @@
 //! One frame, step, message or block, with its content as it is sent, and what was taken out of it.
 
+use super::readable::{other, readable};
 use super::{Refusal, rebuilt, titles};
 use crate::Composer;
 use crate::conversation::Conversation;
@@ -13,15 +14,16 @@ use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::resolve::{Desk, Scope, Target};
 use ctx_core::message::{Block, Kind, Message};
-use ctx_core::{SlotId, tokens};
+use ctx_core::{Content, SlotId, tokens};
 use ctx_store::{Blob, Hash};
+use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::dress::dress;
 use ctx_wire::envelope::Piece;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// The exact bytes of messages of a path.
 pub type Texts = HashMap<usize, Vec<u8>>;
@@ -214,10 +216,7 @@ impl Composer {
             let id = if is_system { format!("system#{index}") } else { format!("tools/{}", piece.name) };
             let around = laid.get(index);
             let block = |raw: Option<Box<RawValue>>, tokens: u64, covered: Option<String>, replaced: Option<String>| {
-                let text = value(raw.as_deref()).and_then(|value| {
-                    let field = if is_system { &value["text"] } else { &value["description"] };
-                    field.as_str().or(value.as_str()).map(str::to_owned)
-                });
+                let text = raw.as_deref().and_then(|raw| conversation.wire.described(raw.get()));
                 BlockView {
                     id: id.clone(),
                     kind: kind.into(),
@@ -330,15 +329,16 @@ impl BlockView {
 
 /// The messages of the path that some units lie in.
 pub fn messages_of(units: &[Laid]) -> impl Iterator<Item = usize> + use<> {
-    let mut messages: Vec<usize> = units
-        .iter()
-        .filter_map(|laid| match laid.unit {
-            Unit::Source { message, .. } => Some(message),
-            Unit::Made(_) => None,
-        })
-        .collect();
+    let mut messages: Vec<usize> = units.iter().filter_map(message_of).collect();
     messages.dedup();
     messages.into_iter()
+}
+
+fn message_of(laid: &Laid) -> Option<usize> {
+    match laid.unit {
+        Unit::Source { message, .. } => Some(message),
+        Unit::Made(_) => None,
+    }
 }
 
 /// The messages of what was named, what was taken out of them included.
@@ -353,6 +353,7 @@ pub fn message_views(
     let Some(frame) = target.frame.and_then(|at| view.frames.get(at)) else { return Vec::new() };
     let layout = layout(view, frame, path);
     let mut views: Vec<MessageView> = Vec::new();
+    let mut read: HashMap<usize, Vec<Content>> = HashMap::new();
     for group in &layout.groups {
         let units: Vec<&Laid> =
             layout.units[group.units.clone()].iter().filter(|laid| target.units.contains(laid)).collect();
@@ -361,8 +362,12 @@ pub fn message_views(
             continue;
         }
         let id = format!("{}#{}", frame.id, group.number);
+        for message in units.iter().filter_map(|laid| message_of(laid)) {
+            let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
+            read.entry(message).or_insert_with(|| conversation.wire.contents(text));
+        }
         let blocks: Vec<BlockView> =
-            units.iter().flat_map(|laid| block_views(conversation, view, path, &id, laid, texts)).collect();
+            units.iter().flat_map(|laid| block_views(conversation, view, path, &id, laid, (texts, &read))).collect();
         let tokens = blocks.iter().filter(|block| block.is_sent()).map(|block| block.tokens).sum();
         views.push(MessageView {
             role: group.role.name().into(),
@@ -371,19 +376,12 @@ pub fn message_views(
             pending: group.source.is_some_and(|message| source.slots.get(message) == Some(&PENDING)),
             made: group.made.is_some(),
             cut: false,
-            other: group.source.and_then(|message| texts.get(&message)).map(|text| other(text)).unwrap_or_default(),
+            other: group.source.and_then(|at| Some(other(texts.get(&at)?, path.get(at)?))).unwrap_or_default(),
             blocks,
             id,
         });
     }
     views
-}
-
-/// The fields of a message that are neither its role nor its content.
-fn other(message: &[u8]) -> Map<String, Value> {
-    let fields: BTreeMap<String, &RawValue> = serde_json::from_slice(message).unwrap_or_default();
-    let fields = fields.into_iter().filter(|(name, _)| name != "role" && name != "content");
-    fields.filter_map(|(name, raw)| Some((name, serde_json::from_str(raw.get()).ok()?))).collect()
 }
 
 fn block_views(
@@ -392,7 +390,7 @@ fn block_views(
     path: &[&Message],
     id: &str,
     laid: &Laid,
-    texts: &Texts,
+    (texts, read): (&Texts, &HashMap<usize, Vec<Content>>),
 ) -> Vec<BlockView> {
     let scale = |weight: f64| conversation.calibration.tokens(weight);
     let covered = laid.covered.map(|id| id.commit.to_string());
@@ -400,7 +398,10 @@ fn block_views(
         Unit::Source { message, block } => {
             let Some(facts) = block.and_then(|at| path[message].blocks.get(at)) else { return Vec::new() };
             let text = texts.get(&message).map(Vec::as_slice).unwrap_or_default();
-            let mut shown = block_view(id, block.unwrap_or(0), facts, text, tool_of(path, message, facts));
+            let at = block.unwrap_or(0);
+            let content = read.get(&message).and_then(|contents| contents.get(at));
+            let source = (at_of(text, facts), content);
+            let mut shown = block_view(conversation.wire, (id, at), facts, source, tool_of(path, message, facts));
             shown.tokens = scale(tokens::of_block(facts));
             if let Some(content) = view.new_result(laid) {
                 shown.text = content.to_owned();
@@ -413,13 +414,20 @@ fn block_views(
             let Some(content) = view.made(made) else { return Vec::new() };
             let message = conversation.wire.written(&content.content);
             let facts = conversation.wire.read(&message, ctx_clients::lexicon()).facts;
+            let contents = conversation.wire.contents(&message);
             let gone = if covered.is_none() { view.left_out_of(made) } else { &[] };
             let views = facts.blocks.iter().enumerate().map(|(at, facts)| BlockView {
                 repaired: gone.contains(&(at as u32)).then(String::new),
                 tokens: scale(tokens::of_block(facts)),
                 covered: covered.clone(),
                 kind: if facts.kind == Kind::Reminder { Kind::Text } else { facts.kind }.name().into(),
-                ..block_view(id, at, facts, &message, facts.tool.as_deref())
+                ..block_view(
+                    conversation.wire,
+                    (id, at),
+                    facts,
+                    (at_of(&message, facts), contents.get(at)),
+                    facts.tool.as_deref(),
+                )
             });
             views.collect()
         }
@@ -440,72 +448,35 @@ fn tool_of<'a>(path: &[&'a Message], at: usize, block: &'a Block) -> Option<&'a 
     }
 }
 
-fn block_view(message: &str, at: usize, facts: &Block, text: &[u8], tool: Option<&str>) -> BlockView {
-    let raw = raw(at_of(text, facts));
-    let value = value(raw.as_deref());
+fn block_view(
+    wire: &dyn Wire,
+    (message, at): (&str, usize),
+    facts: &Block,
+    (bytes, content): (&[u8], Option<&Content>),
+    tool: Option<&str>,
+) -> BlockView {
     BlockView {
         id: format!("{message}.{at}"),
         kind: facts.kind.name().into(),
         tokens: 0,
-        text: match &value {
-            Some(value) => readable(facts.kind, value),
-            None if text.is_empty() => "(this part is not stored)".to_owned(),
-            // A lone surrogate, say: not text for a strict reader, but still worth reading.
-            None => ctx_wire::json::decode(at_of(text, facts)).into_owned(),
-        },
+        text: content.map_or_else(|| "(this part is not stored)".to_owned(), |content| readable(wire, content)),
         tool: tool.map(str::to_owned),
         tool_use_id: facts.tool_use_id.as_deref().map(str::to_owned),
-        is_error: value.is_some_and(|value| value["is_error"] == true),
+        is_error: matches!(content, Some(Content::Result { error: true, .. })),
         covered: None,
         repaired: None,
         replaced: None,
-        raw,
+        raw: raw(bytes),
     }
 }
 
 /// The bytes of a block in its message.
-fn at_of<'a>(text: &'a [u8], facts: &Block) -> &'a [u8] {
+pub fn at_of<'a>(text: &'a [u8], facts: &Block) -> &'a [u8] {
     text.get(facts.at.start as usize..facts.at.end as usize).unwrap_or_default()
-}
-
-/// A block as JSON; a plain text as a block.
-pub fn block_value(text: &[u8], facts: &Block) -> Option<Value> {
-    match serde_json::from_slice(at_of(text, facts)).ok()? {
-        Value::String(text) => Some(serde_json::json!({ "type": "text", "text": text })),
-        value => Some(value),
-    }
 }
 
 fn raw(bytes: &[u8]) -> Option<Box<RawValue>> {
     RawValue::from_string(std::str::from_utf8(bytes).ok()?.to_owned()).ok()
-}
-
-fn value(raw: Option<&RawValue>) -> Option<Value> {
-    serde_json::from_str(raw?.get()).ok()
-}
-
-/// What a person wants to read of a block.
-fn readable(kind: Kind, value: &Value) -> String {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    match kind {
-        Kind::Text | Kind::Reminder => text(value).or_else(|| text(&value["text"])),
-        Kind::Thinking => text(&value["thinking"]),
-        Kind::ToolUse => Some(value["input"].to_string()),
-        Kind::ToolResult => match &value["content"] {
-            Value::Array(parts) => Some(
-                parts
-                    .iter()
-                    .map(|part| {
-                        text(&part["text"]).unwrap_or_else(|| format!("[{}]", part["type"].as_str().unwrap_or("?")))
-                    })
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-            ),
-            content => text(content),
-        },
-        Kind::Image | Kind::Document | Kind::Other => None,
-    }
-    .unwrap_or_default()
 }
 
 /// A block for a person, or an agent, to read in a file.

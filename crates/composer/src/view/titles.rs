@@ -85,7 +85,7 @@ fn made_title(view: &View<'_>, id: MadeId) -> Option<String> {
         Content::Text { text } => Some(ctx_core::title::line(text)),
         Content::Call { name, .. } => Some(name.clone()),
         Content::Raw { wire, json, .. } => Some(ctx_core::title::line(&ctx_wire::wire(*wire).title(json)?)),
-        Content::Result { .. } | Content::Image { .. } | Content::Document { .. } => None,
+        Content::Result { .. } | Content::Image { .. } | Content::Document { .. } | Content::Reasoning { .. } => None,
     })
 }
 

@@ -3,7 +3,9 @@
 use crate::support::{self, House, sides};
 use ctx_composer::automatic::{AUTHOR, About, Automatic, Keeping, Removed};
 use ctx_composer::{Refusal, Seen};
+use ctx_core::Content;
 use ctx_core::automatic::{Facts, Settings};
+use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
 use ctx_core::policy::{Item, Look, Proposed, Wanted};
 use ctx_wire::rope::Arriving;
@@ -22,6 +24,7 @@ struct Editor {
     texts: Mutex<Vec<Option<String>>>,
     folders: Mutex<Vec<Option<String>>>,
     done: Mutex<Vec<String>>,
+    edits: Mutex<Vec<Operation>>,
 }
 
 impl Automatic for Editor {
@@ -57,6 +60,10 @@ impl Automatic for Editor {
     }
 
     fn done(&self, _: &About<'_>, done: Result<&Commit, &Refusal>) {
+        if let Ok(Commit { change: Change::Edit { operations, .. }, .. }) = done {
+            let edits = operations.iter().filter(|operation| matches!(operation, Operation::Edit { .. }));
+            self.edits.lock().expect("edits").extend(edits.cloned());
+        }
         let told = done.map_or_else(|refusal| refusal.code.to_owned(), |commit| commit.summary.clone());
         self.done.lock().expect("done").push(told);
     }
@@ -219,7 +226,7 @@ fn what_is_pinned_is_left_alone() {
 
 #[test]
 fn what_a_call_was_asked_with_is_shortened_and_the_call_stays() {
-    let (house, _) = house(Editor { inputs: true, ..Editor::default() });
+    let (house, editor) = house(Editor { inputs: true, ..Editor::default() });
     let mut session = Session::new(1);
     session.user("write the file");
     let content = "fn some_name() {}\n".repeat(100);
@@ -234,6 +241,9 @@ fn what_a_call_was_asked_with_is_shortened_and_the_call_stays() {
     assert!(!text.contains("fn some_name"));
     let history = house.composer.history(&conversation, 100).expect("a history").commits;
     assert_eq!((history.len(), history[0].author.as_str()), (1, AUTHOR));
+    let edits = editor.edits.lock().expect("edits").clone();
+    let [Operation::Edit { raw: None, content: Some(content), .. }] = &edits[..] else { panic!("{edits:?}") };
+    assert!(matches!(&content[..], [Content::Call { .. }]), "the log holds no provider's JSON: {content:?}");
     // It is not done twice, and leaves the same after a restart.
     session.assistant("done").user("thanks");
     let (_, again) = sent(&house, &session);

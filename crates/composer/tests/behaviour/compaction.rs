@@ -252,7 +252,7 @@ fn titles_follow_edits_and_a_summary_keeps_them() {
     let id = house.send(&session).conversation;
     let edit = |place: &str, text: &str| {
         let (id, text) = (place.into(), Some(text.into()));
-        Operation::Edit { id, text, raw: None, force: false }
+        Operation::Edit { id, text, raw: None, content: None, force: false }
     };
     make(&house, &id, edit("t1#2", "I never said that"));
     make(&house, &id, edit("t3#0", "other words"));

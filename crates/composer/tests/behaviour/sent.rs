@@ -7,7 +7,8 @@ use ctx_core::edit::Operation;
 use testkit::Session;
 
 fn edit(house: &House, id: &str, block: &str, text: &str) {
-    let operation = Operation::Edit { id: block.into(), text: Some(text.into()), raw: None, force: false };
+    let operation =
+        Operation::Edit { id: block.into(), text: Some(text.into()), raw: None, content: None, force: false };
     let wish = Wish { operations: vec![operation], author: "test".into(), ..Wish::default() };
     house.composer.apply(id, wish).expect("made");
 }

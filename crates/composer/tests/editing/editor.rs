@@ -163,10 +163,16 @@ impl World {
         let select = Self::select(random, names);
         match random.below(30) {
             0..=5 => Operation::Delete { ids, select, force: random.chance(30) },
-            6..=8 => Operation::Edit { text: Some(self.word(at)), id, raw: None, force: random.chance(30) },
-            9..=11 => {
-                Operation::Edit { raw: Some(self.raw(at, &id, random)), id, text: None, force: random.chance(30) }
+            6..=8 => {
+                Operation::Edit { text: Some(self.word(at)), id, raw: None, content: None, force: random.chance(30) }
             }
+            9..=11 => Operation::Edit {
+                raw: Some(self.raw(at, &id, random)),
+                id,
+                text: None,
+                content: None,
+                force: random.chance(30),
+            },
             12 | 13 => Operation::Compact { ids, select, text: Some(self.word(at)) },
             14 | 15 => Operation::Offload { ids, select, summary: random.chance(50).then(|| self.word(at)) },
             16 => Operation::Restore { ids: random.pick(&names.offloaded).map_or(ids, |id| vec![id.clone()]) },

@@ -1,5 +1,6 @@
 //! What somebody asks for. This JSON is the same in the terminal, the API, MCP and the log.
 
+use crate::content::Content;
 use crate::message::Role;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -75,6 +76,10 @@ pub enum Operation {
         /// A message, or a list of them; for a block a block, for a tool its definition.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw: Option<serde_json::Value>,
+        /// What a block becomes, on whichever wire it is sent. The automatic editor writes it, instead of the other two.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        content: Option<Vec<Content>>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         force: bool,
     },
@@ -229,8 +234,8 @@ impl Operation {
     /// Leaves of its words what a list shows.
     pub fn shorten(&mut self) {
         let words = match self {
-            Operation::Edit { text, raw, .. } => {
-                *raw = None;
+            Operation::Edit { text, raw, content, .. } => {
+                (*raw, *content) = (None, None);
                 [text.as_mut(), None]
             }
             Operation::Compact { text, .. } | Operation::SummarizeResults { text, .. } => [text.as_mut(), None],

@@ -13,6 +13,7 @@ use super::effect::{Cover, Effect, EffectId, Made, MessageRef, Named, NewResult,
 use super::fold::{Laid, Source, Unit, View};
 use super::operation::{Operation, Select};
 use super::refusal::Refusal;
+use crate::content::Content;
 use crate::message::{Kind, Role};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -47,6 +48,9 @@ pub struct Desk<'a> {
 pub trait Draft {
     /// Turns JSON that a person gives into content, or says why it could not be sent.
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal>;
+
+    /// Says why content for a message of the client's could not be sent.
+    fn check(&self, content: &Content) -> Result<(), Refusal>;
 }
 
 /// What a person gives in JSON.
@@ -73,7 +77,9 @@ impl Desk<'_> {
                 let covers = self.covers(&targets, *force)?;
                 Ok(vec![Effect::Replace { why: Why::Deleted, covers, by: Vec::new() }])
             }
-            Operation::Edit { id, text, raw, force } => self.edit(id, text.as_deref(), raw.as_ref(), *force),
+            Operation::Edit { id, text, raw, content, force } => {
+                self.edit(id, text.as_deref(), raw.as_ref(), content.as_deref(), *force)
+            }
             Operation::Compact { ids, select, text } => {
                 let targets = self.without_client_notes(self.targets(ids, select)?)?;
                 let text = not_empty(text.as_deref().unwrap_or_default())?;

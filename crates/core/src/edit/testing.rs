@@ -417,6 +417,10 @@ impl Draft for MadeUp {
             DraftScope::Blocks | DraftScope::System | DraftScope::Tool => vec![made(None, raw)],
         })
     }
+
+    fn check(&self, content: &Content) -> Result<(), Refusal> {
+        content.as_text().map_or(Ok(()), |text| crate::edit::resolve::not_empty(text).map(drop))
+    }
 }
 
 pub fn ids(text: &str) -> Vec<String> {
@@ -428,11 +432,11 @@ pub fn delete(text: &str) -> Operation {
 }
 
 pub fn edit(id: &str, text: &str) -> Operation {
-    Operation::Edit { id: id.into(), text: Some(text.into()), raw: None, force: false }
+    Operation::Edit { id: id.into(), text: Some(text.into()), raw: None, content: None, force: false }
 }
 
 pub fn raw(id: &str, raw: serde_json::Value) -> Operation {
-    Operation::Edit { id: id.into(), text: None, raw: Some(raw), force: false }
+    Operation::Edit { id: id.into(), text: None, raw: Some(raw), content: None, force: false }
 }
 
 pub fn compact(text: &str, by: &str) -> Operation {

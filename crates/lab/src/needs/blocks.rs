@@ -1,6 +1,9 @@
 //! The blocks of a message, and the text of each that a model could rely on.
 
 use super::Place;
+use crate::request::wire;
+use ctx_core::content::{CallInput, Content, Origin};
+use ctx_core::message::Role;
 use serde_json::Value;
 
 pub(super) struct Block {
@@ -27,44 +30,50 @@ pub(super) enum What {
 
 /// Nothing for a message that cannot be read.
 pub(super) fn read(json: &str, message: usize) -> Vec<Block> {
-    let Ok(Value::Object(mut fields)) = serde_json::from_str(json) else { return Vec::new() };
-    let by_model = fields.get("role").is_some_and(|role| role == "assistant");
-    let plain = if by_model { What::Said } else { What::Other };
-    match fields.remove("content") {
-        Some(Value::String(text)) => vec![Block { place: Place { message, block: 0 }, what: plain, text }],
-        Some(Value::Array(blocks)) => blocks
-            .into_iter()
-            .enumerate()
-            .map(|(block, value)| read_block(value, Place { message, block }, by_model))
-            .collect(),
-        _ => Vec::new(),
+    let by_model = wire().glance(json.as_bytes()).0 == Role::Assistant;
+    let contents = wire().contents(json.as_bytes()).into_iter().enumerate();
+    contents.map(|(block, content)| read_block(content, Place { message, block }, by_model)).collect()
+}
+
+fn read_block(content: Content, place: Place, by_model: bool) -> Block {
+    let mut text = String::new();
+    words(&content, &mut text);
+    let answers = content.answers().map(str::to_owned);
+    let what = match content {
+        Content::Text { .. } if by_model => What::Said,
+        Content::Call { id, name, input } => What::Call { id: id.unwrap_or_default(), name, input: value_of(&input) },
+        Content::Result { id, error, .. } => What::Result { id: id.unwrap_or_default(), is_error: error },
+        _ => answers.map_or(What::Other, |id| What::Result { id, is_error: false }),
+    };
+    Block { place, what, text }
+}
+
+/// The input of a call.
+pub(crate) fn value_of(CallInput::Json(input): &CallInput) -> Value {
+    serde_json::from_str(input).unwrap_or_default()
+}
+
+/// All words of a content that a model could rely on. Reasoning is not sent for good, and images have none.
+fn words(content: &Content, text: &mut String) {
+    match content {
+        Content::Text { text: said } => add(said, text),
+        Content::Call { input, .. } => gather(&value_of(input), text),
+        Content::Result { parts, .. } => parts.iter().for_each(|part| words(part, text)),
+        Content::Document { from: Origin::Url(place) | Origin::File { id: place, .. }, title } => {
+            add(place, text);
+            title.iter().for_each(|title| add(title, text));
+        }
+        Content::Document { title, .. } => title.iter().for_each(|title| add(title, text)),
+        Content::Raw { json, .. } => gather(&serde_json::from_str(json).unwrap_or_default(), text),
+        Content::Image { .. } | Content::Reasoning { .. } => {}
     }
 }
 
-fn read_block(mut value: Value, place: Place, by_model: bool) -> Block {
-    let word = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut text = String::new();
-    let what = match word("type").as_str() {
-        "text" => {
-            text = word("text");
-            if by_model { What::Said } else { What::Other }
-        }
-        "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-            let (id, name) = (word("id"), word("name"));
-            let input = value.get_mut("input").map(Value::take).unwrap_or_default();
-            gather(&input, &mut text);
-            What::Call { id, name, input }
-        }
-        "thinking" | "redacted_thinking" | "image" => What::Other,
-        kind => {
-            if let Some(content) = value.get("content").or_else(|| value.get("source")) {
-                gather(content, &mut text);
-            }
-            let is_error = value.get("is_error") == Some(&Value::Bool(true));
-            if kind.ends_with("tool_result") { What::Result { id: word("tool_use_id"), is_error } } else { What::Other }
-        }
-    };
-    Block { place, what, text }
+fn add(found: &str, text: &mut String) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(found);
 }
 
 /// All texts in a JSON text, each on lines of its own.
@@ -83,12 +92,7 @@ pub(crate) fn words_in(value: &Value) -> String {
 
 fn gather(value: &Value, text: &mut String) {
     match value {
-        Value::String(found) => {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(found);
-        }
+        Value::String(found) => add(found, text),
         Value::Array(values) => values.iter().for_each(|value| gather(value, text)),
         // Bytes of images and the like are no words.
         Value::Object(fields) if fields.get("type").is_some_and(|kind| kind == "base64" || kind == "image") => {}

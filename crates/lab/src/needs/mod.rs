@@ -27,7 +27,7 @@ mod names;
 mod printed;
 mod reads;
 
-pub(crate) use blocks::words_in;
+pub(crate) use blocks::{value_of, words_in};
 pub(crate) use edits::bare;
 
 use crate::recording::Recording;

@@ -9,6 +9,17 @@ use std::borrow::Cow;
 
 const MARK: &str = "cache_control";
 
+/// The content of a block without its cache mark; `None` if it is no JSON. A plain text is a block too.
+pub fn of(block: &str) -> Option<Content> {
+    match serde_json::from_str(block).ok()? {
+        Value::String(text) => Some(Content::Text { text }),
+        mut block => {
+            block.as_object_mut().map(|fields| fields.shift_remove(MARK));
+            Some(read(&block))
+        }
+    }
+}
+
 /// The content of a block. A block with members that no other wire knows stays as it is.
 pub fn read(block: &Value) -> Content {
     neutral(block).unwrap_or_else(|| raw(block.to_string(), block))
@@ -21,7 +32,7 @@ pub fn restored(block: &str) -> Content {
     content.unwrap_or_else(|| raw(block.to_owned(), &value))
 }
 
-fn raw(json: String, value: &Value) -> Content {
+pub(super) fn raw(json: String, value: &Value) -> Content {
     let id = |name: &str| value[name].as_str().map(str::to_owned);
     let is_call = value["type"].as_str().is_some_and(|kind| kind.ends_with("tool_use"));
     let calls = id("id").filter(|_| is_call);
@@ -56,7 +67,7 @@ fn neutral(block: &Value) -> Option<Content> {
     }
 }
 
-fn origin(block: &Map<String, Value>) -> Option<Origin> {
+pub(super) fn origin(block: &Map<String, Value>) -> Option<Origin> {
     let source = block.get("source")?.as_object()?;
     let text = |name: &str| source.get(name).and_then(Value::as_str).map(str::to_owned);
     match (text("type")?.as_str(), source.len()) {
@@ -90,6 +101,8 @@ pub fn write(content: &Content) -> Cow<'_, str> {
             let title = title.as_deref().map(|title| format!(r#","title":{}"#, quoted(title)));
             format!(r#"{{"type":"document","source":{}{}}}"#, source(from), title.unwrap_or_default())
         }
+        // It is refused wherever it would be sent (A54).
+        Content::Reasoning { text, .. } => format!(r#"{{"type":"thinking","thinking":{}}}"#, quoted(text)),
         Content::Raw { json, .. } => return Cow::Borrowed(json),
     })
 }
@@ -108,8 +121,9 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// A tool call with another input, which is the text of an object.
-pub fn with_input(call: &str, at: &json::Span, input: &str) -> Content {
+/// A tool call with another input, which is the text of an object. All else of it stays as it is, to the byte.
+pub fn with_input(call: &str, input: &str) -> Content {
+    let at = super::contents::member(call.as_bytes(), "input").unwrap_or(0..0);
     let (start, end) = (call.get(..at.start).unwrap_or_default(), call.get(at.end..).unwrap_or_default());
     let block = unmarked(&[start, input, end].concat());
     let value = serde_json::from_str(&block).unwrap_or_default();
@@ -177,7 +191,7 @@ pub fn is_pictured(content: &Content) -> bool {
         Content::Image { .. } | Content::Document { .. } => true,
         Content::Result { parts, .. } => parts.iter().any(is_pictured),
         Content::Raw { json, .. } => json.contains(r#""type":"image""#) || json.contains(r#""type":"document""#),
-        Content::Text { .. } | Content::Call { .. } => false,
+        Content::Text { .. } | Content::Call { .. } | Content::Reasoning { .. } => false,
     }
 }
 
@@ -257,16 +271,12 @@ mod tests {
     #[test]
     fn a_call_with_another_input_keeps_the_rest() {
         let call = r#"{"type":"tool_use","id":"a","name":"Edit","input":{"n":1},"cache_control":{"type":"ephemeral"}}"#;
-        let at = call.find(r#"{"n"#).map(|at| at..at + 7).expect("an input");
-        let content = with_input(call, &at, r#"{"n": 12345678901234567890123}"#);
+        let content = with_input(call, r#"{"n": 12345678901234567890123}"#);
         let expected = r#"{"type":"tool_use","id":"a","name":"Edit","input":{"n": 12345678901234567890123}}"#;
         assert_eq!(write(&content), expected);
         let odd = call.replace(r#""id""#, r#""caller":{},"id""#);
-        let at = odd.find(r#"{"n"#).map(|at| at..at + 7).expect("an input");
-        assert_eq!(
-            write(&with_input(&odd, &at, "{}")),
-            r#"{"type":"tool_use","caller":{},"id":"a","name":"Edit","input":{}}"#
-        );
+        let expected = r#"{"type":"tool_use","caller":{},"id":"a","name":"Edit","input":{}}"#;
+        assert_eq!(write(&with_input(&odd, "{}")), expected);
     }
 
     #[test]

@@ -23,6 +23,12 @@ pub fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
     }
 }
 
+/// Says why content could not be sent as a block. Raw JSON that is none is refused too.
+pub fn check(content: &Content) -> Result<(), Refusal> {
+    let value = serde_json::from_str(&content::write(content)).unwrap_or_default();
+    block(&value).map(drop)
+}
+
 fn is_tool(raw: &Value) -> bool {
     let is_own = raw.get("type").is_some_and(|kind| kind.is_string() && kind != "custom");
     raw.get("name").is_some_and(Value::is_string) && (raw.get("input_schema").is_some_and(Value::is_object) || is_own)
@@ -131,10 +137,25 @@ fn bad(what: &str, place: &str) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_core::content::CallInput;
     use serde_json::json;
 
     fn refused(raw: Value, drafted: DraftScope) -> Refusal {
         draft(&raw, drafted).expect_err("it cannot be sent")
+    }
+
+    #[test]
+    fn content_is_held_to_the_same_rules_as_json() {
+        let call = |input: &str| {
+            let input = CallInput::Json(input.to_owned());
+            Content::Call { id: Some("a".to_owned()), name: "Read".to_owned(), input }
+        };
+        assert!(check(&call(r#"{"n":12345678901234567890123}"#)).is_ok());
+        assert_eq!(check(&call("[]")).expect_err("no object").code, "bad-content");
+        assert_eq!(check(&Content::text(" ")).expect_err("empty").code, "empty");
+        let thought = Content::Reasoning { text: "hm".to_owned(), sealed: false };
+        assert_eq!(check(&thought).expect_err("thinking").code, "thinking");
+        assert_eq!(check(&content::restored("no JSON")).expect_err("no JSON").code, "bad-content");
     }
 
     #[test]

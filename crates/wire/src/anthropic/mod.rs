@@ -4,6 +4,7 @@
 mod cache;
 pub mod compose;
 pub mod content;
+mod contents;
 pub mod context_management;
 mod draft;
 pub mod envelope;
@@ -40,6 +41,10 @@ pub static SHAPE: Shape = Shape { list: "messages", leads: |_| false };
 impl Draft for Anthropic {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
         draft::draft(raw, drafted)
+    }
+
+    fn check(&self, content: &Content) -> Result<(), Refusal> {
+        draft::check(content)
     }
 }
 
@@ -93,8 +98,24 @@ impl Wire for Anthropic {
         envelope::secrets(bytes, spans)
     }
 
-    fn content(&self, block: &Value) -> Content {
-        content::read(block)
+    fn contents(&self, message: &[u8]) -> Vec<Content> {
+        contents::contents(message)
+    }
+
+    fn content(&self, block: &str) -> Option<Content> {
+        content::of(block)
+    }
+
+    fn result<'b>(&self, block: &'b [u8]) -> &'b [u8] {
+        contents::result(block)
+    }
+
+    fn described(&self, piece: &str) -> Option<String> {
+        contents::described(piece)
+    }
+
+    fn type_name(&self, json: &str) -> Option<String> {
+        contents::type_name(json)
     }
 
     fn write<'c>(&self, content: &'c Content) -> Cow<'c, str> {
@@ -110,8 +131,8 @@ impl Wire for Anthropic {
         content::copied(content, salt)
     }
 
-    fn with_input(&self, call: &str, at: &Span, input: &str) -> Content {
-        content::with_input(call, at, input)
+    fn with_input(&self, call: &str, input: &str) -> Content {
+        content::with_input(call, input)
     }
 
     fn title(&self, block: &str) -> Option<String> {

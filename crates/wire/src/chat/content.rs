@@ -10,7 +10,7 @@ pub(super) fn read(block: &Value) -> Content {
     neutral(block).unwrap_or_else(|| raw(block.to_string(), block))
 }
 
-fn raw(json: String, value: &Value) -> Content {
+pub(super) fn raw(json: String, value: &Value) -> Content {
     let id = |name: &str| value[name].as_str().map(str::to_owned);
     let calls = id("id").filter(|_| value["function"].is_object() || value["custom"].is_object());
     Content::Raw { wire: WireId::OpenaiChat, json, calls, answers: id("tool_call_id") }
@@ -47,7 +47,7 @@ fn neutral(block: &Value) -> Option<Content> {
     }
 }
 
-fn origin(url: &str) -> Origin {
+pub(super) fn origin(url: &str) -> Origin {
     let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match data {
         Some((media, data)) => Origin::Base64 { media: media.to_owned(), data: data.to_owned() },
@@ -79,6 +79,7 @@ pub(super) fn write(content: &Content) -> Cow<'_, str> {
         Content::Document { from, title } => {
             json!({"type": "file", "file": {"file_data": url(from), "filename": title}}).to_string()
         }
+        Content::Reasoning { text, .. } => json!({"type": "reasoning", "text": text}).to_string(),
         Content::Raw { json, .. } => return Cow::Borrowed(json),
     })
 }
@@ -153,6 +154,6 @@ pub(super) fn is_pictured(content: &Content) -> bool {
     match content {
         Content::Image { .. } | Content::Document { .. } => true,
         Content::Raw { json, .. } => json.contains(r#""type":"image_url""#) || json.contains(r#""type":"file""#),
-        Content::Text { .. } | Content::Call { .. } | Content::Result { .. } => false,
+        Content::Text { .. } | Content::Call { .. } | Content::Result { .. } | Content::Reasoning { .. } => false,
     }
 }

@@ -17,6 +17,7 @@ impl Dialect for ChatDialect {
             |rule: &'static str, what: &str| Err(Repair::new(rule, format!("a block of ours is left out: {what}")));
         match (content, role) {
             (Content::Text { text }, _) if text.trim().is_empty() => refuse("C23", "its text is empty"),
+            (Content::Reasoning { .. }, _) => refuse("C36", "reasoning is never ours"),
             (Content::Call { id: None, .. }, _) => refuse("C1", "a call needs an id"),
             (Content::Call { .. }, Role::User | Role::System) => refuse("C1", "only the assistant calls tools"),
             (Content::Result { id: None, .. }, _) => refuse("C2", "a result names its call"),

@@ -29,6 +29,12 @@ pub(super) fn draft(raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refus
     }
 }
 
+/// Says why content could not be sent as a block. Raw JSON that is none is refused too.
+pub(super) fn check(content: &Content) -> Result<(), Refusal> {
+    let value = serde_json::from_str(&content::write(content)).unwrap_or_default();
+    block(&value).map(drop)
+}
+
 /// A text of the system prompt: a string, a part, or a message.
 fn text(raw: &Value) -> Result<Content, Refusal> {
     let found = raw.as_str().or(raw["text"].as_str()).or(raw["content"].as_str());

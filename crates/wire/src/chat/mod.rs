@@ -2,6 +2,7 @@
 //! message, results are messages of their own, the system prompt begins the history.
 
 mod content;
+mod contents;
 mod dialect;
 mod draft;
 mod envelope;
@@ -35,6 +36,10 @@ pub static SHAPE: Shape = Shape { list: "messages", leads: message::leads };
 impl Draft for Chat {
     fn draft(&self, raw: &Value, drafted: DraftScope) -> Result<Vec<Made>, Refusal> {
         draft::draft(raw, drafted)
+    }
+
+    fn check(&self, content: &Content) -> Result<(), Refusal> {
+        draft::check(content)
     }
 }
 
@@ -83,8 +88,24 @@ impl Wire for Chat {
         Vec::new()
     }
 
-    fn content(&self, block: &Value) -> Content {
-        content::read(block)
+    fn contents(&self, message: &[u8]) -> Vec<Content> {
+        contents::contents(message)
+    }
+
+    fn content(&self, block: &str) -> Option<Content> {
+        contents::content(block)
+    }
+
+    fn result<'b>(&self, block: &'b [u8]) -> &'b [u8] {
+        contents::result(block)
+    }
+
+    fn described(&self, piece: &str) -> Option<String> {
+        contents::described(piece)
+    }
+
+    fn type_name(&self, json: &str) -> Option<String> {
+        contents::type_name(json)
     }
 
     fn write<'c>(&self, content: &'c Content) -> Cow<'c, str> {
@@ -99,7 +120,7 @@ impl Wire for Chat {
         content::copied(content, salt)
     }
 
-    fn with_input(&self, call: &str, _: &Span, input: &str) -> Content {
+    fn with_input(&self, call: &str, input: &str) -> Content {
         content::with_input(call, input)
     }
 

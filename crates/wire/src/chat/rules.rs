@@ -34,4 +34,10 @@ pub const RULES: &[Rule] = &[
         "Many servers refuse an empty text.",
         "ctx leaves the text out. Give the edit a text, or delete the message.",
     ),
+    rule(
+        "C36",
+        "reasoning belongs to the model",
+        "Servers check the reasoning that a message brings back.",
+        "ctx keeps reasoning with its message or leaves it out; it never writes any.",
+    ),
 ];

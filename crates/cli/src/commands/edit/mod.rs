@@ -71,7 +71,7 @@ impl Arguments {
     }
 
     fn operation(&self, text: Option<String>, raw: Option<Value>) -> Operation {
-        Operation::Edit { id: self.id.clone(), text, raw, force: self.force }
+        Operation::Edit { id: self.id.clone(), text, raw, content: None, force: self.force }
     }
 }
 

@@ -121,9 +121,8 @@ pub fn what(operation: &Value) -> String {
             .filter_map(|name| word(name))
             .map(|text| format!("“{}”", text::fit(&text::line(text), WORDS))),
     );
-    if !operation["raw"].is_null() {
-        parts.push(text::fit(&operation["raw"].to_string(), WORDS));
-    }
+    let given = ["raw", "content"].iter().map(|name| &operation[*name]).filter(|given| !given.is_null());
+    parts.extend(given.map(|given| text::fit(&given.to_string(), WORDS)));
     parts.join(" ")
 }
 

@@ -6,6 +6,8 @@ use crate::conversation::Conversation;
 use crate::log::{self, Automatic, Wait, Wished};
 use crate::{Composer, record};
 use ctx_store::Step;
+use ctx_wire::Wire;
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Copied from the conversation that a fork comes from.
@@ -23,7 +25,7 @@ impl Conversation {
         let waiting = self.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
         let on_branch = waiting.filter(|waiting| waiting.wished.branch == self.history.current());
         PendingForFork {
-            kept: self.wanted_back().into_iter().map(str::to_owned).collect(),
+            kept: self.wanted_back().into_iter().map(Cow::into_owned).collect(),
             waiting: on_branch.map(|waiting| waiting.wished.clone()).collect(),
             warm_until: self.warm_until(),
         }
@@ -46,7 +48,8 @@ impl Composer {
             fork.automatic(&kept);
         }
         let path: HashSet<u64> = fork.tree.path().map(|slot| slot.id.0).collect();
-        let taken: Vec<Wished> = of.waiting.iter().filter_map(|wished| taken_over(wished, &path, &there)).collect();
+        let taken = of.waiting.iter().filter_map(|wished| taken_over(fork.wire, wished, &path, &there));
+        let taken: Vec<Wished> = taken.collect();
         for wished in taken {
             let id = format!("w{}", fork.waiting.len() + 1);
             let wait = Wait::Wished(Box::new(Wished { id, branch: fork.history.current().to_owned(), ..wished }));
@@ -62,7 +65,7 @@ impl Composer {
 
 /// A pending change as it fits the fork; nothing if what it names is not there. Commits of the parent are not in the
 /// fork's history, so what switches them off stays with the parent.
-fn taken_over(wished: &Wished, path: &HashSet<u64>, there: &HashSet<String>) -> Option<Wished> {
+fn taken_over(wire: &dyn Wire, wished: &Wished, path: &HashSet<u64>, there: &HashSet<String>) -> Option<Wished> {
     if wished.reverts.is_some() || !wished.slots.iter().all(|slot| path.contains(slot)) {
         return None;
     }
@@ -72,7 +75,7 @@ fn taken_over(wished: &Wished, path: &HashSet<u64>, there: &HashSet<String>) -> 
             wished
                 .operations
                 .get(*index)
-                .is_some_and(|one| calls(std::slice::from_ref(one)).all(|call| there.contains(call)))
+                .is_some_and(|one| calls(wire, std::slice::from_ref(one)).all(|call| there.contains(&*call)))
         };
         let fitting: Vec<usize> = (0..wished.operations.len()).filter(fits).collect();
         own.operations = fitting.iter().filter_map(|at| wished.operations.get(*at).cloned()).collect();

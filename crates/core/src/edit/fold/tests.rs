@@ -94,8 +94,13 @@ fn an_edit_whose_role_follows_from_an_earlier_one_does_not_supersede_it() {
     let mut bench = Bench::new(talk());
     let offloaded = bench.make(offload("t1#0"));
     let raw = serde_json::json!("edited");
-    let edited =
-        bench.make(crate::edit::Operation::Edit { id: "t1#0.0".into(), text: None, raw: Some(raw), force: false });
+    let edited = bench.make(crate::edit::Operation::Edit {
+        id: "t1#0.0".into(),
+        text: None,
+        raw: Some(raw),
+        content: None,
+        force: false,
+    });
     let deciding: Vec<_> = bench.history.sent_effects().into_iter().map(|(id, _)| id.commit).collect();
     assert_eq!(deciding, [offloaded, edited]);
 }

@@ -1,6 +1,7 @@
 //! New content: texts and JSON that people give.
 
 use super::{Desk, DraftScope, Scope, Target, gone, not_empty};
+use crate::content::Content;
 use crate::edit::effect::{Effect, Made, Named, NewResult, Why};
 use crate::edit::fold::{Laid, Unit};
 use crate::edit::operation::Select;
@@ -14,6 +15,7 @@ impl Desk<'_> {
         id: &str,
         text: Option<&str>,
         raw: Option<&Value>,
+        content: Option<&[Content]>,
         force: bool,
     ) -> Result<Vec<Effect>, Refusal> {
         let targets = self.targets(&[id.to_owned()], &Select::default())?;
@@ -24,9 +26,10 @@ impl Desk<'_> {
                 "Edit one at a time.",
             ));
         };
-        let by = match (text, raw) {
-            (Some(text), None) => self.written(target, not_empty(text)?)?,
-            (None, Some(raw)) => self.given(target, raw)?,
+        let by = match (text, raw, content) {
+            (Some(text), None, None) => self.written(target, not_empty(text)?)?,
+            (None, Some(raw), None) => self.given(target, raw)?,
+            (None, None, Some(content)) => self.neutral(target, content)?,
             _ => {
                 return Err(Refusal::new(
                     "no-content",
@@ -157,6 +160,22 @@ impl Desk<'_> {
             Scope::Frame | Scope::Steps | Scope::Message => DraftScope::Messages,
         };
         self.draft.draft(raw, drafted).map(New::Content)
+    }
+
+    fn neutral(&self, target: &Target, content: &[Content]) -> Result<New, Refusal> {
+        if target.scope != Scope::Block || content.is_empty() {
+            return Err(Refusal::new(
+                "bad-content",
+                format!("`{}` cannot be given this content.", target.name),
+                "Content is for one block, such as `t3#1.0`; give messages with `--raw`.",
+            ));
+        }
+        let is_thought = content.iter().any(|content| matches!(content, Content::Reasoning { .. }));
+        if is_thought || self.sends_thinking(target) {
+            return Err(thinking(&target.name));
+        }
+        content.iter().try_for_each(|content| self.draft.check(content))?;
+        Ok(New::Content(vec![Made { role: None, content: content.to_vec() }]))
     }
 
     fn sends_thinking(&self, target: &Target) -> bool {

@@ -100,12 +100,34 @@ fn nothing_named_and_nothing_written() {
         };
         assert_eq!(code(&bench, summarize), "empty");
     }
-    let both = Operation::Edit { id: "t1".into(), text: Some("x".into()), raw: Some(json!({})), force: false };
-    let none = Operation::Edit { id: "t1".into(), text: None, raw: None, force: false };
+    let both =
+        Operation::Edit { id: "t1".into(), text: Some("x".into()), raw: Some(json!({})), content: None, force: false };
+    let none = Operation::Edit { id: "t1".into(), text: None, raw: None, content: None, force: false };
     assert_eq!((code(&bench, both), code(&bench, none)), ("no-content", "no-content"));
     let untitled = Operation::Retitle { id: "t1".into(), title: None, summary: None, auto: false };
     assert_eq!(code(&bench, untitled), "no-content");
     assert_eq!(code(&bench, edit("t1,t2", "x")), "ambiguous-id");
+}
+
+#[test]
+fn content_takes_the_place_of_a_block_and_of_nothing_else() {
+    let mut bench = Bench::new(talk());
+    let given = |id: &str, content: Vec<Content>| Operation::Edit {
+        id: id.into(),
+        text: None,
+        raw: None,
+        content: Some(content),
+        force: false,
+    };
+    let thought = Content::Reasoning { text: "hm".into(), sealed: false };
+    assert_eq!(code(&bench, given("t1#0.0", vec![Content::text("x"), thought])), "thinking");
+    assert_eq!(code(&bench, given("t1#0.0", vec![Content::text(" ")])), "empty");
+    assert_eq!(code(&bench, given("t1#0.0", Vec::new())), "bad-content");
+    for id in ["t1", "t1#0", "system", "tools/Bash"] {
+        assert_eq!(code(&bench, given(id, vec![Content::text("x")])), "bad-content", "{id}");
+    }
+    bench.make(given("t1#0.0", vec![Content::text("x")]));
+    assert!(bench.sent()[0].starts_with("t1 'x'"), "{:?}", bench.sent());
 }
 
 #[test]

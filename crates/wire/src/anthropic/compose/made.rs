@@ -4,7 +4,7 @@ use super::plan::Tag;
 use super::{Input, Repair, spell};
 use crate::anthropic::content;
 use crate::json;
-use ctx_core::content::Content;
+use ctx_core::content::{Content, WireId};
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::message::Role;
 use std::borrow::Cow;
@@ -64,6 +64,11 @@ fn block_of<'a>(
         |rule: &'static str, what: &str| Err(Repair::new(rule, format!("a block of ours is left out: {what}")));
     if let Content::Text { text: words } = content {
         return if words.trim().is_empty() { refuse("A27", "its text is empty") } else { Ok(text(words)) };
+    }
+    if let Content::Raw { wire, .. } = content
+        && *wire != WireId::Anthropic
+    {
+        return refuse("A2", "it is JSON of another provider's format");
     }
     let block = content::write(content);
     let bytes = block.as_bytes();
