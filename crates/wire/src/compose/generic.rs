@@ -13,7 +13,7 @@ use ctx_core::content::Content;
 use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::edit::fold::View;
 use ctx_core::key::Key;
-use ctx_core::message::{Kind, Message, Role};
+use ctx_core::message::{Block, Kind, Message, Role};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -121,12 +121,18 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Brings each message to its shortest form: one that has all its blocks is whole again.
-    fn settle(&mut self) {
+    /// Brings each message to its shortest form: one that has all its blocks is whole again. Of several with one source
+    /// the first that has blocks of it keeps its object.
+    pub fn settle(&mut self) {
+        let has_own = |out: &Out| {
+            let list = out.pieces.as_deref();
+            list.is_none_or(|list| list.iter().any(|piece| matches!(piece, Piece::Client { .. })))
+        };
+        let with_own: HashSet<u32> = self.outs.iter().filter(|out| has_own(out)).filter_map(|out| out.source).collect();
         let mut seen = HashSet::new();
         for out in &mut self.outs {
             let Some(source) = out.source else { continue };
-            out.first = seen.insert(source);
+            out.first = (has_own(out) || !with_own.contains(&source)) && seen.insert(source);
             let Some(list) = &out.pieces else { continue };
             let count = layout::block_count(self.input, source);
             let own = (0..count).map(|block| Piece::Client { message: source, block, text: 0 });
@@ -134,6 +140,13 @@ impl<'a> Plan<'a> {
                 out.pieces = None;
             }
         }
+    }
+
+    /// The client's message with the call that a result answers.
+    fn caller(&self, result: &Block) -> Option<u32> {
+        let id = result.tool_use_id.as_deref().filter(|_| result.kind == Kind::ToolResult)?;
+        let calls = |block: &Block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(id);
+        self.input.messages.iter().position(|message| message.blocks.iter().any(calls)).map(|at| at as u32)
     }
 
     /// The model answers what comes last: words of the user, or results (X2).
@@ -147,8 +160,17 @@ impl<'a> Plan<'a> {
         }
         let Some(last) = self.input.messages.iter().rposition(|message| message.role == Role::User) else { return };
         let last = last as u32;
-        self.outs.retain(|out| out.source != Some(last));
-        self.outs.push(Out { role: Role::User, source: Some(last), pieces: None, first: true, anchor: Some(last) });
+        // A result comes back with its call.
+        let mut back: Vec<u32> =
+            self.input.messages[last as usize].blocks.iter().filter_map(|b| self.caller(b)).collect();
+        back.push(last);
+        back.sort_unstable();
+        back.dedup();
+        self.outs.retain(|out| out.source.is_none_or(|source| !back.contains(&source)));
+        for source in back {
+            let role = self.input.messages[source as usize].role;
+            self.outs.push(Out { role, source: Some(source), pieces: None, first: true, anchor: Some(source) });
+        }
         self.repairs.push(Repair::new("X2", "the newest message stays: the model answers it"));
     }
 }
