@@ -64,10 +64,14 @@ pub fn frames(path: &[&Message]) -> Vec<Frame> {
     frames
 }
 
-/// Messages that only the client speaks in, directly before the human's, belong to the same frame
-/// (an attached file is announced in a message of its own).
+/// Messages that only the client speaks in, directly before the human's, belong to the same frame (an attached file is
+/// announced in a message of its own, and some clients repeat their instructions there).
 fn pull_back(path: &[&Message], start: Border, previous: Option<&Frame>) -> Border {
-    let injected = |message: &Message| message.role == Role::User && message.speaks.is_none() && !message.has_results();
+    let injected = |message: &Message| match message.role {
+        Role::User => message.speaks.is_none() && !message.has_results(),
+        Role::System => true,
+        Role::Assistant | Role::Other => false,
+    };
     // A first frame that such messages alone had opened becomes the human's.
     let floor = previous.map_or(0, |frame| frame.opening + usize::from(path[frame.opening].speaks.is_some()));
     let mut at = start.message;
@@ -225,6 +229,15 @@ mod tests {
     fn an_injected_message_belongs_to_the_prompt_it_announces() {
         assert_eq!(cut(&[human(), says(), reminder(), human(), says()]), [(0, 0, 2, 0, 1), (2, 0, 5, 0, 1)]);
         assert_eq!(cut(&[reminder(), human(), says()]), [(0, 0, 3, 0, 1)]);
+    }
+
+    #[test]
+    fn a_system_message_directly_before_a_prompt_belongs_to_it() {
+        let path = [human(), says(), system(), reminder(), human(), says()];
+        assert_eq!(cut(&path), [(0, 0, 2, 0, 1), (2, 0, 6, 0, 1)]);
+        // Behind the prompt it stays where it is.
+        assert_eq!(cut(&[human(), system(), says(), human()]), [(0, 0, 3, 0, 1), (3, 0, 4, 0, 0)]);
+        assert_eq!(cut(&[human(), system(), human()]), [(0, 0, 1, 0, 0), (1, 0, 3, 0, 0)]);
     }
 
     #[test]

@@ -87,10 +87,20 @@ impl<'a> Facts<'a> {
         self.push(at, kind, text.chars().count() as u32, 0, label);
     }
 
-    /// Adds reasoning; its seal binds it, and recognises it.
-    pub fn reasoning(&mut self, at: Span, chars: u32, signature: Option<Key>) {
+    /// Recognises the message by an id of its own, whatever became of the rest.
+    pub fn anchor(&mut self, id: Key) {
+        self.anchors.push(Anchor::Id(id));
+    }
+
+    /// Makes these bytes a part of the identity of the message.
+    pub fn identify(&mut self, bytes: &[u8]) {
+        self.key.feed(bytes);
+    }
+
+    /// Adds reasoning; its seal binds it, and recognises it. `size`: its characters and the tokens of a sealed text.
+    pub fn reasoning(&mut self, at: Span, size: (u32, u32), signature: Option<Key>) {
         self.anchors.extend(signature.map(Anchor::Id));
-        self.push(at, Kind::Thinking, chars, 0, None);
+        self.push(at, Kind::Thinking, size.0, size.1, None);
         if let Some(block) = self.blocks.last_mut() {
             block.signature = signature;
         }

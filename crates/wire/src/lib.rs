@@ -16,6 +16,7 @@ mod facts;
 mod folder;
 pub mod json;
 mod provider;
+pub mod responses;
 pub mod rope;
 pub mod rules;
 pub mod sse;
@@ -27,14 +28,14 @@ pub use provider::Provider;
 pub use wire::{Call, Insertion, LocalError, Reading, Wire};
 
 /// All wires, in the order in which they are asked whether a call is theirs.
-static WIRES: [&dyn Wire; 2] = [&anthropic::Anthropic, &chat::Chat];
+static WIRES: [&dyn Wire; 3] = [&anthropic::Anthropic, &chat::Chat, &responses::Responses];
 
 /// The wire of this name.
 pub fn wire(id: WireId) -> &'static dyn Wire {
     match id {
         WireId::Anthropic => &anthropic::Anthropic,
         WireId::OpenaiChat => &chat::Chat,
-        WireId::OpenaiResponses => &chat::Chat,
+        WireId::OpenaiResponses => &responses::Responses,
     }
 }
 

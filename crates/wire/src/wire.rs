@@ -158,4 +158,10 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
 
     /// Whether the provider refused a request because reasoning in it is bound to something else.
     fn is_unbound(&self, status: u16, body: &[u8]) -> bool;
+
+    /// The body to send once more when [`Wire::is_unbound`] holds and the provider cannot be asked to drop reasoning
+    /// itself: without any. `body` is the request as it was sent. `None` when nothing in it reasons, or never helps.
+    fn without_reasoning(&self, _: &Body) -> Option<Vec<u8>> {
+        None
+    }
 }

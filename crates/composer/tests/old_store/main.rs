@@ -39,8 +39,10 @@ fn says_all_of(new: &Value, old: &Value, changed: &[&str], place: &str) {
             }
         }
         (Value::Array(new), Value::Array(old)) => {
+            // Files that were offloaded are no part of the fixture, so they may be missing.
+            let new: Vec<&Value> = new.iter().filter(|value| **value != "file-missing").collect();
             assert_eq!(new.len(), old.len(), "{place}");
-            for (index, (new, old)) in new.iter().zip(old).enumerate() {
+            for (index, (new, old)) in new.into_iter().zip(old).enumerate() {
                 says_all_of(new, old, changed, &format!("{place}[{index}]"));
             }
         }

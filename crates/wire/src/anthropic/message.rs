@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         let signature =
             self.string(&fields.secret).filter(|secret| !secret.is_empty()).map(|secret| signature(&secret));
         let chars = fields.thinking.clone().map_or(0, |span| string_chars(&self.bytes[span]));
-        self.facts.reasoning(at, chars, signature);
+        self.facts.reasoning(at, (chars, 0), signature);
     }
 
     fn call(&mut self, at: Span, fields: &Fields) {

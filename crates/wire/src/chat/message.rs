@@ -127,7 +127,7 @@ pub(super) fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
             Site::Reasoning(at) => {
                 let span = parts.value(at);
                 let chars = visible_chars(bytes, span.clone(), &|_, _| None).0;
-                facts.reasoning(span, chars, None);
+                facts.reasoning(span, (chars, 0), None);
             }
             Site::Text => {
                 let span = parts.value(parts.content.unwrap_or_default());

@@ -124,12 +124,18 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Brings each message to its shortest form: one that has all its blocks is whole again.
-    fn settle(&mut self) {
+    /// Brings each message to its shortest form: one that has all its blocks is whole again. Of several with one source
+    /// the first that has blocks of it keeps its object.
+    pub fn settle(&mut self) {
+        let has_own = |out: &Out| {
+            let list = out.pieces.as_deref();
+            list.is_none_or(|list| list.iter().any(|piece| matches!(piece, Piece::Client { .. })))
+        };
+        let with_own: HashSet<u32> = self.outs.iter().filter(|out| has_own(out)).filter_map(|out| out.source).collect();
         let mut seen = HashSet::new();
         for out in &mut self.outs {
             let Some(source) = out.source else { continue };
-            out.first = seen.insert(source);
+            out.first = (has_own(out) || !with_own.contains(&source)) && seen.insert(source);
             let Some(list) = &out.pieces else { continue };
             let count = layout::block_count(self.input, source);
             let own = (0..count).map(|block| Piece::Client { message: source, block, text: 0 });

@@ -113,13 +113,12 @@ fn system<D: Dialect + ?Sized>(
     head.lead = Lead(Some(lead.into_iter().flat_map(|(_, parts)| parts).collect()));
 }
 
-/// A piece of the system prompt that is the text of a member. One that stays keeps its place alone.
+/// A piece of the system prompt that is the text of a member: ours stand before it or in its place.
 fn member(input: &Input<'_>, piece: &Piece, texts: &[&str], is_own: bool, head: &mut Head) {
-    if is_own {
-        return;
-    }
     if !texts.is_empty() {
-        let text = serde_json::Value::from(texts.join("\n\n")).to_string();
+        let own = json::string_value(input.body.bytes(), piece.at.clone()).filter(|_| is_own);
+        let all: Vec<&str> = texts.iter().copied().chain(own.as_deref()).collect();
+        let text = serde_json::Value::from(all.join("\n\n")).to_string();
         return head.edits.push((piece.at.clone(), Some(text.into_bytes())));
     }
     let members = &input.body.spans().members;
@@ -139,8 +138,14 @@ fn tools<D: Dialect + ?Sized>(
     let all = input.envelope.tools.as_deref().unwrap_or_default();
     let mut parts = Vec::new();
     let mut sent: Vec<Option<Vec<u8>>> = Vec::new();
+    let list = input.body.spans().member(bytes, "tools").map(|(list, _)| list);
+    let is_inside = |at: &Span| list.as_ref().is_some_and(|list| list.start < at.start && at.end < list.end);
     for (at, tool) in all.iter().enumerate() {
-        let fate = view.tools.get(at).cloned().unwrap_or_default();
+        let mut fate = view.tools.get(at).cloned().unwrap_or_default();
+        if !is_inside(&tool.at) && (fate.covered.is_some() || !fate.by.is_empty()) {
+            repairs.push(Repair::new("R11", "a tool that an item of the history declares stays as it is"));
+            fate = Around::default();
+        }
         let mut here = Vec::new();
         for (from, content) in given(view, &fate) {
             match content {
@@ -159,9 +164,10 @@ fn tools<D: Dialect + ?Sized>(
         sent.push((!here.is_empty()).then(|| here.join(b",".as_slice())));
     }
     head.parts.tools = Some(parts);
-    let Some((list, _)) = input.body.spans().member(bytes, "tools") else { return };
-    let inside: Vec<usize> =
-        (0..all.len()).filter(|at| list.start < all[*at].at.start && all[*at].at.end < list.end).collect();
+    let inside: Vec<usize> = (0..all.len()).filter(|at| is_inside(&all[*at].at)).collect();
+    if list.is_none() {
+        return;
+    }
     if inside.iter().all(|at| sent[*at].is_none()) {
         return without_tools(dialect, input, head);
     }

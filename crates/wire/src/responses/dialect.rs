@@ -1,0 +1,202 @@
+//! How items of this wire are written, and what its provider refuses.
+
+use super::content::{is_part, part, result};
+use super::item::{Item, Sort};
+use super::rewrite::Rewrite;
+use super::{families, ties};
+use crate::compose::generic::{Dialect, Kept, Plan};
+use crate::compose::{Input, Repair};
+use ctx_core::content::{Content, WireId};
+use ctx_core::message::{Message, Role};
+use serde_json::{Value, json};
+
+pub(super) struct ResponsesDialect;
+
+impl Dialect for ResponsesDialect {
+    fn check(&self, content: &Content, role: Role) -> Result<(), Repair> {
+        let refuse =
+            |rule: &'static str, what: &str| Err(Repair::new(rule, format!("a block of ours is left out: {what}")));
+        let is_assistant = role == Role::Assistant;
+        match content {
+            Content::Text { text } if text.trim().is_empty() => refuse("X3", "its text is empty"),
+            Content::Reasoning { .. } => refuse("R47", "reasoning is never ours"),
+            Content::Call { id: None, .. } => refuse("R14", "a call needs an id"),
+            Content::Result { id: None, .. } => refuse("R15", "a result names its call"),
+            Content::Call { .. } if !is_assistant => refuse("R14", "only the assistant calls tools"),
+            Content::Result { .. } if role != Role::User => refuse("R15", "results answer the assistant"),
+            Content::Image { .. } | Content::Document { .. } if is_assistant => {
+                refuse("R4", "the assistant shows no images and files")
+            }
+            Content::Raw { wire, .. } if *wire != WireId::OpenaiResponses => {
+                refuse("R4", "it is JSON of another provider's format")
+            }
+            Content::Raw { json, .. } => {
+                let item = Item::read(json.as_bytes());
+                let is_said = matches!(item.kind.as_ref(), "output_text" | "refusal");
+                match item.sort {
+                    _ if is_part(json) && is_said != is_assistant => refuse("R4", "the part does not fit the role"),
+                    Sort::Reasoning => refuse("R47", "only the model reasons"),
+                    Sort::Call | Sort::Hosted if !is_assistant => refuse("R14", "only the assistant calls tools"),
+                    Sort::Output if role != Role::User => refuse("R15", "results answer the assistant"),
+                    _ => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn has_flat_steps(&self) -> bool {
+        true
+    }
+
+    fn repair(&self, plan: &mut Plan<'_>) {
+        families::fit(plan);
+        families::close_programs(plan);
+        plan.drop_empty();
+        plan.settle();
+        trigger_last(plan);
+        ties::loosen(plan);
+    }
+
+    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], input: &Input<'_>) -> Vec<Vec<u8>> {
+        let item = Item::read(element);
+        if item.sort == Sort::Message || item.sort == Sort::Agent {
+            return said(element, &item, message.role, kept, input);
+        }
+        let mut out = Vec::new();
+        for kept in kept {
+            match kept {
+                Kept::Own(_) => out.push(Rewrite::of(element, &item).done()),
+                Kept::Text(_, text) => {
+                    let mut rewrite = Rewrite::of(element, &item);
+                    rewrite.output(text);
+                    out.push(rewrite.done());
+                }
+                Kept::Made(content) => out.extend(self.elements(message.role, &[*content], input)),
+            }
+        }
+        out
+    }
+
+    fn elements(&self, role: Role, content: &[&Content], input: &Input<'_>) -> Vec<Vec<u8>> {
+        // Results come before words of the user: a message between a call and its result is refused (R19).
+        let (results, rest): (Vec<&Content>, Vec<&Content>) = content.iter().partition(|content| is_output(content));
+        let mut out: Vec<Vec<u8>> = results.into_iter().map(|content| item(content, input)).collect();
+        let mut parts: Vec<String> = Vec::new();
+        for content in rest {
+            if stands_inside(content) {
+                parts.push(part(content, role == Role::Assistant).into_owned());
+                continue;
+            }
+            out.extend(message(role, &mut parts, input));
+            out.push(item(content, input));
+        }
+        out.extend(message(role, &mut parts, input));
+        out
+    }
+
+    fn system(&self, text: &str, like: &[u8]) -> Vec<u8> {
+        let role = Item::read(like).text("role").map_or_else(|| "developer".to_owned(), |role| role.into_owned());
+        let content = json!([{"type": "input_text", "text": text}]);
+        json!({"type": "message", "role": role, "content": content}).to_string().into_bytes()
+    }
+
+    fn with_tools(&self) -> &'static [&'static str] {
+        &["tool_choice", "parallel_tool_calls", "max_tool_calls"]
+    }
+}
+
+/// Whether content of ours stands in the content of a message; all else is an item.
+fn stands_inside(content: &Content) -> bool {
+    match content {
+        Content::Text { .. } | Content::Image { .. } | Content::Document { .. } => true,
+        Content::Raw { json, .. } => is_part(json),
+        Content::Call { .. } | Content::Result { .. } | Content::Reasoning { .. } => false,
+    }
+}
+
+fn is_output(content: &Content) -> bool {
+    content.answers().is_some() || matches!(content, Content::Result { .. })
+}
+
+/// A message of ours with these parts, which are taken; none without parts (R9).
+fn message(role: Role, parts: &mut Vec<String>, input: &Input<'_>) -> Option<Vec<u8>> {
+    let role = match role {
+        Role::Assistant => "assistant",
+        Role::System => system_role(input),
+        Role::User | Role::Other => "user",
+    };
+    let parts = std::mem::take(parts);
+    let message = format!(r#"{{"type":"message","role":"{role}","content":[{}]}}"#, parts.join(","));
+    (!parts.is_empty()).then(|| message.into_bytes())
+}
+
+/// An item of ours: without an id, and a result in the family of its call.
+fn item(content: &Content, input: &Input<'_>) -> Vec<u8> {
+    match content {
+        Content::Result { id, parts, error } => {
+            let id = id.as_deref().unwrap_or_default();
+            result(families::output_of(input, id).unwrap_or("function_call_output"), id, parts, *error).into_bytes()
+        }
+        Content::Raw { json, answers, .. } => {
+            let item = Item::read(json.as_bytes());
+            let mut rewrite = Rewrite::of(json.as_bytes(), &item);
+            let family = answers.as_deref().and_then(|id| families::retyped(input, id, &item.kind));
+            if let (Some(family), Some(at)) = (family, item.value("type")) {
+                rewrite.replace(at, Value::from(family).to_string());
+            }
+            rewrite.done()
+        }
+        other => part(other, true).into_owned().into_bytes(),
+    }
+}
+
+/// The role that this client gives its system prompt (R3).
+fn system_role(input: &Input<'_>) -> &'static str {
+    let lead = input.body.spans().lead.first().and_then(|span| input.body.bytes().get(span.clone()));
+    let role = lead.and_then(|lead| Item::read(lead).text("role"));
+    if role.as_deref() == Some("system") { "system" } else { "developer" }
+}
+
+/// What is left of a client's message.
+fn said(element: &[u8], item: &Item<'_>, role: Role, kept: &[Kept<'_>], input: &Input<'_>) -> Vec<Vec<u8>> {
+    let is_inside = |kept: &&Kept<'_>| match kept {
+        Kept::Own(_) | Kept::Text(..) => true,
+        Kept::Made(content) => stands_inside(content),
+    };
+    let (inside, items): (Vec<&Kept<'_>>, Vec<&Kept<'_>>) = kept.iter().partition(is_inside);
+    let items: Vec<&Content> = items
+        .into_iter()
+        .filter_map(|kept| if let Kept::Made(content) = kept { Some(*content) } else { None })
+        .collect();
+    let mut items = ResponsesDialect.elements(role, &items, input);
+    if inside.is_empty() {
+        return items;
+    }
+    let mut rewrite = Rewrite::of(element, item);
+    rewrite.content(&inside, role == Role::Assistant);
+    let at = if role == Role::Assistant { 0 } else { items.len() };
+    items.insert(at, rewrite.done());
+    items
+}
+
+/// The request for a compaction stays, and stays last (R10).
+fn trigger_last(plan: &mut Plan<'_>) {
+    let is_trigger = |at: usize| Item::read(plan.input.body.message(at)).sort == Sort::Trigger;
+    let Some(last) = plan.input.messages.len().checked_sub(1).filter(|last| is_trigger(*last)) else { return };
+    let last = last as u32;
+    let place = plan.outs.iter().position(|out| out.source == Some(last));
+    if place.is_some_and(|place| place + 1 == plan.outs.len()) {
+        return;
+    }
+    plan.outs.retain(|out| out.source != Some(last));
+    let out = crate::compose::layout::Out {
+        role: Role::Other,
+        source: Some(last),
+        pieces: None,
+        first: true,
+        anchor: Some(last),
+    };
+    plan.outs.push(out);
+    plan.repairs.push(Repair::new("R10", "the request for a compaction stays last"));
+}

@@ -1,0 +1,124 @@
+//! Calls and results by family: each type of call takes results of one type (R16), and a program takes its calls along (R13).
+
+use super::item::{Item, Sort};
+use crate::compose::generic::{Plan, Tag};
+use crate::compose::layout::{Piece, pieces};
+use crate::compose::{Input, Repair};
+use ctx_core::message::Kind;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// The type of the results of a call.
+fn answer_to(call: &str) -> Option<&'static str> {
+    Some(match call {
+        // A local shell is answered like a function.
+        "function_call" | "local_shell_call" => "function_call_output",
+        "custom_tool_call" => "custom_tool_call_output",
+        "shell_call" => "shell_call_output",
+        "apply_patch_call" => "apply_patch_call_output",
+        "program" => "program_output",
+        _ => return None,
+    })
+}
+
+/// The type of the client's call with this id.
+fn call_type<'i>(input: &Input<'i>, id: &str) -> Option<Cow<'i, str>> {
+    let calls = |at: &usize| {
+        let blocks = &input.messages[*at].blocks;
+        blocks.iter().any(|block| block.kind == Kind::ToolUse && block.tool_use_id.as_deref() == Some(id))
+    };
+    let at = (0..input.messages.len()).find(calls)?;
+    Some(Item::read(input.body.message(at)).kind)
+}
+
+/// The type that a raw result of ours has to have: the families of functions and of custom tools differ in nothing else.
+pub(super) fn retyped(input: &Input<'_>, id: &str, kind: &str) -> Option<&'static str> {
+    let is_plain = |kind: &str| matches!(kind, "function_call_output" | "custom_tool_call_output");
+    output_of(input, id).filter(|family| *family != kind && is_plain(family) && is_plain(kind))
+}
+
+/// The type that a result of ours has, if its call is the client's and takes words.
+pub(super) fn output_of(input: &Input<'_>, id: &str) -> Option<&'static str> {
+    call_type(input, id).and_then(|call| answer_to(&call))
+}
+
+/// Results that cannot be written go with their calls; results that take no text keep their own.
+pub(super) fn fit(plan: &mut Plan<'_>) {
+    let input = plan.input;
+    let mut unfit = HashSet::new();
+    for piece in plan.outs.iter().flat_map(|out| pieces(input, out)) {
+        let (Piece::Made(at), Tag::Result(Some(id))) = (piece, plan.tag(piece)) else { continue };
+        let is_raw = matches!(&*plan.made[at as usize].content, ctx_core::Content::Raw { .. });
+        if !is_raw && call_type(input, id).is_some_and(|call| answer_to(&call).is_none()) {
+            unfit.insert(id.to_owned());
+        }
+    }
+    if !unfit.is_empty() {
+        drop_pairs(plan, &unfit);
+        plan.repairs.push(Repair::new("R16", "a call goes with its result of ours: its results are no words"));
+    }
+    let takes_text = |message: u32| {
+        let kind = Item::read(input.body.message(message as usize)).kind;
+        !matches!(kind.as_ref(), "computer_call_output" | "tool_search_output" | "mcp_approval_response")
+    };
+    let mut kept = 0;
+    for piece in plan.outs.iter_mut().flat_map(|out| out.pieces.iter_mut().flatten()) {
+        if let Piece::Client { message, text, .. } = piece
+            && *text > 0
+            && !takes_text(*message)
+        {
+            *text = 0;
+            kept += 1;
+        }
+    }
+    if kept > 0 {
+        plan.repairs.push(Repair::new("R16", format!("{kept} results stay as they are: they are no words")));
+    }
+}
+
+/// Removes the calls and the results with these ids.
+fn drop_pairs(plan: &mut Plan<'_>, ids: &HashSet<String>) {
+    let is_gone = |plan: &Plan<'_>, piece: Piece| match plan.tag(piece) {
+        Tag::Call(Some(id)) | Tag::Result(Some(id)) => ids.contains(id),
+        _ => false,
+    };
+    for at in 0..plan.outs.len() {
+        if pieces(plan.input, &plan.outs[at]).any(|piece| is_gone(plan, piece)) {
+            plan.retain(at, |plan, piece| !is_gone(plan, piece));
+        }
+    }
+}
+
+/// The calls that a program made go with it (R13).
+pub(super) fn close_programs(plan: &mut Plan<'_>) {
+    let input = plan.input;
+    let mut programs = HashSet::new();
+    let mut made_by = Vec::new();
+    for at in 0..input.messages.len() {
+        let element = input.body.message(at);
+        let is_program = memchr::memmem::find(element, b"\"program\"").is_some();
+        let item = Item::read(if is_program { element } else { b"{}" });
+        let Some(id) = item.link().filter(|_| item.sort == Sort::Call) else { continue };
+        if item.kind == "program" {
+            programs.insert(id.into_owned());
+        } else if let Some(caller) = item.value("caller") {
+            let caller = crate::compose::spell::text(element, caller.start, "caller_id");
+            made_by.extend(caller.map(|caller| (caller.into_owned(), id.into_owned())));
+        }
+    }
+    let sent: HashSet<String> = plan
+        .outs
+        .iter()
+        .flat_map(|out| pieces(input, out))
+        .filter_map(|piece| match plan.tag(piece) {
+            Tag::Call(Some(id)) => Some(id.to_owned()),
+            _ => None,
+        })
+        .collect();
+    let orphans = made_by.into_iter().filter(|(program, _)| programs.contains(program) && !sent.contains(program));
+    let ids: HashSet<String> = orphans.map(|(_, id)| id).filter(|id| sent.contains(id)).collect();
+    if !ids.is_empty() {
+        drop_pairs(plan, &ids);
+        plan.repairs.push(Repair::new("R13", format!("{} calls go with the program that made them", ids.len())));
+    }
+}

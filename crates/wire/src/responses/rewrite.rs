@@ -1,0 +1,96 @@
+//! A client's item with pieces cut out of it and put into it. All else stays byte for byte; its id goes (R27).
+
+use super::content::{part, shell};
+use super::item::Item;
+use crate::compose::generic::Kept;
+use crate::compose::spell::end_of_members;
+use crate::json::{self, Span};
+use ctx_core::content::Content;
+use serde_json::{Value, json};
+
+pub(super) struct Rewrite<'e> {
+    element: &'e [u8],
+    item: &'e Item<'e>,
+    edits: Vec<(Span, Vec<u8>)>,
+}
+
+impl<'e> Rewrite<'e> {
+    pub fn of(element: &'e [u8], item: &'e Item<'e>) -> Rewrite<'e> {
+        let edits = item.id_cut().map(|id| (id, Vec::new())).into_iter().collect();
+        Rewrite { element, item, edits }
+    }
+
+    pub fn replace(&mut self, span: Span, by: impl Into<Vec<u8>>) {
+        self.edits.push((span, by.into()));
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        match self.item.value(name) {
+            Some(at) => self.replace(at, value),
+            None => {
+                let (at, comma) = end_of_members(self.element, &(0..self.element.len()));
+                let comma = if comma { "," } else { "" };
+                self.replace(at..at, format!("{comma}\"{name}\":{value}"));
+            }
+        }
+    }
+
+    /// Another text for a result, in the form that the client gave it.
+    pub fn output(&mut self, text: &str) {
+        let is_list = self.item.elements("output").is_some();
+        match self.item.kind.as_ref() {
+            "program_output" => self.set("result", &Value::from(text).to_string()),
+            "shell_call_output" => self.set("output", &shell(text).to_string()),
+            _ if is_list => self.set("output", &json!([{"type": "input_text", "text": text}]).to_string()),
+            _ => self.set("output", &Value::from(text).to_string()),
+        }
+    }
+
+    /// The content of a message: parts of its own and of ours, in order.
+    pub fn content(&mut self, kept: &[&Kept<'_>], assistant: bool) {
+        let Some(value) = self.item.value("content") else { return };
+        let Some(own) = self.item.elements("content") else { return self.lone(kept, value, assistant) };
+        let is_own = |(at, kept): (usize, &&Kept<'_>)| matches!(kept, Kept::Own(own) if *own == at);
+        if kept.len() == own.len() && kept.iter().enumerate().all(is_own) {
+            return;
+        }
+        let written = kept.iter().map(|kept| match kept {
+            Kept::Own(at) | Kept::Text(at, _) => own.get(*at).map_or(&[][..], |at| &self.element[at.clone()]).to_vec(),
+            Kept::Made(content) => part(content, assistant).into_owned().into_bytes(),
+        });
+        let list = written.collect::<Vec<_>>().join(b",".as_slice());
+        self.replace(value, [b"[", list.as_slice(), b"]"].concat());
+    }
+
+    /// A content that is one text. It stays one unless something else than text comes to it.
+    fn lone(&mut self, kept: &[&Kept<'_>], value: Span, assistant: bool) {
+        if matches!(kept, [Kept::Own(_)]) {
+            return;
+        }
+        let own = Content::text(json::string_value(self.element, value.clone()).unwrap_or_default());
+        let content = kept.iter().map(|kept| if let Kept::Made(content) = kept { *content } else { &own });
+        let content: Vec<&Content> = content.collect();
+        let texts: Option<Vec<&str>> = content.iter().map(|content| content.as_text()).collect();
+        let written = match texts {
+            Some(texts) => Value::from(texts.join("\n\n")).to_string(),
+            None => {
+                let parts: Vec<_> = content.into_iter().map(|content| part(content, assistant)).collect();
+                format!("[{}]", parts.join(","))
+            }
+        };
+        self.replace(value, written);
+    }
+
+    pub fn done(mut self) -> Vec<u8> {
+        self.edits.sort_by_key(|(span, _)| (span.start, span.end));
+        let mut out = Vec::with_capacity(self.element.len());
+        let mut at = 0;
+        for (span, by) in self.edits {
+            out.extend_from_slice(self.element.get(at..span.start).unwrap_or_default());
+            out.extend_from_slice(&by);
+            at = span.end.max(at);
+        }
+        out.extend_from_slice(self.element.get(at..).unwrap_or_default());
+        out
+    }
+}
