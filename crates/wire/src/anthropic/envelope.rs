@@ -112,21 +112,25 @@ pub fn folder(bytes: &[u8], request: &Spans, lexicon: &Lexicon) -> Option<String
     system.into_iter().chain(told).find_map(|span| {
         let text = bytes.get(span)?;
         let behind = |name: &str| text.get(memchr::memmem::find(text, name.as_bytes())? + name.len()..);
-        let line = lexicon.folder_openings().find_map(behind)?;
-        // Up to the end of the line or of the text; a backslash of the path is two here.
-        let mut end = 0;
-        while let Some(byte) = line.get(end).filter(|byte| !matches!(byte, b'"' | b'<')) {
-            match (byte, line.get(end + 1)) {
-                (b'\\', Some(b'\\' | b'u' | b'/')) => end += 2,
-                (b'\\', _) => break,
-                _ => end += 1,
-            }
-        }
-        let quoted = [b"\"", line.get(..end)?, b"\""].concat();
-        let path = json::string_value(&quoted, 0..quoted.len())?.trim().to_owned();
-        let is_path = path.starts_with(['/', '~']) || path.get(1..3) == Some(":\\") || path.get(1..3) == Some(":/");
-        (is_path && path.len() <= 1024).then_some(path)
+        lexicon.folder_openings().find_map(|name| path(behind(name)?))
     })
+}
+
+/// The path that a part of a JSON string begins with: up to the end of the line or of the text. A backslash of the path
+/// is two here.
+fn path(line: &[u8]) -> Option<String> {
+    let mut end = 0;
+    while let Some(byte) = line.get(end).filter(|byte| !matches!(byte, b'"' | b'<')) {
+        match (byte, line.get(end + 1)) {
+            (b'\\', Some(b'\\' | b'u' | b'/')) => end += 2,
+            (b'\\', _) => break,
+            _ => end += 1,
+        }
+    }
+    let quoted = [b"\"", line.get(..end)?, b"\""].concat();
+    let path = json::string_value(&quoted, 0..quoted.len())?.trim().to_owned();
+    let is_path = path.starts_with(['/', '~']) || path.get(1..3) == Some(":\\") || path.get(1..3) == Some(":/");
+    (is_path && path.len() <= 1024).then_some(path)
 }
 
 /// The credentials of the servers that the provider shall call.
@@ -201,6 +205,11 @@ mod tests {
         assert_eq!(told(r"Working directory: C:\\work\\x"), Some(r"C:\work\x".into()));
         assert_eq!(told(r"<env>Working directory: /x</env>"), Some("/x".into()));
         assert_eq!(told("the working directory: it is where you are"), None);
+        assert_eq!(told(r"<cwd>\n/home/me/pi\n</cwd>"), Some("/home/me/pi".into()));
+        assert_eq!(told(r"<environment_context>\n  <cwd>/home/me/codex</cwd>"), Some("/home/me/codex".into()));
+        assert_eq!(told(r"3. Shell: bash\n4. Working Directory: /home/me/cline\n"), Some("/home/me/cline".into()));
+        assert_eq!(told(r"I'm currently working in the directory: /home/me/qwen\n"), Some("/home/me/qwen".into()));
+        assert_eq!(told(r"a working directory: of sorts. <cwd>/p</cwd>"), Some("/p".into()), "the one with a path");
         let system = r#"{"system":[{"type":"text","text":"Working directory: /s\n"}],"messages":[]}"#;
         assert_eq!(folder(system), Some("/s".into()));
         // What the model says is no place.

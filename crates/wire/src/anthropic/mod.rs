@@ -1,6 +1,7 @@
 //! The Anthropic Messages format: what a request says and how it is recognised; what a response
 //! told. Nothing here knows where the bytes come from or go to.
 
+mod arguments;
 mod cache;
 pub mod compose;
 pub mod content;
