@@ -82,7 +82,7 @@ impl Composer {
             if self.is_current(&conversation.id, &shared) {
                 let received = attribution::receive(&mut conversation, &seen.pieces)?;
                 if attribution::goes_on(&conversation, &received) {
-                    let found = Attributed::new(received, &seen.hints, None);
+                    let found = Attributed::new(&conversation, received, &seen.hints, None);
                     agent = found.unnamed_agent(&conversation, &seen.hints);
                     if agent.is_none() {
                         return self.enter(&shared, conversation, seen, found, ready).map(Some);
@@ -104,7 +104,7 @@ impl Composer {
                 Some(parsed) => attribution::beside(&mut conversation, parsed),
                 None => attribution::receive(&mut conversation, &seen.pieces)?,
             };
-            let mut found = Attributed::new(received, &seen.hints, detail);
+            let mut found = Attributed::new(&conversation, received, &seen.hints, detail);
             if agent.is_none() {
                 agent = found.unnamed_agent(&conversation, &seen.hints);
                 if agent.is_some() {
