@@ -26,6 +26,7 @@ pub use hints::{HeaderNames, Headers, Hints};
 pub use session::{SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
 
 use ctx_core::automatic::Settings;
+use ctx_core::automatic::artifacts::fits;
 use ctx_core::lexicon::{Lexicon, Vocabulary};
 use ctx_core::{Class, ToolRole};
 use launch::Launch;
@@ -194,7 +195,7 @@ pub fn named(name: &str) -> Option<&'static Client> {
 pub fn editor_settings() -> Settings {
     let mut exclude_tools: Vec<String> = Vec::new();
     for pattern in every().flat_map(|client| client.bookkeeping) {
-        if !exclude_tools.iter().any(|known| known.eq_ignore_ascii_case(pattern)) {
+        if !exclude_tools.iter().any(|known| fits(known, pattern)) {
             exclude_tools.push((*pattern).to_owned());
         }
     }
@@ -231,6 +232,13 @@ mod tests {
             (found("gemini"), found("cn"), found("sh")),
             (Some(ClientId::GeminiCli), Some(ClientId::Continue), None)
         );
+    }
+
+    #[test]
+    fn bookkeeping_that_an_earlier_pattern_covers_is_not_listed_again() {
+        let patterns = editor_settings().exclude_tools;
+        assert!(patterns.contains(&"Task*".to_owned()) && patterns.contains(&"delegate".to_owned()), "{patterns:?}");
+        assert!(!patterns.iter().any(|pattern| pattern == "task" || pattern == "todo__*"), "{patterns:?}");
     }
 
     #[test]
