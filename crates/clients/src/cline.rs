@@ -1,7 +1,7 @@
 //! Cline: it names no session and often not itself; its tools take lists.
 
 use crate::class;
-use crate::hints::product;
+use crate::hints::is_product;
 use crate::launch::{Launch, Route};
 use crate::{Client, ClientId, Headers};
 use ctx_core::ToolRole;
@@ -12,6 +12,7 @@ pub static CLIENT: Client = Client {
     name: "cline",
     title: "Cline",
     recognises,
+    products: &["cline/", "Cline/"],
     introductions: &["You are Cline"],
     class: class::of_agent,
     vocabulary: &VOCABULARY,
@@ -53,8 +54,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
 };
 
 fn recognises(headers: Headers<'_>) -> bool {
-    product(headers).is_some_and(|product| product.to_ascii_lowercase().starts_with("cline/"))
-        || headers("x-title").is_some_and(|title| title == "Cline")
+    is_product(headers, CLIENT.products) || headers("x-title").is_some_and(|title| title == "Cline")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Continue: it names neither a session nor itself in its headers.
 
 use crate::class;
-use crate::hints::product;
+use crate::hints::is_product;
 use crate::launch::{Launch, Route};
 use crate::{Client, ClientId, Headers};
 use ctx_core::ToolRole;
@@ -12,6 +12,7 @@ pub static CLIENT: Client = Client {
     name: "continue",
     title: "Continue",
     recognises,
+    products: &["continue/", "Continue/"],
     introductions: &["You are an agent in the Continue CLI"],
     class: class::of_agent,
     vocabulary: &VOCABULARY,
@@ -43,7 +44,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
 };
 
 fn recognises(headers: Headers<'_>) -> bool {
-    product(headers).is_some_and(|product| product.to_ascii_lowercase().starts_with("continue/"))
+    is_product(headers, CLIENT.products)
 }
 
 #[cfg(test)]

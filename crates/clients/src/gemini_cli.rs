@@ -1,7 +1,7 @@
 //! Gemini CLI: it names no session, and puts its context before the human's first words.
 
 use crate::class;
-use crate::hints::product;
+use crate::hints::is_product;
 use crate::launch::{Launch, Route};
 use crate::{Client, ClientId, Headers};
 use ctx_core::ToolRole;
@@ -12,6 +12,7 @@ pub static CLIENT: Client = Client {
     name: "gemini-cli",
     title: "Gemini CLI",
     recognises,
+    products: &["GeminiCLI"],
     class: class::of_agent,
     vocabulary: &VOCABULARY,
     bookkeeping: &["write_todos", "save_memory", "activate_skill", "ask_user"],
@@ -53,7 +54,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
 };
 
 fn recognises(headers: Headers<'_>) -> bool {
-    product(headers).is_some_and(|product| product.starts_with("GeminiCLI"))
+    is_product(headers, CLIENT.products)
 }
 
 #[cfg(test)]

@@ -98,6 +98,11 @@ fn value(text: &str) -> Option<Box<str>> {
     (!text.is_empty() && text.len() <= 200).then(|| text.into())
 }
 
+/// Whether the sender calls itself by one of these products.
+pub(crate) fn is_product(headers: Headers<'_>, products: &[&str]) -> bool {
+    product(headers).is_some_and(|product| products.iter().any(|opening| product.starts_with(opening)))
+}
+
 /// The product and version that the sender calls itself.
 pub(crate) fn product(headers: Headers<'_>) -> Option<Box<str>> {
     headers("user-agent").and_then(value).map(|agent| agent.split(' ').next().unwrap_or_default().into())

@@ -57,6 +57,8 @@ pub struct Client {
     pub title: &'static str,
     /// Whether a request is this client's.
     pub recognises: fn(Headers<'_>) -> bool,
+    /// How the product begins that it calls itself.
+    pub products: &'static [&'static str],
     /// How its system prompt begins, where its headers do not tell it from others.
     pub introductions: &'static [&'static str],
     pub headers: HeaderNames,
@@ -85,6 +87,7 @@ impl Client {
         name: "unknown",
         title: "an unknown client",
         recognises: |_| false,
+        products: &[],
         introductions: &[],
         headers: HeaderNames::NONE,
         refine: |_, _| {},
@@ -186,6 +189,12 @@ pub fn introduced(system: &str) -> Option<&'static Client> {
     CLIENTS.into_iter().find(begins)
 }
 
+/// The client that calls itself so, or has this name.
+pub fn of_product(product: &str) -> Option<&'static Client> {
+    let is_its = |client: &&Client| client.products.iter().any(|opening| product.starts_with(opening));
+    CLIENTS.into_iter().find(|client| client.name == product).or_else(|| CLIENTS.into_iter().find(is_its))
+}
+
 /// The client that a program belongs to, or that has this name.
 pub fn named(name: &str) -> Option<&'static Client> {
     CLIENTS.into_iter().find(|client| client.name == name || client.launch.programs.contains(&name))
@@ -232,6 +241,17 @@ mod tests {
             (found("gemini"), found("cn"), found("sh")),
             (Some(ClientId::GeminiCli), Some(ClientId::Continue), None)
         );
+    }
+
+    #[test]
+    fn a_product_belongs_to_the_client_that_calls_itself_so() {
+        let title = |product| of_product(product).map(|client| client.title);
+        assert_eq!((title("claude-cli/2.1.325"), title("QwenCode/0.24.4")), (Some("Claude Code"), Some("Qwen Code")));
+        assert_eq!(
+            (title("codex_exec/0.166.0"), title("pi"), title("goose")),
+            (Some("Codex"), Some("pi"), Some("goose"))
+        );
+        assert_eq!((title("continue"), title("node-fetch"), title("pipeline/1")), (Some("Continue"), None, None));
     }
 
     #[test]

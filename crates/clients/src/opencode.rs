@@ -1,7 +1,7 @@
 //! opencode: every request carries its session, titles and summaries too.
 
 use crate::class;
-use crate::hints::product;
+use crate::hints::is_product;
 use crate::launch::{Launch, Route};
 use crate::{Client, ClientId, HeaderNames, Headers};
 use ctx_core::lexicon::{Arguments, Vocabulary};
@@ -12,6 +12,7 @@ pub static CLIENT: Client = Client {
     name: "opencode",
     title: "opencode",
     recognises,
+    products: &["opencode/"],
     headers: HeaderNames {
         session: &["x-session-affinity", "x-session-id"],
         parent_session: Some("x-parent-session-id"),
@@ -60,7 +61,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
 };
 
 fn recognises(headers: Headers<'_>) -> bool {
-    product(headers).is_some_and(|product| product.starts_with("opencode/"))
+    is_product(headers, CLIENT.products)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! pi: it names its session on the Responses wire only, and sends no titles.
 
 use crate::class;
-use crate::hints::product;
+use crate::hints::{is_product, product};
 use crate::launch::{Launch, Route};
 use crate::{Client, ClientId, Headers};
 use ctx_core::lexicon::Vocabulary;
@@ -12,6 +12,7 @@ pub static CLIENT: Client = Client {
     name: "pi",
     title: "pi",
     recognises,
+    products: &["pi/"],
     class: class::of_agent,
     vocabulary: &VOCABULARY,
     launch: Launch { programs: &["pi"], routes: &[ROUTE] },
@@ -40,7 +41,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
 };
 
 fn recognises(headers: Headers<'_>) -> bool {
-    product(headers).is_some_and(|product| &*product == "pi" || product.starts_with("pi/"))
+    product(headers).is_some_and(|product| &*product == CLIENT.name) || is_product(headers, CLIENT.products)
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! Qwen Code: it names no session, and calls itself Claude Code on base URLs that are not Anthropic's own.
 
 use crate::class::{self, ToolsListed};
-use crate::hints::product;
+use crate::hints::is_product;
 use crate::launch::{Launch, Route};
 use crate::{Client, ClientId, Glance, Headers, Hints};
 use ctx_core::lexicon::{Arguments, Vocabulary};
 use ctx_core::{Class, ToolRole};
 
+/// The name that it gives itself elsewhere.
+const OWN: &str = "QwenCode/";
 /// The name that it borrows.
 const BORROWED: &str = "claude-cli/";
 
@@ -15,6 +17,7 @@ pub static CLIENT: Client = Client {
     name: "qwen",
     title: "Qwen Code",
     recognises,
+    products: &[OWN],
     refine,
     class,
     vocabulary: &VOCABULARY,
@@ -62,14 +65,14 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
 
 /// Claude Code itself is recognised before, by its session or its beta.
 fn recognises(headers: Headers<'_>) -> bool {
-    product(headers).is_some_and(|product| product.starts_with("QwenCode/") || product.starts_with(BORROWED))
+    is_product(headers, &[OWN, BORROWED])
 }
 
 /// Its own name, with the version that it gives.
 fn refine(_: Headers<'_>, hints: &mut Hints) {
     let version = hints.product.as_deref().and_then(|product| product.strip_prefix(BORROWED));
     if let Some(version) = version {
-        hints.product = Some(format!("QwenCode/{version}").into());
+        hints.product = Some(format!("{OWN}{version}").into());
     }
 }
 

@@ -9,7 +9,6 @@ use crate::cache_forecast::{Forecast, first_difference};
 use crate::conversation::{Conversation, Worn};
 use crate::directory::{Shared, lock};
 use crate::edit::{AtHand, Ground, Outgoing, Ready, Sent, digest};
-use crate::left::is_summary;
 use crate::log::{self, Arrived, Turn, Version};
 use crate::provider::{Added, Request};
 use crate::recorder::{Order, give_way};
@@ -667,7 +666,7 @@ fn slots(conversation: &Conversation, placed: &Reconciled, same: usize) -> Vec<S
 }
 
 pub(crate) fn begins_with_summary(facts: &[Message]) -> bool {
-    facts.first().is_some_and(is_summary)
+    crate::left::begins_with_summary(facts.iter())
 }
 
 /// What stands between the messages, when it is not a comma.

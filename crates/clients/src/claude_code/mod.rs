@@ -23,6 +23,7 @@ pub static CLIENT: Client = Client {
     name: NAME,
     title: TITLE,
     recognises: headers::recognises,
+    products: &["claude-cli/"],
     headers: headers::NAMES,
     refine: headers::refine,
     class: headers::class,

@@ -1,6 +1,6 @@
 //! The headers that Codex sends. A JSON text in one of them describes the request.
 
-use crate::hints::product;
+use crate::hints::is_product;
 use crate::{HeaderNames, Headers, Hints};
 use ctx_core::Class;
 use serde::Deserialize;
@@ -31,8 +31,7 @@ struct Metadata {
 }
 
 pub fn recognises(headers: Headers<'_>) -> bool {
-    let is_named = |product: &str| product.starts_with("codex_") || product.starts_with("codex-");
-    headers(METADATA).or(headers(WINDOW)).is_some() || product(headers).is_some_and(|product| is_named(&product))
+    headers(METADATA).or(headers(WINDOW)).is_some() || is_product(headers, super::CLIENT.products)
 }
 
 pub fn refine(headers: Headers<'_>, hints: &mut Hints) {

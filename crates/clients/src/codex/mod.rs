@@ -14,6 +14,7 @@ pub static CLIENT: Client = Client {
     name: "codex",
     title: "Codex",
     recognises: headers::recognises,
+    products: &["codex_", "codex-"],
     headers: headers::NAMES,
     refine: headers::refine,
     class: class::of_agent,

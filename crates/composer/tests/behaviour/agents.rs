@@ -186,3 +186,23 @@ fn a_moving_notice_does_not_make_another_message() {
     assert_eq!(house.last(&ticket.conversation).verdict, "next");
     assert_eq!(house.titles(&ticket.conversation), ["fix it", "thanks"]);
 }
+
+#[test]
+fn a_conversation_keeps_its_title_when_its_client_compacts_it() {
+    let goose = with(Vec::new(), "agent-session-id", "20261115_1");
+    let receipt = "Your context was compacted. The previous message contains a summary of the conversation so far.";
+    let kept = ["They fixed the parser, and then the lexer.", receipt, "thanks"];
+    let pi = "The conversation history before this point was compacted into the following summary:\n\n<summary>";
+    let asked = ["What did we do so far?", "Fixed the parser.", "thanks"];
+    let compacted =
+        [(goose, kept), (opencode("ses_1"), asked), (with(sender("pi"), "session_id", "s"), [pi, "Ok.", "thanks"])];
+    for (headers, after) in compacted {
+        let house = House::new();
+        let first = house.send_value(&headers, &body(PROMPT, TOOLS, &["fix it", "done", "and the lexer"]));
+        house.reply(&first, "done too");
+        house.send_value(&headers, &body(PROMPT, TOOLS, &after));
+        assert_eq!(house.last(&first.conversation).verdict, "compaction", "{after:?}");
+        house.composer.settle(crate::support::LONG);
+        assert_eq!(house.composer.conversations().conversations[0].title, "fix it", "{after:?}");
+    }
+}
