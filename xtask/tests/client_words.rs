@@ -35,21 +35,26 @@ fn words(client: &Client) -> BTreeSet<String> {
         add(tags.arguments.open);
     }
     let texts = words.notices.iter().chain(words.summaries).chain(words.identities).chain(words.summary_request);
+    let texts = texts.chain(words.summary_questions).chain(words.summary_receipts).chain(client.introductions);
+    let texts = texts.chain(words.requests.iter().chain(words.systems).map(|(opening, _)| opening));
     texts.chain(&words.subagent).chain(&words.failed_result).chain(&words.repeated_result).for_each(|text| {
         add(text);
     });
     all
 }
 
-/// The words of a known client: its tools and headers too. Names of tools are everyday words, so only whole string
-/// literals count.
+/// The words of a known client: its tools, headers and variables too. Names of tools are everyday words, so only whole
+/// string literals count, and no plain lower-case words.
 fn words_of_known(client: &Client) -> BTreeSet<String> {
     let names = &client.headers;
-    let headers = names.session.iter().chain(&names.agent).chain(&names.parent_agent);
+    let headers = names.session.iter().chain(&names.agent).chain(&names.parent_agent).chain(&names.parent_session);
     let headers = headers.chain(&names.class).chain(&names.compacted);
     let callers = client.mcp.iter().map(|caller| caller.call);
     let mut all = words(client);
-    all.extend(client.vocabulary.tools.iter().map(|(name, _)| format!("\"{name}\"")));
+    let is_word = |name: &str| name.chars().all(|letter| letter.is_ascii_lowercase());
+    let tools = client.vocabulary.tools.iter().map(|(name, _)| *name).filter(|name| !is_word(name));
+    let variables = client.launch.routes.iter().flat_map(|route| route.variables.iter().chain(route.defaults));
+    all.extend(tools.chain(variables.map(|(name, _)| *name)).map(|name| format!("\"{name}\"")));
     all.extend(headers.copied().chain(callers).map(str::to_owned));
     all
 }

@@ -56,13 +56,7 @@ pub const SSL_CERT_FILE: Variable = Variable(&["SSL_CERT_FILE"]);
 /// The agents themselves honour it; whoever set it for them means their traffic, which is ours now.
 pub const NODE_EXTRA_CA_CERTS: Variable = Variable(&["NODE_EXTRA_CA_CERTS"]);
 
-// Of the agent: `ctx run` sets them.
-pub const ANTHROPIC_BASE_URL: Variable = Variable(&[variables::BASE_URL]);
-/// Makes the stock client say what each request is for.
-pub const GATEWAY_HINT_HEADERS: Variable = Variable(&[variables::HINT_HEADERS]);
-/// The stock client switches tool search off when the base URL is not the provider's own.
-pub const ENABLE_TOOL_SEARCH: Variable = Variable(&[variables::TOOL_SEARCH]);
-
+// Of the agent. What `ctx run` sets for it is in `ctx_clients::launch`.
 /// The stock client gives it to the commands that it runs: the session of which they are part.
 pub const AGENT_SESSION: Variable = Variable(&[variables::SESSION]);
 

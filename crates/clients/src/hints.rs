@@ -12,11 +12,26 @@ pub struct HeaderNames {
     pub session: &'static [&'static str],
     pub agent: Option<&'static str>,
     pub parent_agent: Option<&'static str>,
+    /// Names the session whose agent started this one.
+    pub parent_session: Option<&'static str>,
     /// Names the class of the request.
     pub class: Option<&'static str>,
     pub classes: &'static [(&'static str, Class)],
     /// Is sent when the client has just summarised its history.
     pub compacted: Option<&'static str>,
+}
+
+impl HeaderNames {
+    /// No headers.
+    pub const NONE: HeaderNames = HeaderNames {
+        session: &[],
+        agent: None,
+        parent_agent: None,
+        parent_session: None,
+        class: None,
+        classes: &[],
+        compacted: None,
+    };
 }
 
 /// What the headers of a request say.
@@ -25,6 +40,8 @@ pub struct Hints {
     pub session: Option<Box<str>>,
     pub agent: Option<Box<str>>,
     pub parent_agent: Option<Box<str>>,
+    /// The session that started this one, which is a sub-agent's then.
+    pub parent_session: Option<Box<str>>,
     /// The class, where the client names it.
     pub class: Option<Class>,
     /// The client says that it has just summarised its history.
@@ -50,6 +67,8 @@ impl Hints {
         let headers: Headers<'_> = &get;
         let client = every().find(|client| (client.recognises)(headers)).unwrap_or(&UNKNOWN);
         let text = |name: &str| headers(name).and_then(value);
+        // The client's own names count before those of others.
+        let every = || std::iter::once(client).chain(every());
         let first = |of: fn(&HeaderNames) -> Option<&'static str>| {
             every().filter_map(|client| of(&client.headers)).find_map(text)
         };
@@ -61,6 +80,7 @@ impl Hints {
             session: every().flat_map(|client| client.headers.session).find_map(|name| text(name)),
             agent: first(|names| names.agent),
             parent_agent: first(|names| names.parent_agent),
+            parent_session: first(|names| names.parent_session),
             class: every().find_map(|client| class(&client.headers)),
             compacted: every().filter_map(|client| client.headers.compacted).any(|name| headers(name).is_some()),
             product: product(headers),
@@ -76,6 +96,11 @@ impl Hints {
 fn value(text: &str) -> Option<Box<str>> {
     let text = text.trim();
     (!text.is_empty() && text.len() <= 200).then(|| text.into())
+}
+
+/// Whether the sender calls itself by one of these products.
+pub(crate) fn is_product(headers: Headers<'_>, products: &[&str]) -> bool {
+    product(headers).is_some_and(|product| products.iter().any(|opening| product.starts_with(opening)))
 }
 
 /// The product and version that the sender calls itself.

@@ -4,25 +4,46 @@
 //! words are those that several agents share. Wires, policies and the service ask this crate for facts; none of them
 //! names a client's tool, header or tag.
 
+mod aider;
 mod class;
 pub mod claude_code;
+mod cline;
+mod codex;
+mod continue_dev;
+mod gemini_cli;
+mod goose;
 mod hints;
+pub mod launch;
+mod opencode;
 mod others;
+mod pi;
+mod qwen;
 mod session;
 pub mod setup;
 
-pub use class::{Glance, ToolsListed, class};
+pub use class::{Glance, ToolsListed, class, sender};
 pub use hints::{HeaderNames, Headers, Hints};
 pub use session::{SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
 
 use ctx_core::automatic::Settings;
+use ctx_core::automatic::artifacts::fits;
 use ctx_core::lexicon::{Lexicon, Vocabulary};
 use ctx_core::{Class, ToolRole};
+use launch::Launch;
 
 /// Which client sent a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClientId {
     ClaudeCode,
+    Codex,
+    Opencode,
+    Pi,
+    Goose,
+    GeminiCli,
+    Qwen,
+    Cline,
+    Continue,
+    Aider,
     #[default]
     Unknown,
 }
@@ -36,6 +57,10 @@ pub struct Client {
     pub title: &'static str,
     /// Whether a request is this client's.
     pub recognises: fn(Headers<'_>) -> bool,
+    /// How the product begins that it calls itself.
+    pub products: &'static [&'static str],
+    /// How its system prompt begins, where its headers do not tell it from others.
+    pub introductions: &'static [&'static str],
     pub headers: HeaderNames,
     /// Adds the hints that no header gives by its value alone.
     pub refine: fn(Headers<'_>, &mut Hints),
@@ -51,6 +76,30 @@ pub struct Client {
     pub installer: Option<setup::Installer>,
     /// Tools whose results the automatic editor leaves alone unless told otherwise, by patterns.
     pub bookkeeping: &'static [&'static str],
+    /// How it is started so that it speaks through the daemon.
+    pub launch: Launch,
+}
+
+impl Client {
+    /// A client of which nothing is known.
+    pub const BASE: Client = Client {
+        id: ClientId::Unknown,
+        name: "unknown",
+        title: "an unknown client",
+        recognises: |_| false,
+        products: &[],
+        introductions: &[],
+        headers: HeaderNames::NONE,
+        refine: |_, _| {},
+        class: |_, _| Class::Main,
+        tells_side_requests: false,
+        vocabulary: &Vocabulary::EMPTY,
+        sessions: None,
+        mcp: None,
+        installer: None,
+        bookkeeping: &[],
+        launch: Launch::NONE,
+    };
 }
 
 /// How a client appears to the MCP server.
@@ -70,29 +119,40 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// Every known client. A new one is a folder here and a line in this list.
-pub static CLIENTS: [&Client; 1] = [&claude_code::CLIENT];
+/// Every known client. A new one is a folder here and a line in this list. The first that recognises a request has sent
+/// it; Qwen Code borrows the name of Claude Code and stands behind it.
+pub static CLIENTS: [&Client; 10] = [
+    &claude_code::CLIENT,
+    &codex::CLIENT,
+    &opencode::CLIENT,
+    &pi::CLIENT,
+    &goose::CLIENT,
+    &gemini_cli::CLIENT,
+    &qwen::CLIENT,
+    &cline::CLIENT,
+    &continue_dev::CLIENT,
+    &aider::CLIENT,
+];
 
 /// Any other sender.
-pub static UNKNOWN: Client = Client {
-    id: ClientId::Unknown,
-    name: "unknown",
-    title: "an unknown client",
-    recognises: |_| true,
-    headers: others::HEADERS,
-    refine: |_, _| {},
-    class: |_, _| Class::Main,
-    tells_side_requests: false,
-    vocabulary: &others::VOCABULARY,
-    sessions: None,
-    mcp: None,
-    installer: None,
-    bookkeeping: &[],
-};
+pub static UNKNOWN: Client =
+    Client { recognises: |_| true, headers: others::HEADERS, vocabulary: &others::VOCABULARY, ..Client::BASE };
 
 /// Messages are read by all vocabularies at once: a message has the same key whoever sends it, because an agent may
 /// call itself by another's name, and a session may go on in another agent.
-static LEXICON: Lexicon = Lexicon(&[&claude_code::VOCABULARY, &others::VOCABULARY]);
+static LEXICON: Lexicon = Lexicon(&[
+    &claude_code::VOCABULARY,
+    &codex::VOCABULARY,
+    &opencode::VOCABULARY,
+    &pi::VOCABULARY,
+    &goose::VOCABULARY,
+    &gemini_cli::VOCABULARY,
+    &qwen::VOCABULARY,
+    &cline::VOCABULARY,
+    &continue_dev::VOCABULARY,
+    &aider::VOCABULARY,
+    &others::VOCABULARY,
+]);
 
 pub fn lexicon() -> &'static Lexicon {
     &LEXICON
@@ -110,7 +170,8 @@ pub fn mcp_callers() -> impl Iterator<Item = McpCaller> {
 
 /// The headers by which a client tells its session to the daemon itself.
 pub fn session_headers() -> impl Iterator<Item = &'static str> {
-    CLIENTS.into_iter().flat_map(|client| client.headers.session).copied()
+    let callers = CLIENTS.into_iter().filter(|client| client.mcp.is_some());
+    callers.flat_map(|client| client.headers.session).copied()
 }
 
 /// The known clients, and the unknown one behind them.
@@ -122,10 +183,32 @@ pub fn client(id: ClientId) -> &'static Client {
     CLIENTS.into_iter().find(|client| client.id == id).unwrap_or(&UNKNOWN)
 }
 
+/// The client whose system prompt begins so.
+pub fn introduced(system: &str) -> Option<&'static Client> {
+    let begins = |client: &&Client| client.introductions.iter().any(|opening| system.starts_with(opening));
+    CLIENTS.into_iter().find(begins)
+}
+
+/// The client that calls itself so, or has this name.
+pub fn of_product(product: &str) -> Option<&'static Client> {
+    let is_its = |client: &&Client| client.products.iter().any(|opening| product.starts_with(opening));
+    CLIENTS.into_iter().find(|client| client.name == product).or_else(|| CLIENTS.into_iter().find(is_its))
+}
+
+/// The client that a program belongs to, or that has this name.
+pub fn named(name: &str) -> Option<&'static Client> {
+    CLIENTS.into_iter().find(|client| client.name == name || client.launch.programs.contains(&name))
+}
+
 /// The settings of the automatic editor where nothing is said: results of the agents' own bookkeeping stay.
 pub fn editor_settings() -> Settings {
-    let bookkeeping = every().flat_map(|client| client.bookkeeping).map(|&pattern| pattern.to_owned());
-    Settings { exclude_tools: bookkeeping.collect(), ..Settings::default() }
+    let mut exclude_tools: Vec<String> = Vec::new();
+    for pattern in every().flat_map(|client| client.bookkeeping) {
+        if !exclude_tools.iter().any(|known| fits(known, pattern)) {
+            exclude_tools.push((*pattern).to_owned());
+        }
+    }
+    Settings { exclude_tools, ..Settings::default() }
 }
 
 #[cfg(test)]
@@ -148,5 +231,56 @@ mod tests {
         }
         let names: std::collections::BTreeSet<&str> = every().map(|client| client.name).collect();
         assert_eq!(names.len(), every().count());
+    }
+
+    #[test]
+    fn a_client_is_found_by_its_name_and_by_its_program() {
+        let found = |name| named(name).map(|client| client.id);
+        assert_eq!((found("claude"), found("claude-code")), (Some(ClientId::ClaudeCode), Some(ClientId::ClaudeCode)));
+        assert_eq!(
+            (found("gemini"), found("cn"), found("sh")),
+            (Some(ClientId::GeminiCli), Some(ClientId::Continue), None)
+        );
+    }
+
+    #[test]
+    fn a_product_belongs_to_the_client_that_calls_itself_so() {
+        let title = |product| of_product(product).map(|client| client.title);
+        assert_eq!((title("claude-cli/2.1.325"), title("QwenCode/0.24.4")), (Some("Claude Code"), Some("Qwen Code")));
+        assert_eq!(
+            (title("codex_exec/0.166.0"), title("pi"), title("goose")),
+            (Some("Codex"), Some("pi"), Some("goose"))
+        );
+        assert_eq!((title("continue"), title("node-fetch"), title("pipeline/1")), (Some("Continue"), None, None));
+    }
+
+    #[test]
+    fn bookkeeping_that_an_earlier_pattern_covers_is_not_listed_again() {
+        let patterns = editor_settings().exclude_tools;
+        assert!(patterns.contains(&"Task*".to_owned()) && patterns.contains(&"delegate".to_owned()), "{patterns:?}");
+        assert!(!patterns.iter().any(|pattern| pattern == "task" || pattern == "todo__*"), "{patterns:?}");
+    }
+
+    #[test]
+    fn a_tool_has_one_role_whichever_client_lists_it() {
+        for (name, role) in LEXICON.0.iter().flat_map(|words| words.tools) {
+            assert_eq!(LEXICON.role(name), *role, "{name}");
+        }
+    }
+
+    #[test]
+    fn openings_are_as_short_as_the_labels_that_they_are_compared_with() {
+        let classes = LEXICON.0.iter().flat_map(|words| words.requests.iter().chain(words.systems));
+        let openings = classes.map(|(opening, _)| opening);
+        for opening in openings.chain(CLIENTS.into_iter().flat_map(|client| client.introductions)) {
+            let label = ctx_core::title::line(&format!("{opening} and more of the same"));
+            assert!(label.starts_with(opening), "{label}");
+        }
+    }
+
+    #[test]
+    fn a_sender_without_marks_is_unknown_and_its_session_is_still_read() {
+        let hints = Hints::read(|name| (name == "session-id").then_some("s"));
+        assert_eq!((hints.client, hints.session.as_deref()), (ClientId::Unknown, Some("s")));
     }
 }

@@ -4,25 +4,19 @@ use crate::HeaderNames;
 use ctx_core::ToolRole;
 use ctx_core::lexicon::Vocabulary;
 
-/// opencode and Crush, goose, pi, and others send a session under these names.
-pub const HEADERS: HeaderNames = HeaderNames {
-    session: &["x-session-affinity", "x-session-id", "agent-session-id", "session_id", "session-id"],
-    agent: None,
-    parent_agent: None,
-    class: None,
-    classes: &[],
-    compacted: None,
-};
+/// Crush, pi, libraries and others send a session under these names.
+pub const HEADERS: HeaderNames =
+    HeaderNames { session: &["x-session-affinity", "x-session-id", "session_id", "session-id"], ..HeaderNames::NONE };
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
-    // goose: the clock, the folder and the tasks.
-    notices: &["<info-msg>"],
-    folder: Some("orking directory: "),
+    folders: &["orking directory: "],
     tools: &[
         ("read", ToolRole::Read),
         ("read_file", ToolRole::Read),
         ("View", ToolRole::Read),
         ("view", ToolRole::Read),
+        ("view_file", ToolRole::Read),
+        ("open_file", ToolRole::Read),
         ("write", ToolRole::Write),
         ("write_file", ToolRole::Write),
         ("edit", ToolRole::Edit),

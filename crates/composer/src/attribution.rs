@@ -3,7 +3,7 @@
 //! Attribution also compares the body with the one before. [`crate::observe`] decides what the request changes in its
 //! conversation. No function here holds the lock of one conversation while it waits for the lock of another.
 
-use crate::class::class;
+use crate::class::{self, class, class_within, introduced};
 use crate::conversation::Conversation;
 use crate::directory::{Beginning, Shared, lock};
 use crate::edit::wait::PendingForFork;
@@ -11,7 +11,7 @@ use crate::log::Opened;
 use crate::observe::{Seen, begins_with_summary};
 use crate::recorder::Order;
 use crate::{Composer, Problem};
-use ctx_clients::Hints;
+use ctx_clients::{ClientId, Hints};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::message::{Message, Role};
 use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
@@ -59,14 +59,16 @@ type Parsed = (Body, Arc<Envelope>);
 pub type NamedAgent = (String, String);
 
 impl Attributed {
-    pub fn new(received: Received, hints: &Hints, detail: Option<String>) -> Attributed {
-        let class = class(hints, &received.envelope, &received.body);
+    pub fn new(conversation: &Conversation, received: Received, hints: &Hints, detail: Option<String>) -> Attributed {
+        let Received { body, envelope, same, .. } = &received;
+        let class = class_within(conversation, hints, &class::Sent { body, envelope, same: *same });
         Attributed { received, class, detail, origin: Origin::default() }
     }
 
     /// Older clients say that an agent speaks, but not which: what it was asked tells.
     pub fn unnamed_agent(&self, conversation: &Conversation, hints: &Hints) -> Option<NamedAgent> {
-        if self.class != Class::Subagent || hints.agent.is_some() || conversation.opened.agent.is_some() {
+        let is_named = hints.agent.is_some() || hints.parent_session.is_some() || conversation.opened.agent.is_some();
+        if self.class != Class::Subagent || is_named {
             return None;
         }
         let session = conversation.opened.session.clone()?;
@@ -107,8 +109,11 @@ impl Composer {
         };
         match &envelope.session {
             Some(session) => Ok(Some((self.of_session(session, agent, seen)?, None))),
-            None if !class(&seen.hints, envelope, body).is_turn() => Ok(None),
-            None => self.by_path(body, seen).map(Some),
+            None => match (self.by_path(body)?, class(&seen.hints, envelope, body)) {
+                (Some(found), _) => Ok(Some(found)),
+                (None, class) if class.is_turn() => Ok(Some((self.without_id(envelope, class, seen), None))),
+                (None, _) => Ok(None),
+            },
         }
     }
 
@@ -118,12 +123,16 @@ impl Composer {
         let (id, parent) = {
             let mut directory = lock(&self.directory);
             let above = hints.parent_agent.as_deref().filter(|above| Some(*above) != agent);
-            let parent = agent.map(|_| directory.id_of_session(session, above));
+            let of_agent = agent.map(|_| (session, above));
+            // A sub-agent with a session of its own names that of its parent.
+            let of_session = || hints.parent_session.as_deref().filter(|parent| *parent != session);
+            let above = of_agent.or_else(|| Some((of_session()?, None)));
+            let parent = above.map(|(session, agent)| directory.id_of_session(session, agent));
             (directory.id_of_session(session, agent), parent)
         };
         let opened = Opened {
             wire: seen.wire.id(),
-            class: if agent.is_some() { Class::Subagent } else { Class::Main }.name().into(),
+            class: if parent.is_some() { Class::Subagent } else { Class::Main }.name().into(),
             session: Some(session.to_owned()),
             agent: agent.map(str::to_owned),
             client: hints.product.as_deref().map(str::to_owned),
@@ -174,8 +183,8 @@ impl Composer {
         best.filter(|_| !tie).map(|(_, shared)| shared)
     }
 
-    /// The longest known path wins; a tie is told.
-    fn by_path(&self, body: &Body, seen: &Seen) -> Result<(Shared, Option<String>), Problem> {
+    /// The conversation whose history a request carries. The longest known path wins; a tie is told.
+    fn by_path(&self, body: &Body) -> Result<Option<(Shared, Option<String>)>, Problem> {
         let messages = facts(body, 0);
         let candidates = lock(&self.directory).beginning_with(&Beginning::of(messages.iter()), false, CANDIDATES);
         let mut best: Option<(usize, Shared)> = None;
@@ -192,18 +201,21 @@ impl Composer {
             }
         }
         let detail = (!ties.is_empty()).then(|| format!("may just as well continue {}", ties.join(", ")));
-        if let Some((_, shared)) = best {
-            return Ok((shared, detail));
-        }
+        Ok(best.map(|(_, shared)| (shared, detail)))
+    }
+
+    /// A new conversation of a client that names no session.
+    fn without_id(&self, envelope: &Envelope, class: Class, seen: &Seen) -> Shared {
         let opened = Opened {
             wire: seen.wire.id(),
-            client: seen.hints.product.as_deref().map(str::to_owned),
+            class: class.name().into(),
+            client: client_name(&seen.hints, envelope),
             ..Opened::unknown()
         };
         let nonce = format!("{}-{}", seen.at, self.nonce());
         let mut directory = lock(&self.directory);
         let id = directory.free_id(&["path", &nonce]);
-        Ok((directory.keep(self.newborn(id, opened)), None))
+        directory.keep(self.newborn(id, opened))
     }
 
     /// Whether the body of a client that names no session in its headers may belong to an edited conversation: by
@@ -361,6 +373,13 @@ pub struct Inherited {
     pub calibration: Calibration,
     /// What waits there, and what stays there.
     pub pending: PendingForFork,
+}
+
+/// The name of the client: the one that it gives itself, else that of the agent that its system prompt names.
+fn client_name(hints: &Hints, envelope: &Envelope) -> Option<String> {
+    let by_prompt = introduced(envelope).filter(|_| hints.client == ClientId::Unknown);
+    let name = by_prompt.map(|id| ctx_clients::client(id).name);
+    name.or(hints.product.as_deref()).map(str::to_owned)
 }
 
 /// Whether the request goes on where this conversation ends, so that no other needs to be looked at.

@@ -1,12 +1,82 @@
 //! The class of a request: what its body shows, judged by its client.
 
-use ctx_clients::{Glance, Hints, ToolsListed};
-use ctx_core::{Class, Role};
+use crate::conversation::Conversation;
+use ctx_clients::{ClientId, Glance, Hints, ToolsListed};
+use ctx_core::message::Message;
+use ctx_core::reconcile::{Place, Sighting, reconcile};
+use ctx_core::{Class, Kind, Role};
 use ctx_wire::body::Body;
 use ctx_wire::envelope::{Envelope, Piece};
+use std::collections::BTreeSet;
 
+/// The class of a request by itself.
 pub fn class(hints: &Hints, envelope: &Envelope, body: &Body) -> Class {
     ctx_clients::class(hints, &tail(body, of_envelope(envelope)))
+}
+
+/// The class of a request in the conversation that it was attributed to. A request without tools or with another system
+/// prompt is side traffic there, unless it goes on from an answer that the conversation has not seen: then the client
+/// has changed its tools and its prompt.
+pub fn class_within(conversation: &Conversation, hints: &Hints, request: &Sent<'_>) -> Class {
+    let class = class(hints, request.envelope, request.body);
+    let tells = ctx_clients::sender(hints, introduced(request.envelope)).tells_side_requests;
+    let is_suspect = class.is_turn()
+        && hints.class.is_none()
+        && !tells
+        && !conversation.tree.is_empty()
+        && looks_foreign(&conversation.envelope, request.envelope);
+    if is_suspect && adds_no_answer(conversation, request) { Class::Auxiliary } else { class }
+}
+
+/// A request beside the conversation that it may belong to.
+pub struct Sent<'r> {
+    pub body: &'r Body,
+    pub envelope: &'r Envelope,
+    /// Leading messages with the bytes of the current path.
+    pub same: usize,
+}
+
+/// The client that the system prompt names.
+pub fn introduced(envelope: &Envelope) -> Option<ClientId> {
+    envelope.system.iter().find_map(|piece| ctx_clients::introduced(&piece.label)).map(|client| client.id)
+}
+
+/// Whether a request has no tools where the conversation has some, or differs from it in both prompt and tools. The first
+/// words of a prompt count: dates and folders in it change.
+fn looks_foreign(known: &Envelope, request: &Envelope) -> bool {
+    let names = |envelope: &Envelope| -> BTreeSet<Box<str>> {
+        envelope.tools.iter().flatten().map(|tool| tool.name.clone()).collect()
+    };
+    let opening = |envelope: &Envelope| -> Option<Box<str>> {
+        envelope.system.iter().find(|piece| !piece.is_attribution).map(|piece| piece.label.clone())
+    };
+    let (known_names, request_names) = (names(known), names(request));
+    if known_names.is_empty() || known_names == request_names {
+        return false;
+    }
+    request_names.is_empty() || opening(known) != opening(request)
+}
+
+/// Whether a request ends with words, and brings no answer but the one that is awaited.
+fn adds_no_answer(conversation: &Conversation, request: &Sent<'_>) -> bool {
+    let same = request.same.min(conversation.tree.current().len());
+    let count = request.body.spans().messages.len();
+    let rest: Vec<Message> =
+        (same..count).map(|at| request.body.read_message(at, ctx_clients::lexicon()).facts).collect();
+    let has_result = |message: &Message| message.blocks.iter().any(|block| block.kind == Kind::ToolResult);
+    if rest.last().is_none_or(has_result) {
+        return false;
+    }
+    let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
+    let unplaced = rest.get(placed.depth.saturating_sub(same)..).unwrap_or_default();
+    let is_awaited = |message: &Message| {
+        conversation.pending.as_ref().is_some_and(|reply| {
+            let shares = message.anchors.iter().any(|anchor| reply.facts.anchors.contains(anchor));
+            reply.facts.key == message.key || shares
+        })
+    };
+    let mut new = unplaced.iter().zip(&placed.places).filter(|(_, place)| matches!(place, Place::New));
+    !new.any(|(message, _)| message.role == Role::Assistant && !is_awaited(message))
 }
 
 fn of_envelope(envelope: &Envelope) -> Glance {
@@ -19,6 +89,8 @@ fn of_envelope(envelope: &Envelope) -> Glance {
             Some(_) => ToolsListed::Own,
         },
         says_subagent: envelope.says_subagent,
+        said: envelope.system.iter().find_map(|piece| ctx_clients::lexicon().class_of_system(&piece.label)),
+        introduced: introduced(envelope),
         wants_format: envelope.wants_format,
         history_elsewhere: envelope.threaded,
         ..Glance::default()
@@ -29,6 +101,8 @@ fn of_envelope(envelope: &Envelope) -> Glance {
 fn tail(body: &Body, mut glance: Glance) -> Glance {
     const LOOK_BACK: usize = 6;
     let count = body.spans().messages.len();
+    glance.messages = count;
+    glance.said = glance.said.or_else(|| said_last(body));
     let mut last = None;
     for at in (count.saturating_sub(LOOK_BACK)..count).rev() {
         let (role, marked) = body.wire().glance(body.message(at));
@@ -47,6 +121,18 @@ fn tail(body: &Body, mut glance: Glance) -> Glance {
     }
     glance.asks_for_summary = last.is_some_and(|at| ctx_clients::lexicon().asks_for_summary(body.message(at)));
     glance
+}
+
+/// The class that the last text of a request names. The message is read only if its bytes hold such words.
+fn said_last(body: &Body) -> Option<Class> {
+    let lexicon = ctx_clients::lexicon();
+    let last = body.spans().messages.len().checked_sub(1)?;
+    if !lexicon.may_be_side_request(body.message(last)) {
+        return None;
+    }
+    let facts = body.read_message(last, lexicon).facts;
+    let text = facts.blocks.iter().rev().find(|block| block.kind == Kind::Text)?;
+    lexicon.class_of_request(text.label.as_deref()?)
 }
 
 #[cfg(test)]
@@ -100,5 +186,47 @@ mod tests {
     #[test]
     fn a_plain_script_speaks_for_itself() {
         assert_eq!(judge(&[("user-agent", "Anthropic/Python 2.8.0")], "", ""), Class::Main);
+    }
+
+    const ASKED: &str = r#"{"role":"user","content":"fix it"}"#;
+
+    #[test]
+    fn qwen_under_claude_codes_name_is_not_dropped() {
+        let qwen = [("user-agent", "claude-cli/0.24.4 (external, cli)"), ("x-app", "cli")];
+        assert_eq!(judge(&qwen, SYSTEM, ASKED), Class::Main);
+        let memory = SYSTEM.replace("\"s\"", "\"You are now acting as the managed memory extraction subagent.\"");
+        assert_eq!(judge(&qwen, &memory, ASKED), Class::Auxiliary);
+        let compress = r#"{"role":"user","content":"You are the component that summarizes a conversation when its"}"#;
+        assert_eq!(judge(&qwen, SYSTEM, &format!("{ASKED},{compress}")), Class::Compaction);
+        let suggest = r#"{"role":"user","content":[{"type":"text","text":"[SUGGESTION MODE: what next]"}]}"#;
+        assert_eq!(judge(&qwen, SYSTEM, &format!("{ASKED},{suggest}")), Class::Auxiliary);
+    }
+
+    #[test]
+    fn words_of_a_side_request_count_only_at_its_end() {
+        let quoted = r#"{"role":"user","content":"why does it say [SUGGESTION MODE: what next]?"}"#;
+        assert_eq!(judge(&[("user-agent", "pi (linux)")], SYSTEM, quoted), Class::Main);
+    }
+
+    #[test]
+    fn titles_and_summaries_of_other_agents_are_side_traffic() {
+        let opencode = [("user-agent", "opencode/1.18.33"), ("x-session-affinity", "ses_1")];
+        assert_eq!(judge(&opencode, SYSTEM, ASKED), Class::Main);
+        assert_eq!(judge(&opencode, r#""system":"You are a title generator.""#, ASKED), Class::Auxiliary);
+        assert_eq!(judge(&opencode, r#""system":"You are a context summarization agent.""#, ASKED), Class::Compaction);
+        let goose = [("agent-session-id", "20261115_1")];
+        assert_eq!(judge(&goose, r#""system":"Generate a short title for""#, ASKED), Class::Auxiliary);
+        let pi = [("user-agent", "pi (linux 6.1; x64)")];
+        assert_eq!(judge(&pi, r#""system":"You are a context summarization assistant.""#, ASKED), Class::Compaction);
+        assert_eq!(judge(&pi, r#""system":"s""#, ASKED), Class::Auxiliary, "no tools and one message");
+        assert_eq!(judge(&pi, SYSTEM, ASKED), Class::Main);
+    }
+
+    #[test]
+    fn a_client_without_a_name_is_known_by_its_system_prompt() {
+        let node = [("user-agent", "node-fetch")];
+        let system = r#""system":"You are an agent in the Continue CLI. Given the user's prompt""#;
+        assert_eq!(judge(&node, system, ASKED), Class::Auxiliary, "no tools and one message");
+        assert_eq!(judge(&node, r#""system":"You are kind""#, ASKED), Class::Main);
     }
 }

@@ -9,7 +9,7 @@ use ctx_core::edit::address::{self, Named};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::frame_id::FrameId;
 use ctx_core::fast_map::FastSet;
-use ctx_core::message::Message;
+use ctx_core::message::{Message, Role};
 use ctx_core::tree::Moved;
 use ctx_core::{NodeIx, SlotId, frames};
 use serde::{Deserialize, Serialize};
@@ -115,7 +115,7 @@ impl Conversation {
     pub(crate) fn first_words(&self) -> Option<String> {
         let title = |path: &[&Message]| {
             let first = frames::frames(path).into_iter().next()?;
-            Some(frames::title(path, &first)).filter(|_| !path.first().is_some_and(|first| is_summary(first)))
+            Some(frames::title(path, &first)).filter(|_| !begins_with_summary(path.iter().copied()))
         };
         let compacted = self.left.iter().rev().filter(|path| path.left == Left::BeforeCompaction);
         let mut before = compacted.map(|path| self.path_to(path.tip).1);
@@ -154,8 +154,16 @@ pub(crate) fn names<'v>(view: &'v View<'_>) -> HashSet<&'v FrameId> {
     view.frames.iter().map(|frame| &frame.id).collect()
 }
 
+/// Whether a history begins with the client's own summary of what came before it: by its own words, or by those of the
+/// answer that the client wrote behind it.
+pub(crate) fn begins_with_summary<'m>(mut messages: impl Iterator<Item = &'m Message>) -> bool {
+    let (first, second) = (messages.next(), messages.next().filter(|second| second.role == Role::Assistant));
+    let labels = second.into_iter().flat_map(|answer| &answer.blocks).filter_map(|block| block.label.as_deref());
+    first.is_some_and(is_summary) || labels.into_iter().any(|label| ctx_clients::lexicon().acknowledges_summary(label))
+}
+
 /// Whether a message begins with the client's own summary of what came before it.
-pub(crate) fn is_summary(message: &Message) -> bool {
+fn is_summary(message: &Message) -> bool {
     let labels = message.blocks.iter().filter_map(|block| block.label.as_deref());
     labels.into_iter().any(|label| label == ctx_core::lexicon::SUMMARY_TITLE)
 }

@@ -9,7 +9,6 @@ use crate::cache_forecast::{Forecast, first_difference};
 use crate::conversation::{Conversation, Worn};
 use crate::directory::{Shared, lock};
 use crate::edit::{AtHand, Ground, Outgoing, Ready, Sent, digest};
-use crate::left::is_summary;
 use crate::log::{self, Arrived, Turn, Version};
 use crate::provider::{Added, Request};
 use crate::recorder::{Order, give_way};
@@ -82,7 +81,7 @@ impl Composer {
             if self.is_current(&conversation.id, &shared) {
                 let received = attribution::receive(&mut conversation, &seen.pieces)?;
                 if attribution::goes_on(&conversation, &received) {
-                    let found = Attributed::new(received, &seen.hints, None);
+                    let found = Attributed::new(&conversation, received, &seen.hints, None);
                     agent = found.unnamed_agent(&conversation, &seen.hints);
                     if agent.is_none() {
                         return self.enter(&shared, conversation, seen, found, ready).map(Some);
@@ -104,7 +103,7 @@ impl Composer {
                 Some(parsed) => attribution::beside(&mut conversation, parsed),
                 None => attribution::receive(&mut conversation, &seen.pieces)?,
             };
-            let mut found = Attributed::new(received, &seen.hints, detail);
+            let mut found = Attributed::new(&conversation, received, &seen.hints, detail);
             if agent.is_none() {
                 agent = found.unnamed_agent(&conversation, &seen.hints);
                 if agent.is_some() {
@@ -667,7 +666,7 @@ fn slots(conversation: &Conversation, placed: &Reconciled, same: usize) -> Vec<S
 }
 
 pub(crate) fn begins_with_summary(facts: &[Message]) -> bool {
-    facts.first().is_some_and(is_summary)
+    crate::left::begins_with_summary(facts.iter())
 }
 
 /// What stands between the messages, when it is not a comma.

@@ -3,6 +3,7 @@
 //! The rules are here, because wires read messages by them; the words are in `ctx-clients`.
 
 use crate::automatic::artifacts::fits;
+use crate::class::Class;
 use crate::title::line;
 use crate::tool::ToolRole;
 use std::borrow::Cow;
@@ -10,7 +11,7 @@ use std::borrow::Cow;
 /// The title of a client's own summary of the conversation.
 pub const SUMMARY_TITLE: &str = "Summary of the conversation so far";
 
-/// The words before and behind a text.
+/// The words before and behind a text. Without a `close`, it ends with the text around it.
 #[derive(Debug, Clone, Copy)]
 pub struct Tag {
     pub open: &'static str,
@@ -45,6 +46,13 @@ pub struct Arguments {
     pub skill: &'static [&'static str],
     /// The arguments that tell most about a call, the best first.
     pub telling: &'static [&'static str],
+    /// Lists of texts, or of objects with the arguments above.
+    pub lists: &'static [&'static str],
+}
+
+impl Arguments {
+    /// No names.
+    pub const EMPTY: Arguments = Arguments { path: &[], command: &[], skill: &[], telling: &[], lists: &[] };
 }
 
 /// Finds a session in the id of a user.
@@ -62,12 +70,20 @@ pub struct Vocabulary {
     pub shell_input: Option<Tag>,
     /// How the client's summary of a conversation begins.
     pub summaries: &'static [&'static str],
+    /// The whole text of a message whose answer is such a summary.
+    pub summary_questions: &'static [&'static str],
+    /// How the answer begins that the client gives to such a summary in the model's name.
+    pub summary_receipts: &'static [&'static str],
     /// A message with all of these asks for such a summary.
     pub summary_request: &'static [&'static str],
+    /// How the last text of a request begins that is no turn of its conversation, with the class of the request.
+    pub requests: &'static [(&'static str, Class)],
+    /// How the system prompt of such a request begins, with the class of the request.
+    pub systems: &'static [(&'static str, Class)],
     /// Stands in the first block of a system prompt and says that a sub-agent speaks.
     pub subagent: Option<&'static str>,
-    /// Stands before the path of the working directory.
-    pub folder: Option<&'static str>,
+    /// Stand before the path of the working directory, as JSON writes them.
+    pub folders: &'static [&'static str],
     /// How the block of the system prompt begins without which a subscription's requests are refused.
     pub identities: &'static [&'static str],
     /// Finds the session in the id of a user that the client sends along.
@@ -96,16 +112,20 @@ impl Vocabulary {
         command: None,
         shell_input: None,
         summaries: &[],
+        summary_questions: &[],
+        summary_receipts: &[],
         summary_request: &[],
+        requests: &[],
+        systems: &[],
         subagent: None,
-        folder: None,
+        folders: &[],
         identities: &[],
         session_of_user: None,
         tools: &[],
         tool_patterns: &[],
         lasting: &[],
         lasting_words: &[],
-        arguments: Arguments { path: &[], command: &[], skill: &[], telling: &[] },
+        arguments: Arguments::EMPTY,
         failed_result: None,
         repeated_result: None,
         looking_agents: &[],
@@ -153,7 +173,7 @@ impl Lexicon {
     }
 
     pub fn closes_reminder(&self, line: &str) -> bool {
-        self.each().filter_map(|words| words.reminder).any(|tag| line.contains(tag.close))
+        self.each().filter_map(|words| words.reminder).any(|tag| !tag.close.is_empty() && line.contains(tag.close))
     }
 
     /// Judges a text of a user message whose reminders are already taken out.
@@ -179,10 +199,16 @@ impl Lexicon {
         Speech::Human(line(text))
     }
 
-    /// Whether a first message is the client's own summary of what came before it.
+    /// Whether a first message is the client's own summary of what came before it, or asks the model for its own.
     pub fn is_summary(&self, text: &str) -> bool {
-        let text = text.trim_start();
+        let text = text.trim();
         self.all(|words| words.summaries).any(|opening| text.starts_with(opening))
+            || self.all(|words| words.summary_questions).any(|question| text == question)
+    }
+
+    /// Whether an answer says that the message before it is the client's own summary.
+    pub fn acknowledges_summary(&self, answer: &str) -> bool {
+        self.all(|words| words.summary_receipts).any(|opening| answer.starts_with(opening))
     }
 
     /// Whether a message asks for such a summary.
@@ -191,6 +217,23 @@ impl Lexicon {
             !tags.is_empty() && tags.iter().all(|tag| memchr::memmem::find(message, tag.as_bytes()).is_some())
         };
         self.each().any(|words| asks(words.summary_request))
+    }
+
+    /// Whether the raw bytes of a message hold words that begin the last text of a side request. They may stand
+    /// anywhere in the message: [`Lexicon::class_of_request`] decides.
+    pub fn may_be_side_request(&self, message: &[u8]) -> bool {
+        let holds = |words: &str| memchr::memmem::find(message, words.as_bytes()).is_some();
+        self.each().flat_map(|words| words.requests).any(|(opening, _)| holds(opening))
+    }
+
+    /// The class of a request by the first words of its last text.
+    pub fn class_of_request(&self, last_text: &str) -> Option<Class> {
+        named(self.each().flat_map(|words| words.requests), last_text)
+    }
+
+    /// The class of a request by the first words of a block of its system prompt.
+    pub fn class_of_system(&self, block: &str) -> Option<Class> {
+        named(self.each().flat_map(|words| words.systems), block)
     }
 
     /// Whether the first block of a system prompt says that a sub-agent speaks.
@@ -202,7 +245,7 @@ impl Lexicon {
 
     /// The words that stand before the path of the working directory.
     pub fn folder_openings(&self) -> impl Iterator<Item = &'static str> {
-        self.each().filter_map(|words| words.folder)
+        self.all(|words| words.folders)
     }
 
     /// Whether a block of a system prompt that begins so is the identity that a subscription needs.
@@ -225,20 +268,29 @@ impl Lexicon {
         self.each().filter_map(|words| words.command).flat_map(named).collect()
     }
 
+    /// The role of a tool: by its exact name, by its name in another case, by a pattern.
     pub fn role(&self, tool: &str) -> ToolRole {
-        let exact = self.each().flat_map(|words| words.tools).find(|(name, _)| *name == tool);
+        let names = || self.each().flat_map(|words| words.tools);
+        let exact = names().find(|(name, _)| *name == tool);
+        let folded = || names().find(|(name, _)| name.eq_ignore_ascii_case(tool));
         let pattern = || self.each().flat_map(|words| words.tool_patterns).find(|(pattern, _)| fits(pattern, tool));
-        exact.or_else(pattern).map_or(ToolRole::Other, |(_, role)| *role)
+        exact.or_else(folded).or_else(pattern).map_or(ToolRole::Other, |(_, role)| *role)
     }
 
     /// Whether the model goes on needing the results of a tool however old they are.
     pub fn is_lasting(&self, tool: &str) -> bool {
         let names_it = |word: &String| self.all(|words| words.lasting_words).any(|lasting| lasting == word);
-        self.all(|words| words.lasting).any(|name| name == tool) || words_of(tool).iter().any(names_it)
+        self.all(|words| words.lasting).any(|name| name.eq_ignore_ascii_case(tool))
+            || words_of(tool).iter().any(names_it)
     }
 
     pub fn is_path(&self, argument: &str) -> bool {
         self.paths().any(|name| name == argument)
+    }
+
+    /// Whether an argument is a list of texts, or of objects with arguments of their own.
+    pub fn is_list(&self, argument: &str) -> bool {
+        self.all(|words| words.arguments.lists).any(|name| name == argument)
     }
 
     pub fn paths(&self) -> impl Iterator<Item = &'static str> {
@@ -275,12 +327,21 @@ impl Lexicon {
     }
 }
 
+/// The class that stands beside the words that a text begins with.
+fn named<'w>(mut words: impl Iterator<Item = &'w (&'static str, Class)>, text: &str) -> Option<Class> {
+    words.find(|(opening, _)| text.starts_with(opening)).map(|(_, class)| *class)
+}
+
 /// The text without what stands between these tags, the tags with it; `None` where there is none.
 fn without(text: &str, tag: Tag) -> Option<String> {
     find(text, tag.open)?;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = find(rest, tag.open) {
+        if tag.close.is_empty() {
+            out.push_str(&rest[..start]);
+            return Some(out);
+        }
         let Some(length) = find(&rest[start..], tag.close) else { break };
         out.push_str(&rest[..start]);
         rest = &rest[start + length + tag.close.len()..];

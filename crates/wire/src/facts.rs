@@ -1,11 +1,12 @@
 //! Builds the facts of one message, on every wire: how it is recognised, who speaks in it, and what its blocks are.
 
+use crate::arguments::{main_argument, touch};
 use crate::json::{self, Member, Span};
 use crate::wire::Reading;
 use ctx_core::ToolRole;
 use ctx_core::key::{Key, KeyBuilder};
 use ctx_core::lexicon::{Lexicon, SUMMARY_TITLE, Speech};
-use ctx_core::message::{Anchor, Block, How, Kind, Message, Role, Touch};
+use ctx_core::message::{Anchor, Block, Kind, Message, Role};
 use ctx_core::title::line;
 use std::borrow::Cow;
 
@@ -223,39 +224,6 @@ impl<'a> Facts<'a> {
         let first = self.speech.as_ref().or(self.command.as_ref()).map(|(at, _)| *at).or(shown)?;
         (self.role == Role::User).then_some(if first >= results { results } else { first })
     }
-}
-
-/// What a call is about: its best-known argument, else its first text.
-fn main_argument<'b>(input: &'b [u8], lexicon: &Lexicon) -> Option<Cow<'b, str>> {
-    let mut best: Option<(usize, Cow<'_, str>)> = None;
-    for member in json::members(input, 0).into_iter().flatten().flatten() {
-        let rank = lexicon.rank(&key(input, &member));
-        if best.as_ref().is_none_or(|(other, _)| rank < *other)
-            && let Some(text) = json::string_value(input, member.value)
-        {
-            best = Some((rank, text));
-        }
-    }
-    best.map(|(_, text)| text)
-}
-
-/// The file that a call reads or changes.
-fn touch(input: &[u8], role: ToolRole, lexicon: &Lexicon) -> Option<Touch> {
-    let reads = role == ToolRole::Read;
-    if !reads && !role.changes() {
-        return None;
-    }
-    let (mut file, mut part) = (None, Vec::new());
-    for member in json::members(input, 0)?.flatten() {
-        let name = key(input, &member);
-        match lexicon.is_path(&name) {
-            true => file = json::string_value(input, member.value).map(|path| Key::of([path.as_bytes()])),
-            false if reads => part.extend([name.into_owned().into_bytes(), input[member.value].to_vec()]),
-            false => {}
-        }
-    }
-    let part = (!part.is_empty()).then(|| Key::of(part.iter().map(Vec::as_slice)));
-    Some(Touch { file: file?, how: if reads { How::Read(part) } else { How::Change } })
 }
 
 /// Characters of a string value, quotes and escapes not counted.

@@ -18,19 +18,23 @@ pub(crate) fn told(bytes: &[u8], parts: &[Span], lexicon: &Lexicon) -> Option<St
     parts.iter().find_map(|span| {
         let text = bytes.get(span.clone())?;
         let behind = |name: &str| text.get(memchr::memmem::find(text, name.as_bytes())? + name.len()..);
-        let line = lexicon.folder_openings().find_map(behind)?;
-        // Up to the end of the line or of the text; a backslash of the path is two here.
-        let mut end = 0;
-        while let Some(byte) = line.get(end).filter(|byte| !matches!(byte, b'"' | b'<')) {
-            match (byte, line.get(end + 1)) {
-                (b'\\', Some(b'\\' | b'u' | b'/')) => end += 2,
-                (b'\\', _) => break,
-                _ => end += 1,
-            }
-        }
-        let quoted = [b"\"", line.get(..end)?, b"\""].concat();
-        let path = json::string_value(&quoted, 0..quoted.len())?.trim().to_owned();
-        let is_path = path.starts_with(['/', '~']) || path.get(1..3) == Some(":\\") || path.get(1..3) == Some(":/");
-        (is_path && path.len() <= 1024).then_some(path)
+        lexicon.folder_openings().find_map(|name| path(behind(name)?))
     })
+}
+
+/// The path that a part of a JSON string begins with: up to the end of the line or of the text. A backslash of the path
+/// is two here.
+fn path(line: &[u8]) -> Option<String> {
+    let mut end = 0;
+    while let Some(byte) = line.get(end).filter(|byte| !matches!(byte, b'"' | b'<')) {
+        match (byte, line.get(end + 1)) {
+            (b'\\', Some(b'\\' | b'u' | b'/')) => end += 2,
+            (b'\\', _) => break,
+            _ => end += 1,
+        }
+    }
+    let quoted = [b"\"", line.get(..end)?, b"\""].concat();
+    let path = json::string_value(&quoted, 0..quoted.len())?.trim().to_owned();
+    let is_path = path.starts_with(['/', '~']) || path.get(1..3) == Some(":\\") || path.get(1..3) == Some(":/");
+    (is_path && path.len() <= 1024).then_some(path)
 }

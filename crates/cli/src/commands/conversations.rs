@@ -49,9 +49,10 @@ fn render(conversations: &[ConversationView], now: u64, output: &Output) -> Stri
         Column::Right("REQUESTS"),
         Column::Left("LAST"),
         Column::Flexible("TITLE"),
+        Column::Left("CLIENT"),
         Column::Flexible("MODEL"),
     ])
-    .dispensing(&["MODEL", "REQUESTS", "FRAMES", "LAST"]);
+    .dispensing(&["MODEL", "CLIENT", "REQUESTS", "FRAMES", "LAST"]);
     for conversation in conversations {
         let title = format!("{}{}", kinship(conversation), conversation.title);
         table.row([
@@ -62,10 +63,17 @@ fn render(conversations: &[ConversationView], now: u64, output: &Output) -> Stri
             words::count(conversation.requests.into()).into(),
             words::ago(now, conversation.last_activity).into(),
             Cell::styled(&title, if conversation.class == "main" { PLAIN } else { FAINT }),
+            Cell::styled(client(conversation), FAINT),
             Cell::styled(conversation.model.as_deref().unwrap_or_default(), FAINT),
         ]);
     }
     table.render(output)
+}
+
+/// The name of the client; one that is not known has the name that it gave itself.
+fn client(conversation: &ConversationView) -> &str {
+    let product = conversation.client.as_deref().unwrap_or_default();
+    ctx_clients::of_product(product).map_or(product, |client| client.title)
 }
 
 /// What a conversation is to another one.
@@ -109,7 +117,11 @@ mod tests {
     #[test]
     fn the_active_one_is_marked_and_kin_is_told() {
         let list = [
-            ConversationView { active: true, ..conversation("c3f9a1", "Fix the parser") },
+            ConversationView {
+                active: true,
+                client: Some("claude-cli/2.1.325".into()),
+                ..conversation("c3f9a1", "Fix the parser")
+            },
             ConversationView {
                 class: "subagent".into(),
                 parent: Some("c3f9a1".into()),
@@ -119,15 +131,16 @@ mod tests {
             },
             ConversationView {
                 forked_from: Some("c3f9a1".into()),
+                client: Some("node-fetch".into()),
                 model: None,
                 ..conversation("c8", "Fix the parser")
             },
         ];
         insta::assert_snapshot!(render(&list, 1_125_000, &Output::plain()), @r"
-           ID      TOKENS  FRAMES  REQUESTS  LAST       TITLE                                        MODEL
-        *  c3f9a1  18,234       4        12  2 min ago  Fix the parser                               claude-opus-5
-           c77       ≈900       4        12  2 min ago  (agent of c3f9a1) Search for \x1b[31musages  claude-opus-5
-           c8      18,234       4        12  2 min ago  (fork of c3f9a1) Fix the parser
+           ID      TOKENS  FRAMES  REQUESTS  LAST       TITLE                                        CLIENT       MODEL
+        *  c3f9a1  18,234       4        12  2 min ago  Fix the parser                               Claude Code  claude-opus-5
+           c77       ≈900       4        12  2 min ago  (agent of c3f9a1) Search for \x1b[31musages               claude-opus-5
+           c8      18,234       4        12  2 min ago  (fork of c3f9a1) Fix the parser              node-fetch
         ");
     }
 

@@ -1,7 +1,6 @@
 //! The headers that Claude Code sends, and the class of its requests where these do not name it.
 
 use crate::class::ToolsListed;
-use crate::hints::product;
 use crate::{Glance, HeaderNames, Headers, Hints};
 use ctx_core::Class;
 
@@ -10,6 +9,7 @@ pub const SESSION: &str = "x-claude-code-session-id";
 
 pub const NAMES: HeaderNames = HeaderNames {
     session: &[SESSION],
+    parent_session: None,
     agent: Some("x-claude-code-agent-id"),
     parent_agent: Some("x-claude-code-parent-agent-id"),
     class: Some("x-claude-code-request-class"),
@@ -23,13 +23,18 @@ pub const NAMES: HeaderNames = HeaderNames {
     compacted: Some("x-claude-code-context-compacted"),
 };
 
+/// Other agents use its name, so the name alone does not count.
 pub fn recognises(headers: Headers<'_>) -> bool {
-    headers(SESSION).is_some() || product(headers).is_some_and(|product| product.starts_with("claude-cli/"))
+    headers(SESSION).is_some() || has_beta(headers)
 }
 
 /// A beta stands on every request of a conversation, and on no other.
+fn has_beta(headers: Headers<'_>) -> bool {
+    headers("anthropic-beta").is_some_and(|betas| betas.contains("claude-code-"))
+}
+
 pub fn refine(headers: Headers<'_>, hints: &mut Hints) {
-    hints.is_marked_turn = headers("anthropic-beta").is_some_and(|betas| betas.contains("claude-code-"));
+    hints.is_marked_turn = has_beta(headers);
 }
 
 /// Right on all requests that were recorded with their classes.

@@ -12,6 +12,7 @@ mod vocabulary;
 pub use install::skill;
 pub use vocabulary::VOCABULARY;
 
+use crate::launch::{Launch, Route};
 use crate::{Client, ClientId, McpCaller};
 
 const NAME: &str = "claude-code";
@@ -22,6 +23,7 @@ pub static CLIENT: Client = Client {
     name: NAME,
     title: TITLE,
     recognises: headers::recognises,
+    products: &["claude-cli/"],
     headers: headers::NAMES,
     refine: headers::refine,
     class: headers::class,
@@ -31,4 +33,14 @@ pub static CLIENT: Client = Client {
     sessions: Some(session::FILES),
     mcp: Some(McpCaller { name: NAME, call: "claudecode/toolUseId", reads_structure: true }),
     installer: Some(install::INSTALLER),
+    launch: Launch { programs: &["claude"], routes: &[ROUTE] },
+    ..Client::BASE
+};
+
+/// It says what each request is for, and searches for tools, only if asked to behind a base URL.
+const ROUTE: Route = Route {
+    variables: &[(variables::BASE_URL, "{url}")],
+    defaults: &[(variables::HINT_HEADERS, "1"), (variables::TOOL_SEARCH, "true")],
+    check: Some("`env.ANTHROPIC_BASE_URL` in its settings wins over the environment"),
+    ..Route::BASE
 };

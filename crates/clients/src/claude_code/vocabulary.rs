@@ -55,6 +55,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
         command: &["command", "cmd", "pattern", "query", "url", "prompt"],
         skill: &["skill", "command"],
         telling: &["file_path", "path", "command", "pattern", "url", "query", "description", "skill", "prompt"],
+        ..Arguments::EMPTY
     },
     failed_result: Some("<tool_use_error>"),
     repeated_result: Some("File unchanged"),
@@ -83,7 +84,6 @@ mod tests {
         assert_eq!(judge(text), Speech::Human("fix the parser please".into()));
         assert_eq!(judge("<system-reminder>x</system-reminder>"), Speech::Injected);
         assert_eq!(judge("[Request interrupted by user for tool use]"), Speech::Injected);
-        assert_eq!(judge("<info-msg>noon</info-msg>"), Speech::Injected);
         assert_eq!(
             judge(
                 "<command-message>compact</command-message>\n<command-name>/compact</command-name>\n<command-args>now</command-args>"
@@ -124,6 +124,7 @@ mod tests {
             (ToolRole::Read, ToolRole::Edit, ToolRole::Shell)
         );
         assert_eq!((role("Glob"), role("GREP"), role("ls")), (ToolRole::Find, ToolRole::Search, ToolRole::Search));
+        assert_eq!((role("BASH"), role("todowrite")), (ToolRole::Shell, ToolRole::Todo));
         assert_eq!(role("mcp__web__search_pages"), ToolRole::Search);
         assert_eq!(
             (role("read_file"), role("patch"), role("write")),

@@ -110,7 +110,7 @@ fn read(tool: &str, input: &Value) -> Option<Read> {
         return printed(command);
     }
     let views = input.get("command").is_some_and(|command| command == "view");
-    let reads = ["read", "read_file", "view", "view_file", "open_file"].contains(&tool.to_ascii_lowercase().as_str());
+    let reads = ctx_clients::role(tool) == ToolRole::Read;
     if !(views || reads) {
         return None;
     }

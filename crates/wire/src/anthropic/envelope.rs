@@ -185,6 +185,11 @@ mod tests {
         assert_eq!(told(r"Working directory: C:\\work\\x"), Some(r"C:\work\x".into()));
         assert_eq!(told(r"<env>Working directory: /x</env>"), Some("/x".into()));
         assert_eq!(told("the working directory: it is where you are"), None);
+        assert_eq!(told(r"<cwd>\n/home/me/pi\n</cwd>"), Some("/home/me/pi".into()));
+        assert_eq!(told(r"<environment_context>\n  <cwd>/home/me/codex</cwd>"), Some("/home/me/codex".into()));
+        assert_eq!(told(r"3. Shell: bash\n4. Working Directory: /home/me/cline\n"), Some("/home/me/cline".into()));
+        assert_eq!(told(r"I'm currently working in the directory: /home/me/qwen\n"), Some("/home/me/qwen".into()));
+        assert_eq!(told(r"a working directory: of sorts. <cwd>/p</cwd>"), Some("/p".into()), "the one with a path");
         let system = r#"{"system":[{"type":"text","text":"Working directory: /s\n"}],"messages":[]}"#;
         assert_eq!(folder(system), Some("/s".into()));
         // What the model says is no place.

@@ -162,3 +162,35 @@ fn what_is_nested_deeply_is_counted_by_its_bytes_and_not_scanned_for_every_level
     assert_eq!(chars(10), r#"[["xx"]]"#.len() as u32);
     assert_eq!(chars(300_000), 4 + 2 * (300_000 - 8));
 }
+
+#[test]
+fn arguments_in_lists_name_the_call_and_its_file() {
+    let call = |name: &str, input: &str| {
+        let call = format!(r#"{{"type":"tool_use","id":"t","name":"{name}","input":{input}}}"#);
+        facts(&format!(r#"{{"role":"assistant","content":[{call}]}}"#)).blocks.remove(0)
+    };
+    let label = |name, input| call(name, input).label.map(String::from);
+    assert_eq!(label("run_commands", r#"{"commands":["cargo test","ls"]}"#).as_deref(), Some("cargo test"));
+    assert_eq!(label("read_files", r#"{"files":[{"start_line":1,"path":"/a"}]}"#).as_deref(), Some("/a"));
+    assert_eq!(label("Read", r#"{"filepath":"/a"}"#).as_deref(), Some("/a"));
+
+    let touches = |name, input| call(name, input).touches.map(|touch| *touch);
+    let file = Key::of([b"/a".as_slice()]);
+    assert_eq!(touches("read_files", r#"{"files":[{"path":"/a"}]}"#), Some(Touch { file, how: How::Read(None) }));
+    let part = touches("read_files", r#"{"files":[{"path":"/a","start_line":5}]}"#).expect("a touch");
+    assert!(part.file == file && matches!(part.how, How::Read(Some(_))));
+    assert_eq!(touches("read_files", r#"{"files":[{"path":"/a"},{"path":"/b"}]}"#), None, "none of them alone");
+    assert_eq!(touches("editor", r#"{"path":"/a","old_text":"x"}"#), Some(Touch { file, how: How::Change }));
+    assert_eq!(touches("Read", r#"{"filepath":"/a"}"#), Some(Touch { file, how: How::Read(None) }));
+}
+
+#[test]
+fn a_message_keeps_its_key_when_a_moving_notice_comes_or_goes() {
+    let user = |content: &str| facts(&format!(r#"{{"role":"user","content":{content}}}"#));
+    let plain = user(r#""fix it""#);
+    let before = user(r#"[{"type":"text","text":"<info-msg>noon</info-msg>"},{"type":"text","text":"fix it"}]"#);
+    let behind = user(r#"[{"type":"text","text":"fix it"},{"type":"text","text":"<info-msg>one</info-msg>"}]"#);
+    assert_eq!((before.key, behind.key), (plain.key, plain.key));
+    assert_eq!((before.title.as_deref(), behind.title.as_deref()), (Some("fix it"), Some("fix it")));
+    assert!(user(r#""<info-msg>noon</info-msg>""#).speaks.is_none());
+}

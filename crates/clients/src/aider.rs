@@ -1,0 +1,78 @@
+//! aider: it has no tools, names no session, and begins every conversation with the same examples.
+
+use crate::launch::{Launch, Route};
+use crate::{Client, ClientId, Headers};
+use ctx_core::Class;
+use ctx_core::lexicon::{Tag, Vocabulary};
+
+pub static CLIENT: Client = Client {
+    id: ClientId::Aider,
+    name: "aider",
+    title: "aider",
+    recognises,
+    introductions: &["Act as an expert software developer. Always use best practices when coding."],
+    vocabulary: &VOCABULARY,
+    launch: Launch { programs: &["aider"], routes: &[ROUTE] },
+    ..Client::BASE
+};
+
+const ROUTE: Route = Route {
+    variables: &[("ANTHROPIC_API_BASE", "{url}"), ("ANTHROPIC_BASE_URL", "{url}"), ("OPENAI_API_BASE", "{url}/v1")],
+    check: Some("`--openai-api-base` and .aider.conf.yml win over the environment"),
+    ..Route::BASE
+};
+
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    // It follows the human's newest words, to the end of the text.
+    reminder: Some(Tag { open: "# *SEARCH/REPLACE block* Rules:", close: "" }),
+    notices: &[
+        "Change get_factorial() to use math.factorial",
+        "Refactor hello() into its own file.",
+        "I switched to a new code base.",
+        "Here are summaries of some files present in my git repository",
+        "I have *added these files to the chat*",
+    ],
+    summaries: &["I spoke to you previously about a number of things."],
+    systems: &[
+        ("You are an expert software engineer that generates concise, one-line Git commit", Class::Auxiliary),
+        ("*Briefly* summarize this partial conversation about programming", Class::Compaction),
+    ],
+    ..Vocabulary::EMPTY
+};
+
+fn recognises(headers: Headers<'_>) -> bool {
+    headers("x-title").is_some_and(|title| title == "Aider")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ClientId, Hints, introduced, lexicon};
+    use ctx_core::Class;
+    use ctx_core::lexicon::Speech;
+
+    #[test]
+    fn it_is_known_by_its_title_or_by_its_system_prompt() {
+        assert_eq!(Hints::read(|name| (name == "x-title").then_some("Aider")).client, ClientId::Aider);
+        let library = Hints::read(|name| (name == "user-agent").then_some("litellm/1.75.0"));
+        assert_eq!(library.client, ClientId::Unknown, "other programs use this library too");
+        let system = "Act as an expert software developer. Always use best practices when coding. Respect…";
+        assert_eq!(introduced(system).map(|client| client.id), Some(ClientId::Aider));
+    }
+
+    #[test]
+    fn examples_and_files_are_not_said_by_the_human_and_the_rules_are_no_title() {
+        for text in
+            ["Change get_factorial() to use math.factorial", "I have *added these files to the chat* so you can"]
+        {
+            assert_eq!(lexicon().judge(text), Speech::Injected, "{text}");
+        }
+        let asked = lexicon().without_reminders("fix the parser\n\n# *SEARCH/REPLACE block* Rules:\n\nEvery block…");
+        assert_eq!(lexicon().judge(&asked), Speech::Human("fix the parser".into()));
+    }
+
+    #[test]
+    fn its_commit_messages_are_side_requests() {
+        let system = "You are an expert software engineer that generates concise, one-line Git commit messages";
+        assert_eq!(lexicon().class_of_system(system), Some(Class::Auxiliary));
+    }
+}

@@ -1,0 +1,81 @@
+//! Cline: it names no session and often not itself; its tools take lists.
+
+use crate::class;
+use crate::hints::is_product;
+use crate::launch::{Launch, Route};
+use crate::{Client, ClientId, Headers};
+use ctx_core::ToolRole;
+use ctx_core::lexicon::{Arguments, Vocabulary};
+
+pub static CLIENT: Client = Client {
+    id: ClientId::Cline,
+    name: "cline",
+    title: "Cline",
+    recognises,
+    products: &["cline/", "Cline/"],
+    introductions: &["You are Cline"],
+    class: class::of_agent,
+    vocabulary: &VOCABULARY,
+    bookkeeping: &["ask_question", "spawn_agent", "team_*"],
+    launch: Launch { programs: &["cline"], routes: &[ROUTE] },
+    ..Client::BASE
+};
+
+/// A daemon of its own runs the session and reads its settings, so no flag and no variable reaches it.
+const ROUTE: Route = Route {
+    note: Some(
+        "Cline reads its base URL only from its settings: set `providers.anthropic.settings.baseUrl` to `{url}/v1` in \
+         ~/.cline/data/settings/providers.json, or run `cline auth openai-compatible -b {url}/v1 -k KEY -m MODEL`",
+    ),
+    check: Some("its settings name another base URL, or its own daemon still runs with the old ones"),
+    ..Route::BASE
+};
+
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    folders: &["orking Directory: "],
+    tools: &[
+        ("read_files", ToolRole::Read),
+        ("editor", ToolRole::Edit),
+        ("run_commands", ToolRole::Shell),
+        ("search_codebase", ToolRole::Search),
+        ("web_search", ToolRole::Search),
+        ("fetch_web_content", ToolRole::Fetch),
+        ("ask_question", ToolRole::Ask),
+        ("spawn_agent", ToolRole::Agent),
+    ],
+    tool_patterns: &[("team_*", ToolRole::Agent)],
+    arguments: Arguments {
+        path: &["path"],
+        lists: &["files", "commands", "queries", "requests"],
+        telling: &["files", "commands", "queries", "requests"],
+        ..Arguments::EMPTY
+    },
+    ..Vocabulary::EMPTY
+};
+
+fn recognises(headers: Headers<'_>) -> bool {
+    is_product(headers, CLIENT.products) || headers("x-title").is_some_and(|title| title == "Cline")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ClientId, Hints, introduced, lexicon};
+    use ctx_core::ToolRole;
+
+    #[test]
+    fn it_is_known_by_its_title_or_by_its_system_prompt() {
+        assert_eq!(Hints::read(|name| (name == "x-title").then_some("Cline")).client, ClientId::Cline);
+        let sdk = Hints::read(|name| (name == "user-agent").then_some("ai-sdk/anthropic/4.0.42"));
+        assert_eq!(sdk.client, ClientId::Unknown, "other programs use this library too");
+        assert_eq!(introduced("You are Cline, an AI coding agent").map(|client| client.id), Some(ClientId::Cline));
+    }
+
+    #[test]
+    fn its_tools_have_roles_and_take_lists() {
+        let role = |tool| lexicon().role(tool);
+        assert_eq!((role("read_files"), role("editor")), (ToolRole::Read, ToolRole::Edit));
+        assert_eq!((role("run_commands"), role("team_create")), (ToolRole::Shell, ToolRole::Agent));
+        assert_eq!(role("ask_question"), ToolRole::Ask);
+        assert!(lexicon().is_list("files") && lexicon().is_list("commands") && !lexicon().is_list("path"));
+    }
+}

@@ -1,0 +1,63 @@
+//! Codex: it names its thread, and says of each request what it is for.
+
+mod headers;
+mod vocabulary;
+
+pub use vocabulary::VOCABULARY;
+
+use crate::class;
+use crate::launch::{Launch, Route};
+use crate::{Client, ClientId};
+
+pub static CLIENT: Client = Client {
+    id: ClientId::Codex,
+    name: "codex",
+    title: "Codex",
+    recognises: headers::recognises,
+    products: &["codex_", "codex-"],
+    headers: headers::NAMES,
+    refine: headers::refine,
+    class: class::of_agent,
+    tells_side_requests: true,
+    vocabulary: &VOCABULARY,
+    bookkeeping: &["update_plan", "spawn_agent", "wait_agent", "send_message", "list_agents", "request_user_input"],
+    launch: Launch { programs: &["codex"], routes: &[WITH_KEY, WITH_LOGIN] },
+    ..Client::BASE
+};
+
+/// A provider of the name "OpenAI" makes Codex send the turn of each item. Its traffic is plain HTTP, unlike that of the
+/// built-in provider.
+const WITH_KEY: Route = Route {
+    when: Some("OPENAI_API_KEY"),
+    arguments: &[
+        "-c",
+        "model_provider=\"ctx\"",
+        "-c",
+        "model_providers.ctx.name=\"OpenAI\"",
+        "-c",
+        "model_providers.ctx.base_url=\"{url}/v1\"",
+        "-c",
+        "model_providers.ctx.wire_api=\"responses\"",
+        "-c",
+        "model_providers.ctx.env_key=\"OPENAI_API_KEY\"",
+    ],
+    ..Route::BASE
+};
+
+/// With a ChatGPT login, a provider of the name "OpenAI" is led past every base URL.
+const WITH_LOGIN: Route = Route {
+    arguments: &[
+        "-c",
+        "model_provider=\"ctx\"",
+        "-c",
+        "model_providers.ctx.name=\"ctx\"",
+        "-c",
+        "model_providers.ctx.base_url=\"{url}/backend-api/codex\"",
+        "-c",
+        "model_providers.ctx.wire_api=\"responses\"",
+        "-c",
+        "model_providers.ctx.requires_openai_auth=true",
+    ],
+    note: Some("OPENAI_API_KEY is not set, so Codex uses its ChatGPT login"),
+    ..Route::BASE
+};

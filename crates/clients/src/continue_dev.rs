@@ -1,0 +1,67 @@
+//! Continue: it names neither a session nor itself in its headers.
+
+use crate::class;
+use crate::hints::is_product;
+use crate::launch::{Launch, Route};
+use crate::{Client, ClientId, Headers};
+use ctx_core::ToolRole;
+use ctx_core::lexicon::{Arguments, Vocabulary};
+
+pub static CLIENT: Client = Client {
+    id: ClientId::Continue,
+    name: "continue",
+    title: "Continue",
+    recognises,
+    products: &["continue/", "Continue/"],
+    introductions: &["You are an agent in the Continue CLI"],
+    class: class::of_agent,
+    vocabulary: &VOCABULARY,
+    bookkeeping: &["Checklist", "AskQuestion", "CheckBackgroundJob"],
+    launch: Launch { programs: &["cn"], routes: &[ROUTE] },
+    ..Client::BASE
+};
+
+/// The base URL belongs to a model of the user's own configuration.
+const ROUTE: Route = Route {
+    note: Some(
+        "Continue reads its base URL only from its configuration: set `apiBase: {url}/v1/` for the model in \
+         ~/.continue/config.yaml",
+    ),
+    check: Some("the model in use has no `apiBase: {url}/v1/` in config.yaml"),
+    ..Route::BASE
+};
+
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    tools: &[
+        ("List", ToolRole::Search),
+        ("Fetch", ToolRole::Fetch),
+        ("Checklist", ToolRole::Todo),
+        ("AskQuestion", ToolRole::Ask),
+    ],
+    lasting: &["Checklist"],
+    arguments: Arguments { path: &["filepath"], telling: &["filepath", "dirpath"], ..Arguments::EMPTY },
+    ..Vocabulary::EMPTY
+};
+
+fn recognises(headers: Headers<'_>) -> bool {
+    is_product(headers, CLIENT.products)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ClientId, introduced, lexicon};
+    use ctx_core::ToolRole;
+
+    #[test]
+    fn it_is_known_by_its_system_prompt() {
+        let system = "You are an agent in the Continue CLI. Given the user's prompt, you should use the tools";
+        assert_eq!(introduced(system).map(|client| client.id), Some(ClientId::Continue));
+        assert!(introduced("You are a helpful assistant").is_none());
+    }
+
+    #[test]
+    fn its_tools_have_roles_and_its_files_a_name_of_their_own() {
+        assert_eq!((lexicon().role("Checklist"), lexicon().role("List")), (ToolRole::Todo, ToolRole::Search));
+        assert!(lexicon().is_path("filepath") && lexicon().is_lasting("Checklist"));
+    }
+}

@@ -1,0 +1,100 @@
+//! goose: it names its session, and moves a message with clock, folder and tasks to the newest turn of each request.
+
+use crate::class;
+use crate::launch::{Launch, Route};
+use crate::{Client, ClientId, HeaderNames, Headers, Hints};
+use ctx_core::lexicon::{Arguments, Tag, Vocabulary};
+use ctx_core::{Class, ToolRole};
+
+const NAME: &str = "goose";
+const SESSION: &str = "agent-session-id";
+
+pub static CLIENT: Client = Client {
+    id: ClientId::Goose,
+    name: NAME,
+    title: NAME,
+    recognises,
+    headers: HeaderNames { session: &[SESSION], ..HeaderNames::NONE },
+    refine,
+    class: class::of_agent,
+    vocabulary: &VOCABULARY,
+    bookkeeping: &["delegate", "load", "load_skill", "todo__*"],
+    launch: Launch { programs: &["goose"], routes: &[ROUTE] },
+    ..Client::BASE
+};
+
+const ROUTE: Route = Route { variables: &[("ANTHROPIC_HOST", "{url}"), ("OPENAI_HOST", "{url}")], ..Route::BASE };
+
+pub static VOCABULARY: Vocabulary = Vocabulary {
+    // It stands in another message with each request, so it is no part of what a message says.
+    reminder: Some(Tag { open: "<info-msg>", close: "</info-msg>" }),
+    summary_receipts: &["Your context was compacted."],
+    systems: &[
+        ("Generate a short title", Class::Auxiliary),
+        ("## Task Context - An llm context limit was reached", Class::Compaction),
+    ],
+    requests: &[
+        ("---BEGIN USER MESSAGES---", Class::Auxiliary),
+        ("Please summarize the conversation history provided in the system prompt", Class::Compaction),
+    ],
+    tools: &[
+        ("write", ToolRole::Write),
+        ("edit", ToolRole::Edit),
+        ("shell", ToolRole::Shell),
+        ("analyze", ToolRole::Search),
+        ("tree", ToolRole::Search),
+        ("delegate", ToolRole::Agent),
+        ("load", ToolRole::Skill),
+        ("load_skill", ToolRole::Skill),
+        ("todo__todo_write", ToolRole::Todo),
+    ],
+    lasting: &["load"],
+    arguments: Arguments { path: &["path"], skill: &["name"], ..Arguments::EMPTY },
+    ..Vocabulary::EMPTY
+};
+
+fn recognises(headers: Headers<'_>) -> bool {
+    headers(SESSION).is_some()
+}
+
+/// It sends no user agent.
+fn refine(_: Headers<'_>, hints: &mut Hints) {
+    hints.product = hints.product.take().or_else(|| Some(NAME.into()));
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ClientId, Hints, lexicon};
+    use ctx_core::lexicon::Speech;
+    use ctx_core::{Class, ToolRole};
+
+    #[test]
+    fn it_is_known_by_the_header_of_its_session_and_gets_a_name() {
+        let hints = Hints::read(|name| (name == "agent-session-id").then_some("20261115_1"));
+        assert_eq!((hints.client, hints.session.as_deref()), (ClientId::Goose, Some("20261115_1")));
+        assert_eq!(hints.product.as_deref(), Some("goose"));
+    }
+
+    #[test]
+    fn the_moving_message_is_no_part_of_what_is_said() {
+        let without = |text| lexicon().without_reminders(text).trim().to_owned();
+        assert_eq!(without("<info-msg>\nIt is noon\n</info-msg>\nfix it"), "fix it");
+        assert_eq!(lexicon().judge(&without("<info-msg>noon</info-msg>")), Speech::Injected);
+    }
+
+    #[test]
+    fn titles_and_summaries_are_told_by_their_words() {
+        assert_eq!(lexicon().class_of_system("Generate a short title for this chat"), Some(Class::Auxiliary));
+        let summary = "## Task Context - An llm context limit was reached when a user was in a working session";
+        assert_eq!(lexicon().class_of_system(summary), Some(Class::Compaction));
+        assert_eq!(lexicon().class_of_request("---BEGIN USER MESSAGES--- fix it"), Some(Class::Auxiliary));
+        assert!(lexicon().acknowledges_summary("Your context was compacted. The previous message contains a summary"));
+    }
+
+    #[test]
+    fn its_tools_have_roles() {
+        let role = |tool| lexicon().role(tool);
+        assert_eq!((role("shell"), role("delegate")), (ToolRole::Shell, ToolRole::Agent));
+        assert_eq!((role("todo__todo_write"), role("load_skill")), (ToolRole::Todo, ToolRole::Skill));
+    }
+}

@@ -1,0 +1,108 @@
+//! How `ctx run` leads a client to the daemon, as data.
+//!
+//! In all texts here `{url}` stands for the daemon's URL and `{file}` for the path of the route's file.
+
+/// How a client is started so that it speaks through the daemon.
+#[derive(Debug, Clone, Copy)]
+pub struct Launch {
+    /// The names of its program.
+    pub programs: &'static [&'static str],
+    /// The first one that applies is taken.
+    pub routes: &'static [Route],
+}
+
+/// One way to lead a client to the daemon.
+#[derive(Debug, Clone, Copy)]
+pub struct Route {
+    /// Applies only if this variable is set.
+    pub when: Option<&'static str>,
+    /// Variables with their values.
+    pub variables: &'static [(&'static str, &'static str)],
+    /// Variables that keep the value that the user gave them.
+    pub defaults: &'static [(&'static str, &'static str)],
+    /// Arguments before those of the user.
+    pub arguments: &'static [&'static str],
+    /// Name and contents of a file that the client is told to read.
+    pub file: Option<(&'static str, &'static str)>,
+    /// A note before the client starts.
+    pub note: Option<&'static str>,
+    /// The likely cause if no request arrives.
+    pub check: Option<&'static str>,
+}
+
+impl Launch {
+    /// A client that is known by no program.
+    pub const NONE: Launch = Launch { programs: &[], routes: &[] };
+
+    /// The route to take; `is_set` tells whether a variable has a value.
+    pub fn route(&self, is_set: impl Fn(&str) -> bool) -> Option<&'static Route> {
+        self.routes.iter().find(|route| route.when.is_none_or(&is_set))
+    }
+}
+
+impl Route {
+    /// A route that sets nothing.
+    pub const BASE: Route =
+        Route { when: None, variables: &[], defaults: &[], arguments: &[], file: None, note: None, check: None };
+}
+
+/// Fills in a text of a route.
+pub fn fill(text: &str, url: &str, file: &str) -> String {
+    text.replace("{url}", url).replace("{file}", file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CLIENTS;
+
+    /// The variables that a client gets, filled in.
+    fn variables(name: &str) -> Vec<(&'static str, String)> {
+        let client = CLIENTS.into_iter().find(|client| client.name == name).expect("a client");
+        let route = client.launch.route(|_| false).expect("a route");
+        route.variables.iter().map(|(name, value)| (*name, fill(value, "http://h:1", ""))).collect()
+    }
+
+    #[test]
+    fn every_client_has_a_program_and_a_route_that_needs_nothing() {
+        for client in CLIENTS {
+            assert!(!client.launch.programs.is_empty(), "{client:?}");
+            assert!(client.launch.route(|_| false).is_some(), "{client:?}");
+        }
+    }
+
+    #[test]
+    fn base_urls_have_the_version_where_the_client_expects_it() {
+        let set = |name: &'static str, value: &str| (name, value.to_owned());
+        assert_eq!(variables("claude-code"), [set("ANTHROPIC_BASE_URL", "http://h:1")]);
+        assert_eq!(variables("opencode"), [set("ANTHROPIC_BASE_URL", "http://h:1/v1")]);
+        assert_eq!(variables("goose"), [set("ANTHROPIC_HOST", "http://h:1"), set("OPENAI_HOST", "http://h:1")]);
+        assert_eq!(variables("gemini-cli"), [set("GOOGLE_GEMINI_BASE_URL", "http://h:1")]);
+        assert!(variables("qwen").contains(&set("OPENAI_BASE_URL", "http://h:1/v1")));
+        assert!(variables("aider").contains(&set("OPENAI_API_BASE", "http://h:1/v1")));
+    }
+
+    #[test]
+    fn codex_goes_by_its_key_where_there_is_one_and_else_by_its_login() {
+        let route = |key: bool| crate::codex::CLIENT.launch.route(|_| key).expect("a route").arguments.join(" ");
+        assert!(route(true).contains("env_key=\"OPENAI_API_KEY\"") && route(true).contains("name=\"OpenAI\""));
+        assert!(route(false).contains("requires_openai_auth=true") && !route(false).contains("name=\"OpenAI\""));
+    }
+
+    #[test]
+    fn a_file_is_used_where_there_is_one() {
+        for route in CLIENTS.into_iter().flat_map(|client| client.launch.routes) {
+            let values = route.variables.iter().chain(route.defaults).map(|(_, value)| value);
+            let uses = values.chain(route.arguments).any(|text| text.contains("{file}"));
+            assert_eq!(uses, route.file.is_some());
+        }
+    }
+
+    #[test]
+    fn inline_settings_are_json() {
+        let route = crate::opencode::CLIENT.launch.route(|_| false).expect("a route");
+        let (_, settings) = route.defaults.first().expect("settings");
+        let settings: serde_json::Value = serde_json::from_str(&fill(settings, "http://h:1", "")).expect("JSON");
+        assert_eq!(settings["provider"]["google"]["options"]["baseURL"], "http://h:1/v1beta");
+    }
+}
