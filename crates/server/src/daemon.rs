@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ctx_composer::{Composer, Recorder};
 
-use crate::api::{self, Api};
+use crate::api::{self, Api, UpstreamView};
 use crate::config::ServerConfig;
 use crate::helper::{Helper, retitle};
 use crate::listen::{BindError, Bound, Server};
@@ -42,7 +42,11 @@ impl Daemon {
         let recorder = Recorder::start(composer.clone())?;
         let traffic: Arc<Traffic> = Arc::default();
         let observer = Arc::new(ComposerObserver::new(composer.clone(), recorder.clone(), traffic.clone()));
-        let upstream = config.upstream.url.to_string();
+        let named = |(name, upstream): &(String, crate::config::Upstream)| UpstreamView {
+            name: name.clone(),
+            url: upstream.url.to_string(),
+        };
+        let upstreams = (config.upstream.url.to_string(), config.upstreams.iter().map(named).collect());
         let helper = Arc::new(Helper::new(config.helper.clone(), &config.upstream, &config.limits, &home));
         if helper.is_on() && helper.settings().titles {
             retitle(helper.clone(), composer.clone());
@@ -50,7 +54,7 @@ impl Daemon {
         if let Some(crate::config::Rules(rules)) = config.rules.clone() {
             signals::tell(&composer, rules);
         }
-        let api = Api::new(composer, recorder.clone(), traffic, upstream, home, store_path, helper);
+        let api = Api::new(composer, recorder.clone(), traffic, upstreams, home, store_path, helper);
         let control = mcp::beside(api::router(api.clone()), config.mcp.clone());
         let bound = Server::bind(config, observer, control).await?;
         api.listens_on(bound.local_addr());

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 pub enum Call {
     /// It carries a conversation and asks for an answer.
     Generate,
-    /// It carries a conversation and asks how many tokens that is.
+    /// It carries a conversation, and its answer is no reply: a count of tokens, or a compacted history.
     Count,
     /// It asks which models there are.
     Models,

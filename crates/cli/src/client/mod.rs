@@ -181,6 +181,7 @@ pub struct Status {
     pub pid: u32,
     pub listen: Option<String>,
     pub upstream: String,
+    pub upstreams: Vec<Upstream>,
     pub home: String,
     pub started_at: u64,
     pub conversations: u64,
@@ -190,6 +191,14 @@ pub struct Status {
     pub provider: Provider,
     pub memory_bytes: Option<u64>,
     pub page: bool,
+}
+
+/// Another upstream.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Upstream {
+    pub name: String,
+    pub url: String,
 }
 
 /// The provider's own editing.

@@ -147,6 +147,10 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     );
     line("listens on", listen.to_owned());
     line("forwards to", status.upstream.clone());
+    if !status.upstreams.is_empty() {
+        let named = status.upstreams.iter().map(|upstream| format!("{} {}", upstream.name, upstream.url));
+        line("and to", named.collect::<Vec<_>>().join(", "));
+    }
     let requests = &status.requests;
     line(
         "requests",

@@ -345,6 +345,19 @@ impl Outgoing {
         Outgoing::of(vec![Part::Source(0..length)])
     }
 
+    /// The request without any reasoning, where the wire can leave it out; `source`: what the client sent.
+    pub fn without_reasoning(self, source: &[u8], wire: &'static dyn Wire) -> Option<Outgoing> {
+        let mut sent = Vec::with_capacity(source.len());
+        for part in &self.parts {
+            sent.extend_from_slice(match part {
+                Part::Source(range) => source.get(range.clone())?,
+                Part::Made(bytes) => bytes,
+            });
+        }
+        let without = wire.without_reasoning(&Body::parse(sent, wire).ok()?)?;
+        Some(Outgoing { parts: vec![Part::Made(without)], ..self })
+    }
+
     /// Asks the provider to drop thinking that does not fit, where the request thinks at all.
     pub fn ask_to_drop(&mut self, body: &Body) {
         let Some(Insertion { at, bytes, beta }) = body.wire().drop_unbound(body) else { return };

@@ -36,6 +36,7 @@ use self::helper::{HelperTested, HelperView};
 use self::live::{After, LiveEvent};
 use self::openapi::{Routes, told};
 use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, HistoryQuery, Purge, Purged, Status, TimelineQuery};
+pub use self::read::UpstreamView;
 use self::search::SearchQuery;
 use self::stats::{MissesQuery, StatsQuery};
 use self::transfer::ImportQuery;
@@ -59,6 +60,7 @@ struct Inside {
     recorder: Recorder,
     traffic: Arc<Traffic>,
     upstream: String,
+    upstreams: Vec<UpstreamView>,
     home: PathBuf,
     store_path: PathBuf,
     started_at: u64,
@@ -72,7 +74,7 @@ impl Api {
         composer: Arc<Composer>,
         recorder: Recorder,
         traffic: Arc<Traffic>,
-        upstream: String,
+        (upstream, upstreams): (String, Vec<UpstreamView>),
         home: PathBuf,
         store_path: PathBuf,
         helper: Arc<Helper>,
@@ -82,6 +84,7 @@ impl Api {
             recorder,
             traffic,
             upstream,
+            upstreams,
             home,
             store_path,
             started_at: now(),

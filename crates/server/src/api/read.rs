@@ -29,6 +29,8 @@ pub struct Status {
     pid: u32,
     listen: Option<String>,
     upstream: String,
+    /// The other upstreams.
+    upstreams: Vec<UpstreamView>,
     home: PathBuf,
     started_at: u64,
     conversations: usize,
@@ -43,6 +45,13 @@ pub struct Status {
     memory_bytes: Option<u64>,
     /// Whether this program has the page in it.
     page: bool,
+}
+
+/// An upstream by its name.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct UpstreamView {
+    pub name: String,
+    pub url: String,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -85,6 +94,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         pid: std::process::id(),
         listen: inside.listen.get().map(ToString::to_string),
         upstream: inside.upstream.clone(),
+        upstreams: inside.upstreams.clone(),
         home: inside.home.clone(),
         started_at: inside.started_at,
         conversations,

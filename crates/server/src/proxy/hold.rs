@@ -86,9 +86,8 @@ impl Proxy {
             return Ok(response);
         }
         let outgoing = Arc::unwrap_or_clone(outgoing);
-        let Some(outgoing) = asking_to_drop(outgoing, held.source.clone(), held.wire).await else {
-            return Ok(response);
-        };
+        let asked = asking_to_drop(outgoing, held.source.clone(), held.wire).await;
+        let Some(outgoing) = asked else { return Ok(response) };
         response_eye.unbound();
         // Once: whatever comes now is the client's.
         try_send(upstream, held.composed(head, &outgoing.into())).await
@@ -136,15 +135,18 @@ fn decoded(headers: &HeaderMap, body: Vec<u8>) -> Vec<u8> {
     encoding::decode_all(&encodings, &body, LONGEST_DECODED).unwrap_or(body)
 }
 
-/// The same request, asking the provider to drop thinking that does not fit. `None`: it did already, or cannot.
+/// The same request, asking the provider to drop thinking that does not fit, or without any. `None`: it did already, or
+/// cannot.
 async fn asking_to_drop(mut outgoing: Outgoing, source: Pieces, wire: &'static dyn Wire) -> Option<Outgoing> {
     if outgoing.asks_to_drop {
         return None;
     }
     // Reading a large body takes a while, and this worker has other streams.
     let asked = tokio::task::spawn_blocking(move || {
-        outgoing.ask_to_drop(&Body::parse(concat(&source), wire).ok()?);
-        outgoing.asks_to_drop.then_some(outgoing)
+        let body = Body::parse(concat(&source), wire).ok()?;
+        outgoing.ask_to_drop(&body);
+        // Where the provider cannot be asked, the reasoning stays behind.
+        if outgoing.asks_to_drop { Some(outgoing) } else { outgoing.without_reasoning(body.bytes(), wire) }
     });
     asked.await.ok().flatten()
 }

@@ -53,7 +53,11 @@ impl Wire for Responses {
     }
 
     fn route(&self, method: &str, path: &str) -> Option<Call> {
-        (method == "POST" && path.ends_with("/responses")).then_some(Call::Generate)
+        match method {
+            "POST" if path.ends_with("/responses") => Some(Call::Generate),
+            "POST" if path.ends_with("/responses/compact") => Some(Call::Count),
+            _ => None,
+        }
     }
 
     fn shape(&self) -> &'static Shape {

@@ -1,0 +1,183 @@
+//! Clients of the OpenAI formats through the whole daemon: seen, edited, and answered in their own words.
+
+mod support;
+
+use std::time::Duration;
+
+use ctx_server::Upstream;
+use serde_json::{Value, json};
+use support::house::{Arrived, Router, answer};
+use support::raw::RawServer;
+use support::{body_of, header_of};
+
+const MOMENT: Duration = Duration::from_millis(150);
+
+/// A daemon before two providers: Anthropic's, which nothing may reach here, and OpenAI's.
+async fn daemon() -> (RawServer, RawServer, Router) {
+    let (anthropic, openai) = (RawServer::open().await, RawServer::open().await);
+    let url = format!("http://{}", openai.address);
+    let router = Router::with(&format!("http://{}", anthropic.address), |config| {
+        let upstream = || Upstream::new(url.parse().expect("an address"));
+        config.upstreams = vec![("openai".to_owned(), upstream()), ("local".to_owned(), upstream())];
+    })
+    .await;
+    (anthropic, openai, router)
+}
+
+fn post(path: &str, session: &str, body: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk-secret-of-openai\r\nX-Session-Id: {session}\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// One exchange from end to end; what the provider got.
+async fn talk(router: &Router, provider: &RawServer, (path, session): (&str, &str), body: &str, said: &str) -> Arrived {
+    let mut client = router.connect().await;
+    client.send(post(path, session, body)).await;
+    let mut arrived = Arrived::at(provider).await;
+    arrived.peer.send(answer("200 OK", said)).await;
+    assert!(client.head().await.starts_with("HTTP/1.1 200 "));
+    client.rest().await;
+    arrived
+}
+
+fn called(id: &str) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"/a\"}"}})
+}
+
+/// The first frame has a tool call, the second is a tangent, the third is open.
+fn chat(frames: usize) -> String {
+    let mut messages = vec![
+        json!({"role": "system", "content": "You are a coding agent."}),
+        json!({"role": "user", "content": "read it"}),
+        json!({"role": "assistant", "content": null, "tool_calls": [called("call_1")]}),
+        json!({"role": "tool", "tool_call_id": "call_1", "content": "long output"}),
+        json!({"role": "assistant", "content": "read"}),
+        json!({"role": "user", "content": "a tangent"}),
+    ];
+    if frames > 2 {
+        messages.push(json!({"role": "assistant", "content": "off the way"}));
+        messages.push(json!({"role": "user", "content": "go on"}));
+    }
+    let tool = json!({"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}});
+    json!({"model": "gpt-4.1", "messages": messages, "tools": [tool]}).to_string()
+}
+
+const CHAT: &str = r#"{"id":"c1","object":"chat.completion","model":"gpt-4.1","choices":[{"index":0,"message":{"role":"assistant","content":"off the way"},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":64}}}"#;
+
+#[tokio::test]
+async fn a_chat_is_seen_in_frames_and_leaves_edited() {
+    let (anthropic, openai, router) = daemon().await;
+    let at = ("/v1/chat/completions", "talk");
+    let untouched = chat(2);
+    let arrived = talk(&router, &openai, at, &untouched, CHAT).await;
+    assert_eq!(arrived.text(), untouched, "untouched bytes");
+    assert_eq!(arrived.header("authorization"), Some("Bearer sk-secret-of-openai"));
+
+    let list = router.get("conversations/talk/frames?steps=true").await;
+    let frames = list["frames"].as_array().expect("frames");
+    let titles: Vec<&str> = frames.iter().filter_map(|frame| frame["title"].as_str()).collect();
+    assert!(titles.contains(&"read it") && titles.contains(&"a tangent"), "{titles:?}");
+    let shown = router.get("conversations/talk/frames/t1").await.to_string();
+    assert!(shown.contains("long output") && shown.contains("/a"), "{shown}");
+
+    router.edit("talk", json!([{"op": "delete", "ids": ["t2"]}, {"op": "drop_results", "ids": ["t1"]}])).await;
+    let arrived = talk(&router, &openai, at, &chat(3), CHAT).await;
+    let sent: Value = serde_json::from_slice(&arrived.body).expect("JSON");
+    let messages = sent["messages"].as_array().expect("messages");
+    assert_eq!(messages.len(), 6, "{sent}");
+    assert_eq!(messages[3]["tool_call_id"], "call_1");
+    assert!(!arrived.text().contains("long output") && !arrived.text().contains("tangent"), "{sent}");
+    assert_eq!(messages[5], json!({"role": "user", "content": "go on"}));
+    assert_eq!(arrived.text(), router.composed("talk").await, "what is shown is what is sent");
+    assert!(anthropic.stays_alone(MOMENT).await, "no credential of one provider goes to another");
+}
+
+/// Two model steps with reasoning, and a second prompt.
+fn responses(prompts: usize) -> String {
+    let mut input = vec![
+        json!({"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Be kind."}]}),
+        json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "read it"}]}),
+        json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}),
+        json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": "{}"}),
+        json!({"type": "function_call_output", "call_id": "call_1", "output": "long output"}),
+        json!({"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "read"}]}),
+    ];
+    for number in 1..prompts {
+        let text = format!("prompt {number}");
+        input.push(json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}));
+    }
+    json!({"model": "gpt-5.6-sol", "input": input, "store": false}).to_string()
+}
+
+const RESPONSE: &str = r#"{"id":"resp_1","object":"response","status":"completed","model":"gpt-5.6-sol","output":[{"type":"message","id":"msg_2","role":"assistant","content":[{"type":"output_text","text":"ok","annotations":[]}]}],"usage":{"input_tokens":50,"output_tokens":3,"input_tokens_details":{"cached_tokens":0}}}"#;
+
+#[tokio::test]
+async fn responses_are_edited_with_their_steps_and_never_over_a_websocket() {
+    let (anthropic, openai, router) = daemon().await;
+    let at = ("/v1/responses", "thread");
+    let untouched = responses(2);
+    assert_eq!(talk(&router, &openai, at, &untouched, RESPONSE).await.text(), untouched);
+    router.edit("thread", json!([{"op": "drop_results", "ids": ["t1"]}])).await;
+    let arrived = talk(&router, &openai, at, &responses(3), RESPONSE).await;
+    let sent: Value = serde_json::from_slice(&arrived.body).expect("JSON");
+    assert!(!arrived.text().contains("long output"), "{sent}");
+    assert_eq!(sent["input"][4]["call_id"], "call_1");
+    assert_eq!(sent["input"][2]["encrypted_content"], "gAAA", "sealed reasoning is carried");
+    assert_eq!(arrived.text(), router.composed("thread").await);
+
+    // What compacts the history gets it edited, too.
+    let mut client = router.connect().await;
+    client.send(post("/v1/responses/compact", "thread", &responses(3))).await;
+    let compacting = Arrived::at(&openai).await;
+    assert!(!compacting.text().contains("long output"), "{}", compacting.text());
+    drop(compacting);
+
+    let mut client = router.connect().await;
+    client
+        .send("GET /v1/responses HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nAuthorization: Bearer k\r\n\r\n")
+        .await;
+    let head = client.head().await;
+    assert!(head.starts_with("HTTP/1.1 426 "), "{head}");
+    assert_eq!(header_of(&head, "x-context-composer-error"), Some("no-websocket"));
+    assert!(openai.stays_alone(MOMENT).await && anthropic.stays_alone(MOMENT).await);
+}
+
+#[tokio::test]
+async fn reasoning_that_the_provider_cannot_open_is_left_out_once() {
+    let (_, openai, router) = daemon().await;
+    let at = ("/v1/responses", "sealed");
+    talk(&router, &openai, at, &responses(2), RESPONSE).await;
+    router.edit("sealed", json!([{"op": "drop_results", "ids": ["t1"]}])).await;
+    let mut client = router.connect().await;
+    client.send(post(at.0, at.1, &responses(3))).await;
+    let mut first = Arrived::at(&openai).await;
+    let refusal = r#"{"error":{"message":"The encrypted content could not be verified.","type":"invalid_request_error","param":null,"code":"invalid_encrypted_content"}}"#;
+    first.peer.send(answer("400 Bad Request", refusal)).await;
+    let mut second = Arrived::at(&openai).await;
+    let sent: Value = serde_json::from_slice(&second.body).expect("JSON");
+    assert!(!second.text().contains("gAAA") && !second.text().contains("fc_1"), "{sent}");
+    assert!(!second.text().contains("long output"), "the edits hold: {sent}");
+    second.peer.send(answer("200 OK", RESPONSE)).await;
+    assert!(client.head().await.starts_with("HTTP/1.1 200 "));
+}
+
+#[tokio::test]
+async fn a_path_names_its_upstream_and_errors_have_the_providers_shape() {
+    let (anthropic, openai, router) = daemon().await;
+    let arrived = talk(&router, &openai, ("/to/local/api/v1/chat/completions", "other"), &chat(2), CHAT).await;
+    assert!(arrived.head.starts_with("POST /api/v1/chat/completions HTTP/1.1"), "{}", arrived.head);
+
+    let mut client = router.connect().await;
+    client.send(post("/to/nowhere/v1/chat/completions", "lost", "{}")).await;
+    let said = String::from_utf8(client.rest().await).expect("text");
+    assert!(said.starts_with("HTTP/1.1 404 "), "{said}");
+    let body: Value = serde_json::from_str(body_of(&said)).expect("JSON");
+    assert_eq!(body["error"]["code"], "no-such-upstream");
+    assert_eq!(body["error"]["type"], "invalid_request_error");
+    assert!(body["error"]["message"].as_str().is_some_and(|words| words.contains("anthropic, openai, local")));
+    assert!(body.get("type").is_none(), "Anthropic's shape is not this client's");
+    assert!(anthropic.stays_alone(MOMENT).await);
+}
