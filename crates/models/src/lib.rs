@@ -3,17 +3,21 @@
 
 pub mod cache;
 pub mod catalogue;
+mod model;
 mod names;
 mod price;
+mod provider;
 mod rates;
 mod setting;
 pub mod tokens;
 mod usage;
 
 pub use cache::CacheRules;
-pub use catalogue::{Lookup, Model, Models};
+pub use catalogue::{Lookup, Models};
+pub use model::{Model, Surcharge};
 pub use names::bare;
 pub use price::{Price, WritePrice};
+pub use provider::Provider;
 pub use rates::{BreakEven, CacheState, EditCost, Rates, Sizes};
 pub use setting::Setting;
 pub use usage::{CacheWrite, Usage};

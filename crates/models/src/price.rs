@@ -39,11 +39,12 @@ impl Price {
         Price { input, output: self.output, read: moved(self.read), writes: self.writes.map(|one| one.map(write)) }
     }
 
-    pub(crate) fn times(self, times: f64) -> Price {
+    /// The same prices multiplied, those of the output by a factor of their own.
+    pub(crate) fn times(self, times: f64, output: f64) -> Price {
         let write = |write: WritePrice| WritePrice { price: write.price * times, ..write };
         Price {
             input: self.input * times,
-            output: self.output * times,
+            output: self.output * output,
             read: self.read * times,
             writes: self.writes.map(|one| one.map(write)),
         }
@@ -56,8 +57,16 @@ impl Price {
         enough.or(writes.next_back()).map_or(self.input, |write| write.price)
     }
 
-    pub(crate) fn set_write(&mut self, seconds: u64, price: f64) {
-        self.writes.iter_mut().flatten().filter(|write| write.seconds == seconds).for_each(|write| write.price = price);
+    /// The price of a write for exactly so many seconds, or for the shortest time.
+    pub(crate) fn write_mut(&mut self, seconds: Option<u64>) -> Option<&mut f64> {
+        let mut writes = self.writes.iter_mut().flatten();
+        writes.find(|write| seconds.is_none_or(|seconds| write.seconds == seconds)).map(|write| &mut write.price)
+    }
+
+    /// The writes that cost another price than input; none where writing is free.
+    pub fn paid_writes(&self) -> impl Iterator<Item = WritePrice> {
+        let is_paid = self.writes.iter().flatten().any(|write| write.price != self.input);
+        self.writes.into_iter().flatten().filter(move |_| is_paid)
     }
 
     /// The rates of a conversation whose cache lives for so many seconds.

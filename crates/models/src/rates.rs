@@ -55,7 +55,13 @@ pub struct BreakEven {
 impl Default for Rates {
     /// In input tokens, for a model whose prices are not known.
     fn default() -> Rates {
-        let rules = CacheRules::default();
+        Rates::from(&CacheRules::default())
+    }
+}
+
+impl From<&CacheRules> for Rates {
+    /// In input tokens, for a model whose cache is known and whose prices are not.
+    fn from(rules: &CacheRules) -> Rates {
         let write = rules.lifetimes.first().map_or(1.0, |lifetime| lifetime.write);
         Rates { fresh: 1.0, read: rules.read, write }
     }

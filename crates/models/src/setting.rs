@@ -1,7 +1,7 @@
 //! Settings of a user for one model.
 
 use crate::cache::{CacheRules, FIVE_MINUTES, ONE_HOUR};
-use crate::catalogue::{Model, Surcharge};
+use crate::model::{Model, Surcharge};
 use crate::price::Price;
 
 /// Figures for one model, in place of those of the catalogue.
@@ -9,6 +9,8 @@ use crate::price::Price;
 pub struct Setting {
     pub input: Option<f64>,
     pub output: Option<f64>,
+    /// A write for the shortest time that the cache offers.
+    pub write: Option<f64>,
     pub write_5m: Option<f64>,
     pub write_1h: Option<f64>,
     pub read: Option<f64>,
@@ -19,6 +21,7 @@ pub struct Setting {
     pub look_back: Option<u64>,
     pub dearer_above: Option<u64>,
     pub dearer_times: Option<f64>,
+    pub dearer_output_times: Option<f64>,
     pub clearing: Option<bool>,
     pub compaction: Option<bool>,
     pub bound_thinking: Option<bool>,
@@ -26,10 +29,11 @@ pub struct Setting {
 
 impl Setting {
     /// The names of all settings, and whether each is set.
-    pub fn names(&self) -> [(&'static str, bool); 15] {
+    pub fn names(&self) -> [(&'static str, bool); 17] {
         [
             ("input", self.input.is_some()),
             ("output", self.output.is_some()),
+            ("write", self.write.is_some()),
             ("write_5m", self.write_5m.is_some()),
             ("write_1h", self.write_1h.is_some()),
             ("read", self.read.is_some()),
@@ -40,6 +44,7 @@ impl Setting {
             ("look_back", self.look_back.is_some()),
             ("dearer_above", self.dearer_above.is_some()),
             ("dearer_times", self.dearer_times.is_some()),
+            ("dearer_output_times", self.dearer_output_times.is_some()),
             ("clearing", self.clearing.is_some()),
             ("compaction", self.compaction.is_some()),
             ("bound_thinking", self.bound_thinking.is_some()),
@@ -47,18 +52,13 @@ impl Setting {
     }
 
     pub(crate) fn apply(&self, model: &mut Model) -> Result<(), &'static str> {
-        let prices = [self.input, self.output, self.write_5m, self.write_1h, self.read];
+        let prices = [self.input, self.output, self.write, self.write_5m, self.write_1h, self.read];
         if prices.iter().any(Option::is_some) {
             let price = self.price(model.price, &model.rules);
-            model.price = Some(price.ok_or("a model without a price needs both `input` and `output`")?);
+            let price = price.ok_or("a model without a price needs both `input` and `output`")?;
+            model.price = Some(self.with_writes(price)?);
         }
-        if self.dearer_above.is_some() || self.dearer_times.is_some() {
-            let old = model.dearer;
-            let above = self.dearer_above.or(old.map(|old| old.above));
-            let times = self.dearer_times.or(old.map(|old| old.times));
-            let both = above.zip(times).ok_or("`dearer_above` and `dearer_times` belong together")?;
-            model.dearer = Some(Surcharge { above: both.0, times: both.1 });
-        }
+        model.dearer = self.surcharge(model.dearer)?;
         model.window = self.window.or(model.window);
         // A smaller window limits the output, too.
         let fits = |output: u64| self.window.map_or(output, |window| output.min(window));
@@ -89,8 +89,28 @@ impl Setting {
             None => Price::by_rules(input, output, rules),
         };
         price.read = self.read.unwrap_or(price.read);
-        self.write_5m.into_iter().for_each(|own| price.set_write(FIVE_MINUTES, own));
-        self.write_1h.into_iter().for_each(|own| price.set_write(ONE_HOUR, own));
         Some(price)
+    }
+
+    fn with_writes(&self, mut price: Price) -> Result<Price, &'static str> {
+        let own = [(None, self.write), (Some(FIVE_MINUTES), self.write_5m), (Some(ONE_HOUR), self.write_1h)];
+        for (seconds, own) in own.into_iter().filter_map(|(seconds, own)| Some((seconds, own?))) {
+            let missing =
+                "the model's cache does not live for that time; set `write` in place of `write_5m` and `write_1h`";
+            *price.write_mut(seconds).ok_or(missing)? = own;
+        }
+        Ok(price)
+    }
+
+    /// A factor for all prices replaces that of the output, too.
+    fn surcharge(&self, old: Option<Surcharge>) -> Result<Option<Surcharge>, &'static str> {
+        if self.dearer_above.is_none() && self.dearer_times.is_none() && self.dearer_output_times.is_none() {
+            return Ok(old);
+        }
+        let above = self.dearer_above.or(old.map(|old| old.above));
+        let times = self.dearer_times.or(old.map(|old| old.times));
+        let (above, times) = above.zip(times).ok_or("`dearer_above` and `dearer_times` belong together")?;
+        let kept = old.filter(|_| self.dearer_times.is_none()).and_then(|old| old.output_times);
+        Ok(Some(Surcharge { above, times, output_times: self.dearer_output_times.or(kept) }))
     }
 }

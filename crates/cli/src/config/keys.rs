@@ -328,9 +328,13 @@ fn models() -> Vec<Key> {
     let switch = |name: &str, about: &'static str| {
         key(&format!("models.*.{name}"), Shape::Switch, Value::Null, json!(true), about)
     };
+    let times = |name: &str, about: &'static str| {
+        key(&format!("models.*.{name}"), Shape::Amount(1.0, 1_000.0), Value::Null, json!(2), about)
+    };
     vec![
         price("input", "dollars per million uncached input tokens"),
         price("output", "dollars per million output tokens"),
+        price("write", "dollars per million tokens written to the cache for the shortest time that it offers"),
         price("write_5m", "dollars per million tokens written to the cache for five minutes"),
         price("write_1h", "dollars per million tokens written to the cache for an hour"),
         price("read", "dollars per million tokens read from the cache"),
@@ -340,7 +344,8 @@ fn models() -> Vec<Key> {
         count("cache_seconds", 86_400, 600, "lifetime of the cache in seconds, whatever clients ask for"),
         count("look_back", 1_000, 20, "number of blocks that a breakpoint looks back"),
         tokens("dearer_above", 1, "prompt size from which a higher price applies"),
-        key("models.*.dearer_times", Shape::Amount(1.0, 1_000.0), Value::Null, json!(2), "so many times"),
+        times("dearer_times", "so many times"),
+        times("dearer_output_times", "so many times for the output, if it differs"),
         switch("clearing", "the provider can clear by itself"),
         switch("compaction", "the provider can summarise by itself"),
         switch("bound_thinking", "thinking is bound to the content before it"),

@@ -31,11 +31,13 @@ impl ConfigFile {
             for (key, value) in reader.section(&shown, value)? {
                 let field = format!("{shown}.{}", key.get_ref());
                 let price = || reader.amount(&field, value, 0.0..DEAREST).map(Some);
+                let times = || reader.amount(&field, value, 1.0..1_000.0).map(Some);
                 let tokens = |least: u64| tokens(reader, &field, value, least).map(Some);
                 let switch = || reader.switch(&field, value).map(Some);
                 match key.get_ref().as_ref() {
                     "input" => setting.input = price()?,
                     "output" => setting.output = price()?,
+                    "write" => setting.write = price()?,
                     "write_5m" => setting.write_5m = price()?,
                     "write_1h" => setting.write_1h = price()?,
                     "read" => setting.read = price()?,
@@ -45,7 +47,8 @@ impl ConfigFile {
                     "cache_seconds" => setting.cache_seconds = seconds(reader, &field, value).map(Some)?,
                     "look_back" => setting.look_back = blocks(reader, &field, value).map(Some)?,
                     "dearer_above" => setting.dearer_above = tokens(1)?,
-                    "dearer_times" => setting.dearer_times = reader.amount(&field, value, 1.0..1_000.0).map(Some)?,
+                    "dearer_times" => setting.dearer_times = times()?,
+                    "dearer_output_times" => setting.dearer_output_times = times()?,
                     "clearing" => setting.clearing = switch()?,
                     "compaction" => setting.compaction = switch()?,
                     "bound_thinking" => setting.bound_thinking = switch()?,
@@ -128,8 +131,8 @@ mod tests {
     #[test]
     fn every_key_is_read_and_the_stronger_file_counts() {
         let home = read(
-            "[models.\"claude-x-1\"]\ninput = 3\noutput = 15.5\nwrite_5m = 4\nwrite_1h = 6\nread = 0.25\n\
-             window = 300_000\nmax_output = 9_000\nminimum = 0\ncache_seconds = 900\nlook_back = 10\ndearer_above = 200000\ndearer_times = 2\n\
+            "[models.\"claude-x-1\"]\ninput = 3\noutput = 15.5\nwrite = 5\nwrite_5m = 4\nwrite_1h = 6\nread = 0.25\n\
+             window = 300_000\nmax_output = 9_000\nminimum = 0\ncache_seconds = 900\nlook_back = 10\ndearer_above = 200000\ndearer_times = 2\ndearer_output_times = 2\n\
              clearing = true\ncompaction = true\nbound_thinking = false\n[models.claude-opus-5]\ninput = 1\nread = 0.5\n",
         );
         let project = read("[models.claude-opus-5]\ninput = 2\n");
@@ -137,7 +140,7 @@ mod tests {
         let price = |name: &str| models.price(name, 250_000).expect("a price").0;
         assert_eq!((price("claude-x-1").output, price("claude-x-1").write(3600)), (31.0, 12.0));
         assert_eq!((price("claude-opus-5").input, price("claude-opus-5").read), (2.0, 1.0));
-        assert_eq!(models.of("claude-x-1").model().map(|model| model.overridden.len()), Some(15));
+        assert_eq!(models.of("claude-x-1").model().map(|model| model.overridden.len()), Some(17));
     }
 
     #[test]

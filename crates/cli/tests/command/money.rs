@@ -37,6 +37,28 @@ fn models_are_shown_without_a_daemon_too() {
 }
 
 #[test]
+fn models_of_all_providers_are_shown_and_can_be_set() {
+    let place = crate::place::Place::new();
+    place.write("home/ctx.toml", "[models.\"gpt-6-sol\"]\nwrite = 3\ndearer_output_times = 2\n");
+    let json = place.run(&["models", "--json"]).ok().json();
+    let of = |name: &str| json["models"].as_array().into_iter().flatten().find(|model| model["name"] == name);
+    let gpt = of("gpt-6-sol").expect("it is listed");
+    assert_eq!((&gpt["provider"], &gpt["as_of"]), (&"openai".into(), &"2026-09-22".into()), "{gpt}");
+    assert_eq!(gpt["writes"], serde_json::json!([{"seconds": 1800, "price": 3.0}]), "{gpt}");
+    assert_eq!(gpt["dearer_output_times"].as_f64(), Some(2.0), "{gpt}");
+    let unpriced = of("gpt-6.1-luna").expect("it is listed");
+    assert_eq!((&unpriced["input"], &unpriced["source"]), (&Value::Null, &Value::Null), "{unpriced}");
+    let shown = place.run(&["models"]).ok().out;
+    let providers = ["Anthropic", "OpenAI", "Google", "DeepSeek", "Moonshot", "Alibaba", "Zhipu"];
+    let missing = providers.iter().find(|name| !shown.contains(&format!("{name}, as of 2026-11-1")));
+    assert_eq!(missing, None, "{shown}");
+
+    place.write("home/ctx.toml", "[models.\"gpt-6-sol\"]\nwrite_1h = 3\n");
+    let ran = place.run(&["up", "--listen", "127.0.0.1:0"]).refused();
+    assert!(ran.err.contains("`models.\"gpt-6-sol\"`: the model's cache does not live for that time"), "{ran:?}");
+}
+
+#[test]
 fn a_setting_that_nobody_knows_keeps_the_daemon_from_starting() {
     let place = crate::place::Place::new();
     place.write("home/ctx.toml", "[models.\"claude-opus-5-5\"]\n\nprice = 8\n");

@@ -261,7 +261,10 @@ impl Composer {
             window: self.window_of(conversation),
             steps: conversation.tree.path().filter(|slot| slot.message.role == Role::Assistant).count(),
             cold,
-            rates: price.map_or_else(Rates::default, |(price, _)| price.rates(conversation.lifetime()).relative()),
+            rates: match price {
+                Some((price, _)) => price.rates(conversation.lifetime()).relative(),
+                None => Rates::from(&self.models.cache_rules(model)),
+            },
             texts,
         }
     }

@@ -27,7 +27,7 @@ pub(crate) use ledger::day_and_time;
 pub use ledger::{Asked, DayView, GroupView, Grouping, Spent, Stats};
 pub use map::{ContextMap, KindView, ShareView, TurnView};
 pub use misses::{By, CacheMiss, Cause};
-pub use models::{ModelView, ModelsView};
+pub use models::{CacheRulesView, ModelProviderView, ModelView, ModelsView, WriteView};
 pub use search::{Found, FoundIn, Hit, terms};
 pub use sent::{SentAnswer, SentView};
 pub use show::{BlockView, MessageView, Shown};

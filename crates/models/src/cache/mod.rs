@@ -7,12 +7,17 @@ mod prompt_cache;
 mod rules;
 
 pub use prompt_cache::{Hit, PromptCache, Reading, Writer};
-pub use rules::{ANTHROPIC, CacheRules, GEMINI, Lifetime, OPENAI, OPENAI_BREAKPOINTS, Reads, Writes};
+pub use rules::{
+    ANTHROPIC, CacheRules, DEEPSEEK, GEMINI, GEMINI_2, GLM, KIMI, KIMI_WRITES, Lifetime, OPENAI, OPENAI_BREAKPOINTS,
+    OPENAI_DAY, OPENAI_TWELVE_HOURS, PREFIX, QWEN, Reads, Writes,
+};
 
 /// Seconds.
 pub const FIVE_MINUTES: u64 = 300;
 pub const HALF_AN_HOUR: u64 = 1800;
 pub const ONE_HOUR: u64 = 3600;
+pub const TWELVE_HOURS: u64 = 12 * ONE_HOUR;
+pub const ONE_DAY: u64 = 24 * ONE_HOUR;
 
 /// The end of a prefix of a request: of its head (tools and system prompt), or of a message.
 pub type End = Option<usize>;

@@ -1,6 +1,6 @@
 //! The rules of each provider's cache.
 
-use super::{End, FIVE_MINUTES, HALF_AN_HOUR, ONE_HOUR, Outline};
+use super::{End, FIVE_MINUTES, HALF_AN_HOUR, ONE_DAY, ONE_HOUR, Outline, TWELVE_HOURS};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheRules {
@@ -51,7 +51,7 @@ pub const ANTHROPIC: CacheRules = CacheRules {
     lifetimes: &[Lifetime { seconds: FIVE_MINUTES, write: 1.25 }, Lifetime { seconds: ONE_HOUR, write: 2.0 }],
 };
 
-/// Models before GPT-5.6. Entries live for five minutes to an hour.
+/// Models before GPT-5.5. Entries live for five minutes to an hour.
 pub const OPENAI: CacheRules = CacheRules {
     writes: Writes::Everywhere,
     reads: Reads::LongestPrefix { step: 128 },
@@ -60,13 +60,23 @@ pub const OPENAI: CacheRules = CacheRules {
     lifetimes: &[Lifetime { seconds: FIVE_MINUTES, write: 1.0 }],
 };
 
-/// GPT-5.6 and later.
+/// GPT-5.5.
+pub const OPENAI_DAY: CacheRules = CacheRules { lifetimes: &[Lifetime { seconds: ONE_DAY, write: 1.0 }], ..OPENAI };
+
+/// GPT-5.6 and GPT-6.
 pub const OPENAI_BREAKPOINTS: CacheRules = CacheRules {
     writes: Writes::AtLastInput { most: 4 },
     reads: Reads::AtEntries { newest: 80 },
     minimum: 1024,
     read: 0.1,
     lifetimes: &[Lifetime { seconds: HALF_AN_HOUR, write: 1.25 }],
+};
+
+/// GPT-6.1 and later.
+pub const OPENAI_TWELVE_HOURS: CacheRules = CacheRules {
+    read: 0.05,
+    lifetimes: &[Lifetime { seconds: HALF_AN_HOUR, write: 1.25 }, Lifetime { seconds: TWELVE_HOURS, write: 2.5 }],
+    ..OPENAI_BREAKPOINTS
 };
 
 /// The implicit cache; how long it lives is not published.
@@ -78,14 +88,74 @@ pub const GEMINI: CacheRules = CacheRules {
     lifetimes: &[Lifetime { seconds: FIVE_MINUTES, write: 1.0 }],
 };
 
+/// Models before Gemini 3.
+pub const GEMINI_2: CacheRules = CacheRules { minimum: 2048, ..GEMINI };
+
+/// The usual automatic cache of a provider that publishes no figures. Discounts are from 50 to 90 percent: with the
+/// largest one, no edit seems to pay off too early.
+pub const PREFIX: CacheRules = CacheRules {
+    writes: Writes::Everywhere,
+    reads: Reads::LongestPrefix { step: 1 },
+    minimum: 1024,
+    read: 0.1,
+    lifetimes: &[Lifetime { seconds: FIVE_MINUTES, write: 1.0 }],
+};
+
+/// A cache on disk. Entries live for hours to days.
+pub const DEEPSEEK: CacheRules = CacheRules {
+    reads: Reads::LongestPrefix { step: 64 },
+    minimum: 64,
+    read: 0.02,
+    lifetimes: &[Lifetime { seconds: ONE_HOUR, write: 1.0 }],
+    ..PREFIX
+};
+
+/// Only the prices are published.
+pub const KIMI: CacheRules = CacheRules { read: 0.1, ..PREFIX };
+
+/// Kimi K3.1 Pro.
+pub const KIMI_WRITES: CacheRules = CacheRules {
+    lifetimes: &[Lifetime { seconds: FIVE_MINUTES, write: 1.0 }, Lifetime { seconds: ONE_HOUR, write: 2.0 }],
+    ..KIMI
+};
+
+/// The implicit cache.
+pub const QWEN: CacheRules = CacheRules { minimum: 1024, read: 0.2, ..PREFIX };
+
+/// Only the prices are published.
+pub const GLM: CacheRules = CacheRules { read: 0.19, ..PREFIX };
+
+/// The rules by the names that the files of the providers use.
+const NAMED: &[(&str, CacheRules)] = &[
+    ("anthropic", ANTHROPIC),
+    ("openai", OPENAI),
+    ("openai-day", OPENAI_DAY),
+    ("openai-breakpoints", OPENAI_BREAKPOINTS),
+    ("openai-twelve-hours", OPENAI_TWELVE_HOURS),
+    ("gemini", GEMINI),
+    ("gemini-2", GEMINI_2),
+    ("deepseek", DEEPSEEK),
+    ("kimi", KIMI),
+    ("kimi-writes", KIMI_WRITES),
+    ("qwen", QWEN),
+    ("glm", GLM),
+    ("prefix", PREFIX),
+];
+
 impl Default for CacheRules {
-    /// The rules for a model of which nothing is known.
+    /// The rules for a model of which nothing is known, not even its wire. A caller that knows the wire passes its usual
+    /// rules to [`crate::Models::rules`].
     fn default() -> CacheRules {
         ANTHROPIC
     }
 }
 
 impl CacheRules {
+    /// The rules that a provider's file names.
+    pub(crate) fn named(name: &str) -> Option<CacheRules> {
+        NAMED.iter().find(|(known, _)| *known == name).map(|(_, rules)| *rules)
+    }
+
     /// Seconds that a cache lives if nothing else is asked for.
     pub fn usual_lifetime(&self) -> u64 {
         self.lifetimes.first().map_or(0, |lifetime| lifetime.seconds)
