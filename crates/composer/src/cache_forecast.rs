@@ -13,7 +13,7 @@ use ctx_core::fast_map::{FastSet, Quick};
 use ctx_core::message::{Block, Kind, Message};
 use ctx_core::{Key, SlotId};
 use ctx_models::CacheRules;
-use ctx_models::cache::{Breakpoints, Outline, PromptCache, Writer};
+use ctx_models::cache::{Breakpoints, Outline, PromptCache, Writer, Writes};
 use ctx_wire::body::Body;
 use ctx_wire::compose::Placement;
 use ctx_wire::envelope::Envelope;
@@ -23,6 +23,8 @@ use std::hash::BuildHasherDefault;
 /// How much is remembered.
 const ENTRIES: usize = 128;
 const UNDER_WAY: usize = 64;
+/// Ends that a request records where it writes at each of them.
+const NEWEST: usize = 3;
 
 /// The provider's cache, as far as the requests and answers of a conversation tell.
 #[derive(Debug)]
@@ -35,6 +37,8 @@ pub struct CacheForecast {
     told: bool,
     /// Seconds that it lives, as set by a user.
     kept_for: Option<u64>,
+    /// Every request writes all of itself, and no answer counts that.
+    is_implicit: bool,
 }
 
 #[derive(Debug)]
@@ -53,7 +57,7 @@ pub struct Forecast {
 impl Default for CacheForecast {
     fn default() -> CacheForecast {
         let (under_way, cache) = (HashMap::new(), PromptCache::new(ENTRIES));
-        CacheForecast { cache, under_way, ttl: None, told: false, kept_for: None }
+        CacheForecast { cache, under_way, ttl: None, told: false, kept_for: None, is_implicit: false }
     }
 }
 
@@ -93,12 +97,13 @@ impl CacheForecast {
         let Some(Asked { writer, writes }) = self.under_way.remove(&answered.request) else { return };
         self.told = true;
         self.ttl = usage.ttl().or(self.ttl);
-        if usage.cached() == 0 {
+        let cached = if self.is_implicit { usage.prompt() } else { usage.cached() };
+        if cached == 0 {
             return;
         }
         // The provider counts up to the last one.
         let mut prefixes: Vec<(Key, Option<u64>)> = writes.into_iter().map(|prefix| (prefix, None)).collect();
-        prefixes.last_mut().into_iter().for_each(|last| last.1 = Some(usage.cached()));
+        prefixes.last_mut().into_iter().for_each(|last| last.1 = Some(cached));
         self.cache.write(&writer, &prefixes, self.lifetime());
     }
 
@@ -153,7 +158,12 @@ impl Conversation {
             places,
             tokens: &tokens,
         };
-        let writes = rules.writes(&outline).into_iter().filter_map(|end| outline.prefix(end)).collect();
+        let mut writes: Vec<Key> = rules.writes(&outline).into_iter().filter_map(|end| outline.prefix(end)).collect();
+        forecast.is_implicit = rules.writes == Writes::Everywhere;
+        if forecast.is_implicit {
+            // The head and the newest ends: earlier requests recorded theirs.
+            writes.drain(1..writes.len().saturating_sub(NEWEST).max(1));
+        }
         let expects = forecast.expect(rules, &outline, at);
         self.cache_forecast = forecast;
         Forecast { expects, writes }

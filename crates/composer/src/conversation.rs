@@ -543,7 +543,7 @@ impl Conversation {
     pub fn lifetime(&self) -> u64 {
         let told = self.cached.as_ref().and_then(|cached| cached.ttl);
         let asked = || self.body.as_ref().and_then(|body| self.wire.cache_lifetime(body.bytes()));
-        self.kept_for.or(told).or_else(asked).unwrap_or_else(|| CacheRules::default().usual_lifetime())
+        self.kept_for.or(told).or_else(asked).unwrap_or_else(|| self.wire.cache_rules().usual_lifetime())
     }
 
     /// The messages of the current path, the pending reply behind them.

@@ -401,7 +401,7 @@ impl Composer {
             conversation.rewritten();
         }
         if trusted {
-            let rules = self.models.cache_rules(envelope.model.as_deref());
+            let rules = self.models.rules(envelope.model.as_deref(), body.wire().cache_rules());
             let Forecast { expects, writes } = conversation.forecast(&body, &envelope, seen.at, &rules);
             (arrived.expects, arrived.writes) = (expects, writes);
             arrived.differs = differs.and_then(|(message, block)| conversation.named(message, block));

@@ -10,7 +10,7 @@ use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::Draft;
 use ctx_core::message::{Message, Role};
 use ctx_core::{Key, Lexicon};
-use ctx_models::cache::Breakpoints;
+use ctx_models::cache::{Breakpoints, CacheRules};
 use std::borrow::Cow;
 
 /// A call of a client's that a wire knows by its path.
@@ -84,6 +84,9 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
 
     /// Seconds that the last mark of a request asks for; none where nothing is marked.
     fn cache_lifetime(&self, bytes: &[u8]) -> Option<u64>;
+
+    /// The rules of the cache for a model of which nothing is known.
+    fn cache_rules(&self) -> CacheRules;
 
     /// The credentials in a body: values that are never stored.
     fn secrets(&self, bytes: &[u8], spans: &Spans) -> Vec<Span>;

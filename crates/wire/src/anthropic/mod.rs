@@ -28,7 +28,7 @@ use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::{Message, Role};
 use ctx_core::{Key, Lexicon};
-use ctx_models::cache::Breakpoints;
+use ctx_models::cache::{Breakpoints, CacheRules};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -92,6 +92,10 @@ impl Wire for Anthropic {
 
     fn cache_lifetime(&self, bytes: &[u8]) -> Option<u64> {
         cache::lifetime(bytes)
+    }
+
+    fn cache_rules(&self) -> CacheRules {
+        ctx_models::cache::ANTHROPIC
     }
 
     fn secrets(&self, bytes: &[u8], spans: &Spans) -> Vec<Span> {

@@ -23,7 +23,7 @@ use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::{Message, Role};
 use ctx_core::{Key, Lexicon};
-use ctx_models::cache::Breakpoints;
+use ctx_models::cache::{Breakpoints, CacheRules};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -82,6 +82,10 @@ impl Wire for Chat {
 
     fn cache_lifetime(&self, _: &[u8]) -> Option<u64> {
         None
+    }
+
+    fn cache_rules(&self) -> CacheRules {
+        ctx_models::cache::PREFIX
     }
 
     fn secrets(&self, _: &[u8], _: &Spans) -> Vec<Span> {

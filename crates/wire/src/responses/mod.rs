@@ -27,7 +27,7 @@ use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::{Message, Role};
 use ctx_core::{Key, Lexicon};
-use ctx_models::cache::Breakpoints;
+use ctx_models::cache::{Breakpoints, CacheRules};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -93,6 +93,10 @@ impl Wire for Responses {
 
     fn cache_lifetime(&self, _: &[u8]) -> Option<u64> {
         None
+    }
+
+    fn cache_rules(&self) -> CacheRules {
+        ctx_models::cache::OPENAI_BREAKPOINTS
     }
 
     fn secrets(&self, bytes: &[u8], spans: &Spans) -> Vec<Span> {
