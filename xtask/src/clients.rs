@@ -1,4 +1,4 @@
-//! The real clients that end-to-end tests drive: the stock Claude Code, the official SDKs, and schemathesis, which
+//! The real clients that end-to-end tests drive: the stock Claude Code, Codex and opencode, the official SDKs, and schemathesis, which
 //! asks the control API whatever its description allows. All at pinned versions, each in its own folder of the cache.
 //! A client that already answers with its version is left alone.
 
@@ -10,6 +10,8 @@ use crate::failure::{Failure, Outcome};
 use crate::{page, shell, system, workspace};
 
 const CLAUDE_CODE: &str = "2.1.325";
+const CODEX: &str = "0.166.0";
+const OPENCODE: &str = "1.18.33";
 const PYTHON_SDK: &str = "2.8.0";
 const TYPESCRIPT_SDK: &str = "1.8.0";
 const SCHEMATHESIS: &str = "4.32.5";
@@ -25,6 +27,8 @@ pub fn install_missing() -> Outcome<Environment> {
     let cache = workspace::cache()?;
     let mut environment = vec![
         ("CTX_TEST_CLAUDE", claude_code(&cache)?),
+        ("CTX_TEST_CODEX", npm_program(&cache, "@openai/codex", "codex", CODEX)?),
+        ("CTX_TEST_OPENCODE", npm_program(&cache, "opencode-ai", "opencode", OPENCODE)?),
         ("CTX_TEST_ANTHROPIC_PY", python_sdk(&cache)?),
         ("CTX_TEST_ANTHROPIC_TS", typescript_sdk(&cache)?),
         ("CTX_TEST_SCHEMATHESIS", schemathesis(&cache)?),
@@ -48,6 +52,18 @@ fn claude_code(cache: &Path) -> Outcome<PathBuf> {
             // of its own, into place; running it twice does no harm.
             shell::run(shell::command("node").arg("install.cjs").current_dir(&package))
         },
+    )?;
+    Ok(binary)
+}
+
+/// A program that an npm package brings.
+fn npm_program(cache: &Path, package: &str, program: &str, version: &str) -> Outcome<PathBuf> {
+    let folder = cache.join(format!("{program}-{version}"));
+    let binary = folder.join("node_modules/.bin").join(program);
+    ensure(
+        &format!("{program} {version}"),
+        || answers(Command::new(&binary).arg("--version"), version),
+        || npm_install(&folder, &format!("{package}@{version}")),
     )?;
     Ok(binary)
 }

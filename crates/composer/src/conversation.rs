@@ -25,7 +25,6 @@ use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::message::{Message, Role};
 use ctx_core::tokens::{self, Calibration};
 use ctx_core::{Key, NodeIx, Numbers, SlotId, Tree, Verdict};
-use ctx_models::CacheRules;
 use ctx_store::{Blob, Hash, Reader, Record, Records, StoreError};
 use ctx_wire::Wire;
 use ctx_wire::body::Body;

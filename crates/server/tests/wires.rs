@@ -83,7 +83,7 @@ async fn a_chat_is_seen_in_frames_and_leaves_edited() {
     let shown = router.get("conversations/talk/frames/t1").await.to_string();
     assert!(shown.contains("long output") && shown.contains("/a"), "{shown}");
 
-    router.edit("talk", json!([{"op": "delete", "ids": ["t2"]}, {"op": "drop_results", "ids": ["t1"]}])).await;
+    router.edit("talk", json!([{"op": "delete", "ids": ["t2"]}, {"op": "drop-results", "ids": ["t1"]}])).await;
     let arrived = talk(&router, &openai, at, &chat(3), CHAT).await;
     let sent: Value = serde_json::from_slice(&arrived.body).expect("JSON");
     let messages = sent["messages"].as_array().expect("messages");
@@ -120,7 +120,7 @@ async fn responses_are_edited_with_their_steps_and_never_over_a_websocket() {
     let at = ("/v1/responses", "thread");
     let untouched = responses(2);
     assert_eq!(talk(&router, &openai, at, &untouched, RESPONSE).await.text(), untouched);
-    router.edit("thread", json!([{"op": "drop_results", "ids": ["t1"]}])).await;
+    router.edit("thread", json!([{"op": "drop-results", "ids": ["t1"]}])).await;
     let arrived = talk(&router, &openai, at, &responses(3), RESPONSE).await;
     let sent: Value = serde_json::from_slice(&arrived.body).expect("JSON");
     assert!(!arrived.text().contains("long output"), "{sent}");
@@ -150,7 +150,7 @@ async fn reasoning_that_the_provider_cannot_open_is_left_out_once() {
     let (_, openai, router) = daemon().await;
     let at = ("/v1/responses", "sealed");
     talk(&router, &openai, at, &responses(2), RESPONSE).await;
-    router.edit("sealed", json!([{"op": "drop_results", "ids": ["t1"]}])).await;
+    router.edit("sealed", json!([{"op": "drop-results", "ids": ["t1"]}])).await;
     let mut client = router.connect().await;
     client.send(post(at.0, at.1, &responses(3))).await;
     let mut first = Arrived::at(&openai).await;

@@ -38,6 +38,9 @@ impl Provider {
         const OPENAI: [&str; 6] =
             ["/chat/completions", "/completions", "/responses", "/embeddings", "/responses/compact", "/moderations"];
         const GEMINI: [&str; 4] = [":generateContent", ":streamGenerateContent", ":countTokens", ":embedContent"];
+        let is_openai = OPENAI.iter().any(|ending| path.ends_with(ending)) || path.contains("/v1/responses/");
+        // Both have this path; the way of giving the key tells them apart.
+        let lists_models = path.starts_with("/v1/models") && has_header("authorization") && !has_header("x-api-key");
         let is_gemini = has_header("x-goog-api-key") || path.starts_with("/v1beta/");
         if has_header("anthropic-version") || path.contains("/v1/messages") {
             Provider::Anthropic
@@ -45,9 +48,7 @@ impl Provider {
             Provider::ChatGpt
         } else if is_gemini || GEMINI.iter().any(|ending| path.ends_with(ending)) {
             Provider::Gemini
-        } else if OPENAI.iter().any(|ending| path.ends_with(ending)) || path.contains("/v1/responses/") {
-            Provider::OpenAi
-        } else if path.starts_with("/v1/models") && has_header("authorization") && !has_header("x-api-key") {
+        } else if is_openai || lists_models {
             Provider::OpenAi
         } else {
             Provider::Anthropic

@@ -1,5 +1,5 @@
-//! Real clients through the real program: stock Claude Code, headless and in a terminal, and the official
-//! SDKs, in front of the strict fake provider. Each test asserts that what the provider got is what the
+//! Real clients through the real program: stock Claude Code, headless and in a terminal, Codex, opencode and the
+//! official SDKs, in front of strict fake providers. Each test asserts that what the provider got is what the
 //! client sent, byte for byte, and that frames and classes are right.
 
 mod automatic;
@@ -8,6 +8,7 @@ mod editing;
 mod failures;
 mod installed;
 mod interactive;
+mod openai;
 mod page;
 mod provider_edits;
 mod sdks;
