@@ -2,6 +2,7 @@
 // stays listed when it is taken out, and what stands in its place is listed beside it.
 
 import type { Block, Message } from "../api";
+import { callInput, isRecord, resultContent, withResult } from "./wires";
 
 /** Whether a block reaches the model. */
 export function isSent(block: Block): boolean {
@@ -40,7 +41,7 @@ function original(block: Block): Block {
 
 /** The words of a tool result as it stands in the request. */
 export function resultText(raw: unknown): string {
-  const content = isRecord(raw) ? raw.content : undefined;
+  const content = resultContent(raw);
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content
@@ -119,7 +120,7 @@ export function plain(messages: readonly Message[]): string {
 function blockText(block: Block): string {
   switch (block.kind) {
     case "tool_use":
-      return `→ ${block.tool ?? "call"} ${pretty(isRecord(block.raw) ? block.raw.input : block.raw)}`;
+      return `→ ${block.tool ?? "call"} ${pretty(callInput(block.raw))}`;
     case "tool_result":
       return `← ${block.tool ?? "result"}${block.is_error ? " failed" : ""}\n${block.text}`;
     case "thinking":
@@ -150,15 +151,11 @@ export function messageJson({ role, other, blocks }: Message): unknown {
 /** A block as it is sent: a replaced result has new content around the old call. */
 export function blockJson(block: Block): unknown {
   if (block.replaced != null && block.kind === "tool_result" && isRecord(block.raw)) {
-    return { ...block.raw, content: block.text };
+    return withResult(block.raw, block.text);
   }
   return block.raw;
 }
 
 function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2) ?? "";
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

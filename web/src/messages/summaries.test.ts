@@ -29,6 +29,14 @@ test("a gigantic line is cut without reading all of it", () => {
 
 const image = (source: unknown) => ({ type: "image", source });
 
+test("pictures of other formats are shown if they are data", () => {
+  const data = "data:image/png;base64,iVBO";
+  expect(picture({ type: "image_url", image_url: { url: data } })).toBe(data);
+  expect(picture({ type: "input_image", image_url: data })).toBe(data);
+  expect(picture({ type: "image_url", image_url: { url: "https://example.com/a.png" } })).toBe(null);
+  expect(picture({ type: "image_url", image_url: { url: "data:image/svg+xml;base64,PHN2Zz4=" } })).toBe(null);
+});
+
 test("only pictures that cannot run anything are drawn", () => {
   expect(picture(image({ media_type: "image/png", data: "AAAA" }))).toBe("data:image/png;base64,AAAA");
   expect(picture(image({ media_type: "image/svg+xml", data: "AAAA" }))).toBeNull();

@@ -1,6 +1,9 @@
 // One line for a folded block: what a person would want to know before opening it.
 
 import type { Block, BlockKind, Message } from "../api";
+import { callInput } from "./wires";
+
+export { callInput };
 
 /** The arguments that say what a call is about, the most telling first. */
 const TELLING = [
@@ -18,7 +21,7 @@ const TELLING = [
 
 /** "src/main.rs" for a Read, the command for a Bash; empty when nothing tells. */
 export function callSummary(raw: unknown): string {
-  const input = field(raw, "input");
+  const input = callInput(raw);
   for (const name of TELLING) {
     const value = field(input, name);
     if (typeof value === "string" && value.trim() !== "") return firstLine(value);
@@ -45,7 +48,8 @@ export function toolCalls(messages: Message[]): ToolCalls {
 }
 
 export function callPath(raw: unknown): string | null {
-  const path = field(field(raw, "input"), "file_path") ?? field(field(raw, "input"), "path");
+  const input = callInput(raw);
+  const path = ["file_path", "filePath", "path", "filepath"].map((name) => field(input, name)).find((path) => path != null);
   return typeof path === "string" ? path : null;
 }
 
@@ -73,11 +77,6 @@ const LABELS: Record<BlockKind, string> = {
   other: "Other",
 };
 
-/** The arguments of a call. */
-export function callInput(raw: unknown): unknown {
-  return field(raw, "input") ?? raw;
-}
-
 /** How many bytes a text has on the wire. */
 export function size(text: string): number {
   // Only what is not ASCII is larger than its length; for long texts counting exactly is not worth the time.
@@ -103,6 +102,9 @@ export function firstLine(text: string, length = 140): string {
 
 /** A picture inside the block that is safe to show: only the formats that browsers draw and cannot run. */
 export function picture(raw: unknown): string | null {
+  const image = field(raw, "image_url");
+  const url = typeof image === "string" ? image : field(image, "url");
+  if (typeof url === "string") return /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/.test(url) ? url : null;
   const source = field(raw, "source");
   const type = field(source, "media_type");
   const data = field(source, "data");
