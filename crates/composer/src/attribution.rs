@@ -183,20 +183,21 @@ impl Composer {
         best.filter(|_| !tie).map(|(_, shared)| shared)
     }
 
-    /// The conversation whose history a request carries. The longest known path wins; a tie is told.
+    /// The conversation whose history a request carries. The longest known path wins, and among equal ones that which
+    /// ends there: a look-alike that went on elsewhere has edits of its own. A tie is told.
     fn by_path(&self, body: &Body) -> Result<Option<(Shared, Option<String>)>, Problem> {
         let messages = facts(body, 0);
         let candidates = lock(&self.directory).beginning_with(&Beginning::of(messages.iter()), false, CANDIDATES);
-        let mut best: Option<(usize, Shared)> = None;
+        let mut best: Option<(Continuation, Shared)> = None;
         let mut ties: Vec<String> = Vec::new();
         for id in candidates {
             let Some(shared) = self.get(&id)? else { continue };
-            let depth = continues(&lock(&shared), &messages);
-            let deepest = best.as_ref().map_or(0, |(deepest, _)| *deepest);
-            if depth > deepest {
+            let reached = continues(&lock(&shared), &messages);
+            let deepest = best.as_ref().map_or(Continuation::default(), |(deepest, _)| *deepest);
+            if reached > deepest {
                 ties.clear();
-                best = Some((depth, shared));
-            } else if depth == deepest && depth > 0 {
+                best = Some((reached, shared));
+            } else if reached == deepest && reached.depth > 0 {
                 ties.push(id);
             }
         }
@@ -440,24 +441,39 @@ pub fn beside(conversation: &mut Conversation, (body, envelope): Parsed) -> Rece
     Received { body, same, envelope, packed: None, spare, messages: None }
 }
 
-/// How much of `messages` continues this conversation; 0 when it is another one.
-fn continues(conversation: &Conversation, messages: &[Message]) -> usize {
+/// How far a request continues a conversation: the deeper, the likelier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+struct Continuation {
+    /// Messages that are known, the reply that was not sent back before among them; 0 when it is another conversation.
+    depth: usize,
+    /// It goes on where the conversation ends.
+    at_end: bool,
+}
+
+/// How far `messages` continue this conversation.
+fn continues(conversation: &Conversation, messages: &[Message]) -> Continuation {
     let placed = reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: false });
-    if recognises_an_answer(&placed, messages) {
-        return placed.known();
-    }
-    // Only the opening is shared, and the same words may well begin another conversation.
     let at_end = matches!(placed.verdict, Verdict::Next | Verdict::Retry);
     let reply = conversation.pending.as_ref().filter(|_| conversation.answered);
+    let is_reply = |answer: &Message| {
+        let is = |reply: &Message| {
+            answer.key == reply.key || answer.anchors.iter().any(|anchor| reply.anchors.contains(anchor))
+        };
+        reply.is_some_and(|reply| is(&reply.facts))
+    };
+    let brings_reply = at_end && messages.get(placed.known()).is_some_and(is_reply);
+    let reached = Continuation { depth: placed.known() + usize::from(brings_reply), at_end };
+    if recognises_an_answer(&placed, messages) {
+        return reached;
+    }
+    // Only the opening is shared, and the same words may well begin another conversation.
     let same = match messages.iter().find(|message| message.role == Role::Assistant) {
         _ if !at_end => false,
         // A repeat of what was never answered is a retry; of what was, somebody asks anew.
         None => !conversation.answered,
-        Some(answer) => reply.is_none_or(|reply| {
-            answer.key == reply.facts.key || answer.anchors.iter().any(|anchor| reply.facts.anchors.contains(anchor))
-        }),
+        Some(answer) => reply.is_none() || is_reply(answer),
     };
-    if same { placed.known() } else { 0 }
+    if same { reached } else { Continuation::default() }
 }
 
 fn recognises_an_answer(placed: &Reconciled, messages: &[Message]) -> bool {

@@ -55,6 +55,22 @@ fn a_retry_adds_nothing() {
 }
 
 #[test]
+fn of_two_with_the_same_beginning_the_one_that_ends_there_goes_on() {
+    let house = House::new();
+    let one = send(&house, &[ASKED]);
+    house.reply(&one, "A place.");
+    let other = send(&house, &[ASKED]);
+    house.reply(&other, "A place.");
+    assert_ne!(one.conversation, other.conversation);
+    let turn = |question: &'static str| send(&house, &[ASKED, ("assistant", "A place."), ("user", question)]);
+    let first = turn("For what?");
+    house.reply(&first, "For a message.");
+    let second = turn("Where?");
+    assert_ne!(second.conversation, first.conversation, "the twin whose path ends there, not a rewind of the other");
+    assert_eq!(house.last(&second.conversation).verdict, "next");
+}
+
+#[test]
 fn two_conversations_that_open_with_the_same_words_stay_two_when_their_answers_differ() {
     let house = House::new();
     let one = send(&house, &[ASKED]);
