@@ -11,7 +11,7 @@ use ctx_composer::provider::Refused;
 use ctx_composer::recorder::{Reply, RequestCopy, ResponseCopy};
 use ctx_composer::{Composer, Recorder};
 use ctx_wire::rope::Pieces;
-use ctx_wire::{Call, answer};
+use ctx_wire::{Call, Provider, answer};
 
 use crate::watch::{Ending, Observer, RequestHead, RequestWatch, ResponseHead, ResponseWatch, Watch};
 
@@ -22,6 +22,7 @@ pub struct Traffic {
     in_flight: AtomicU64,
     failed: AtomicU64,
     cancelled: AtomicU64,
+    unread: AtomicU64,
 }
 
 /// Requests since the start.
@@ -33,6 +34,8 @@ pub struct Counts {
     pub failed: u64,
     /// The client left before the answer was whole.
     pub cancelled: u64,
+    /// Calls of a provider in a format that is not read: they passed, and nothing of them is shown.
+    pub unread: u64,
 }
 
 impl Traffic {
@@ -43,6 +46,7 @@ impl Traffic {
             in_flight: get(&self.in_flight),
             failed: get(&self.failed),
             cancelled: get(&self.cancelled),
+            unread: get(&self.unread),
         }
     }
 }
@@ -62,7 +66,15 @@ impl ComposerObserver {
 impl Observer for ComposerObserver {
     fn begin(&self, head: &RequestHead<'_>) -> Option<Watch> {
         self.traffic.total.fetch_add(1, Ordering::Relaxed);
-        let (wire, call) = ctx_wire::route(head.method().as_str(), head.path())?;
+        let Some((wire, call)) = ctx_wire::route(head.method().as_str(), head.path()) else {
+            let headers = head.headers();
+            let provider = Provider::of(head.path(), &|name| headers.text(name).is_some());
+            // Anthropic's clients report and sign in on many paths.
+            if head.method() == "POST" && provider != Provider::Anthropic {
+                self.traffic.unread.fetch_add(1, Ordering::Relaxed);
+            }
+            return None;
+        };
         if call == Call::Models {
             let listening = || Listening { recorder: self.recorder.clone(), heard: None };
             return self

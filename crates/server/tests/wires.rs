@@ -181,3 +181,12 @@ async fn a_path_names_its_upstream_and_errors_have_the_providers_shape() {
     assert!(body.get("type").is_none(), "Anthropic's shape is not this client's");
     assert!(anthropic.stays_alone(MOMENT).await);
 }
+
+#[tokio::test]
+async fn a_format_that_is_not_read_passes_and_is_counted() {
+    let (_, openai, router) = daemon().await;
+    let body = r#"{"model":"text-embedding-3-small","input":["a"]}"#;
+    let arrived = talk(&router, &openai, ("/v1/embeddings", "e"), body, "{}").await;
+    assert_eq!(arrived.text(), body);
+    assert_eq!(router.get("status").await["requests"]["unread"], 1);
+}

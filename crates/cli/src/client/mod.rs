@@ -231,6 +231,7 @@ pub struct Requests {
     pub in_flight: u64,
     pub failed: u64,
     pub cancelled: u64,
+    pub unread: u64,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -155,13 +155,17 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     line(
         "requests",
         format!(
-            "{}, {} in progress, {} incomplete{}",
+            "{}, {} in progress, {} incomplete{}{}",
             words::count(requests.total),
             words::count(requests.in_flight),
             words::count(requests.failed),
             match requests.cancelled {
                 0 => String::new(),
                 cancelled => format!(", {} cancelled by the client", words::count(cancelled)),
+            },
+            match requests.unread {
+                0 => String::new(),
+                unread => format!(", {} passed in a format that ctx does not read", words::count(unread)),
             }
         ),
     );

@@ -62,6 +62,8 @@ pub struct Requests {
     failed: u64,
     /// The client left before the answer was whole.
     cancelled: u64,
+    /// In a format that is not read: they passed, and nothing of them is shown.
+    unread: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -80,7 +82,7 @@ pub struct Stored {
 
 pub async fn status(State(api): State<Api>) -> Answer<Status> {
     let inside = api.0.clone();
-    let Counts { total, in_flight, failed, cancelled } = inside.traffic.counts();
+    let Counts { total, in_flight, failed, cancelled, unread } = inside.traffic.counts();
     let recorder = inside.recorder.load();
     let (size, conversations, edited, unsaved) = api
         .ask(|composer| {
@@ -99,7 +101,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         started_at: inside.started_at,
         conversations,
         edited,
-        requests: Requests { total, in_flight, failed, cancelled },
+        requests: Requests { total, in_flight, failed, cancelled, unread },
         recorder,
         store: Stored {
             path: inside.store_path.clone(),
