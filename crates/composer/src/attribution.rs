@@ -202,7 +202,29 @@ impl Composer {
             }
         }
         let detail = (!ties.is_empty()).then(|| format!("may just as well continue {}", ties.join(", ")));
-        Ok(best.map(|(_, shared)| (shared, detail)))
+        match best {
+            Some((_, shared)) => Ok(Some((shared, detail))),
+            None => Ok(self.compacted(&messages)?.map(|shared| (shared, None))),
+        }
+    }
+
+    /// The conversation that a client without ids has summarised: the messages that it kept are the only evidence, and
+    /// an answer must be among them.
+    fn compacted(&self, messages: &[Message]) -> Result<Option<Shared>, Problem> {
+        if !begins_with_summary(messages) {
+            return Ok(None);
+        }
+        let candidates = lock(&self.directory).nameless(CANDIDATES);
+        let mut best: Option<(usize, Shared)> = None;
+        for id in candidates {
+            let Some(shared) = self.get(&id)? else { continue };
+            let placed = reconcile(&lock(&shared).tree, &Sighting { same: 0, rest: messages, compacted: true });
+            let known = if recognises_an_answer(&placed, messages) { placed.known() } else { 0 };
+            if known > best.as_ref().map_or(0, |(most, _)| *most) {
+                best = Some((known, shared));
+            }
+        }
+        Ok(best.map(|(_, shared)| shared))
     }
 
     /// A new conversation of a client that names no session.
@@ -225,8 +247,12 @@ impl Composer {
         if let Some(session) = body.envelope(ctx_clients::lexicon()).session {
             return self.held.may_be_edited(Some(&session), agent);
         }
-        let beginning = Beginning::of(facts(body, 0).iter());
+        let messages = facts(body, 0);
+        let beginning = Beginning::of(messages.iter());
         let directory = lock(&self.directory);
+        if begins_with_summary(&messages) && directory.nameless(usize::MAX).iter().any(|id| self.held.is_edited(id)) {
+            return true;
+        }
         let alike = [false, true].map(|named| directory.beginning_with(&beginning, named, usize::MAX));
         drop(directory);
         alike.iter().flatten().any(|id| self.held.is_edited(id))

@@ -389,6 +389,13 @@ impl Directory {
         }
     }
 
+    /// Conversations of clients that name no session, the most recently active first.
+    pub fn nameless(&self, most: usize) -> Vec<String> {
+        let mut cards: Vec<&Card> = self.cards.values().filter(|card| card.session.is_none()).collect();
+        cards.sort_by(|one, other| other.last_activity.cmp(&one.last_activity).then_with(|| one.id.cmp(&other.id)));
+        cards.into_iter().take(most).map(|card| card.id.clone()).collect()
+    }
+
     /// Conversations whose path begins like this, the most recently active first. `named`: of
     /// clients that name their session, or of those that do not.
     pub fn beginning_with(&self, path: &Beginning, named: bool, most: usize) -> Vec<String> {

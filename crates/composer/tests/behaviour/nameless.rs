@@ -71,6 +71,37 @@ fn of_two_with_the_same_beginning_the_one_that_ends_there_goes_on() {
 }
 
 #[test]
+fn a_history_that_the_client_summarised_stays_the_same_conversation() {
+    let house = House::new();
+    let call = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_kept", "name": "read", "input": {"path": "/a"}}]});
+    let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_kept", "content": "found it"}]});
+    let request = |messages: Vec<Value>| {
+        let tool = json!({"name": "read", "input_schema": {"type": "object"}});
+        json!({"model": "claude-opus-5-5", "max_tokens": 100, "messages": messages, "tools": [tool]})
+    };
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let opening = vec![said("user", ASKED.1), said("assistant", "A place."), said("user", "Read it.")];
+    let first = house.send_value(&nameless(), &request(opening.clone()));
+    let long = [opening.clone(), vec![call.clone(), result.clone()]].concat();
+    let second = house.send_value(&nameless(), &request(long));
+    assert_eq!(second.conversation, first.conversation);
+
+    let summary = "The conversation history before this point was compacted into the following summary: slots.";
+    let kept =
+        vec![said("user", summary), call.clone(), result.clone(), said("assistant", "Read."), said("user", "Go on.")];
+    let third = house.send_value(&nameless(), &request(kept));
+    assert_eq!(third.conversation, first.conversation, "the call that was kept tells");
+    assert_eq!(house.last(&first.conversation).verdict, "compaction");
+
+    // Without an answer that is known, words alone are no evidence.
+    let other = house.send_value(
+        &nameless(),
+        &request(vec![said("user", summary), said("assistant", "Else."), said("user", "So?")]),
+    );
+    assert_ne!(other.conversation, first.conversation);
+}
+
+#[test]
 fn two_conversations_that_open_with_the_same_words_stay_two_when_their_answers_differ() {
     let house = House::new();
     let one = send(&house, &[ASKED]);
