@@ -151,7 +151,7 @@ fn a_call_is_known_by_its_path() {
     let of = |method: &str, path: &str| crate::route(method, path).map(|(wire, call)| (wire.id(), call));
     assert_eq!(of("POST", "/v1/responses"), Some((WireId::OpenaiResponses, Call::Generate)));
     assert_eq!(of("POST", "/backend-api/codex/responses"), Some((WireId::OpenaiResponses, Call::Generate)));
-    assert_eq!(of("POST", "/v1/responses/compact"), None);
+    assert_eq!(of("POST", "/v1/responses/compact"), Some((WireId::OpenaiResponses, Call::Count)));
     assert_eq!(of("GET", "/v1/responses"), None);
     assert_eq!(crate::wire(WireId::OpenaiResponses).id(), WireId::OpenaiResponses);
 }
