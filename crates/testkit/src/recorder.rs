@@ -119,9 +119,30 @@ async fn forward(mut client: TcpStream, target: SocketAddr, conversation: Conver
     }
 }
 
+/// Closes what it watches at the latest when it is dropped: a reset of one direction ends the other, too.
+struct UntilClosed<W: Watch> {
+    watch: W,
+    is_closed: bool,
+}
+
+impl<W: Watch> UntilClosed<W> {
+    fn close(&mut self) {
+        if !std::mem::replace(&mut self.is_closed, true) {
+            self.watch.close();
+        }
+    }
+}
+
+impl<W: Watch> Drop for UntilClosed<W> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 /// Copies one direction until it ends, and ends the other side the same way. An error means that
 /// the sender reset the connection.
-async fn copy(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, mut watch: impl Watch) -> io::Result<()> {
+async fn copy(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, watch: impl Watch) -> io::Result<()> {
+    let mut watch = UntilClosed { watch, is_closed: false };
     let mut buffer = BytesMut::with_capacity(64 * 1024);
     loop {
         buffer.clear();
@@ -135,7 +156,7 @@ async fn copy(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, mut watch: impl Wat
             return Ok(());
         }
         // Recorded before it is passed on: whoever got it finds it in the records.
-        watch.see(&buffer);
+        watch.watch.see(&buffer);
         if to.write_all(&buffer).await.is_err() {
             // Nobody reads this direction any more; the other one may still have an answer in it.
             watch.close();
