@@ -4,6 +4,10 @@ import type { Block } from "../api";
 import { block, message } from "./fixtures";
 import { blockLabel, callInput, callSummary, clip, firstLine, picture, size, toolCalls } from "./summaries";
 
+test("a call with free text is told by its first line", () => {
+  expect(callSummary({ type: "custom_tool_call", input: "const r = 1;\nmore" })).toBe("const r = 1;");
+});
+
 test("a call is summed up by its most telling argument", () => {
   expect(callSummary({ input: { description: "Run tests", command: "cargo test\necho done" } })).toBe("cargo test");
   expect(callSummary({ input: { path: "src", pattern: "fn main" } })).toBe("fn main");

@@ -22,6 +22,7 @@ const TELLING = [
 /** "src/main.rs" for a Read, the command for a Bash; empty when nothing tells. */
 export function callSummary(raw: unknown): string {
   const input = callInput(raw);
+  if (typeof input === "string" && input !== raw) return firstLine(input);
   for (const name of TELLING) {
     const value = field(input, name);
     if (typeof value === "string" && value.trim() !== "") return firstLine(value);
