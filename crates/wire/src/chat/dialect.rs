@@ -56,8 +56,9 @@ impl Dialect for ChatDialect {
         rewrite.reasoning(kept, &sites, has_calls);
         rewrite.content(&texts);
         rewrite.calls(&calls);
-        let mut out = vec![rewrite.done()];
-        out.extend(result_messages(&results));
+        // Results stand directly behind their calls, before the words (C1).
+        let mut out = result_messages(&results);
+        out.push(rewrite.done());
         out
     }
 

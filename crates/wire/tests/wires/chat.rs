@@ -294,7 +294,8 @@ fn anything(random: &mut Random) -> Case {
 #[test]
 fn whatever_is_done_a_strict_server_takes_it() {
     let rounds = if is_long() { 30_000 } else { 3_000 };
-    for seed in 0..rounds {
+    // The last one was found by a long run: a result of ours beside words of ours.
+    for seed in (0..rounds).chain([4293]) {
         let mut random = Random::new(seed);
         let mut case = anything(&mut random);
         for _ in 0..random.between(1, 6) {
