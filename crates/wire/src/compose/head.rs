@@ -8,7 +8,7 @@ use crate::json::{self, Span};
 use ctx_core::content::Content;
 use ctx_core::edit::effect::MadeId;
 use ctx_core::edit::fold::{Around, View};
-use ctx_core::key::Key;
+use ctx_core::key::{Key, KeyBuilder};
 
 /// System prompt and tools as they are sent.
 pub(super) struct Head {
@@ -16,7 +16,18 @@ pub(super) struct Head {
     pub lead: Lead,
     /// What stands in the place of bytes outside the history.
     pub edits: Vec<(Span, Option<Vec<u8>>)>,
+    /// The pieces of ours, as [`HeadParts::made`] names them.
+    made: Vec<Vec<u8>>,
     pub digest: Key,
+}
+
+impl Head {
+    /// Notes a piece of ours.
+    fn add(&mut self, from: (MadeId, u32), made: &str) -> Part {
+        self.parts.made.push(from);
+        self.made.push(made.as_bytes().to_vec());
+        Part::Made(self.made.len() - 1)
+    }
 }
 
 /// The leading elements of the history; `None`: as the client sent them.
@@ -36,30 +47,43 @@ pub(super) fn arrange<D: Dialect + ?Sized>(
     view: &View<'_>,
     repairs: &mut Vec<Repair>,
 ) -> Head {
-    let mut head = Head { parts: HeadParts::default(), lead: Lead(None), edits: Vec::new(), digest: input.around };
+    let mut head = Head {
+        parts: HeadParts::default(),
+        lead: Lead(None),
+        edits: Vec::new(),
+        made: Vec::new(),
+        digest: input.around,
+    };
     let is_touched = |list: &[Around]| list.iter().any(|each| each.covered.is_some() || !each.by.is_empty());
-    let mut changes: Vec<u8> = Vec::new();
     if is_touched(&view.system) {
         system(dialect, input, view, &mut head, repairs);
-        changes.extend(b"system");
     }
     if is_touched(&view.tools) {
         tools(dialect, input, view, &mut head, repairs);
-        changes.extend(b"tools");
     }
-    if !changes.is_empty() {
-        let edits = head.edits.iter().flat_map(|(span, by)| {
-            let place = format!("{}-{}:", span.start, span.end).into_bytes();
-            [place, by.clone().unwrap_or_default()]
-        });
-        let lead = head.lead.0.iter().flatten().map(|part| match part {
-            LeadPart::Own(at) => format!("own {at}").into_bytes(),
-            LeadPart::Made(bytes) => bytes.clone(),
-        });
-        let all: Vec<Vec<u8>> = std::iter::once(changes).chain(edits).chain(lead).collect();
-        head.digest = input.around.then(Key::of(all.iter().map(Vec::as_slice)));
-    }
+    head.digest = digest(input, &head);
     head
+}
+
+/// Identifies what the model reads before the first message, wherever it stands in the body.
+fn digest(input: &Input<'_>, head: &Head) -> Key {
+    if head.parts.system.is_none() && head.parts.tools.is_none() {
+        return input.around;
+    }
+    let mut key = KeyBuilder::default();
+    let mut feed = |name: &[u8], own: &[Piece], parts: &Option<Vec<Part>>| {
+        key.feed(name);
+        let whole: Vec<Part> = (0..own.len()).map(Part::Own).collect();
+        for part in parts.as_ref().unwrap_or(&whole) {
+            match part {
+                Part::Own(at) => own.get(*at).into_iter().for_each(|piece| key.feed(&piece.key.0)),
+                Part::Made(at) => head.made.get(*at).into_iter().for_each(|made| key.feed(made)),
+            }
+        }
+    };
+    feed(b"system", &input.envelope.system, &head.parts.system);
+    feed(b"tools", input.envelope.tools.as_deref().unwrap_or_default(), &head.parts.tools);
+    key.finish()
 }
 
 fn given<'v>(view: &'v View<'_>, fate: &Around) -> Vec<Given<'v>> {
@@ -83,8 +107,7 @@ fn system<D: Dialect + ?Sized>(
         for (from, content) in given(view, &fate) {
             match content {
                 Content::Text { text } if !text.trim().is_empty() => {
-                    parts.push(Part::Made(head.parts.made.len()));
-                    head.parts.made.push(from);
+                    parts.push(head.add(from, text));
                     texts.push(text.as_str());
                 }
                 _ => repairs.push(Repair::new(
@@ -150,8 +173,7 @@ fn tools<D: Dialect + ?Sized>(
         for (from, content) in given(view, &fate) {
             match content {
                 Content::Raw { wire, json, .. } if *wire == input.body.wire().id() => {
-                    parts.push(Part::Made(head.parts.made.len()));
-                    head.parts.made.push(from);
+                    parts.push(head.add(from, json));
                     here.push(json.clone().into_bytes());
                 }
                 _ => repairs.push(Repair::new("X5", "a tool of ours is left out: it is not a definition of this wire")),

@@ -210,6 +210,21 @@ fn the_system_prompt_and_tools_are_edited_in_their_places() {
 }
 
 #[test]
+fn the_digest_of_an_edited_head_is_the_same_wherever_it_stands() {
+    let digest = |messages: usize| {
+        let tools = ["read", "write"].map(|name| json!({"type": "function", "function": {"name": name}}));
+        let said: Vec<Value> =
+            (0..messages).map(|at| json!({"role": "user", "content": format!("words {at}")})).collect();
+        let body = json!({"messages": said, "tools": tools}).to_string();
+        let mut case = Case::of(body.as_bytes(), wire(WireId::OpenaiChat));
+        let tool = ctx_core::edit::effect::Cover::Tool { name: "read".into() };
+        case.effects.push(Effect::Replace { why: Why::Deleted, covers: vec![tool], by: vec![] });
+        case.compose().1.around
+    };
+    assert_eq!(digest(1), digest(3), "the tools stand behind the messages, and the history grows");
+}
+
+#[test]
 fn moved_results_are_brought_behind_their_calls() {
     let mut case = talk();
     // A message of ours between the calls and their results.
