@@ -83,7 +83,7 @@ impl Hints {
             parent_session: first(|names| names.parent_session),
             class: every().find_map(|client| class(&client.headers)),
             compacted: every().filter_map(|client| client.headers.compacted).any(|name| headers(name).is_some()),
-            product: product(headers),
+            product: product(headers).map(Into::into),
             client: client.id,
             is_marked_turn: false,
         };
@@ -95,7 +95,11 @@ impl Hints {
 /// A value that is worth keeping.
 fn value(text: &str) -> Option<Box<str>> {
     let text = text.trim();
-    (!text.is_empty() && text.len() <= 200).then(|| text.into())
+    is_worth_keeping(text).then(|| text.into())
+}
+
+fn is_worth_keeping(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 200
 }
 
 /// Whether the sender calls itself by one of these products.
@@ -104,6 +108,7 @@ pub(crate) fn is_product(headers: Headers<'_>, products: &[&str]) -> bool {
 }
 
 /// The product and version that the sender calls itself.
-pub(crate) fn product(headers: Headers<'_>) -> Option<Box<str>> {
-    headers("user-agent").and_then(value).map(|agent| agent.split(' ').next().unwrap_or_default().into())
+pub(crate) fn product<'h>(headers: Headers<'h>) -> Option<&'h str> {
+    let agent = headers("user-agent").map(str::trim).filter(|agent| is_worth_keeping(agent))?;
+    agent.split(' ').next()
 }
