@@ -41,7 +41,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
 };
 
 fn recognises(headers: Headers<'_>) -> bool {
-    product(headers).is_some_and(|product| &*product == CLIENT.name) || is_product(headers, CLIENT.products)
+    product(headers).is_some_and(|product| product == CLIENT.name) || is_product(headers, CLIENT.products)
 }
 
 #[cfg(test)]

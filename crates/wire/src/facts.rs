@@ -285,3 +285,8 @@ pub(crate) fn visible_chars(bytes: &[u8], span: Span, fixed: Fixed<'_>) -> (u32,
 pub(crate) fn key<'a>(bytes: &'a [u8], member: &Member) -> Cow<'a, str> {
     json::decode(bytes.get(member.key.clone()).unwrap_or_default())
 }
+
+/// What is remembered of the seal of reasoning.
+pub(crate) fn signature(text: &str) -> Key {
+    Key::of([b"signature".as_slice(), text.as_bytes()])
+}

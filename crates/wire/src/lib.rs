@@ -16,6 +16,7 @@ pub mod envelope;
 mod facts;
 mod folder;
 pub mod json;
+mod openai;
 mod provider;
 pub mod responses;
 pub mod rope;

@@ -52,7 +52,8 @@ pub struct LocalError<'e> {
 }
 
 /// A provider's request and answer format. It has no state and never fails where traffic flows: a body that cannot be
-/// taken apart is [`crate::body::Unreadable`] and is forwarded as it came.
+/// taken apart is [`crate::body::Unreadable`] and is forwarded as it came. What only some formats have, such as cache
+/// marks, pauses or bound reasoning, is absent unless a wire says otherwise.
 pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     fn id(&self) -> WireId;
 
@@ -77,19 +78,27 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     fn glance(&self, message: &[u8]) -> (Role, bool);
 
     /// Where a request marks what shall be cached.
-    fn breakpoints(&self, body: &Body, envelope: &Envelope) -> Breakpoints;
+    fn breakpoints(&self, _: &Body, _: &Envelope) -> Breakpoints {
+        Breakpoints::default()
+    }
 
     /// Whether the tools or the system prompt are marked. Nothing else is looked at.
-    fn marks_envelope(&self, body: &Body, envelope: &Envelope) -> bool;
+    fn marks_envelope(&self, _: &Body, _: &Envelope) -> bool {
+        false
+    }
 
     /// Seconds that the last mark of a request asks for; none where nothing is marked.
-    fn cache_lifetime(&self, bytes: &[u8]) -> Option<u64>;
+    fn cache_lifetime(&self, _: &[u8]) -> Option<u64> {
+        None
+    }
 
     /// The rules of the cache for a model of which nothing is known.
     fn cache_rules(&self) -> CacheRules;
 
     /// The credentials in a body: values that are never stored.
-    fn secrets(&self, bytes: &[u8], spans: &Spans) -> Vec<Span>;
+    fn secrets(&self, _: &[u8], _: &Spans) -> Vec<Span> {
+        Vec::new()
+    }
 
     // People read and write.
 
@@ -137,17 +146,25 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
 
     /// Composes a request from what an earlier one settled; `None` when all of it has to be composed. The result is that
     /// of [`Wire::compose`].
-    fn go_on(&self, input: &Input<'_>) -> Option<Composed>;
+    fn go_on(&self, _: &Input<'_>) -> Option<Composed> {
+        None
+    }
 
     /// Whether an answer was paused, and goes back to be continued.
-    fn is_paused(&self, last: &Message) -> bool;
+    fn is_paused(&self, _: &Message) -> bool {
+        false
+    }
 
     /// Whether the provider clears or compacts a context itself, if a request asks for it.
-    fn edits_context(&self) -> bool;
+    fn edits_context(&self) -> bool {
+        false
+    }
 
     /// Asks the provider to drop reasoning that is no longer bound to what stands before it, instead of refusing the
     /// request. `None` when the request does not reason, or says already what to do.
-    fn drop_unbound(&self, body: &Body) -> Option<Insertion>;
+    fn drop_unbound(&self, _: &Body) -> Option<Insertion> {
+        None
+    }
 
     // An answer comes.
 
@@ -157,10 +174,14 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap>;
 
     /// What is remembered of a signature of reasoning.
-    fn signature(&self, text: &str) -> Key;
+    fn signature(&self, text: &str) -> Key {
+        crate::facts::signature(text)
+    }
 
     /// Whether the provider refused a request because reasoning in it is bound to something else.
-    fn is_unbound(&self, status: u16, body: &[u8]) -> bool;
+    fn is_unbound(&self, _: u16, _: &[u8]) -> bool {
+        false
+    }
 
     /// The body to send once more when [`Wire::is_unbound`] holds and the provider cannot be asked to drop reasoning
     /// itself: without any. `body` is the request as it was sent. `None` when nothing in it reasons, or never helps.

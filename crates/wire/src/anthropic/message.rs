@@ -2,10 +2,9 @@
 
 use super::image;
 pub(super) use crate::facts::key;
-use crate::facts::{Bare, Facts, string_chars, visible_chars};
+use crate::facts::{Bare, Facts, signature, string_chars, visible_chars};
 use crate::json::{self, Member, Span};
 use crate::wire::Reading;
-use ctx_core::key::Key;
 use ctx_core::lexicon::Lexicon;
 use ctx_core::message::{Kind, Role};
 use std::borrow::Cow;
@@ -45,11 +44,6 @@ pub fn glance(bytes: &[u8]) -> (Role, bool) {
         }
     }
     (role, marked)
-}
-
-/// What is remembered of a thinking block's signature.
-pub fn signature(text: &str) -> Key {
-    Key::of([b"signature".as_slice(), text.as_bytes()])
 }
 
 /// Where the cache mark of the object at `at` stands, with the comma that goes with it.

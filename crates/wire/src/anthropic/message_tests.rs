@@ -1,6 +1,7 @@
 //! What counts as the same message, who speaks in it, and what it weighs.
 
 use super::*;
+use ctx_core::key::Key;
 use ctx_core::message::{How, Message, Touch};
 
 fn facts(text: &str) -> Message {

@@ -21,13 +21,13 @@ use crate::envelope::Envelope;
 use crate::json::Span;
 use crate::wire::{Call, Insertion, LocalError, Reading, Wire};
 use compose::{Composed, Input};
+use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
 use ctx_core::edit::effect::Made;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::{Message, Role};
-use ctx_core::{Key, Lexicon};
 use ctx_models::cache::{Breakpoints, CacheRules};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -174,10 +174,6 @@ impl Wire for Anthropic {
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {
         Box::new(tap::Tap::new(status, content_type, content_encoding))
-    }
-
-    fn signature(&self, text: &str) -> Key {
-        message::signature(text)
     }
 
     fn is_unbound(&self, status: u16, body: &[u8]) -> bool {

@@ -1,5 +1,6 @@
 //! Content in this wire's JSON, and back. A call is an element of `tool_calls`, a result a message of role `tool`.
 
+use crate::openai::origin;
 use ctx_core::Key;
 use ctx_core::content::{CallInput, Content, Origin, WireId};
 use serde_json::{Map, Value, json};
@@ -44,14 +45,6 @@ fn neutral(block: &Value) -> Option<Content> {
             Some(Content::Image { from: origin(image.get("url")?.as_str()?) })
         }
         _ => None,
-    }
-}
-
-pub(super) fn origin(url: &str) -> Origin {
-    let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match data {
-        Some((media, data)) => Origin::Base64 { media: media.to_owned(), data: data.to_owned() },
-        None => Origin::Url(url.to_owned()),
     }
 }
 

@@ -1,8 +1,9 @@
 //! What people and policies read of a message. It is lenient, because it is shown and never sent.
 
-use super::content::{origin, raw, read};
+use super::content::{raw, read};
 use super::message::{Parts, Site, member};
 use crate::json::{self, Span};
+use crate::openai::origin;
 use ctx_core::content::{CallInput, Content};
 use serde_json::Value;
 

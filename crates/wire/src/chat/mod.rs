@@ -11,19 +11,19 @@ pub mod rules;
 mod tap;
 
 use crate::answer::Tap;
-use crate::body::{Body, Shape, Spans};
+use crate::body::{Shape, Spans};
 use crate::compose::{Composed, Input, generic};
 use crate::envelope::Envelope;
-use crate::json::Span;
-use crate::wire::{Call, Insertion, LocalError, Reading, Wire};
+use crate::openai;
+use crate::wire::{Call, LocalError, Reading, Wire};
+use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
 use ctx_core::edit::effect::Made;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
-use ctx_core::message::{Message, Role};
-use ctx_core::{Key, Lexicon};
-use ctx_models::cache::{Breakpoints, CacheRules};
+use ctx_core::message::Role;
+use ctx_models::cache::CacheRules;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -72,24 +72,8 @@ impl Wire for Chat {
         message::glance(message)
     }
 
-    fn breakpoints(&self, _: &Body, _: &Envelope) -> Breakpoints {
-        Breakpoints::default()
-    }
-
-    fn marks_envelope(&self, _: &Body, _: &Envelope) -> bool {
-        false
-    }
-
-    fn cache_lifetime(&self, _: &[u8]) -> Option<u64> {
-        None
-    }
-
     fn cache_rules(&self) -> CacheRules {
         ctx_models::cache::PREFIX
-    }
-
-    fn secrets(&self, _: &[u8], _: &Spans) -> Vec<Span> {
-        Vec::new()
     }
 
     fn contents(&self, message: &[u8]) -> Vec<Content> {
@@ -140,38 +124,12 @@ impl Wire for Chat {
         generic::compose(&dialect::ChatDialect, input, view)
     }
 
-    fn go_on(&self, _: &Input<'_>) -> Option<Composed> {
-        None
-    }
-
-    fn is_paused(&self, _: &Message) -> bool {
-        false
-    }
-
-    fn edits_context(&self) -> bool {
-        false
-    }
-
-    fn drop_unbound(&self, _: &Body) -> Option<Insertion> {
-        None
-    }
-
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String {
-        let kind = if status >= 500 { "server_error" } else { "invalid_request_error" };
-        let error = serde_json::json!({ "message": error.message, "type": kind, "param": null, "code": error.code });
-        serde_json::json!({ "error": error }).to_string()
+        openai::error_body(status, error)
     }
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {
         Box::new(tap::Tap::new(status, content_type, content_encoding))
-    }
-
-    fn signature(&self, text: &str) -> Key {
-        Key::of([b"signature".as_slice(), text.as_bytes()])
-    }
-
-    fn is_unbound(&self, _: u16, _: &[u8]) -> bool {
-        false
     }
 }
 

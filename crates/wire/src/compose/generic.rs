@@ -1,7 +1,7 @@
 //! Composes requests of the wires whose reasoning is not bound to what stands before it.
 //!
-//! The pipeline, top to bottom: the view is laid out, calls and results are paired, the [`Dialect`] makes its own
-//! repairs, the request ends with words that the model can answer, and the result is written. Elements that no operation
+//! The pipeline, top to bottom: the view is laid out, calls and results are paired, the request ends with something that
+//! the model can answer, the [`Dialect`] makes its own repairs, and the result is written. Elements that no operation
 //! touched leave as ranges of the client's bytes.
 
 use super::head::{self, Head};
@@ -14,7 +14,6 @@ use ctx_core::edit::effect::{Made, MadeId};
 use ctx_core::edit::fold::View;
 use ctx_core::key::Key;
 use ctx_core::message::{Block, Kind, Message, Role};
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -55,7 +54,7 @@ pub(crate) enum Kept<'a> {
 /// A block of ours.
 #[derive(Debug, Clone)]
 pub(crate) struct MadeBlock<'a> {
-    pub content: Cow<'a, Content>,
+    pub content: &'a Content,
     /// The message of the view that it is from, and its place there; none when a rule wanted it.
     pub from: Option<(MadeId, u32)>,
 }
@@ -83,7 +82,7 @@ pub(crate) enum Tag<'p> {
 impl<'a> Plan<'a> {
     pub fn tag(&self, piece: Piece) -> Tag<'_> {
         match piece {
-            Piece::Made(at) => match self.made.get(at as usize).map(|made| &*made.content) {
+            Piece::Made(at) => match self.made.get(at as usize).map(|made| made.content) {
                 Some(Content::Call { id, .. }) => Tag::Call(id.as_deref()),
                 Some(Content::Result { id, .. }) => Tag::Result(id.as_deref()),
                 Some(Content::Raw { calls: Some(id), .. }) => Tag::Call(Some(id)),
@@ -160,8 +159,7 @@ impl<'a> Plan<'a> {
         let newest = self.step_of(last)..=last as u32;
         self.outs.retain(|out| !out.source.is_some_and(|source| newest.contains(&source)));
         let roles = newest.map(|at| (at, self.input.messages[at as usize].role));
-        let whole = |(at, role)| Out { role, source: Some(at), pieces: None, first: true, anchor: Some(at) };
-        self.outs.extend(roles.map(whole));
+        self.outs.extend(roles.map(|(at, role)| Out::whole(at, role)));
         self.repairs.push(Repair::new("X2", "the newest message stays: the model answers it"));
         true
     }
@@ -195,7 +193,7 @@ impl<'a, D: Dialect + ?Sized> Grammar<'a> for Rules<'_, D> {
         let mut blocks = Vec::with_capacity(made.content.len());
         for (at, content) in (0..).zip(&made.content) {
             match self.0.check(content, role) {
-                Ok(()) => blocks.push(MadeBlock { content: Cow::Borrowed(content), from: Some((id, at)) }),
+                Ok(()) => blocks.push(MadeBlock { content, from: Some((id, at)) }),
                 Err(repair) => repairs.push(repair),
             }
         }
@@ -318,7 +316,7 @@ fn written<D: Dialect + ?Sized>(dialect: &D, plan: &Plan<'_>, out: &Out) -> Opti
 
 fn made<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<&'p Content> {
     match piece {
-        Piece::Made(at) => plan.made.get(at as usize).map(|made| &*made.content),
+        Piece::Made(at) => plan.made.get(at as usize).map(|made| made.content),
         Piece::Client { .. } => None,
     }
 }

@@ -34,6 +34,11 @@ impl Out {
         Out { role, source: None, pieces: Some(pieces), first: true, anchor }
     }
 
+    /// A message of the client's as it is.
+    pub fn whole(at: u32, role: Role) -> Out {
+        Out { role, source: Some(at), pieces: None, first: true, anchor: Some(at) }
+    }
+
     pub fn is_whole(&self) -> bool {
         self.pieces.is_none()
     }

@@ -1,6 +1,7 @@
 //! Content in this wire's JSON, and back: parts of messages, and items.
 
 use super::item::{Item, Sort};
+use crate::openai::origin;
 use ctx_core::Key;
 use ctx_core::content::{CallInput, Content, Origin, WireId};
 use serde_json::{Map, Value, json};
@@ -58,14 +59,6 @@ fn neutral(block: &Value) -> Option<Content> {
             Some(Content::Document { from: origin(&text("file_data")?), title: text("filename") })
         }
         _ => None,
-    }
-}
-
-pub(super) fn origin(url: &str) -> Origin {
-    let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    match data {
-        Some((media, data)) => Origin::Base64 { media: media.to_owned(), data: data.to_owned() },
-        None => Origin::Url(url.to_owned()),
     }
 }
 

@@ -1,8 +1,9 @@
 //! What people and policies read of an item. It is lenient, because it is shown and never sent.
 
-use super::content::{origin, raw, read};
+use super::content::{raw, read};
 use super::item::{Item, Sort};
 use crate::json::{self, Span};
+use crate::openai::origin;
 use ctx_core::content::{CallInput, Content};
 use serde_json::Value;
 use std::borrow::Cow;

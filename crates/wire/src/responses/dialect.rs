@@ -5,6 +5,7 @@ use super::item::{Item, Sort};
 use super::rewrite::Rewrite;
 use super::{families, ties};
 use crate::compose::generic::{Dialect, Kept, Plan};
+use crate::compose::layout::Out;
 use crate::compose::{Input, Repair};
 use ctx_core::content::{Content, WireId};
 use ctx_core::message::{Message, Role};
@@ -190,13 +191,6 @@ fn trigger_last(plan: &mut Plan<'_>) {
         return;
     }
     plan.outs.retain(|out| out.source != Some(last));
-    let out = crate::compose::layout::Out {
-        role: Role::Other,
-        source: Some(last),
-        pieces: None,
-        first: true,
-        anchor: Some(last),
-    };
-    plan.outs.push(out);
+    plan.outs.push(Out::whole(last, Role::Other));
     plan.repairs.push(Repair::new("R10", "the request for a compaction stays last"));
 }

@@ -48,7 +48,7 @@ pub(super) fn fit(plan: &mut Plan<'_>) {
     let mut unfit = HashSet::new();
     for piece in plan.outs.iter().flat_map(|out| pieces(input, out)) {
         let (Piece::Made(at), Tag::Result(Some(id))) = (piece, plan.tag(piece)) else { continue };
-        let is_raw = matches!(&*plan.made[at as usize].content, ctx_core::Content::Raw { .. });
+        let is_raw = matches!(plan.made[at as usize].content, ctx_core::Content::Raw { .. });
         if !is_raw && call_type(input, id).is_some_and(|call| answer_to(&call).is_none()) {
             unfit.insert(id.to_owned());
         }

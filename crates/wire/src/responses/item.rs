@@ -1,7 +1,7 @@
 //! One item of the input, which the engine takes as one message. A call, a result, reasoning and anything opaque are one
 //! block each; the blocks of a message are the parts of its content.
 
-use crate::facts::{Bare, Facts, key, string_chars, visible_chars};
+use crate::facts::{Bare, Facts, key, signature, string_chars, visible_chars};
 use crate::json::{self, Member, Span};
 use crate::wire::Reading;
 use ctx_core::Lexicon;
@@ -215,11 +215,6 @@ impl<'b> Item<'b> {
             _ => self.opaque(facts),
         }
     }
-}
-
-/// The key of sealed reasoning.
-pub(super) fn signature(text: &str) -> Key {
-    Key::of([b"signature".as_slice(), text.as_bytes()])
 }
 
 /// The tokens of a sealed text: base64 of the text and of about 650 bytes around it (R48).

@@ -19,15 +19,16 @@ use crate::body::{Body, Shape, Spans};
 use crate::compose::{Composed, Input, generic};
 use crate::envelope::Envelope;
 use crate::json::Span;
-use crate::wire::{Call, Insertion, LocalError, Reading, Wire};
+use crate::openai;
+use crate::wire::{Call, LocalError, Reading, Wire};
+use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::Refusal;
 use ctx_core::edit::effect::Made;
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
-use ctx_core::message::{Message, Role};
-use ctx_core::{Key, Lexicon};
-use ctx_models::cache::{Breakpoints, CacheRules};
+use ctx_core::message::Role;
+use ctx_models::cache::CacheRules;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -81,18 +82,6 @@ impl Wire for Responses {
 
     fn glance(&self, message: &[u8]) -> (Role, bool) {
         item::glance(message)
-    }
-
-    fn breakpoints(&self, _: &Body, _: &Envelope) -> Breakpoints {
-        Breakpoints::default()
-    }
-
-    fn marks_envelope(&self, _: &Body, _: &Envelope) -> bool {
-        false
-    }
-
-    fn cache_lifetime(&self, _: &[u8]) -> Option<u64> {
-        None
     }
 
     fn cache_rules(&self) -> CacheRules {
@@ -151,34 +140,12 @@ impl Wire for Responses {
         generic::compose(&dialect::ResponsesDialect, input, view)
     }
 
-    fn go_on(&self, _: &Input<'_>) -> Option<Composed> {
-        None
-    }
-
-    fn is_paused(&self, _: &Message) -> bool {
-        false
-    }
-
-    fn edits_context(&self) -> bool {
-        false
-    }
-
-    fn drop_unbound(&self, _: &Body) -> Option<Insertion> {
-        None
-    }
-
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String {
-        let kind = if status >= 500 { "server_error" } else { "invalid_request_error" };
-        let error = serde_json::json!({ "message": error.message, "type": kind, "param": null, "code": error.code });
-        serde_json::json!({ "error": error }).to_string()
+        openai::error_body(status, error)
     }
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {
         Box::new(tap::Tap::new(status, content_type, content_encoding))
-    }
-
-    fn signature(&self, text: &str) -> Key {
-        item::signature(text)
     }
 
     fn is_unbound(&self, status: u16, body: &[u8]) -> bool {

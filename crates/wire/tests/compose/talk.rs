@@ -1,7 +1,7 @@
 //! Conversations with all kinds of blocks. Every block holds a word that no other has.
 
 use ctx_core::key::Key;
-use ctx_wire::anthropic::message;
+use ctx_wire::WireId;
 use serde_json::{Value, json};
 use testkit::Random;
 use testkit::fake_provider::thinking_after;
@@ -183,7 +183,7 @@ impl Talk {
     /// What the model says to a composed body, and what the user says to that. The signature of the thinking.
     pub fn reply_to(&mut self, random: &mut Random, sent: &[u8]) -> Key {
         let thinking = thinking_after(sent, "", &random.hex(8)).expect("a request");
-        let signature = message::signature(thinking["signature"].as_str().unwrap_or_default());
+        let signature = ctx_wire::wire(WireId::Anthropic).signature(thinking["signature"].as_str().unwrap_or_default());
         if random.chance(60) {
             let (calls, results) = self.calls(random, 1);
             self.push("assistant", [vec![thinking], calls].concat());

@@ -30,7 +30,6 @@ pub(super) fn restore(plan: &mut Plan<'_>) {
     }
     plan.outs.retain(|out| !is_own(out));
     let at = plan.outs.iter().rposition(|out| out.role != Role::System).map_or(0, |last| last + 1);
-    let whole = Out { role: Role::Assistant, source: Some(paused), pieces: None, first: true, anchor: Some(paused) };
-    plan.outs.insert(at, whole);
+    plan.outs.insert(at, Out::whole(paused, Role::Assistant));
     plan.repairs.push(Repair::new("A44", "the paused answer goes back unchanged until it is finished"));
 }

@@ -230,12 +230,11 @@ impl Settled {
     }
 
     fn plan<'a>(&'a self, input: &'a Input<'a>) -> Plan<'a> {
-        let whole = |(at, role)| Out { role, source: Some(at), pieces: None, first: true, anchor: Some(at) };
         let roles = input.messages.iter().map(|message| message.role).enumerate().skip(self.messages);
         Plan {
             input,
             settled: self.outs.clone(),
-            outs: roles.map(|(at, role)| whole((at as u32, role))).collect(),
+            outs: roles.map(|(at, role)| Out::whole(at as u32, role)).collect(),
             made: Cow::Borrowed(&self.made),
             texts: Vec::new(),
             repairs: self.repairs.clone(),

@@ -11,6 +11,8 @@ use ctx_core::edit::effect::{Cover, Effect, EffectId, FrameRef, MessageRef, Name
 use ctx_core::edit::effect::{FrameKey, Made};
 use ctx_core::edit::fold::{Source, fold};
 use ctx_core::edit::history::CommitId;
+use ctx_core::key::Key;
+use ctx_core::message::Message;
 use ctx_core::tree::SlotId;
 
 /// A request with effects laid over it.
