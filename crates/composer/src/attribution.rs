@@ -7,8 +7,9 @@ use crate::class::{self, class, class_within, introduced};
 use crate::conversation::Conversation;
 use crate::directory::{Beginning, Shared, lock};
 use crate::edit::wait::PendingForFork;
+use crate::left;
 use crate::log::Opened;
-use crate::observe::{Seen, begins_with_summary};
+use crate::observe::Seen;
 use crate::recorder::Order;
 use crate::{Composer, Problem};
 use ctx_clients::{ClientId, Hints};
@@ -211,7 +212,7 @@ impl Composer {
     /// The conversation that a client without ids has summarised: the messages that it kept are the only evidence, and
     /// an answer must be among them.
     fn compacted(&self, messages: &[Message]) -> Result<Option<Shared>, Problem> {
-        if !begins_with_summary(messages) {
+        if !left::begins_with_summary(messages.iter()) {
             return Ok(None);
         }
         let candidates = lock(&self.directory).nameless(CANDIDATES);
@@ -250,7 +251,9 @@ impl Composer {
         let messages = facts(body, 0);
         let beginning = Beginning::of(messages.iter());
         let directory = lock(&self.directory);
-        if begins_with_summary(&messages) && directory.nameless(usize::MAX).iter().any(|id| self.held.is_edited(id)) {
+        if left::begins_with_summary(messages.iter())
+            && directory.nameless(usize::MAX).iter().any(|id| self.held.is_edited(id))
+        {
             return true;
         }
         let alike = [false, true].map(|named| directory.beginning_with(&beginning, named, usize::MAX));
@@ -282,7 +285,7 @@ impl Composer {
         }
         // The same words may begin two conversations, but no two summaries are alike.
         let mut beginning = Beginning::of(facts.iter());
-        beginning.start = beginning.start.filter(|_| begins_with_summary(facts));
+        beginning.start = beginning.start.filter(|_| left::begins_with_summary(facts.iter()));
         let mut candidates = lock(&self.directory).beginning_with(&beginning, true, CANDIDATES);
         candidates.extend(lock(&self.directory).beginning_with(&beginning, false, CANDIDATES));
         candidates.extend(new.parent.clone().filter(|parent| !candidates.contains(parent)));
@@ -314,13 +317,15 @@ impl Composer {
                     pending: other.pending_for_fork(),
                 };
                 let lost_edits = other.lost_edits;
-                best = Some(Fork { known, kinship, from: id, places, inherited, lost_edits, detail: String::new() });
+                let (title, detail) = (None, String::new());
+                best = Some(Fork { known, kinship, from: id, title, places, inherited, lost_edits, detail });
             } else {
                 ties += usize::from((kinship, known) == (nearest, deepest) && deepest > 0);
             }
         }
         let Some(mut fork) = best else { return Ok(None) };
         let tie = if ties > 0 { format!(", as {ties} other(s) do") } else { String::new() };
+        fork.title = lock(&self.directory).card(&fork.from).map(|card| card.title.clone());
         fork.detail = format!("shares {} messages with {}{tie}", fork.known, fork.from);
         Ok(Some(fork))
     }
@@ -381,6 +386,8 @@ pub struct Origin {
 /// Where a new conversation comes from, and what it takes along.
 pub struct Fork {
     pub from: String,
+    /// Its title, where the fork shares its beginning.
+    pub title: Option<String>,
     pub places: Vec<Place>,
     pub inherited: Inherited,
     /// Not all of its operations could be read.

@@ -13,8 +13,8 @@ use crate::helper::titles::Titles;
 use crate::left::LeftPath;
 use crate::log;
 use crate::log::{Answered, Arrived, Line, Opened, Summary, Turn, Usage, Version};
-use crate::observe::SIDE;
 use crate::provider::Asks;
+use crate::request::SIDE;
 use crate::sent_parts::SentParts;
 use crate::side_traffic::Sides;
 use ctx_core::automatic::Phases;
@@ -36,6 +36,9 @@ use std::sync::Arc;
 
 /// How many summaries of the provider's are remembered: after a rewind an older one is the newest.
 const SUMMARIES: usize = 8;
+
+/// The folder of a client is looked for in so many turns: it is named at the beginning.
+pub const FOLDER_TURNS: u32 = 3;
 
 /// How many ends of requests are remembered.
 const ENDS: usize = 64;
@@ -179,6 +182,8 @@ pub struct Conversation {
     pub titles: Titles,
     /// The folder that its client works in, where it says so.
     pub folder: Option<String>,
+    /// That of its parent's client.
+    pub parent_folder: Option<String>,
     pub sides: Sides,
     /// What [`crate::directory::Directory::losses`] said when it came into memory. If it says more now, something
     /// that this one holds is not in the log.
@@ -257,6 +262,7 @@ impl Conversation {
             answered: false,
             titles: Titles::new(),
             folder: None,
+            parent_folder: None,
             sides: Sides::default(),
             losses: 0,
             introduced: false,
@@ -536,6 +542,12 @@ impl Conversation {
     pub fn keep_for(&mut self, seconds: Option<u64>) {
         self.kept_for = seconds;
         self.cache_forecast.keep_for(seconds);
+    }
+
+    /// The folder that its client works in, as far as a request of it tells; else that of its parent.
+    pub fn folder_with(&self, body: Option<&Body>) -> Option<String> {
+        let told = || body.filter(|_| self.turns < FOLDER_TURNS)?.folder(ctx_clients::lexicon());
+        self.folder.clone().or_else(told).or_else(|| self.parent_folder.clone())
     }
 
     /// How many seconds the provider keeps in its cache what it is sent.

@@ -29,6 +29,7 @@ pub use cost::{Cache, Cost, Money};
 pub use ctx_core::edit::misread;
 pub use ground::Chain;
 pub(crate) use ground::{Ground, Weights};
+pub use import::Imports;
 pub use lines::{BranchView, Branches, TagView, Tags};
 pub use offload::Folder;
 pub(crate) use offload::{Files, lacks_its_file};

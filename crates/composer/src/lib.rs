@@ -42,6 +42,7 @@ mod phases;
 pub mod provider;
 pub mod recorder;
 pub mod replay_source;
+mod request;
 mod sent_parts;
 mod side_traffic;
 pub mod streams;
@@ -293,7 +294,10 @@ impl Composer {
             }
             let Some(mut conversation) = Conversation::load(id, &*self.store)? else { break };
             conversation.titles = lock(&self.titles).get(id).cloned().unwrap_or_default();
-            conversation.folder = self.folder_of(&conversation, None);
+            if let Some(parent) = &conversation.opened.parent {
+                conversation.parent_folder = lock(&self.directory).card(parent).and_then(|card| card.folder.clone());
+            }
+            conversation.folder = conversation.folder_with(None);
             conversation.keep_for(self.kept_for(conversation.envelope.model.as_deref()));
             let mut directory = lock(&self.directory);
             if directory.dropped() == dropped || attempt == TRIES {

@@ -11,11 +11,13 @@ use ctx_core::automatic::Moment;
 use ctx_core::edit::history::How;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
 use ctx_core::message::{Anchor, Message};
-use ctx_core::{Key, SlotId};
+use ctx_core::{Class, Key, SlotId};
 use ctx_models::CacheWrite;
 use ctx_models::cache::{FIVE_MINUTES, ONE_HOUR};
 use ctx_store::Record;
 use ctx_wire::anthropic::context_management::{summary, without_summary};
+use ctx_wire::body::Body;
+use ctx_wire::envelope::Envelope;
 use ctx_wire::{Wire, WireId};
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +100,7 @@ impl Opened {
 }
 
 /// A request came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Arrived {
     /// Counts the requests of the conversation from 1.
     pub request: u32,
@@ -145,6 +147,29 @@ pub struct Arrived {
     /// What it adds to the conversation; side traffic adds nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
+}
+
+impl Arrived {
+    /// A request of which nothing is known but itself. `(known, new)`: so many of its messages.
+    pub fn of(
+        request: u32,
+        class: Class,
+        verdict: &str,
+        body: &Body,
+        envelope: &Envelope,
+        (known, new): (usize, usize),
+    ) -> Arrived {
+        Arrived {
+            request,
+            class: class.name().into(),
+            verdict: verdict.into(),
+            known: known as u32,
+            new: new as u32,
+            model: envelope.model.as_deref().map(str::to_owned),
+            bytes: body.bytes().len() as u64,
+            ..Arrived::default()
+        }
+    }
 }
 
 /// The body that left: ranges of the one that came, and what was put between them.

@@ -122,7 +122,6 @@ impl Composer {
         step.records.push(record(&conversation.id, at, log::WAIT, &wait, Vec::new()));
         conversation.wait(&wait, at);
         step.notes.extend(notes(conversation));
-        self.heed(conversation);
     }
 
     /// Notes in the ledger what somebody accepted; without that nothing is cleared. Gives what is told of it.

@@ -6,7 +6,6 @@ use super::fill::{Filled, Filler};
 use super::signal::Figures;
 use super::{AUTHOR, About, Automatic, Batch};
 use crate::conversation::Conversation;
-use crate::directory::lock;
 use crate::edit::{Files, Ground, Weights, notes, on_top, summary};
 use crate::{Composer, Refusal, log, record};
 use ctx_core::SlotId;
@@ -70,10 +69,6 @@ impl Composer {
         moment: &Moment<'_>,
         step: &mut Step,
     ) {
-        // Somebody's commit is just being stored, and will count in a moment.
-        if self.storing.is_locked(&conversation.id) {
-            return;
-        }
         if !self.heed_editor(conversation, editor, moment.at) {
             return;
         }
@@ -101,8 +96,6 @@ impl Composer {
                 conversation.composed_weight = None;
                 step.notes.extend(notes(conversation));
                 step.durable = true;
-                lock(&self.weighed).remove(&conversation.id);
-                self.heed(conversation);
             }
             // What cannot be written was complained of already, once.
             Err(refusal) if [NOTHING, UNKEPT].contains(&refusal.code) => {}
@@ -117,9 +110,7 @@ impl Composer {
     /// nothing of the conversation needs to be read.
     pub(crate) fn heed_editor(&self, conversation: &mut Conversation, editor: &dyn Automatic, at: u64) -> bool {
         let is_wanted = editor.settings(&about(conversation, at), &[]).mode != Mode::Off;
-        if std::mem::replace(&mut conversation.automated, is_wanted) != is_wanted {
-            self.heed(conversation);
-        }
+        conversation.automated = is_wanted;
         is_wanted
     }
 

@@ -4,6 +4,7 @@ use super::client_notes;
 use super::compare::{Overview, overview, thinking_left_out};
 use super::cost::Cost;
 use super::ground::ATTRIBUTION;
+use super::import::Imports;
 use super::offload::Files;
 use super::summary::summary;
 use super::wait::When;
@@ -155,7 +156,7 @@ impl Composer {
     pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
         let Filled { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
         let name = &self.meant(name)?;
-        let mut files = Files::importing(self.gather(&wish.operations));
+        let mut files = Files::importing(self.gather(name, &wish.operations));
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
@@ -171,7 +172,7 @@ impl Composer {
             self.prepared(&conversation, Wish { dry_run, ..wish }, reasons, (at, Some(when)), &mut files)?;
         applied.written = written;
         if waits {
-            return self.put_off(conversation, commit, (when, false), applied);
+            return self.put_off(conversation, commit, (when, false), applied, &files.imports);
         }
         if dry_run {
             return Ok(applied);
@@ -250,9 +251,10 @@ impl Composer {
         conversation: &Conversation,
         id: CommitId,
         operations: &[Operation],
+        imports: &Imports,
     ) -> Result<Vec<Effect>, Refusal> {
         let wish = Wish { operations: operations.to_vec(), dry_run: true, ..Wish::default() };
-        self.resolve_all(conversation, id, &wish, &mut Files::default())
+        self.resolve_all(conversation, id, &wish, &mut Files::importing(imports.clone()))
     }
 
     /// What one operation comes down to on top of others. A dry run writes no files.

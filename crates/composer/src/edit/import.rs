@@ -4,6 +4,7 @@
 //! another.
 
 use super::offload::Files;
+use super::wait::State;
 use super::{Ground, Weights};
 use crate::conversation::Conversation;
 use crate::directory::lock;
@@ -67,25 +68,70 @@ struct Gathered {
 /// What was asked for, by the name of the conversation and the ids in it.
 type Asked = (String, Vec<String>);
 
+/// Where the content of an import operation is from.
+#[derive(Debug, Clone)]
+enum ImportSource {
+    /// The conversation itself: frames that its client has left behind.
+    Own,
+    Other(Gathered),
+}
+
 /// What the import operations of a commit bring along.
-#[derive(Debug, Default)]
-pub struct Imports(Vec<(Asked, Result<Gathered, Refusal>)>);
+#[derive(Debug, Clone, Default)]
+pub struct Imports(Vec<(Asked, Result<ImportSource, Refusal>)>);
+
+impl Imports {
+    fn find(&self, from: &str, ids: &[String]) -> Result<&ImportSource, Refusal> {
+        let found = self.0.iter().find(|(asked, _)| asked.0 == from && asked.1 == ids);
+        match found {
+            Some((_, source)) => source.as_ref().map_err(Refusal::clone),
+            None => Err(Refusal::new(
+                "busy",
+                format!("Conversation `{from}` was not read."),
+                "Nothing was changed. Try again in a moment.",
+            )),
+        }
+    }
+}
+
+/// Reads what each import operation asks for.
+fn imports(operations: &[Operation], read: impl Fn(&str, &[String]) -> Result<ImportSource, Refusal>) -> Imports {
+    let source = |operation: &Operation| match operation {
+        Operation::Import { from, ids, .. } => Some(((from.clone(), ids.clone()), read(from, ids))),
+        _ => None,
+    };
+    Imports(operations.iter().filter_map(source).collect())
+}
 
 impl Composer {
-    /// Copies all that these operations import. To be called without the lock of any conversation.
-    pub(super) fn gather(&self, operations: &[Operation]) -> Imports {
-        let gathered = |operation: &Operation| {
-            let Operation::Import { from, ids, .. } = operation else { return None };
-            let frames = self.stored(from).and_then(|shared| self.copy_frames(&lock(&shared), ids));
-            Some(((from.clone(), ids.clone()), frames))
-        };
-        Imports(operations.iter().filter_map(gathered).collect())
+    /// Copies all that these operations import into a conversation. To be called without the lock of any conversation.
+    pub(crate) fn gather(&self, into: &str, operations: &[Operation]) -> Imports {
+        imports(operations, |from, ids| match self.meant(from)? {
+            own if own == into => Ok(ImportSource::Own),
+            from => {
+                let shared = self.stored(&from)?;
+                let other = lock(&shared);
+                self.copy_frames(&other, ids).map(ImportSource::Other)
+            }
+        })
     }
 
-    /// The same while another conversation is locked: one that is busy is not waited for.
-    fn gather_soon(&self, (from, ids): (&str, &[String])) -> Result<Gathered, Refusal> {
-        let from = self.meant(from)?;
-        let shared = self.conversation(&from)?;
+    /// The same while the conversation is locked: another one that is busy is not waited for.
+    pub(crate) fn gather_soon(&self, into: &Conversation, operations: &[Operation]) -> Imports {
+        imports(operations, |from, ids| match self.meant(from)? {
+            own if own == into.id => Ok(ImportSource::Own),
+            from => self.copy_soon(&from, ids).map(ImportSource::Other),
+        })
+    }
+
+    /// The same for all that waits.
+    pub(crate) fn gather_waiting(&self, into: &Conversation) -> Imports {
+        let waiting = into.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
+        Imports(waiting.flat_map(|waiting| self.gather_soon(into, &waiting.wished.operations).0).collect())
+    }
+
+    fn copy_soon(&self, from: &str, ids: &[String]) -> Result<Gathered, Refusal> {
+        let shared = self.conversation(from)?;
         let deadline = Instant::now() + SOON;
         loop {
             match shared.try_lock() {
@@ -110,14 +156,9 @@ impl Composer {
         (commit, index): (CommitId, usize),
         files: &mut Files,
     ) -> Result<Vec<Effect>, Refusal> {
-        let is_it = |(asked, _): &&(Asked, _)| asked.0 == from && asked.1 == ids;
-        let gathered = if self.meant(from)? == into.id {
-            self.copies_of_left(into, ids)?
-        } else {
-            match files.imports.0.iter().find(is_it) {
-                Some((_, gathered)) => gathered.clone()?,
-                None => self.gather_soon((from, ids))?,
-            }
+        let gathered = match files.imports.find(from, ids)? {
+            ImportSource::Own => self.copies_of_left(into, ids)?,
+            ImportSource::Other(gathered) => gathered.clone(),
         };
         let source = if gathered.from == into.id { "earlier in this conversation" } else { &gathered.from };
         let salt = format!("{}{}", gathered.from, desk.next_added);

@@ -101,7 +101,7 @@ pub struct Files {
 
 impl Files {
     /// With what was copied from other conversations.
-    pub(super) fn importing(imports: Imports) -> Files {
+    pub(crate) fn importing(imports: Imports) -> Files {
         let mut files = Files::default();
         files.imports = imports;
         files

@@ -3,6 +3,7 @@
 use super::Ground;
 use super::apply::{Applied, expected};
 use super::compare::is_source;
+use super::import::Imports;
 use super::lines::{BranchView, TagView, branch_views, tag_views};
 use super::wait::When;
 use crate::conversation::Conversation;
@@ -166,7 +167,7 @@ impl Composer {
         }
         if !self.has_come(&conversation, way.when, at) {
             let cascade = way.cascade || how != How::Revert;
-            return self.put_off(conversation, commit, (way.when, cascade), applied);
+            return self.put_off(conversation, commit, (way.when, cascade), applied, &Imports::default());
         }
         applied.commit = Some(commit.id.to_string());
         self.commit(conversation, commit)?;

@@ -229,7 +229,7 @@ impl Composer {
         operations: &[Operation],
     ) -> Result<PlanView, Refusal> {
         let name = &self.meant(name)?;
-        let mut files = Files::importing(self.gather(operations));
+        let mut files = Files::importing(self.gather(name, operations));
         let _one_at_a_time = self.editing.lock(name);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);

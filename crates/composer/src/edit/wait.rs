@@ -17,6 +17,7 @@ pub use moment::Moments;
 pub(crate) use moment::Situation;
 
 use super::apply::Applied;
+use super::import::Imports;
 use crate::automatic::{AUTHOR, calls};
 use crate::conversation::Conversation;
 use crate::directory::lock;
@@ -328,8 +329,9 @@ impl Composer {
         commit: Commit,
         (when, cascade): (When, bool),
         mut applied: Applied,
+        imports: &Imports,
     ) -> Result<Applied, Refusal> {
-        let slots = self.named(&conversation, &commit);
+        let slots = self.named(&conversation, &commit, imports);
         let (operations, reverts) = match commit.change {
             Change::Edit { operations, .. } => (operations, None),
             Change::Revert { commits, how } => (Vec::new(), Some(Reverts { commits, how, cascade })),
@@ -424,7 +426,8 @@ impl Composer {
         }
         let at = now();
         conversation.leave_what_is_gone(&mut waiting.wished)?;
-        let mut commit = self.make(&conversation, &waiting.wished, waiting.at, at)?;
+        let imports = self.gather_soon(&conversation, &waiting.wished.operations);
+        let mut commit = self.make(&conversation, &waiting.wished, (waiting.at, at), &imports)?;
         let note = commit.note.take().into_iter().chain([format!("accepted by {author}")]);
         commit.note = Some(note.collect::<Vec<_>>().join("; "));
         let told = self.note_accepted(&conversation, &waiting.wished, &commit)?;
@@ -491,7 +494,7 @@ impl Composer {
     }
 
     /// The messages that a wish names. What it only selects may have left by its moment.
-    fn named(&self, conversation: &Conversation, commit: &Commit) -> Vec<u64> {
+    fn named(&self, conversation: &Conversation, commit: &Commit, imports: &Imports) -> Vec<u64> {
         let Change::Edit { operations, effects } = &commit.change else { return Vec::new() };
         let names = |operation: &&Operation| !operation.ids().is_empty() || matches!(operation, Operation::Add { .. });
         let of = |effects: &[Effect]| {
@@ -505,7 +508,10 @@ impl Composer {
         match naming.len() {
             0 => Vec::new(),
             count if count == operations.len() => of(effects),
-            _ => self.would_be(conversation, commit.id, &naming).map(|effects| of(&effects)).unwrap_or_default(),
+            _ => {
+                let effects = self.would_be(conversation, commit.id, &naming, imports);
+                effects.map(|effects| of(&effects)).unwrap_or_default()
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use super::prompt::{Prompt, prompt};
 use super::{Kind, Nonsense, SELF, Written, clean, local};
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::{Ground, Weights, Wish};
+use crate::edit::{Ground, Imports, Weights, Wish};
 use crate::view::{show, titles};
 use crate::{Composer, Refusal, now};
 use ctx_core::edit::effect::{Effect, FrameKey};
@@ -103,6 +103,7 @@ impl Composer {
 
     /// The words that a wish lacks. Whatever is wrong with it is told before anybody is asked.
     pub fn questions(&self, name: &str, wish: Wish) -> Result<Open, Refusal> {
+        let imports = self.gather(&self.meant(name)?, &wish.operations);
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         crate::edit::expected(&conversation, wish.expect.as_deref())?;
@@ -116,7 +117,7 @@ impl Composer {
                 from.push(at);
                 continue;
             }
-            let before = self.before(&conversation, id, &operations)?;
+            let before = self.before(&conversation, id, &operations, &imports)?;
             for (filled, kind, material) in self.lacking(&conversation, (id, &before), operation)? {
                 questions.push(Question { kind, material, operation: operations.len() });
                 operations.push(filled);
@@ -135,10 +136,16 @@ impl Composer {
     }
 
     /// The effects of the operations that come before.
-    fn before(&self, conversation: &Conversation, id: CommitId, before: &[Operation]) -> Result<Vec<Effect>, Refusal> {
+    fn before(
+        &self,
+        conversation: &Conversation,
+        id: CommitId,
+        before: &[Operation],
+        imports: &Imports,
+    ) -> Result<Vec<Effect>, Refusal> {
         match before {
             [] => Ok(Vec::new()),
-            before => match self.would_be(conversation, id, before) {
+            before => match self.would_be(conversation, id, before, imports) {
                 Err(refusal) if refusal.code == NOTHING => Ok(Vec::new()),
                 effects => effects,
             },

@@ -179,21 +179,10 @@ impl Composer {
         if !request.body.wire().edits_context() {
             return None;
         }
-        let folder = self.folder_of(conversation, Some(request.body));
+        let folder = conversation.folder_with(Some(request.body));
         let is_sub = is_sub(conversation, request.class);
         let rules = self.provider.rules(folder.as_deref());
         rules.of(&Who { model: request.envelope.model.as_deref()?, folder: folder.as_deref(), is_sub })
-    }
-
-    /// Where its client works; a sub-agent works where its parent does.
-    pub(crate) fn folder_of(&self, conversation: &Conversation, body: Option<&Body>) -> Option<String> {
-        let told = || {
-            // It is said at the beginning; see `observe`.
-            let body = body.filter(|_| conversation.turns < 3)?;
-            body.folder(ctx_clients::lexicon())
-        };
-        let parent = || lock(&self.directory).card(conversation.opened.parent.as_ref()?)?.folder.clone();
-        conversation.folder.clone().or_else(told).or_else(parent)
     }
 
     /// What a request asks of the provider beside what its client does.

@@ -58,7 +58,6 @@ impl Composer {
         }
         if fork.waits() {
             step.notes.extend(notes(fork));
-            self.heed(fork);
         }
     }
 }

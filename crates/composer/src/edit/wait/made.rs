@@ -7,8 +7,10 @@ use super::{Situation, State, Unmade, When, notes};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::apply::Wish;
+use crate::edit::import::Imports;
 use crate::edit::offload::Files;
 use crate::log::{self, Wait, Wished};
+use crate::observe::Posture;
 use crate::{Composer, Refusal, now, record};
 use ctx_core::edit::Commit;
 use ctx_store::{NewRecord, Step};
@@ -23,12 +25,18 @@ const PASSING: [&str; 3] = ["store", "incomplete", "busy"];
 impl Composer {
     /// A held request has come, and the conversation is as it leaves it: what was waiting for that is made now.
     /// `warm_until`: of the cache before it came.
-    pub(crate) fn at_arrival(&self, conversation: &mut Conversation, at: u64, warm_until: u64, step: &mut Step) {
+    pub(crate) fn at_arrival(
+        &self,
+        conversation: &mut Conversation,
+        (at, warm_until): (u64, u64),
+        imports: &Imports,
+        step: &mut Step,
+    ) {
         // That was of the request before.
         conversation.composed_weight = None;
         let situation = Situation { warm_until, ..self.situation(conversation, at) };
         let request = conversation.requests;
-        self.make_due(conversation, &situation, Some(request), step);
+        self.make_due(conversation, &situation, Some(request), imports, step);
     }
 
     /// The alarm has gone off for a conversation.
@@ -42,7 +50,12 @@ impl Composer {
         let mut conversation = lock(&shared);
         let situation = self.situation(&conversation, now());
         let mut step = Step { durable: true, ..Step::default() };
-        self.make_due(&mut conversation, &situation, None, &mut step);
+        // Somebody's commit is just being stored, and will count in a moment.
+        if !self.storing.is_locked(id) {
+            let (was, imports) = (Posture::of(&conversation), self.gather_waiting(&conversation));
+            self.make_due(&mut conversation, &situation, None, &imports, &mut step);
+            self.follow(&was, &conversation);
+        }
         self.set_alarm(&conversation);
         if !step.records.is_empty() {
             lock(&self.directory).put(crate::card::of(&conversation));
@@ -53,11 +66,14 @@ impl Composer {
     }
 
     /// Makes all wishes whose moment is here: together they cost one re-reading.
-    fn make_due(&self, conversation: &mut Conversation, situation: &Situation, request: Option<u32>, step: &mut Step) {
-        // Somebody's commit is just being stored, and will count in a moment.
-        if self.storing.is_locked(&conversation.id) {
-            return;
-        }
+    fn make_due(
+        &self,
+        conversation: &mut Conversation,
+        situation: &Situation,
+        request: Option<u32>,
+        imports: &Imports,
+        step: &mut Step,
+    ) {
         let due: Vec<(Wished, u64)> = conversation
             .waiting
             .iter()
@@ -71,7 +87,7 @@ impl Composer {
             {
                 continue;
             }
-            let wait = match self.make(conversation, &wished, since, situation.now) {
+            let wait = match self.make(conversation, &wished, (since, situation.now), imports) {
                 Ok(mut commit) => {
                     commit.unattended = true;
                     records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
@@ -95,16 +111,14 @@ impl Composer {
         step.records.extend(records);
         step.notes.extend(notes(conversation));
         step.durable = true;
-        lock(&self.weighed).remove(&conversation.id);
-        self.heed(conversation);
     }
 
     pub(super) fn make(
         &self,
         conversation: &Conversation,
         wished: &Wished,
-        since: u64,
-        at: u64,
+        (since, at): (u64, u64),
+        imports: &Imports,
     ) -> Result<Commit, Refusal> {
         is_here(conversation, wished)?;
         let waited = format!("waited {} for {}", span(at.saturating_sub(since)), wished.when.in_words());
@@ -118,7 +132,7 @@ impl Composer {
             note: Some(note),
             ..Wish::default()
         };
-        let mut files = Files::default();
+        let mut files = Files::importing(imports.clone());
         let (commit, _) = self.prepared(conversation, wish, wished.reasons.clone(), (at, None), &mut files)?;
         files.keep();
         Ok(commit)

@@ -1,0 +1,623 @@
+//! A request arrives in its conversation: the steps from the client's bytes to what leaves, and what is recorded.
+//!
+//! [`Composer::arrive`] places the request and makes the edits that its arrival brings about, [`Composer::leave`]
+//! composes it, [`Composer::book`] gives the records. Only what the client has not sent before is parsed and hashed.
+
+use crate::attribution::{self, Attributed, Fork, Inherited, Received};
+use crate::automatic::{Automatic, Moment};
+use crate::cache_forecast::{Forecast, first_difference};
+use crate::card;
+use crate::conversation::{Conversation, FOLDER_TURNS, Worn};
+use crate::directory::Card;
+use crate::edit::{AtHand, Ground, Imports, Ready, Sent, digest};
+use crate::left::begins_with_summary;
+use crate::log::{self, Arrived, Turn, Version};
+use crate::provider::Added;
+use crate::{Composer, EDITED, mark, record};
+use ctx_clients::{ClientId, Hints};
+use ctx_core::edit::Commit;
+use ctx_core::edit::fold::View;
+use ctx_core::edit::history::Change;
+use ctx_core::fast_map::FastSet;
+use ctx_core::message::Message;
+use ctx_core::reconcile::{Place, Reconciled, Sighting, Verdict, reconcile};
+use ctx_core::tree::Slot;
+use ctx_core::{Class, SlotId};
+use ctx_store::{Hash, Note, Step};
+use ctx_wire::body::Body;
+use ctx_wire::dress::undress;
+use ctx_wire::envelope::Envelope;
+use std::sync::Arc;
+
+/// The verdict on side traffic.
+pub(crate) const SIDE: &str = "side";
+
+/// Everything about a request that its body does not say.
+pub(crate) struct Circumstances<'a> {
+    pub at: u64,
+    pub hints: &'a Hints,
+    /// It only asks how many tokens it would be: it leaves no trace.
+    pub counting: bool,
+    /// It waits until it is composed.
+    pub is_held: bool,
+    /// A commit is being stored, and counts in a moment.
+    pub is_committing: bool,
+    pub editor: Option<&'a dyn Automatic>,
+    /// Content of other conversations for the edits that wait.
+    pub imports: &'a Imports,
+    /// What the provider is asked for beside it.
+    pub added: &'a Added,
+    /// Called now and then while no client waits.
+    pub give_way: fn(),
+}
+
+/// A request between its arrival and its record.
+pub(crate) struct Entry {
+    arrived: Arrived,
+    /// It is a turn of the path that people look at.
+    is_current: bool,
+    body: Body,
+    envelope: Arc<Envelope>,
+    /// The body that was kept before, where this one is only looked at.
+    spare: Option<Body>,
+    packed: Option<Hash>,
+    /// Leading messages that are those of the path.
+    same: usize,
+    differs: Option<(usize, Option<usize>)>,
+    had_pending: bool,
+    /// The place of its own record among those of the step.
+    place: usize,
+    uses: Vec<Hash>,
+    step: Step,
+}
+
+impl Entry {
+    /// Whether it was a turn of the conversation, not side traffic.
+    pub fn is_turn(&self) -> bool {
+        self.is_current
+    }
+}
+
+/// What is to be stored of a request, and the card of its conversation where that changed.
+pub(crate) struct Booking {
+    pub step: Step,
+    pub card: Option<Card>,
+}
+
+impl Composer {
+    /// Places a request in its conversation, and makes the edits that its arrival brings about.
+    pub(crate) fn arrive(&self, conversation: &mut Conversation, found: Attributed, by: &Circumstances<'_>) -> Entry {
+        if by.counting {
+            return side(conversation, Class::Auxiliary, found.received, by, Step::default());
+        }
+        let mut step = Step::default();
+        if !conversation.introduced {
+            step.records.push(record(&conversation.id, by.at, log::OPENED, &conversation.opened, Vec::new()));
+            conversation.introduced = true;
+        }
+        conversation.requests += 1;
+        self.asked(conversation, conversation.requests, by.added);
+        if found.class.is_turn() {
+            return self.turn(conversation, found, by, step);
+        }
+        conversation.heard = conversation.heard.max(by.at);
+        conversation.sides.came(conversation.requests, found.class.name(), by.at);
+        side(conversation, found.class, found.received, by, step)
+    }
+
+    /// A turn of the conversation: what is new in it is stored, and it becomes the path to look at.
+    fn turn(&self, conversation: &mut Conversation, found: Attributed, by: &Circumstances<'_>, step: Step) -> Entry {
+        let Attributed { received, class, detail, origin } = found;
+        let Received { body, same, envelope, packed, spare, messages } = received;
+        let mut warm_until = self.warm_until(conversation, envelope.model.as_deref(), by.at);
+        conversation.heard = conversation.heard.max(by.at);
+        // With a gap in the log everything is said again, and nothing is built on what was lost.
+        let same = if conversation.broken { 0 } else { same.min(conversation.tree.current().len()) };
+        conversation.keep(same);
+        conversation.chain.keep(same);
+        let (facts, cuts) = messages.filter(|_| same == 0).unwrap_or_else(|| attribution::read_from(&body, same));
+        by.give_way();
+        let compacted = by.hints.compacted || (same == 0 && begins_with_summary(facts.iter()));
+        let placed = reconcile(&conversation.tree, &Sighting { same, rest: &facts, compacted });
+        let verdict = placed.verdict.name();
+        let mut draft = TurnDraft { placed, same, is_current: false, step, uses: Vec::new(), detail, verdict, by };
+        let inherited = origin.fork.map(|fork| draft.fork(conversation, fork, begins_with_summary(facts.iter())));
+        let is_current = is_trusted(conversation, by.hints.client, &draft.placed, envelope.tools.is_some());
+        draft.is_current = is_current;
+        let packed = draft.pack(&body, packed, conversation.broken);
+        let path = draft.slots(conversation);
+        let new = path.iter().copied().filter(|slot| !conversation.versions.contains_key(slot)).collect();
+        let turn = draft.record(conversation, &path, &body, origin.bound);
+        let messages = Messages { body: &body, facts, cuts, path };
+        let Versions { turn, fresh, changed, differs } = draft.versions(conversation, turn, messages);
+        let TurnDraft { placed, mut step, uses, detail, verdict, .. } = draft;
+        if is_current && conversation.folder.is_none() && conversation.turns < FOLDER_TURNS {
+            conversation.folder = conversation.folder_with(Some(&body));
+        }
+        let place = step.records.len();
+        let head = conversation.history.head();
+        // The reply has come back, in the client's own words.
+        let had_pending = is_current && conversation.pending.take().is_some();
+        conversation.grow(&turn, fresh, packed, placed.verdict == Verdict::Compaction);
+        if let Some(inherited) = inherited.filter(|_| is_current) {
+            // What a fork shares with its parent is in the provider's cache as long as the parent's own is.
+            warm_until = warm_until.max(inherited.pending.warm_until);
+            self.inherit_pending(conversation, &inherited.pending, by.at, &mut step);
+            self.inherit(conversation, &inherited, &envelope, by.at, &mut step);
+        }
+        let arrived = Arrived {
+            changed,
+            detail,
+            manner: envelope.manner.key(),
+            turn: Some(turn),
+            ..Arrived::of(
+                conversation.requests,
+                class,
+                verdict,
+                &body,
+                &envelope,
+                (placed.known(), placed.new_messages()),
+            )
+        };
+        let packed = Some(packed);
+        let mut entry =
+            Entry { arrived, is_current, body, envelope, spare, packed, same, differs, had_pending, place, uses, step };
+        entry.arrived.asks = by.added.names();
+        self.edit_on_arrival(conversation, &mut entry, by, (warm_until, &new));
+        entry.note_edits(conversation, head);
+        entry
+    }
+
+    /// Until when the provider's cache was warm before this request warms it. Each model has a cache of its own.
+    fn warm_until(&self, conversation: &mut Conversation, model: Option<&str>, at: u64) -> u64 {
+        conversation.keep_for(self.kept_for(model));
+        let is_other = conversation.envelope.model.as_deref() != model && !conversation.cache_forecast.holds(model, at);
+        if is_other { 0 } else { conversation.warm_until() }
+    }
+
+    /// Deferred edits whose moment is this request, then those of the automatic editor. They count for this request.
+    fn edit_on_arrival(
+        &self,
+        conversation: &mut Conversation,
+        entry: &mut Entry,
+        by: &Circumstances<'_>,
+        (warm_until, new): (u64, &FastSet<SlotId>),
+    ) {
+        if !by.is_held || !entry.is_current || !(conversation.waits() || by.editor.is_some()) {
+            return;
+        }
+        // For so long the conversation looks as this request leaves it.
+        let count = entry.body.spans().messages.len();
+        let body = std::mem::replace(&mut entry.body, Body::empty(conversation.wire));
+        let kept = conversation.body.replace(body);
+        let aligned = std::mem::replace(&mut conversation.aligned, count);
+        let around = std::mem::replace(&mut conversation.body_envelope, entry.envelope.clone());
+        conversation.envelope = entry.envelope.clone();
+        if !by.is_committing {
+            if conversation.waits() {
+                self.at_arrival(conversation, (by.at, warm_until), by.imports, &mut entry.step);
+            }
+            if let Some(editor) = by.editor {
+                self.act(conversation, editor, &Moment { at: by.at, warm_until, new }, &mut entry.step);
+            }
+        }
+        (conversation.aligned, conversation.body_envelope) = (aligned, around);
+        if let Some(body) = std::mem::replace(&mut conversation.body, kept) {
+            entry.body = body;
+        }
+    }
+
+    /// Composes a request that waits, and says how it leaves; if nothing is said, it leaves as it came.
+    pub(crate) fn leave(&self, conversation: &mut Conversation, entry: &mut Entry, ready: Ready<'_>) {
+        let Entry { body, envelope, same, .. } = entry;
+        if entry.arrived.turn.is_none() {
+            beside(conversation, body, envelope, *same, ready);
+            return;
+        }
+        let composed = match entry.is_current {
+            true => on_path(conversation, body, envelope, ready),
+            false => beside(conversation, body, envelope, *same, ready),
+        };
+        entry.arrived.composed = composed;
+        conversation.strayed |= composed;
+        if composed && entry.is_current {
+            conversation.rewritten();
+        }
+    }
+
+    /// The records of a request, once it is on its way.
+    pub(crate) fn book(&self, conversation: &mut Conversation, entry: Entry, by: &Circumstances<'_>) -> Booking {
+        let Entry { mut arrived, is_current, body, envelope, differs, mut uses, mut step, .. } = entry;
+        let is_turn = arrived.turn.is_some();
+        if is_current {
+            let rules = self.models.rules(envelope.model.as_deref(), body.wire().cache_rules());
+            let Forecast { expects, writes } = conversation.forecast(&body, &envelope, by.at, &rules);
+            (arrived.expects, arrived.writes) = (expects, writes);
+            arrived.differs = differs.and_then(|(message, block)| conversation.named(message, block));
+            conversation.cache_forecast.asked(&arrived, by.at);
+        }
+        (by.give_way)();
+        if is_turn {
+            let parts = by.added.left_with();
+            let sent = &mut conversation.sent_parts;
+            arrived.sent = parts.and_then(|parts| sent.note(&parts, body.bytes(), &mut uses, &mut step.blobs));
+        }
+        step.records.insert(entry.place, record(&conversation.id, by.at, log::ARRIVED, &arrived, uses));
+        match entry.spare {
+            Some(kept) if !is_current => conversation.body = Some(kept),
+            _ => {
+                conversation.aligned = if is_current { body.spans().messages.len() } else { entry.same };
+                conversation.body_envelope = envelope.clone();
+                conversation.body_packed = entry.packed;
+                conversation.body = Some(body);
+            }
+        }
+        if is_current {
+            conversation.envelope = envelope;
+            conversation.last_turn = conversation.requests;
+            conversation.last_activity = by.at;
+            if entry.had_pending {
+                step.notes.push(Note { conversation: conversation.id.clone(), name: "pending".into(), body: None });
+            }
+        }
+        (by.give_way)();
+        // Perhaps the next one has to be held.
+        if let Some(editor) = by.editor.filter(|_| is_current && !by.is_held) {
+            self.heed_editor(conversation, editor, by.at);
+        }
+        let card = is_turn.then(|| card::of(conversation));
+        step.notes.extend(card.as_ref().map(card::note));
+        Booking { step, card }
+    }
+
+    /// A fork goes on with the operations on what it shares with the conversation it comes from.
+    fn inherit(
+        &self,
+        conversation: &mut Conversation,
+        inherited: &Inherited,
+        envelope: &Envelope,
+        at: u64,
+        step: &mut Step,
+    ) {
+        let Inherited { from, effects, calibration, .. } = inherited;
+        let (slots, messages) = conversation.tree.path().map(|slot| (slot.id, &slot.message)).unzip();
+        let ground = Ground::new(slots, messages, envelope);
+        let view = ground.lay(effects.iter().map(|(id, effect)| (*id, effect)).collect());
+        let awake = view.effects().filter(|(id, _)| view.status(*id).awake);
+        let effects: Vec<_> = awake.map(|(id, effect)| (id, effect.clone())).collect();
+        if effects.is_empty() {
+            return;
+        }
+        let scale = |view: &View<'_>| calibration.tokens(ground.weigh(view, envelope));
+        let (tokens_before, tokens_after) = (scale(&ground.lay(Vec::new())), scale(&view));
+        let commit = Commit {
+            id: self.commit_id(conversation, at),
+            parent: None,
+            at,
+            author: "fork".into(),
+            note: None,
+            reasons: Vec::new(),
+            summary: format!("inherited from {from}"),
+            change: Change::Inherit { from: from.clone(), effects },
+            tokens_before,
+            tokens_after,
+            unattended: false,
+        };
+        step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
+        step.notes.push(mark(&conversation.id, EDITED, true));
+        conversation.asked = Some(commit.id);
+        conversation.history.push(commit);
+    }
+}
+
+impl Circumstances<'_> {
+    /// Nobody is given way while a client waits.
+    fn give_way(&self) {
+        if !self.is_held {
+            (self.give_way)();
+        }
+    }
+}
+
+impl Entry {
+    /// Notes the commits that this request brought about.
+    fn note_edits(&mut self, conversation: &Conversation, before: Option<ctx_core::edit::CommitId>) {
+        let made = conversation.history.line(conversation.history.head()).map(|commit| commit.id);
+        self.arrived.made = made.take_while(|id| Some(*id) != before).collect();
+        self.arrived.made_at = conversation.first_changed(&self.arrived.made);
+        self.arrived.next = conversation.next.filter(|_| self.is_current);
+    }
+}
+
+/// A turn while its record is written.
+struct TurnDraft<'a> {
+    placed: Reconciled,
+    same: usize,
+    is_current: bool,
+    detail: Option<String>,
+    verdict: &'static str,
+    uses: Vec<Hash>,
+    step: Step,
+    by: &'a Circumstances<'a>,
+}
+
+/// The messages of a request from the first on that may be new.
+struct Messages<'a> {
+    body: &'a Body,
+    facts: Vec<Message>,
+    cuts: Vec<attribution::Cuts>,
+    path: Vec<SlotId>,
+}
+
+/// What is new in a turn.
+struct Versions {
+    turn: Turn,
+    fresh: Vec<(SlotId, Worn, Message)>,
+    changed: u32,
+    /// The first message that differs from the last request, and the block of it that does.
+    differs: Option<(usize, Option<usize>)>,
+}
+
+impl TurnDraft<'_> {
+    /// Makes a new conversation the fork of another one.
+    fn fork(&mut self, conversation: &mut Conversation, fork: Fork, begins_with_summary: bool) -> Inherited {
+        self.verdict = "fork";
+        self.detail = Some(fork.detail);
+        // A fork of a summary does not know how the conversation began.
+        conversation.opened.title = fork.title.filter(|_| begins_with_summary);
+        conversation.opened.forked_from = Some(fork.from);
+        self.placed.places = fork.places;
+        self.step.records.retain(|record| record.kind != log::OPENED);
+        let opened = record(&conversation.id, self.by.at, log::OPENED, &conversation.opened, Vec::new());
+        self.step.records.push(opened);
+        fork.inherited
+    }
+
+    /// Stores the envelope, unless it is stored.
+    fn pack(&mut self, body: &Body, stored: Option<Hash>, is_broken: bool) -> Hash {
+        if let Some(hash) = stored.filter(|_| !(is_broken && self.is_current)) {
+            self.uses.push(hash);
+            return hash;
+        }
+        let packed = crate::envelope::pack(body);
+        self.uses.extend(packed.blobs.iter().map(|(hash, _)| *hash));
+        let hash = packed.hash();
+        self.step.blobs.extend(packed.blobs);
+        self.by.give_way();
+        hash
+    }
+
+    /// The slots of the messages from `same` on: those that were walked over, then those placed.
+    fn slots(&self, conversation: &Conversation) -> Vec<SlotId> {
+        slots(conversation, &self.placed, self.same)
+    }
+
+    fn record(
+        &mut self,
+        conversation: &Conversation,
+        slots: &[SlotId],
+        body: &Body,
+        bound: Vec<(ctx_core::Key, Option<ctx_core::Key>)>,
+    ) -> Turn {
+        if !bound.is_empty() {
+            self.step.notes.push(mark(&conversation.id, EDITED, true));
+        }
+        let restart = conversation.broken && self.is_current;
+        let behind_base = slots.get(self.placed.depth - self.same..).unwrap_or_default();
+        Turn {
+            base: self.placed.base.filter(|_| !restart),
+            nodes: if restart { 0 } else { conversation.tree.node_count() },
+            slots: if restart { slots } else { behind_base }.iter().map(|slot| slot.0).collect(),
+            versions: Vec::new(),
+            envelope: 0,
+            between: between(body),
+            current: self.is_current,
+            reply: None,
+            restart,
+            bound,
+        }
+    }
+
+    /// Stores the messages that were never sent like this.
+    fn versions(&mut self, conversation: &Conversation, mut turn: Turn, messages: Messages<'_>) -> Versions {
+        let (mut fresh, mut changed, mut differs) = (Vec::new(), 0, None);
+        let Messages { body, facts, cuts, path } = messages;
+        let unsent = conversation.pending.as_ref();
+        let unsent = unsent.filter(|_| self.placed.verdict == Verdict::Compaction && self.is_current && !turn.restart);
+        if let Some(reply) = unsent.filter(|reply| facts.iter().all(|one| one.key != reply.facts.key)) {
+            let slot = conversation.tree.next_slot(self.placed.new_messages());
+            let cuts = conversation.wire.read(&reply.bytes, ctx_clients::lexicon()).cuts;
+            turn.reply = Some(slot.0);
+            let worn = self.store(&mut turn, slot, bare(&reply.bytes, &cuts));
+            fresh.push((slot, worn, reply.facts.clone()));
+        }
+        let before: Vec<SlotId> = conversation.tree.path().skip(self.same).map(|slot| slot.id).collect();
+        for (at, ((facts, cuts), slot)) in (self.same..).zip(facts.into_iter().zip(cuts).zip(path)) {
+            let known = conversation.versions.get(&slot);
+            if !self.is_current && known.is_some() {
+                // The path that people look at keeps the bytes it had.
+                continue;
+            }
+            if at % 16 == 0 {
+                self.by.give_way();
+            }
+            let (bytes, worn) = bare(body.message(at), &cuts);
+            let old = before.get(at - self.same).filter(|_| differs.is_none() && self.is_current);
+            if let Some(old) = old {
+                let block = conversation.tree.slot(*old).and_then(|old| first_difference(&old.message, &facts));
+                if *old != slot {
+                    differs = Some((at, None));
+                } else if known.is_some_and(|known| known.blob != worn.blob) {
+                    differs = Some((at, block));
+                }
+            }
+            match known {
+                Some(known) if *known == worn && !turn.restart => continue,
+                Some(known) => changed += u32::from(known.blob != worn.blob),
+                None => {}
+            }
+            let worn = self.store(&mut turn, slot, (bytes, worn));
+            fresh.push((slot, worn, facts));
+        }
+        Versions { turn, fresh, changed, differs }
+    }
+
+    /// Stores one version of a message.
+    fn store(&mut self, turn: &mut Turn, slot: SlotId, (bytes, worn): (Vec<u8>, Worn)) -> Worn {
+        turn.versions.push(version(slot, &worn, self.uses.len()));
+        self.uses.push(worn.blob);
+        self.step.blobs.push((worn.blob, bytes));
+        worn
+    }
+}
+
+/// How a turn of the path leaves. False: as it came.
+fn on_path(conversation: &mut Conversation, body: &Body, envelope: &Envelope, ready: Ready<'_>) -> bool {
+    conversation.own_prefixes();
+    let slots: Vec<SlotId> = conversation.tree.path().map(|slot| slot.id).collect();
+    let at_hand = AtHand {
+        body,
+        envelope,
+        under: conversation.continue_with(&slots),
+        slots,
+        messages: conversation.tree.path().map(|slot| &slot.message).collect(),
+        digests: conversation.chain.digests().to_vec(),
+        memo: Some(&conversation.memo),
+    };
+    let Some(sent) = conversation.outgoing(&at_hand, ready) else { return false };
+    conversation.composed_weight = sent.as_ref().map(|sent| sent.weight);
+    remember(conversation, sent);
+    true
+}
+
+/// Keeps what a composed request was, until its answer comes.
+fn remember(conversation: &mut Conversation, sent: Option<Sent>) {
+    let request = conversation.requests;
+    conversation.sent.extend(sent.map(|sent| (request, sent)));
+}
+
+/// How a request leaves that carries the history but adds nothing to it: with the same operations.
+fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, same: usize, ready: Ready<'_>) -> bool {
+    if !conversation.is_edited() {
+        return false;
+    }
+    let same = same.min(conversation.tree.current().len());
+    let count = body.spans().messages.len();
+    let rest: Vec<Message> = (same..count).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect();
+    let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
+    conversation.keep(same);
+    let mut memo = std::mem::take(&mut conversation.memo);
+    let known: Vec<&Slot> = conversation.tree.path().take(same).collect();
+    let at_hand = AtHand {
+        body,
+        envelope,
+        slots: known.iter().map(|slot| slot.id).chain(slots(conversation, &placed, same)).collect(),
+        messages: known.iter().map(|slot| &slot.message).chain(&rest).collect(),
+        digests: conversation
+            .digests()
+            .into_iter()
+            .take(same)
+            .chain((same..count).map(|at| digest(body.wire(), body.message(at))))
+            .collect(),
+        memo: Some(&memo),
+        under: None,
+    };
+    let sent = conversation.outgoing(&at_hand, ready);
+    // Behind what both have, it is another message.
+    memo.keep(same);
+    conversation.memo = memo;
+    let composed = sent.is_some();
+    remember(conversation, sent.flatten());
+    composed
+}
+
+/// Side traffic leaves a line in the timeline and nothing else.
+fn side(
+    conversation: &mut Conversation,
+    class: Class,
+    received: Received,
+    by: &Circumstances<'_>,
+    step: Step,
+) -> Entry {
+    let Received { body, same, envelope, packed, spare, .. } = received;
+    conversation.keep(same);
+    let new = body.spans().messages.len().saturating_sub(same);
+    let mut arrived = Arrived::of(conversation.requests, class, SIDE, &body, &envelope, (same, new));
+    arrived.asks = by.added.names();
+    let place = step.records.len();
+    Entry {
+        arrived,
+        is_current: false,
+        body,
+        envelope,
+        spare,
+        packed,
+        same,
+        differs: None,
+        had_pending: false,
+        place,
+        uses: Vec::new(),
+        step,
+    }
+}
+
+/// Whether a turn is surely one of this conversation. Most clients send titles and the like under the
+/// same session; such a path is believed when a later request goes on from it.
+fn is_trusted(conversation: &Conversation, client: ClientId, placed: &Reconciled, has_tools: bool) -> bool {
+    let tentative = match placed.verdict {
+        Verdict::Unrelated => true,
+        Verdict::Return => placed.places.is_empty(),
+        _ => false,
+    };
+    let gains_tools = conversation.envelope.tools.is_none() && has_tools;
+    ctx_clients::client(client).tells_side_requests || !tentative || gains_tools
+}
+
+/// A version of a slot as it is recorded; `blob`: its place in the record's uses.
+fn version(slot: SlotId, worn: &Worn, blob: usize) -> Version {
+    let dress = worn.dress.0.iter().map(|(at, bytes)| (*at, String::from_utf8_lossy(bytes).into_owned())).collect();
+    Version { slot: slot.0, blob: blob as u32, dress }
+}
+
+/// A message without its dress. What cannot be written down as text stays on.
+fn bare(message: &[u8], cuts: &[std::ops::Range<usize>]) -> (Vec<u8>, Worn) {
+    let is_text =
+        |cut: &std::ops::Range<usize>| message.get(cut.clone()).is_some_and(|raw| std::str::from_utf8(raw).is_ok());
+    let cuts = if cuts.iter().all(is_text) { cuts } else { &[] };
+    let (bare, dress) = undress(message, cuts);
+    let worn = Worn { blob: Hash::of(&bare), dress };
+    (bare, worn)
+}
+
+/// The slots of the messages from `same` on: those that were walked over, then those placed.
+fn slots(conversation: &Conversation, placed: &Reconciled, same: usize) -> Vec<SlotId> {
+    let tree = &conversation.tree;
+    let mut slots: Vec<SlotId> = std::iter::successors(placed.base, |&node| tree.parent(node))
+        .take(placed.depth - same)
+        .map(|node| tree.slot_at(node).id)
+        .collect();
+    slots.reverse();
+    let mut promised = 0;
+    for place in &placed.places {
+        slots.push(match place {
+            Place::Known(slot) => *slot,
+            Place::New => {
+                promised += 1;
+                tree.next_slot(promised - 1)
+            }
+        });
+    }
+    slots
+}
+
+/// What stands between the messages, when it is not a comma.
+fn between(body: &Body) -> Option<Vec<String>> {
+    let messages = &body.spans().messages;
+    let gaps = || messages.iter().zip(messages.iter().skip(1)).map(|(one, next)| body.bytes().get(one.end..next.start));
+    let first = gaps().next()?;
+    let text = |gap: Option<&[u8]>| String::from_utf8_lossy(gap.unwrap_or_default()).into_owned();
+    if gaps().all(|gap| gap == first) {
+        return (first != Some(b",".as_slice())).then(|| vec![text(first)]);
+    }
+    Some(gaps().map(text).collect())
+}
