@@ -55,7 +55,7 @@ impl Composer {
             None => {}
         }
         let whole = reply.as_deref().filter(|_| newest && answered.status == 200 && answered.ending == "complete");
-        self.told(&mut conversation, &mut answered, whole);
+        self.engine.told(&mut conversation, &mut answered, whole);
         conversation.learn(&answered, timing.at.saturating_sub(timing.total_ms));
         if conversation.waits() {
             self.set_alarm(&conversation);

@@ -236,7 +236,7 @@ impl Composer {
             client: client_name(&seen.hints, envelope),
             ..Opened::unknown()
         };
-        let nonce = format!("{}-{}", seen.at, self.nonce());
+        let nonce = format!("{}-{}", seen.at, self.engine.nonce());
         let mut directory = lock(&self.directory);
         let id = directory.free_id(&["path", &nonce]);
         directory.keep(self.newborn(id, opened))

@@ -30,6 +30,7 @@ mod conversation;
 mod credentials;
 mod directory;
 pub mod edit;
+mod engine;
 mod envelope;
 pub mod helper;
 mod idle;
@@ -65,13 +66,13 @@ use conversation::Conversation;
 use ctx_models::Models;
 use ctx_store::{Hash, NewRecord, Note, Step, Store, StoreError};
 use directory::{Card, Directory, Shared, lock};
+use engine::Engine;
 use idle::IdleGate;
 use intercept::Held;
 use keyed_lock::KeyedLock;
 use recorder::{Lanes, Order};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use writer::Writer;
@@ -104,30 +105,24 @@ pub enum Problem {
 
 pub struct Composer {
     store: Arc<dyn Store>,
+    engine: Engine,
     directory: Arc<Mutex<Directory>>,
     writer: Writer,
     newest: Newest,
     held: Held,
     uploads: Arc<uploads::Uploads>,
-    offload_folder: Option<edit::Folder>,
     gaps: Arc<IdleGate>,
     streams: Arc<streams::Streams>,
-    nonce: AtomicU64,
     /// Who edits by itself, if anybody.
     automatic: automatic::Switch,
     /// Titles that a helper gave, by conversation.
     titles: Mutex<HashMap<String, helper::titles::Titles>>,
-    /// Prices, windows and the like.
-    models: Models,
     /// What requests took and cost, as far as somebody has asked. Taken before the directory.
     ledger: Mutex<view::Ledger>,
     /// What edited conversations weigh, found out when somebody looks.
     weighed: Mutex<view::Weighed>,
-    /// What moments are told by that wishes wait for, and who wakes up for them.
-    moments: edit::Moments,
+    /// Wakes conversations whose edits wait for a moment.
     alarm: edit::wait::Alarm,
-    /// What the provider is asked to edit by itself.
-    provider: provider::Provider,
     /// The conversations of which something of the history is being stored: what is stored counts a little later.
     storing: KeyedLock,
     /// One commit of a conversation is made at a time.
@@ -150,6 +145,7 @@ impl Composer {
         let alarm = edit::wait::Alarm::of(marked(&*store, edit::wait::WAITING, &[log::WAIT])?);
         let titles = helper::titles::read(store.notes(helper::titles::TITLES)?);
         Ok(Composer {
+            engine: Engine::new(store.clone()),
             store,
             directory,
             writer,
@@ -158,16 +154,11 @@ impl Composer {
             streams: Arc::default(),
             held,
             uploads: Arc::default(),
-            offload_folder: None,
-            nonce: AtomicU64::new(0),
             automatic: automatic::Switch::default(),
             titles: Mutex::new(titles),
-            models: Models::listed().clone(),
             ledger: Mutex::default(),
             weighed: Mutex::default(),
-            moments: edit::Moments::default(),
             alarm,
-            provider: provider::Provider::default(),
             storing: KeyedLock::default(),
             editing: KeyedLock::default(),
             lanes: Arc::default(),
@@ -176,26 +167,26 @@ impl Composer {
 
     /// Offloaded content goes there.
     pub fn offloading_to(mut self, folder: edit::Folder) -> Composer {
-        self.offload_folder = Some(folder);
+        self.engine.offload_folder = Some(folder);
         self
     }
 
     /// Moments that wishes wait for are told by these.
     pub fn with_moments(mut self, moments: edit::Moments) -> Composer {
-        self.moments = moments;
+        self.engine.moments = moments;
         self
     }
 
     /// With what somebody says of models.
     pub fn with_models(mut self, models: Models) -> Composer {
-        self.models = models;
+        self.engine.models = models;
         self
     }
 
     /// Whether a request must be held until it is composed: its conversation has operations or waits for some, or may;
     /// or all are looked at; or the provider may have to be asked for something beside it.
     pub fn holds(&self, hints: &ctx_clients::Hints) -> bool {
-        self.automatic.holds_all() || self.held.holds(hints) || self.provider.holds(hints)
+        self.automatic.holds_all() || self.held.holds(hints) || self.engine.provider.holds(hints)
     }
 
     /// What bodies are compared with while they pass.
@@ -271,7 +262,7 @@ impl Composer {
             let card = lock(&self.directory).card(id).cloned();
             self.held.forget(id, card.as_ref());
             self.alarm.set(id, None);
-            self.offload_folder.iter().for_each(|folder| folder.forget(id));
+            self.engine.offload_folder.iter().for_each(|folder| folder.forget(id));
         }
         self.with_directory(|directory| directory.forget(&ids.iter().map(String::as_str).collect()));
         removed
@@ -298,7 +289,7 @@ impl Composer {
                 conversation.parent_folder = lock(&self.directory).card(parent).and_then(|card| card.folder.clone());
             }
             conversation.folder = conversation.folder_with(None);
-            conversation.keep_for(self.kept_for(conversation.envelope.model.as_deref()));
+            conversation.keep_for(self.engine.kept_for(conversation.envelope.model.as_deref()));
             let mut directory = lock(&self.directory);
             if directory.dropped() == dropped || attempt == TRIES {
                 self.held.raise(&conversation);
@@ -306,11 +297,6 @@ impl Composer {
             }
         }
         Ok(None)
-    }
-
-    /// Seconds that the provider's cache lives for a model, where somebody said so.
-    fn kept_for(&self, model: Option<&str>) -> Option<u64> {
-        self.moments.cache_seconds.or_else(|| self.models.cache_seconds_of(model))
     }
 
     /// A conversation that nobody has heard of.
@@ -369,10 +355,6 @@ impl Composer {
 
     fn write(&self, step: Step) {
         self.writer.write(step);
-    }
-
-    fn nonce(&self) -> u64 {
-        self.nonce.fetch_add(1, Ordering::Relaxed)
     }
 }
 

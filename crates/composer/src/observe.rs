@@ -133,9 +133,9 @@ impl Composer {
         }
         self.note_parent(&mut conversation);
         let Received { body, envelope, same, .. } = &found.received;
-        let request = Request { class: found.class, body, envelope, same: *same, counting: seen.counting };
-        self.note_meant(&seen.hints, &conversation, &request);
-        let added = if ready.is_some() { self.adds(&conversation, &request) } else { Added::default() };
+        let request = Request { at: seen.at, class: found.class, body, envelope, same: *same, counting: seen.counting };
+        self.engine.note_meant(&seen.hints, &conversation, &request);
+        let added = if ready.is_some() { self.engine.adds(&conversation, &request) } else { Added::default() };
         let (editor, imports) = (self.automatic.get(), self.gather_waiting(&conversation));
         let by = Circumstances {
             at: seen.at,
@@ -149,12 +149,12 @@ impl Composer {
             give_way,
         };
         let was = Posture::of(&conversation);
-        let mut entry = self.arrive(&mut conversation, found, &by);
+        let mut entry = self.engine.arrive(&mut conversation, found, &by);
         self.follow(&was, &conversation);
         if let Some(ready) = ready {
             // However it is composed, it leaves with what is asked of the provider.
             let mut is_told = false;
-            self.leave(&mut conversation, &mut entry, &mut |outgoing| {
+            self.engine.leave(&mut conversation, &mut entry, &mut |outgoing| {
                 is_told = true;
                 ready(added.lay(outgoing));
             });
@@ -163,7 +163,7 @@ impl Composer {
             }
         }
         let turn = entry.is_turn();
-        let Booking { mut step, card } = self.book(&mut conversation, entry, &by);
+        let Booking { mut step, card } = self.engine.book(&mut conversation, entry, &by);
         let ticket = Ticket { conversation: conversation.id.clone(), request: conversation.requests, turn };
         if seen.counting {
             return Ok(ticket);

@@ -13,7 +13,7 @@ use crate::edit::{AtHand, Ground, Imports, Ready, Sent, digest};
 use crate::left::begins_with_summary;
 use crate::log::{self, Arrived, Turn, Version};
 use crate::provider::Added;
-use crate::{Composer, EDITED, mark, record};
+use crate::{EDITED, Engine, mark, record};
 use ctx_clients::{ClientId, Hints};
 use ctx_core::edit::Commit;
 use ctx_core::edit::fold::View;
@@ -84,7 +84,7 @@ pub(crate) struct Booking {
     pub card: Option<Card>,
 }
 
-impl Composer {
+impl Engine {
     /// Places a request in its conversation, and makes the edits that its arrival brings about.
     pub(crate) fn arrive(&self, conversation: &mut Conversation, found: Attributed, by: &Circumstances<'_>) -> Entry {
         if by.counting {

@@ -2,13 +2,13 @@
 
 use super::restored::calls;
 use super::run::{By, Moment, about};
-use super::{AUTHOR, keep, observed};
+use super::{AUTHOR, Automatic as Editing, keep, observed};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::wait::{State, Waiting};
 use crate::edit::{Applied, Ground, When, notes, summary};
 use crate::log::{self, Automatic, Wait, Wished};
-use crate::{Composer, Refusal, now, record};
+use crate::{Composer, Engine, Refusal, now, record};
 use ctx_core::automatic::{Mode, Settings};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
@@ -63,7 +63,7 @@ impl Conversation {
     }
 }
 
-impl Composer {
+impl Engine {
     /// Notes what would have been done.
     pub(super) fn only_note(&self, conversation: &mut Conversation, commit: &Commit, step: &mut Step) {
         let Change::Edit { operations, effects } = &commit.change else { return };
@@ -130,10 +130,11 @@ impl Composer {
         conversation: &Conversation,
         wished: &Wished,
         commit: &Commit,
+        editor: Option<&dyn Editing>,
     ) -> Result<Vec<NewRecord>, Refusal> {
-        let editor = self.automatic.get().filter(|_| wished.author == AUTHOR);
+        let editor = editor.filter(|_| wished.author == AUTHOR);
         let Some(editor) = editor else { return Ok(Vec::new()) };
-        let mut about = about(conversation, now());
+        let mut about = about(conversation, commit.at);
         let settings = editor.settings(&about, &conversation.text_index.skills());
         let mut cleared = Vec::new();
         for (operation, reason) in wished.operations.iter().zip(&wished.reasons) {
@@ -157,10 +158,12 @@ impl Composer {
             })?;
         }
         let mut step = Step::default();
-        self.tell_done(conversation, commit, &By { editor: &*editor, settings: &settings, by_hand: None }, &mut step);
+        self.tell_done(conversation, commit, &By { editor, settings: &settings, by_hand: None }, &mut step);
         Ok(step.records)
     }
+}
 
+impl Composer {
     /// Clears by hand what the automatic editor would clear: all that may go.
     pub fn clear_now(&self, name: &str, reason: &str) -> Result<Applied, Refusal> {
         let Some(editor) = self.automatic.get() else {
@@ -183,7 +186,7 @@ impl Composer {
         let by = By { editor: &*editor, settings: &settings, by_hand: Some(reason) };
         let new = FastSet::default();
         let moment = Moment { at, warm_until: conversation.warm_until(), new: &new };
-        let (_, made) = self.would_make(&conversation, &by, &moment);
+        let (_, made) = self.engine.would_make(&conversation, &by, &moment);
         let Some((mut commit, _)) = made? else {
             return Err(Refusal::new(
                 "nothing-to-clear",
@@ -194,14 +197,14 @@ impl Composer {
         let reasons = commit.note.take().unwrap_or_default();
         commit.note = Some(format!("{reason}; {reasons}"));
         let mut step = Step::default();
-        self.tell_done(&conversation, &commit, &by, &mut step);
+        self.engine.tell_done(&conversation, &commit, &by, &mut step);
         let effects = match &commit.change {
             Change::Edit { effects, .. } => effects.clone(),
             _ => Vec::new(),
         };
         let before = conversation.effects(conversation.history.head());
         let after = crate::edit::on_top(&conversation, commit.id, &effects);
-        let mut applied = self.difference(&conversation, before, after)?;
+        let mut applied = self.engine.difference(&conversation, before, after, at)?;
         applied.summary.clone_from(&commit.summary);
         applied.commit = Some(commit.id.to_string());
         let mut next = conversation.history.clone();

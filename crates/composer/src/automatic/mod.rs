@@ -30,6 +30,7 @@ pub(crate) use restored::calls;
 pub use rules::{ProjectSetting, ProjectSettings, Rules};
 pub(crate) use run::Moment;
 pub use signal::{Figures, Signal, Told};
+pub(crate) use status::Now;
 pub(crate) use text_index::TextIndex;
 
 use crate::{Composer, Refusal};

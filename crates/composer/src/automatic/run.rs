@@ -7,7 +7,7 @@ use super::signal::Figures;
 use super::{AUTHOR, About, Automatic, Batch};
 use crate::conversation::Conversation;
 use crate::edit::{Files, Ground, Weights, notes, on_top, summary};
-use crate::{Composer, Refusal, log, record};
+use crate::{Engine, Refusal, log, record};
 use ctx_core::SlotId;
 use ctx_core::automatic::{Mode, Settings};
 use ctx_core::edit::effect::{Effect, NewResult};
@@ -59,7 +59,7 @@ impl Conversation {
     }
 }
 
-impl Composer {
+impl Engine {
     /// Lets the editor look at a conversation as a request leaves it, and makes what it wants. The commit is stored with
     /// the request.
     pub(crate) fn act(

@@ -3,7 +3,7 @@
 use super::run::By;
 use crate::conversation::Conversation;
 use crate::log::{self, Automatic};
-use crate::{Composer, record};
+use crate::{Engine, record};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_core::policy::extract::is_extract;
@@ -55,7 +55,7 @@ pub struct Told {
     pub commit: Option<CommitId>,
 }
 
-impl Composer {
+impl Engine {
     /// Tells once that the limit is near, and again when it has been far in between.
     pub(super) fn tell_near(&self, conversation: &mut Conversation, figures: Figures, at: u64, step: &mut Step) {
         let is_near = figures.limit > 0 && figures.tokens >= figures.limit;

@@ -3,8 +3,8 @@
 use super::candidates::Candidates;
 use super::facts::Places;
 use super::run::about;
-use super::{Limit, Plain, ProjectSettings};
-use crate::Composer;
+use super::{Automatic, Limit, Plain, ProjectSettings};
+use crate::Engine;
 use crate::conversation::Conversation;
 use ctx_core::automatic::{Mode, Tally, Worth, tally, worth};
 use ctx_core::edit::resolve::Desk;
@@ -28,25 +28,32 @@ pub(crate) struct Standing {
     pub project_settings: Option<ProjectSettings>,
 }
 
-impl Composer {
+/// When a conversation is looked at, and by which editor.
+pub(crate) struct Now<'n> {
+    pub at: u64,
+    pub editor: Option<&'n dyn Automatic>,
+    /// The provider's cache holds nothing of it.
+    pub is_cold: bool,
+}
+
+impl Engine {
     /// What is worth removing by the settings that count for a conversation, and the tokens of all that is sent.
-    pub(crate) fn worth_of(&self, conversation: &Conversation, desk: &Desk<'_>, cold: bool) -> (Worth, u64) {
-        let editor = self.automatic.get();
-        let by = editor.unwrap_or_else(|| Arc::new(Plain(Arc::new(ctx_core::policy::None))));
-        let settings = by.settings(&about(conversation, crate::now()), &conversation.text_index.skills());
+    pub(crate) fn worth_of(&self, conversation: &Conversation, desk: &Desk<'_>, now: &Now<'_>) -> (Worth, u64) {
+        let nothing = Plain(Arc::new(ctx_core::policy::None));
+        let by = now.editor.unwrap_or(&nothing);
+        let settings = by.settings(&about(conversation, now.at), &conversation.text_index.skills());
         let seen = Candidates::of(conversation, desk, &FastSet::default());
         let words = |call: &str| seen.words(conversation, desk.view, call);
-        let look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
+        let look = self.look_of(conversation, &seen, (Texts(Some(&words)), now.is_cold));
         let places = Places::of(conversation, &seen, desk.view, desk.source.messages);
         (worth(&settings, &look, &|call| places.fact(call)), look.tokens)
     }
 
-    pub(crate) fn standing(&self, conversation: &Conversation, desk: &Desk<'_>) -> Standing {
-        let at = crate::now();
-        let editor = self.automatic.get();
-        let mode = |mode| if editor.is_some() { mode } else { Mode::Off };
-        let by = editor.clone().unwrap_or_else(|| Arc::new(Plain(Arc::new(ctx_core::policy::None))));
-        let about = about(conversation, at);
+    pub(crate) fn standing(&self, conversation: &Conversation, desk: &Desk<'_>, now: &Now<'_>) -> Standing {
+        let mode = |mode| if now.editor.is_some() { mode } else { Mode::Off };
+        let nothing = Plain(Arc::new(ctx_core::policy::None));
+        let by = now.editor.unwrap_or(&nothing);
+        let about = about(conversation, now.at);
         let skills = conversation.text_index.skills();
         let settings = by.settings(&about, &skills);
         let seen = Candidates::of(conversation, desk, &FastSet::default());

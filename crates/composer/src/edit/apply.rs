@@ -15,7 +15,7 @@ use crate::directory::lock;
 use crate::helper::{Filled, Written};
 use crate::view::CacheView;
 use crate::writer::Untold;
-use crate::{Composer, EDITED, Refusal, card, log, mark, now, record};
+use crate::{Composer, EDITED, Engine, Refusal, card, log, mark, now, record};
 use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::history::Change;
@@ -146,43 +146,7 @@ impl Outcome {
     }
 }
 
-impl Composer {
-    /// Makes operations, all or none.
-    pub fn apply(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
-        self.apply_for(name, wish, Vec::new())
-    }
-
-    /// The same with why each of them is made.
-    pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
-        let Filled { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
-        let name = &self.meant(name)?;
-        let mut files = Files::importing(self.gather(name, &wish.operations));
-        let _one_at_a_time = self.editing.lock(name);
-        let shared = self.stored(name)?;
-        let conversation = lock(&shared);
-        expected(&conversation, wish.expect.as_deref())?;
-        if wish.operations.is_empty() {
-            return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
-        }
-        let at = now();
-        let waits = !wish.dry_run && !self.has_come(&conversation, wish.when, at);
-        let when = wish.when;
-        let dry_run = wish.dry_run || waits;
-        let (commit, mut applied) =
-            self.prepared(&conversation, Wish { dry_run, ..wish }, reasons, (at, Some(when)), &mut files)?;
-        applied.written = written;
-        if waits {
-            return self.put_off(conversation, commit, (when, false), applied, &files.imports);
-        }
-        if dry_run {
-            return Ok(applied);
-        }
-        applied.commit = Some(commit.id.to_string());
-        self.commit(conversation, commit)?;
-        files.keep();
-        Ok(applied)
-    }
-
+impl Engine {
     /// The commit that a wish would be, and what it would do. `price`: also what it costs, at which moment.
     pub(super) fn prepared(
         &self,
@@ -197,7 +161,7 @@ impl Composer {
         few_images(conversation, id, &effects)?;
         let after = on_top(conversation, id, &effects);
         let before = conversation.effects(conversation.history.head());
-        let outcome = self.weigh_up(conversation, before, after, price)?;
+        let outcome = self.weigh_up(conversation, before, after, price.map(|when| (when, at)))?;
         outcome.check(&wish.operations, id, &effects)?;
         let mut applied = outcome.applied;
         applied.summary = summary(&wish.operations, &applied.frames, (applied.tokens_before, applied.tokens_after));
@@ -312,8 +276,9 @@ impl Composer {
         conversation: &Conversation,
         before: Vec<(EffectId, &Effect)>,
         after: Vec<(EffectId, &Effect)>,
+        at: u64,
     ) -> Result<Applied, Refusal> {
-        self.weigh_up(conversation, before, after, Some(When::Now)).map(|outcome| outcome.applied)
+        self.weigh_up(conversation, before, after, Some((When::Now, at))).map(|outcome| outcome.applied)
     }
 
     /// The same with whether it may be. `price`: also what it costs, at which moment.
@@ -322,7 +287,7 @@ impl Composer {
         conversation: &Conversation,
         before: Vec<(EffectId, &Effect)>,
         after: Vec<(EffectId, &Effect)>,
-        price: Option<When>,
+        price: Option<(When, u64)>,
     ) -> Result<Outcome, Refusal> {
         let ground = Ground::of(conversation, true);
         let ((old_view, was), (new_view, is)) =
@@ -354,10 +319,59 @@ impl Composer {
             warnings: client_notes::removed(conversation, &ground, (&old_view, &new_view)).into_iter().collect(),
             written: Vec::new(),
         };
-        if let Some(when) = price {
-            self.priced(conversation, &ground, ((&old_view, &was), (&new_view, &is)), &mut applied, (when, now()));
+        if let Some(price) = price {
+            self.priced(conversation, &ground, ((&old_view, &was), (&new_view, &is)), &mut applied, price);
         }
         Ok(Outcome { applied, changes, unsent, size })
+    }
+
+    pub(crate) fn commit_id(&self, conversation: &Conversation, at: u64) -> CommitId {
+        let parent = conversation.history.head().map(|id| id.to_string()).unwrap_or_default();
+        let (at, nonce) = (at.to_le_bytes(), self.nonce().to_le_bytes());
+        let number = conversation.history.all().count().to_le_bytes();
+        let parts = [conversation.id.as_bytes(), parent.as_bytes(), &at, &nonce, &number];
+        (0u8..=255)
+            .map(|salt| CommitId::of(parts.into_iter().chain([[salt].as_slice()])))
+            .find(|id| conversation.history.get(*id).is_none())
+            .unwrap_or(CommitId(0))
+    }
+}
+
+impl Composer {
+    /// Makes operations, all or none.
+    pub fn apply(&self, name: &str, wish: Wish) -> Result<Applied, Refusal> {
+        self.apply_for(name, wish, Vec::new())
+    }
+
+    /// The same with why each of them is made.
+    pub(super) fn apply_for(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Applied, Refusal> {
+        let Filled { wish, reasons, written } = self.fill_locally(name, wish, reasons)?;
+        let name = &self.meant(name)?;
+        let mut files = Files::importing(self.gather(name, &wish.operations));
+        let _one_at_a_time = self.editing.lock(name);
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        expected(&conversation, wish.expect.as_deref())?;
+        if wish.operations.is_empty() {
+            return Err(Refusal::new("nothing-to-do", "There is no operation.", "`ctx help` lists them."));
+        }
+        let at = now();
+        let waits = !wish.dry_run && !self.engine.has_come(&conversation, wish.when, at);
+        let when = wish.when;
+        let dry_run = wish.dry_run || waits;
+        let (commit, mut applied) =
+            self.engine.prepared(&conversation, Wish { dry_run, ..wish }, reasons, (at, Some(when)), &mut files)?;
+        applied.written = written;
+        if waits {
+            return self.put_off(conversation, commit, (when, false), applied, &files.imports);
+        }
+        if dry_run {
+            return Ok(applied);
+        }
+        applied.commit = Some(commit.id.to_string());
+        self.commit(conversation, commit)?;
+        files.keep();
+        Ok(applied)
     }
 
     /// Stores a commit so that a power cut does not lose it, then makes it count.
@@ -422,17 +436,6 @@ impl Composer {
             self.set_alarm(&conversation);
         }
         Ok(untold)
-    }
-
-    pub(crate) fn commit_id(&self, conversation: &Conversation, at: u64) -> CommitId {
-        let parent = conversation.history.head().map(|id| id.to_string()).unwrap_or_default();
-        let (at, nonce) = (at.to_le_bytes(), self.nonce().to_le_bytes());
-        let number = conversation.history.all().count().to_le_bytes();
-        let parts = [conversation.id.as_bytes(), parent.as_bytes(), &at, &nonce, &number];
-        (0u8..=255)
-            .map(|salt| CommitId::of(parts.into_iter().chain([[salt].as_slice()])))
-            .find(|id| conversation.history.get(*id).is_none())
-            .unwrap_or(CommitId(0))
     }
 }
 

@@ -218,8 +218,8 @@ impl Composer {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
-        let (old, _) = self.lay_at(&conversation, &ground, from)?;
-        let (new, _) = self.lay_at(&conversation, &ground, to)?;
+        let (old, _) = self.engine.lay_at(&conversation, &ground, from)?;
+        let (new, _) = self.engine.lay_at(&conversation, &ground, to)?;
         let scale = |weight: f64| conversation.calibration.tokens(weight);
         let (before, after) = (overview(&conversation, &ground, &old), overview(&conversation, &ground, &new));
         let changed = Overview::sent_otherwise(&before, &after);
@@ -286,7 +286,7 @@ impl Composer {
             .flat_map(|(_, old_at, new_at)| -> [Vec<usize>; 2] { [messages(&old, *old_at), messages(&new, *new_at)] })
             .flatten()
             .collect();
-        let texts = self.texts(&conversation, &ground.slots, wanted.into_iter())?;
+        let texts = self.engine.texts(&conversation, &ground.slots, wanted.into_iter())?;
         let text = |view: &View<'_>, at: Option<usize>| {
             at.map(|at| show::plain(&conversation, &ground, view, at, &texts)).unwrap_or_default()
         };

@@ -7,7 +7,7 @@ use super::Ground;
 use super::apply::{Applied, Preview};
 use super::repaired::Repaired;
 use super::wait::When;
-use crate::Composer;
+use crate::Engine;
 use crate::conversation::Conversation;
 use ctx_core::edit::fold::View;
 use ctx_models::{CacheState, EditCost, Models, Rates, Sizes};
@@ -128,7 +128,7 @@ impl Cost {
     }
 }
 
-impl Composer {
+impl Engine {
     /// Adds to a preview what the cache holds now, and what the change costs with it or at the moment it waits for.
     pub(super) fn priced(
         &self,

@@ -4,7 +4,7 @@ use super::apply::{Applied, Wish};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::{self, Answered};
-use crate::{Composer, Refusal};
+use crate::{Composer, Engine, Refusal};
 use ctx_core::edit::Operation;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;
@@ -18,6 +18,18 @@ use ctx_wire::compose::{Composed, Segment};
 pub struct Illness {
     pub problem: String,
     pub operation: Operation,
+}
+
+impl Engine {
+    /// The message of the path that was sent as message `sent`.
+    fn source_of(&self, conversation: &Conversation, sent: usize) -> Option<usize> {
+        let effects = conversation.effects(conversation.history.head());
+        let found = self.with_newest(conversation, |at_hand| match conversation.compose(at_hand, effects) {
+            None => Some(sent),
+            Some(written) => came_from(&written.composed, at_hand.body, sent),
+        });
+        found.ok().flatten()
+    }
 }
 
 impl Composer {
@@ -57,7 +69,8 @@ impl Composer {
             true => ours(&conversation, &error.message),
             false => healthy("the provider's refusal names no message"),
         })?;
-        let message = self.source_of(&conversation, message).ok_or_else(|| ours(&conversation, &error.message))?;
+        let message =
+            self.engine.source_of(&conversation, message).ok_or_else(|| ours(&conversation, &error.message))?;
         let (id, kind) = id_of(&conversation, message, block).ok_or_else(|| healthy("the message it names is gone"))?;
         let problem = format!("the provider refuses `{id}`: {}", error.message);
         let operation = match kind {
@@ -66,16 +79,6 @@ impl Composer {
             _ => Operation::Delete { ids: vec![id], select: Select::default(), force: false },
         };
         Ok(Illness { problem, operation })
-    }
-
-    /// The message of the path that was sent as message `sent`.
-    fn source_of(&self, conversation: &Conversation, sent: usize) -> Option<usize> {
-        let effects = conversation.effects(conversation.history.head());
-        let found = self.with_newest(conversation, |at_hand| match conversation.compose(at_hand, effects) {
-            None => Some(sent),
-            Some(written) => came_from(&written.composed, at_hand.body, sent),
-        });
-        found.ok().flatten()
     }
 }
 

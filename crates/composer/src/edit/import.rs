@@ -10,7 +10,7 @@ use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::left;
 use crate::view::{show, titles};
-use crate::{Composer, Refusal};
+use crate::{Composer, Engine, Refusal};
 use ctx_core::Content;
 use ctx_core::edit::effect::{Effect, EffectId, FrameKey, FrameRef, Made, Place};
 use ctx_core::edit::fold::Unit;
@@ -103,49 +103,7 @@ fn imports(operations: &[Operation], read: impl Fn(&str, &[String]) -> Result<Im
     Imports(operations.iter().filter_map(source).collect())
 }
 
-impl Composer {
-    /// Copies all that these operations import into a conversation. To be called without the lock of any conversation.
-    pub(crate) fn gather(&self, into: &str, operations: &[Operation]) -> Imports {
-        imports(operations, |from, ids| match self.meant(from)? {
-            own if own == into => Ok(ImportSource::Own),
-            from => {
-                let shared = self.stored(&from)?;
-                let other = lock(&shared);
-                self.copy_frames(&other, ids).map(ImportSource::Other)
-            }
-        })
-    }
-
-    /// The same while the conversation is locked: another one that is busy is not waited for.
-    pub(crate) fn gather_soon(&self, into: &Conversation, operations: &[Operation]) -> Imports {
-        imports(operations, |from, ids| match self.meant(from)? {
-            own if own == into.id => Ok(ImportSource::Own),
-            from => self.copy_soon(&from, ids).map(ImportSource::Other),
-        })
-    }
-
-    /// The same for all that waits.
-    pub(crate) fn gather_waiting(&self, into: &Conversation) -> Imports {
-        let waiting = into.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
-        Imports(waiting.flat_map(|waiting| self.gather_soon(into, &waiting.wished.operations).0).collect())
-    }
-
-    fn copy_soon(&self, from: &str, ids: &[String]) -> Result<Gathered, Refusal> {
-        let shared = self.conversation(from)?;
-        let deadline = Instant::now() + SOON;
-        loop {
-            match shared.try_lock() {
-                Ok(conversation) => return self.copy_frames(&conversation, ids),
-                Err(TryLockError::Poisoned(poisoned)) => return self.copy_frames(&poisoned.into_inner(), ids),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(SOON / 20),
-                Err(TryLockError::WouldBlock) => {
-                    let message = format!("Conversation `{from}` is busy.");
-                    return Err(Refusal::new("busy", message, "Nothing was changed. Try again in a moment."));
-                }
-            }
-        }
-    }
-
+impl Engine {
     /// Imports frames, each as a frame of its own. `(commit, index)`: the name of the first effect.
     pub(super) fn import(
         &self,
@@ -281,6 +239,50 @@ impl Composer {
             return Err(Refusal::new("gone", "There is nothing to import.", "`ctx list --conv` shows what there is."));
         }
         Ok(Gathered { from: conversation.id.clone(), frames: copied, remark: left.in_words() })
+    }
+}
+
+impl Composer {
+    /// Copies all that these operations import into a conversation. To be called without the lock of any conversation.
+    pub(crate) fn gather(&self, into: &str, operations: &[Operation]) -> Imports {
+        imports(operations, |from, ids| match self.meant(from)? {
+            own if own == into => Ok(ImportSource::Own),
+            from => {
+                let shared = self.stored(&from)?;
+                let other = lock(&shared);
+                self.engine.copy_frames(&other, ids).map(ImportSource::Other)
+            }
+        })
+    }
+
+    /// The same while the conversation is locked: another one that is busy is not waited for.
+    pub(crate) fn gather_soon(&self, into: &Conversation, operations: &[Operation]) -> Imports {
+        imports(operations, |from, ids| match self.meant(from)? {
+            own if own == into.id => Ok(ImportSource::Own),
+            from => self.copy_soon(&from, ids).map(ImportSource::Other),
+        })
+    }
+
+    /// The same for all that waits.
+    pub(crate) fn gather_waiting(&self, into: &Conversation) -> Imports {
+        let waiting = into.waiting.iter().filter(|waiting| waiting.state == State::Waiting);
+        Imports(waiting.flat_map(|waiting| self.gather_soon(into, &waiting.wished.operations).0).collect())
+    }
+
+    fn copy_soon(&self, from: &str, ids: &[String]) -> Result<Gathered, Refusal> {
+        let shared = self.conversation(from)?;
+        let deadline = Instant::now() + SOON;
+        loop {
+            match shared.try_lock() {
+                Ok(conversation) => return self.engine.copy_frames(&conversation, ids),
+                Err(TryLockError::Poisoned(poisoned)) => return self.engine.copy_frames(&poisoned.into_inner(), ids),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(SOON / 20),
+                Err(TryLockError::WouldBlock) => {
+                    let message = format!("Conversation `{from}` is busy.");
+                    return Err(Refusal::new("busy", message, "Nothing was changed. Try again in a moment."));
+                }
+            }
+        }
     }
 }
 

@@ -47,11 +47,12 @@ pub struct Tags {
 impl Composer {
     /// Goes a way on the lines of the history.
     pub(super) fn line(&self, conversation: MutexGuard<'_, Conversation>, way: Way) -> Result<Applied, Refusal> {
+        let at = now();
         let lines = lines(&conversation, &way)?;
         let mut next = conversation.history.clone();
         lines.iter().for_each(|line| line.apply(&mut next));
         let before = conversation.effects(conversation.history.head());
-        let mut applied = self.difference(&conversation, before, next.effects(next.head()))?;
+        let mut applied = self.engine.difference(&conversation, before, next.effects(next.head()), at)?;
         applied.branch = next.current().to_owned();
         applied.commit = next.head().map(|head| head.to_string());
         applied.summary = match lines.as_slice() {
@@ -65,7 +66,6 @@ impl Composer {
         if way.dry_run {
             return Ok(applied);
         }
-        let at = now();
         let records = lines.iter().map(|line| record(&conversation.id, at, log::LINE, line, Vec::new())).collect();
         self.store_now(conversation, records, next).map(|_| applied)
     }

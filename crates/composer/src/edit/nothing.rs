@@ -3,7 +3,7 @@
 use super::apply::RepairView;
 use crate::conversation::Conversation;
 use crate::view::show::{self, BlockView};
-use crate::{Composer, Refusal};
+use crate::{Engine, Refusal};
 use ctx_core::Content;
 use ctx_core::edit::effect::Effect;
 use ctx_core::edit::resolve::{Desk, Scope};
@@ -27,7 +27,7 @@ pub fn nothing(operations: &[Operation], repairs: &[RepairView]) -> Refused {
     })
 }
 
-impl Composer {
+impl Engine {
     /// Whether what an edit writes stands there already.
     pub(super) fn reads_so(
         &self,

@@ -3,7 +3,7 @@
 use super::import::Imports;
 use crate::conversation::Conversation;
 use crate::view::{show, titles};
-use crate::{Composer, Refusal};
+use crate::{Engine, Refusal};
 use ctx_core::Content;
 use ctx_core::edit::effect::{Effect, Made, Named, NewResult, Why};
 use ctx_core::edit::fold::{Laid, Unit, View};
@@ -126,7 +126,7 @@ impl Drop for Files {
     }
 }
 
-impl Composer {
+impl Engine {
     pub(super) fn offload(
         &self,
         conversation: &Conversation,

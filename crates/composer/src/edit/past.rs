@@ -9,7 +9,7 @@ use super::wait::When;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::Reverts;
-use crate::{Composer, Refusal, now};
+use crate::{Composer, Engine, Refusal, now};
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, EffectId, Operation};
@@ -101,6 +101,69 @@ pub struct CommitView {
     pub tags: Vec<String>,
 }
 
+impl Engine {
+    /// The commit that switches others off, and what it would do.
+    fn reverting(
+        &self,
+        conversation: &Conversation,
+        (commits, how): (Vec<CommitId>, How),
+        (author, note, summary): (&str, Option<String>, String),
+        (at, price): (u64, Option<When>),
+    ) -> Result<(Commit, Applied), Refusal> {
+        let history = &conversation.history;
+        let mut commit = Commit {
+            id: self.commit_id(conversation, at),
+            parent: history.head(),
+            at,
+            author: author.to_owned(),
+            note,
+            reasons: Vec::new(),
+            change: Change::Revert { commits, how },
+            summary,
+            tokens_before: 0,
+            tokens_after: 0,
+            unattended: false,
+        };
+        let mut next = history.clone();
+        next.push(commit.clone());
+        let before = conversation.effects(history.head());
+        let mut applied =
+            self.weigh_up(conversation, before, next.effects(next.head()), price.map(|when| (when, at)))?.applied;
+        applied.summary.clone_from(&commit.summary);
+        (commit.tokens_before, commit.tokens_after) = (applied.tokens_before, applied.tokens_after);
+        Ok((commit, applied))
+    }
+
+    /// A revert, undo, redo or rollback whose moment has come. Commits that are off by then are passed over.
+    pub(super) fn switch_off(
+        &self,
+        conversation: &Conversation,
+        reverts: &Reverts,
+        (author, note): (&str, String),
+        at: u64,
+    ) -> Result<Commit, Refusal> {
+        let history = &conversation.history;
+        let active: HashSet<CommitId> = history.active(history.head()).iter().map(|commit| commit.id).collect();
+        let mut commits: Vec<CommitId> = Vec::new();
+        for id in reverts.commits.iter().filter(|id| active.contains(id)) {
+            let off = history.revert(*id, reverts.cascade);
+            let off = off.map_err(|cannot| refused(conversation, Action::Revert, &id.to_string(), cannot))?;
+            commits.extend(off.into_iter().filter(|id| !commits.contains(id)).collect::<Vec<_>>());
+        }
+        if commits.is_empty() {
+            return Err(ctx_core::edit::Refusal::nothing("These commits are off already.").into());
+        }
+        let summary = match reverts.how {
+            How::Redo => format!("redo {}", undone(conversation, &commits)),
+            How::Rollback => format!("roll back {}", listed(&commits)),
+            How::Undo => format!("{} {}", verb(Action::Undo), listed(&commits)),
+            How::Revert => format!("{} {}", verb(Action::Revert), listed(&commits)),
+        };
+        let said = (author, Some(note), summary);
+        self.reverting(conversation, (commits, reverts.how), said, (at, None)).map(|(commit, _)| commit)
+    }
+}
+
 impl Composer {
     /// Goes a way through the history.
     pub fn go(&self, name: &str, way: Way) -> Result<Applied, Refusal> {
@@ -161,77 +224,17 @@ impl Composer {
         };
         let at = now();
         let said = (way.author.as_str(), way.note.clone(), summary);
-        let (commit, mut applied) = self.reverting(&conversation, (commits, how), said, (at, Some(way.when)))?;
+        let (commit, mut applied) = self.engine.reverting(&conversation, (commits, how), said, (at, Some(way.when)))?;
         if way.dry_run {
             return Ok(applied);
         }
-        if !self.has_come(&conversation, way.when, at) {
+        if !self.engine.has_come(&conversation, way.when, at) {
             let cascade = way.cascade || how != How::Revert;
             return self.put_off(conversation, commit, (way.when, cascade), applied, &Imports::default());
         }
         applied.commit = Some(commit.id.to_string());
         self.commit(conversation, commit)?;
         Ok(applied)
-    }
-
-    /// The commit that switches others off, and what it would do.
-    fn reverting(
-        &self,
-        conversation: &Conversation,
-        (commits, how): (Vec<CommitId>, How),
-        (author, note, summary): (&str, Option<String>, String),
-        (at, price): (u64, Option<When>),
-    ) -> Result<(Commit, Applied), Refusal> {
-        let history = &conversation.history;
-        let mut commit = Commit {
-            id: self.commit_id(conversation, at),
-            parent: history.head(),
-            at,
-            author: author.to_owned(),
-            note,
-            reasons: Vec::new(),
-            change: Change::Revert { commits, how },
-            summary,
-            tokens_before: 0,
-            tokens_after: 0,
-            unattended: false,
-        };
-        let mut next = history.clone();
-        next.push(commit.clone());
-        let before = conversation.effects(history.head());
-        let mut applied = self.weigh_up(conversation, before, next.effects(next.head()), price)?.applied;
-        applied.summary.clone_from(&commit.summary);
-        (commit.tokens_before, commit.tokens_after) = (applied.tokens_before, applied.tokens_after);
-        Ok((commit, applied))
-    }
-
-    /// A revert, undo, redo or rollback whose moment has come. Commits that are off by then are passed over.
-    pub(super) fn switch_off(
-        &self,
-        conversation: &Conversation,
-        reverts: &Reverts,
-        (author, note): (&str, String),
-        at: u64,
-    ) -> Result<Commit, Refusal> {
-        let history = &conversation.history;
-        let active: HashSet<CommitId> = history.active(history.head()).iter().map(|commit| commit.id).collect();
-        let mut commits: Vec<CommitId> = Vec::new();
-        for id in reverts.commits.iter().filter(|id| active.contains(id)) {
-            let off = history.revert(*id, reverts.cascade);
-            let off = off.map_err(|cannot| refused(conversation, Action::Revert, &id.to_string(), cannot))?;
-            commits.extend(off.into_iter().filter(|id| !commits.contains(id)).collect::<Vec<_>>());
-        }
-        if commits.is_empty() {
-            return Err(ctx_core::edit::Refusal::nothing("These commits are off already.").into());
-        }
-        let summary = match reverts.how {
-            How::Redo => format!("redo {}", undone(conversation, &commits)),
-            How::Rollback => format!("roll back {}", listed(&commits)),
-            How::Undo => format!("{} {}", verb(Action::Undo), listed(&commits)),
-            How::Revert => format!("{} {}", verb(Action::Revert), listed(&commits)),
-        };
-        let said = (author, Some(note), summary);
-        self.reverting(conversation, (commits, reverts.how), said, (at, None)).map(|(commit, _)| commit)
     }
 
     /// The newest commits of the branch that is looked at.

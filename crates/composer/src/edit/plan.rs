@@ -18,7 +18,7 @@ use super::summary::summary;
 use super::wait::When;
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::{Composer, Refusal, now};
+use crate::{Composer, Engine, Refusal, now};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::refusal::NOTHING;
@@ -166,6 +166,45 @@ struct Resolved {
     nothing: Option<String>,
 }
 
+impl Engine {
+    /// Each operation on top of those before it. One that does not fit is left out, and told.
+    fn resolve_each(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        id: CommitId,
+        chosen: &[(usize, &Planned)],
+        files: &mut Files,
+    ) -> (Vec<Resolved>, Vec<(usize, Refusal)>) {
+        let (mut effects, mut resolved, mut misfits) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, planned) in chosen {
+            let operation = &planned.operation;
+            let (own, nothing) = match self.resolved(conversation, ground, (id, &effects), operation, true, files) {
+                Ok(own) => (own, None),
+                Err(refusal) if refusal.code == NOTHING => (Vec::new(), Some(refusal.message)),
+                Err(refusal) => {
+                    misfits.push((*number, within(refusal, *number, chosen.len(), operation)));
+                    continue;
+                }
+            };
+            effects.extend(own.iter().cloned());
+            resolved.push(Resolved { number: *number, effects: own, nothing });
+        }
+        (resolved, misfits)
+    }
+
+    fn state<'e>(
+        &self,
+        conversation: &Conversation,
+        ground: &Ground<'_>,
+        effects: Vec<(EffectId, &'e Effect)>,
+    ) -> State<'e> {
+        let (view, repaired) = self.lay(conversation, ground, effects);
+        let overview = overview(conversation, ground, &view);
+        State { view, repaired, overview }
+    }
+}
+
 impl Composer {
     /// Tells what a plan would do, and does it if that is wanted.
     pub fn plan(&self, name: &str, plan: Plan) -> Result<PlanView, Refusal> {
@@ -206,9 +245,9 @@ impl Composer {
         let commit = applied.commit.as_deref().and_then(|commit| conversation.history.find(commit).ok());
         let head = commit.and_then(|commit| conversation.history.get(commit)?.parent);
         let ground = Ground::of(&conversation, true);
-        let lay = |head| self.lay(&conversation, &ground, conversation.effects(head)).0;
+        let lay = |head| self.engine.lay(&conversation, &ground, conversation.effects(head)).0;
         let thinking_lost = risk::Look::new(&conversation, &ground).lost(&lay(head), &lay(commit)).thinking();
-        let explained = self.explain_effects(&conversation, conversation.effects(commit))?;
+        let explained = self.engine.explain_effects(&conversation, conversation.effects(commit))?;
         Ok(PlanView {
             head: head.map(|head| head.to_string()),
             note: plan.note.clone(),
@@ -234,8 +273,9 @@ impl Composer {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
-        let id = self.commit_id(&conversation, now());
-        let (resolved, misfits) = self.resolve_each(&conversation, &ground, id, chosen, &mut files);
+        let at = now();
+        let id = self.engine.commit_id(&conversation, at);
+        let (resolved, misfits) = self.engine.resolve_each(&conversation, &ground, id, chosen, &mut files);
         stale::check(&conversation, &ground, plan.expect.as_deref(), chosen, &misfits)?;
         if !misfits.is_empty() {
             return Err(misfit(misfits, plan));
@@ -247,7 +287,7 @@ impl Composer {
         }
         few_images(&conversation, id, &effects)?;
 
-        let first = self.state(&conversation, &ground, on_top(&conversation, id, &[]));
+        let first = self.engine.state(&conversation, &ground, on_top(&conversation, id, &[]));
         let risks = risk::Look::new(&conversation, &ground);
         let scale = |weight: f64| conversation.calibration.tokens(weight);
         let mut views = Vec::new();
@@ -260,7 +300,7 @@ impl Composer {
                 true => None,
                 false => {
                     let all = on_top(&conversation, id, effects.get(..end).unwrap_or_default());
-                    Some(self.state(&conversation, &ground, all))
+                    Some(self.engine.state(&conversation, &ground, all))
                 }
             };
             let after = is.as_ref().unwrap_or(was);
@@ -289,14 +329,15 @@ impl Composer {
             return Err(super::nothing::nothing(operations, &new_repairs(&first, last)).into());
         }
         let all = on_top(&conversation, id, &effects);
-        let mut outcome = self.weigh_up(&conversation, on_top(&conversation, id, &[]), all.clone(), Some(plan.when))?;
+        let mut outcome =
+            self.engine.weigh_up(&conversation, on_top(&conversation, id, &[]), all.clone(), Some((plan.when, at)))?;
         outcome.check(operations, id, &effects)?;
         let applied = &mut outcome.applied;
         applied.summary = summary(operations, &applied.frames, (applied.tokens_before, applied.tokens_after));
         applied.files.clone_from(&files.paths);
         applied.remarks.clone_from(&files.remarks);
         let applied = outcome.applied;
-        let marks = self.explain_effects(&conversation, all)?.map_or(0, |explained| explained.marks);
+        let marks = self.engine.explain_effects(&conversation, all)?.map_or(0, |explained| explained.marks);
         let thinking_lost = risks.lost(&first.view, &last.view).thinking();
         Ok(PlanView {
             head: conversation.history.head().map(|head| head.to_string()),
@@ -308,43 +349,6 @@ impl Composer {
             cost: applied.preview.cost(),
             applied,
         })
-    }
-
-    /// Each operation on top of those before it. One that does not fit is left out, and told.
-    fn resolve_each(
-        &self,
-        conversation: &Conversation,
-        ground: &Ground<'_>,
-        id: CommitId,
-        chosen: &[(usize, &Planned)],
-        files: &mut Files,
-    ) -> (Vec<Resolved>, Vec<(usize, Refusal)>) {
-        let (mut effects, mut resolved, mut misfits) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, planned) in chosen {
-            let operation = &planned.operation;
-            let (own, nothing) = match self.resolved(conversation, ground, (id, &effects), operation, true, files) {
-                Ok(own) => (own, None),
-                Err(refusal) if refusal.code == NOTHING => (Vec::new(), Some(refusal.message)),
-                Err(refusal) => {
-                    misfits.push((*number, within(refusal, *number, chosen.len(), operation)));
-                    continue;
-                }
-            };
-            effects.extend(own.iter().cloned());
-            resolved.push(Resolved { number: *number, effects: own, nothing });
-        }
-        (resolved, misfits)
-    }
-
-    fn state<'e>(
-        &self,
-        conversation: &Conversation,
-        ground: &Ground<'_>,
-        effects: Vec<(EffectId, &'e Effect)>,
-    ) -> State<'e> {
-        let (view, repaired) = self.lay(conversation, ground, effects);
-        let overview = overview(conversation, ground, &view);
-        State { view, repaired, overview }
     }
 }
 

@@ -5,7 +5,7 @@ use super::compare::{at_point, is_source};
 use super::ground::Ground;
 use super::sent::{Stops, Written};
 use crate::conversation::Conversation;
-use crate::{Composer, Refusal};
+use crate::{Engine, Refusal};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
@@ -38,7 +38,7 @@ impl RepairView {
     }
 }
 
-impl Composer {
+impl Engine {
     /// Composes the newest request. Nothing is repaired in one that leaves as it came, or is not stored completely.
     pub(super) fn repaired(&self, conversation: &Conversation, effects: &[(EffectId, &Effect)]) -> Repaired {
         if !conversation.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {

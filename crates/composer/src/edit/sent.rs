@@ -9,7 +9,7 @@ use crate::observe::Ticket;
 use crate::provider::Request;
 use crate::recorder::give_way;
 use crate::view::rebuilt;
-use crate::{Composer, EDITED, Refusal, card, log, mark, now, record};
+use crate::{Composer, EDITED, Engine, Refusal, card, log, mark, now, record};
 use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
@@ -403,23 +403,7 @@ impl Outgoing {
     }
 }
 
-impl Composer {
-    /// The provider refused thinking that we took for valid: from now on it is asked to drop such blocks.
-    pub(crate) fn unbound(&self, ticket: &Ticket) {
-        let Ok(Some(shared)) = self.get(&ticket.conversation) else { return };
-        let mut conversation = lock(&shared);
-        tracing::warn!(conversation = %conversation.id, "the provider refused thinking; it is asked to drop it from now on");
-        if std::mem::replace(&mut conversation.drops_thinking, true) {
-            return;
-        }
-        let id = conversation.id.clone();
-        let records =
-            vec![record(&id, now(), log::RECOVERY, &serde_json::json!({ "request": ticket.request }), Vec::new())];
-        let notes = vec![mark(&id, EDITED, true)];
-        self.write(Step { records, notes, ..Step::default() });
-        self.held.put(&card::of(&conversation), true);
-    }
-
+impl Engine {
     /// Runs `with` on the newest request of the path. Mostly its body is still in memory.
     pub(super) fn with_newest<T>(
         &self,
@@ -442,38 +426,6 @@ impl Composer {
         })?;
         let envelope = body.envelope(ctx_clients::lexicon());
         Ok(with(&conversation.newest(&body, &envelope)))
-    }
-
-    /// Exactly the body that the provider would get if the newest request came again now, or as of a commit.
-    pub fn compose(&self, name: &str, at: Option<&str>) -> Result<Vec<u8>, Refusal> {
-        let shared = self.stored(name)?;
-        let conversation = lock(&shared);
-        let whole = rebuilt(self, &conversation)?;
-        if !whole.exact {
-            return Err(Refusal::new(
-                "credential",
-                "This request carries a credential in its body. Credentials are never stored, so its exact bytes cannot be shown.",
-                "`ctx show` shows the rest of it.",
-            ));
-        }
-        let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;
-        let Ok(body) = Body::parse(whole.bytes.clone(), conversation.wire) else { return Ok(whole.bytes) };
-        let envelope = body.envelope(ctx_clients::lexicon());
-        let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
-        let mut outgoing = match composed {
-            Some(Written { composed, .. }) => Outgoing::of(composed.segments.into_iter().map(Part::from).collect()),
-            None => Outgoing::whole(body.bytes().len()),
-        };
-        if conversation.drops_thinking && at.is_none() {
-            outgoing.ask_to_drop(&body);
-        }
-        if at.is_none() {
-            let class = Class::from_name(&conversation.opened.class).unwrap_or(Class::Main);
-            let same = body.spans().messages.len();
-            let again = Request { class, body: &body, envelope: &envelope, same, counting: false };
-            outgoing = self.adds(&conversation, &again).lay(Some(outgoing.clone())).unwrap_or(outgoing);
-        }
-        Ok(outgoing.bytes(body.bytes()))
     }
 
     /// What composing does to the newest request; `None` when it is not stored completely.
@@ -499,19 +451,69 @@ impl Composer {
     pub(crate) fn own_stops(&self, conversation: &Conversation) -> Option<Stops> {
         self.with_newest(conversation, |at_hand| conversation.stops(at_hand, None)).ok()
     }
+}
+
+impl Composer {
+    /// The provider refused thinking that we took for valid: from now on it is asked to drop such blocks.
+    pub(crate) fn unbound(&self, ticket: &Ticket) {
+        let Ok(Some(shared)) = self.get(&ticket.conversation) else { return };
+        let mut conversation = lock(&shared);
+        tracing::warn!(conversation = %conversation.id, "the provider refused thinking; it is asked to drop it from now on");
+        if std::mem::replace(&mut conversation.drops_thinking, true) {
+            return;
+        }
+        let id = conversation.id.clone();
+        let records =
+            vec![record(&id, now(), log::RECOVERY, &serde_json::json!({ "request": ticket.request }), Vec::new())];
+        let notes = vec![mark(&id, EDITED, true)];
+        self.write(Step { records, notes, ..Step::default() });
+        self.held.put(&card::of(&conversation), true);
+    }
+
+    /// Exactly the body that the provider would get if the newest request came again now, or as of a commit.
+    pub fn compose(&self, name: &str, at: Option<&str>) -> Result<Vec<u8>, Refusal> {
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        let whole = rebuilt(&self.engine, &conversation)?;
+        if !whole.exact {
+            return Err(Refusal::new(
+                "credential",
+                "This request carries a credential in its body. Credentials are never stored, so its exact bytes cannot be shown.",
+                "`ctx show` shows the rest of it.",
+            ));
+        }
+        let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;
+        let Ok(body) = Body::parse(whole.bytes.clone(), conversation.wire) else { return Ok(whole.bytes) };
+        let envelope = body.envelope(ctx_clients::lexicon());
+        let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
+        let mut outgoing = match composed {
+            Some(Written { composed, .. }) => Outgoing::of(composed.segments.into_iter().map(Part::from).collect()),
+            None => Outgoing::whole(body.bytes().len()),
+        };
+        if conversation.drops_thinking && at.is_none() {
+            outgoing.ask_to_drop(&body);
+        }
+        if at.is_none() {
+            let class = Class::from_name(&conversation.opened.class).unwrap_or(Class::Main);
+            let same = body.spans().messages.len();
+            let again = Request { at: now(), class, body: &body, envelope: &envelope, same, counting: false };
+            outgoing = self.engine.adds(&conversation, &again).lay(Some(outgoing.clone())).unwrap_or(outgoing);
+        }
+        Ok(outgoing.bytes(body.bytes()))
+    }
 
     pub fn explain(&self, name: &str, at: Option<&str>) -> Result<Explained, Refusal> {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;
-        let explained = self.explain_effects(&conversation, effects.clone())?.unwrap_or_default();
+        let explained = self.engine.explain_effects(&conversation, effects.clone())?.unwrap_or_default();
         let ground = Ground::of(&conversation, true);
         let scale = |weight: f64| conversation.calibration.tokens(weight);
         let mut commits: Vec<String> = effects.iter().rev().map(|(id, _)| id.commit.to_string()).collect();
         commits.dedup();
         Ok(Explained {
             conversation: conversation.id.clone(),
-            tokens: scale(overview(&conversation, &ground, &self.lay(&conversation, &ground, effects).0).weight),
+            tokens: scale(overview(&conversation, &ground, &self.engine.lay(&conversation, &ground, effects).0).weight),
             source_tokens: scale(overview(&conversation, &ground, &ground.lay(Vec::new())).weight),
             commits,
             ..explained

@@ -23,7 +23,7 @@ use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::keyed_lock::KeyGuard;
 use crate::log::{self, Reverts, Wait, Wished};
-use crate::{Composer, EDITED, Refusal, card, mark, now, record};
+use crate::{Composer, EDITED, Engine, Refusal, card, mark, now, record};
 use ctx_core::SlotId;
 use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
 use ctx_core::edit::fold::{Laid, Unit};
@@ -310,12 +310,36 @@ impl Conversation {
     }
 }
 
-impl Composer {
+impl Engine {
     /// Whether the moment is here already.
     pub(super) fn has_come(&self, conversation: &Conversation, when: When, now: u64) -> bool {
         when == When::Now || self.situation(conversation, now).has(when)
     }
 
+    /// The messages that a wish names. What it only selects may have left by its moment.
+    fn named(&self, conversation: &Conversation, commit: &Commit, imports: &Imports) -> Vec<u64> {
+        let Change::Edit { operations, effects } = &commit.change else { return Vec::new() };
+        let names = |operation: &&Operation| !operation.ids().is_empty() || matches!(operation, Operation::Add { .. });
+        let of = |effects: &[Effect]| {
+            let slots = effects.iter().flat_map(slots).filter(|slot| *slot != PENDING);
+            let mut slots: Vec<u64> = slots.map(|slot| slot.0).collect();
+            slots.sort_unstable();
+            slots.dedup();
+            slots
+        };
+        let naming: Vec<Operation> = operations.iter().filter(names).cloned().collect();
+        match naming.len() {
+            0 => Vec::new(),
+            count if count == operations.len() => of(effects),
+            _ => {
+                let effects = self.would_be(conversation, commit.id, &naming, imports);
+                effects.map(|effects| of(&effects)).unwrap_or_default()
+            }
+        }
+    }
+}
+
+impl Composer {
     /// Something of the history is being stored. To be taken while the conversation is locked, and `editing` before:
     /// so it never waits.
     pub(super) fn under_way(&self, id: &str) -> KeyGuard<'_> {
@@ -331,7 +355,7 @@ impl Composer {
         mut applied: Applied,
         imports: &Imports,
     ) -> Result<Applied, Refusal> {
-        let slots = self.named(&conversation, &commit, imports);
+        let slots = self.engine.named(&conversation, &commit, imports);
         let (operations, reverts) = match commit.change {
             Change::Edit { operations, .. } => (operations, None),
             Change::Revert { commits, how } => (Vec::new(), Some(Reverts { commits, how, cascade })),
@@ -362,7 +386,7 @@ impl Composer {
     pub fn waiting(&self, name: &str) -> Result<WaitingView, Refusal> {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
-        let situation = self.situation(&conversation, now());
+        let situation = self.engine.situation(&conversation, now());
         Ok(WaitingView {
             conversation: conversation.id.clone(),
             cold_at: situation.warm_until,
@@ -427,10 +451,11 @@ impl Composer {
         let at = now();
         conversation.leave_what_is_gone(&mut waiting.wished)?;
         let imports = self.gather_soon(&conversation, &waiting.wished.operations);
-        let mut commit = self.make(&conversation, &waiting.wished, (waiting.at, at), &imports)?;
+        let mut commit = self.engine.make(&conversation, &waiting.wished, (waiting.at, at), &imports)?;
         let note = commit.note.take().into_iter().chain([format!("accepted by {author}")]);
         commit.note = Some(note.collect::<Vec<_>>().join("; "));
-        let told = self.note_accepted(&conversation, &waiting.wished, &commit)?;
+        let told =
+            self.engine.note_accepted(&conversation, &waiting.wished, &commit, self.automatic.get().as_deref())?;
         let made = Wait::Made { id: id.to_owned(), commit: commit.id, request: None };
         let mut records = vec![
             record(&conversation.id, at, log::COMMIT, &commit, Vec::new()),
@@ -491,28 +516,6 @@ impl Composer {
         };
         let wakes = conversation.waiting.iter().any(|waiting| is_woken(&waiting));
         self.alarm.set(&conversation.id, wakes.then(|| conversation.warm_until()));
-    }
-
-    /// The messages that a wish names. What it only selects may have left by its moment.
-    fn named(&self, conversation: &Conversation, commit: &Commit, imports: &Imports) -> Vec<u64> {
-        let Change::Edit { operations, effects } = &commit.change else { return Vec::new() };
-        let names = |operation: &&Operation| !operation.ids().is_empty() || matches!(operation, Operation::Add { .. });
-        let of = |effects: &[Effect]| {
-            let slots = effects.iter().flat_map(slots).filter(|slot| *slot != PENDING);
-            let mut slots: Vec<u64> = slots.map(|slot| slot.0).collect();
-            slots.sort_unstable();
-            slots.dedup();
-            slots
-        };
-        let naming: Vec<Operation> = operations.iter().filter(names).cloned().collect();
-        match naming.len() {
-            0 => Vec::new(),
-            count if count == operations.len() => of(effects),
-            _ => {
-                let effects = self.would_be(conversation, commit.id, &naming, imports);
-                effects.map(|effects| of(&effects)).unwrap_or_default()
-            }
-        }
     }
 }
 

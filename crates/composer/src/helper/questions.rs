@@ -7,7 +7,7 @@ use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Ground, Imports, Weights, Wish};
 use crate::view::{show, titles};
-use crate::{Composer, Refusal, now};
+use crate::{Composer, Engine, Refusal, now};
 use ctx_core::edit::effect::{Effect, FrameKey};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;
@@ -87,54 +87,7 @@ impl Open {
     }
 }
 
-impl Composer {
-    /// A wish with words missing, done with the words that ctx finds by itself.
-    pub(crate) fn fill_locally(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Filled, Refusal> {
-        if !wish.operations.iter().any(Operation::is_open) {
-            return Ok(Filled { wish, reasons, written: Vec::new() });
-        }
-        let open = self.questions(name, wish)?;
-        let words: Result<Vec<String>, Refusal> = open.questions.iter().map(Question::local).collect();
-        let spread = |at: &usize| reasons.get(*at).cloned().flatten();
-        let reasons = if reasons.is_empty() { reasons } else { open.from.iter().map(spread).collect() };
-        let (wish, written) = open.filled(words?, SELF, false);
-        Ok(Filled { wish, reasons, written })
-    }
-
-    /// The words that a wish lacks. Whatever is wrong with it is told before anybody is asked.
-    pub fn questions(&self, name: &str, wish: Wish) -> Result<Open, Refusal> {
-        let imports = self.gather(&self.meant(name)?, &wish.operations);
-        let shared = self.stored(name)?;
-        let conversation = lock(&shared);
-        crate::edit::expected(&conversation, wish.expect.as_deref())?;
-        let id = self.commit_id(&conversation, now());
-        let mut operations: Vec<Operation> = Vec::new();
-        let mut questions = Vec::new();
-        let mut from = Vec::new();
-        for (at, operation) in wish.operations.iter().enumerate() {
-            if !operation.is_open() {
-                operations.push(operation.clone());
-                from.push(at);
-                continue;
-            }
-            let before = self.before(&conversation, id, &operations, &imports)?;
-            for (filled, kind, material) in self.lacking(&conversation, (id, &before), operation)? {
-                questions.push(Question { kind, material, operation: operations.len() });
-                operations.push(filled);
-                from.push(at);
-            }
-        }
-        if questions.len() > MOST {
-            return Err(Refusal::new(
-                "many-questions",
-                format!("{} summaries are too many at once; {MOST} are not.", questions.len()),
-                "Choose fewer, such as `--larger-than 2000`; `ctx drop-results` needs no words.",
-            ));
-        }
-        let head = conversation.history.head().map_or_else(|| "none".to_owned(), |head| head.to_string());
-        Ok(Open { conversation: conversation.id.clone(), questions, from, wish: Wish { operations, ..wish }, head })
-    }
-
+impl Engine {
     /// The effects of the operations that come before.
     fn before(
         &self,
@@ -269,6 +222,55 @@ impl Composer {
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         let title = targets.first().map(|target| titles::target_title(desk, target)).unwrap_or_default();
         Ok(Material { name: names.join(", "), title, pieces })
+    }
+}
+
+impl Composer {
+    /// A wish with words missing, done with the words that ctx finds by itself.
+    pub(crate) fn fill_locally(&self, name: &str, wish: Wish, reasons: Vec<Option<String>>) -> Result<Filled, Refusal> {
+        if !wish.operations.iter().any(Operation::is_open) {
+            return Ok(Filled { wish, reasons, written: Vec::new() });
+        }
+        let open = self.questions(name, wish)?;
+        let words: Result<Vec<String>, Refusal> = open.questions.iter().map(Question::local).collect();
+        let spread = |at: &usize| reasons.get(*at).cloned().flatten();
+        let reasons = if reasons.is_empty() { reasons } else { open.from.iter().map(spread).collect() };
+        let (wish, written) = open.filled(words?, SELF, false);
+        Ok(Filled { wish, reasons, written })
+    }
+
+    /// The words that a wish lacks. Whatever is wrong with it is told before anybody is asked.
+    pub fn questions(&self, name: &str, wish: Wish) -> Result<Open, Refusal> {
+        let imports = self.gather(&self.meant(name)?, &wish.operations);
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        crate::edit::expected(&conversation, wish.expect.as_deref())?;
+        let id = self.engine.commit_id(&conversation, now());
+        let mut operations: Vec<Operation> = Vec::new();
+        let mut questions = Vec::new();
+        let mut from = Vec::new();
+        for (at, operation) in wish.operations.iter().enumerate() {
+            if !operation.is_open() {
+                operations.push(operation.clone());
+                from.push(at);
+                continue;
+            }
+            let before = self.engine.before(&conversation, id, &operations, &imports)?;
+            for (filled, kind, material) in self.engine.lacking(&conversation, (id, &before), operation)? {
+                questions.push(Question { kind, material, operation: operations.len() });
+                operations.push(filled);
+                from.push(at);
+            }
+        }
+        if questions.len() > MOST {
+            return Err(Refusal::new(
+                "many-questions",
+                format!("{} summaries are too many at once; {MOST} are not.", questions.len()),
+                "Choose fewer, such as `--larger-than 2000`; `ctx drop-results` needs no words.",
+            ));
+        }
+        let head = conversation.history.head().map_or_else(|| "none".to_owned(), |head| head.to_string());
+        Ok(Open { conversation: conversation.id.clone(), questions, from, wish: Wish { operations, ..wish }, head })
     }
 }
 

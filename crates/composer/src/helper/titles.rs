@@ -64,7 +64,7 @@ impl Composer {
             let FrameKey::Opened(slot) = frame.key else { continue };
             let Ok(targets) = desk.named(&[frame.id.to_string()]) else { continue };
             if scale(targets.iter().map(|target| target.weight).sum()) >= GROWN {
-                let material = self.material(conversation, &desk, &targets)?;
+                let material = self.engine.material(conversation, &desk, &targets)?;
                 grown.push(Grown { slot, question: Question::new(Kind::Title, material) });
             }
         }

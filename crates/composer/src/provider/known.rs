@@ -116,9 +116,9 @@ impl Composer {
         tracing::warn!(model = %refused.model, edits = names.join(", "), %words,
             "the provider refuses what we asked beside the client; it is not asked for a week");
         let step = {
-            let mut known = lock(&self.provider.known);
+            let mut known = lock(&self.engine.provider.known);
             known.refuse(&refused.model, &refused.kinds, now(), &words);
-            known.step(&self.provider.upstream)
+            known.step(&self.engine.provider.upstream)
         };
         self.write(step);
         if let Some(ticket) = ticket {
@@ -135,8 +135,8 @@ impl Composer {
             return;
         }
         let step = {
-            let mut known = lock(&self.provider.known);
-            known.learn(told).then(|| known.step(&self.provider.upstream))
+            let mut known = lock(&self.engine.provider.known);
+            known.learn(told).then(|| known.step(&self.engine.provider.upstream))
         };
         step.into_iter().for_each(|step| self.write(step));
     }

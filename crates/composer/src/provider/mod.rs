@@ -10,12 +10,11 @@ pub(crate) use added::{Added, Asks};
 pub use known::Refused;
 pub use view::{ProviderView, RefusedView};
 
-use crate::Composer;
 use crate::automatic::About;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::{Answered, Summary};
-use crate::now;
+use crate::{Composer, Engine};
 use ctx_clients::Hints;
 use ctx_core::Class;
 use ctx_models::CacheRules;
@@ -66,6 +65,7 @@ pub struct Provider {
 
 /// A request that may be asked to be edited.
 pub(crate) struct Request<'a> {
+    pub at: u64,
     pub class: Class,
     pub body: &'a Body,
     pub envelope: &'a Envelope,
@@ -120,21 +120,7 @@ fn whose(hints: &Hints) -> Option<Whose> {
     Some((hints.session.clone()?, hints.agent.clone()))
 }
 
-impl Composer {
-    /// What the provider shall edit by itself. `upstream` says which provider that is.
-    pub fn with_provider(mut self, source: Arc<dyn ProviderRules>, upstream: &str) -> Composer {
-        let known = Mutex::new(Known::load(&*self.store, upstream));
-        let general = RwLock::new(source.provider(None));
-        let (source, upstream) = (Some(source), upstream.to_owned());
-        self.provider = Provider { source, general, upstream, known, ..Provider::default() };
-        self
-    }
-
-    /// Whether anything is asked of a provider at all.
-    pub fn asks_provider(&self) -> bool {
-        self.provider.is_on()
-    }
-
+impl Engine {
     /// Whether old results of a conversation are cleared by the provider itself, or all of it summed up. Takes no lock of
     /// a conversation's.
     pub fn provider_edits(&self, about: &About<'_>) -> bool {
@@ -142,8 +128,8 @@ impl Composer {
         let rules = self.provider.rules(about.folder);
         let wish = rules.of(&Who { model, folder: about.folder, is_sub: about.agent.is_some() });
         let Some(wish) = wish else { return false };
-        (wish.clear_tool_uses.enabled.unwrap_or(true) && self.provider_can(model, Kind::ToolUses))
-            || (wish.compact.enabled.unwrap_or(false) && self.provider_can(model, Kind::Compact))
+        (wish.clear_tool_uses.enabled.unwrap_or(true) && self.provider_can(model, Kind::ToolUses, about.at))
+            || (wish.compact.enabled.unwrap_or(false) && self.provider_can(model, Kind::Compact, about.at))
     }
 
     /// Whether the provider edits the request at hand and had no reason to before: then it goes first, for two cuts at
@@ -160,12 +146,12 @@ impl Composer {
     }
 
     /// What the provider said of a model counts, then the table.
-    fn provider_can(&self, model: &str, kind: Kind) -> bool {
+    fn provider_can(&self, model: &str, kind: Kind, at: u64) -> bool {
         let listed = || {
             let model = self.models.of(model).model();
             model.is_some_and(|model| if kind == Kind::Compact { model.compaction } else { model.clearing })
         };
-        lock(&self.provider.known).can(model, kind, now()).unwrap_or_else(listed)
+        lock(&self.provider.known).can(model, kind, at).unwrap_or_else(listed)
     }
 
     /// Whether a turn is meant: from then on its session is held, or is not.
@@ -231,7 +217,7 @@ impl Composer {
                 .unwrap_or_else(|| CacheRules::default().usual_lifetime()),
         };
         let mut wanted = edits(&wish, &facts);
-        wanted.retain(|edit| self.provider_can(model, edit.kind));
+        wanted.retain(|edit| self.provider_can(model, edit.kind, request.at));
         let mut added = Added::default();
         added.asks.compacts = wanted.iter().any(|edit| edit.kind == Kind::Compact);
         // Counting summarises nothing (C12), and a signed summary goes with no other (C34).
@@ -274,6 +260,27 @@ impl Composer {
                 Summary::of(conversation.wire, reply, conversation.tree.current().len()).filter(|_| compacts);
         }
         self.provider.counts.answered(answered);
+    }
+}
+
+impl Composer {
+    /// What the provider shall edit by itself. `upstream` says which provider that is.
+    pub fn with_provider(mut self, source: Arc<dyn ProviderRules>, upstream: &str) -> Composer {
+        let known = Mutex::new(Known::load(&*self.store, upstream));
+        let general = RwLock::new(source.provider(None));
+        let (source, upstream) = (Some(source), upstream.to_owned());
+        self.engine.provider = Provider { source, general, upstream, known, ..Provider::default() };
+        self
+    }
+
+    /// Whether the provider edits the requests of a conversation by itself.
+    pub fn provider_edits(&self, about: &About<'_>) -> bool {
+        self.engine.provider_edits(about)
+    }
+
+    /// Whether anything is asked of a provider at all.
+    pub fn asks_provider(&self) -> bool {
+        self.engine.provider.is_on()
     }
 }
 

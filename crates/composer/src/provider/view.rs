@@ -69,10 +69,10 @@ pub struct RefusedView {
 impl Composer {
     /// How the provider's own editing goes.
     pub fn provider_view(&self) -> ProviderView {
-        let counts = &self.provider.counts;
+        let counts = &self.engine.provider.counts;
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let at = now();
-        let known = lock(&self.provider.known);
+        let known = lock(&self.engine.provider.known);
         let refused = known.refusals.iter().filter(|refusal| refusal.counts(at)).map(|refusal| RefusedView {
             model: refusal.model.clone(),
             edit: refusal.edit.clone(),
@@ -81,7 +81,7 @@ impl Composer {
             words: refusal.words.clone(),
         });
         ProviderView {
-            enabled: self.provider.is_on(),
+            enabled: self.engine.provider.is_on(),
             asked: get(&counts.asked),
             clearings: get(&counts.clearings),
             cleared_tool_uses: get(&counts.tool_uses),

@@ -1,6 +1,6 @@
 //! What the provider's cache holds of a conversation: how far, until when.
 
-use crate::Composer;
+use crate::Engine;
 use crate::conversation::{Cached, Conversation};
 use crate::edit::{Ground, Repaired, Stops, around_alike};
 use ctx_core::edit::fold::{Laid, View};
@@ -31,7 +31,7 @@ struct Stop {
     written: bool,
 }
 
-impl Composer {
+impl Engine {
     pub(crate) fn cached(
         &self,
         conversation: &Conversation,

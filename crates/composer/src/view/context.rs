@@ -1,6 +1,7 @@
 //! How full the context is, and what of it the automatic editor could clear.
 
 use super::{CacheView, Refusal};
+use crate::automatic::Now;
 use crate::automatic::{AUTHOR, ProjectSettings};
 use crate::directory::lock;
 use crate::edit::{Ground, Weights};
@@ -88,11 +89,13 @@ impl Composer {
         let mut conversation = lock(&shared);
         conversation.remember();
         let ground = Ground::of(&conversation, true);
-        let (view, repaired) = self.lay_at(&conversation, &ground, "HEAD")?;
+        let (view, repaired) = self.engine.lay_at(&conversation, &ground, "HEAD")?;
         let (source, weights) = (ground.source(), Weights::of(&conversation));
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
-        let standing = self.standing(&conversation, &desk);
+        let editor = self.automatic.get();
+        let standing =
+            self.engine.standing(&conversation, &desk, &Now { at: now(), editor: editor.as_deref(), is_cold: false });
         let own = scale(ground.weigh(&ground.lay(Vec::new()), &conversation.envelope));
         let is_ours = |id: CommitId| conversation.history.get(id).is_some_and(|commit| commit.author == AUTHOR);
         let mut others = conversation.effects(conversation.history.head());
@@ -126,7 +129,7 @@ impl Composer {
             hindrances: standing.hindrances,
             project_settings: standing.project_settings,
             phases: conversation.phases.open().map(|phase| phase.name.clone()).collect(),
-            cache: self.cached(&conversation, &ground, (&view, &repaired), now()),
+            cache: self.engine.cached(&conversation, &ground, (&view, &repaired), now()),
         })
     }
 }

@@ -103,9 +103,9 @@ impl Composer {
         let shared = self.conversation(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
-        let (view, repaired) = self.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
-        let cache = self.cached(&conversation, &ground, (&view, &repaired), now());
-        let window = conversation.envelope.model.as_deref().and_then(|model| self.window(model));
+        let (view, repaired) = self.engine.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
+        let cache = self.engine.cached(&conversation, &ground, (&view, &repaired), now());
+        let window = conversation.envelope.model.as_deref().and_then(|model| self.engine.window(model));
         let incomplete = lock(&self.directory).is_incomplete(&conversation.id);
         Ok(Frames { cache, window, incomplete, ..of(&conversation, &ground, &view, with_steps) })
     }
@@ -134,7 +134,7 @@ impl Composer {
     /// What all of a conversation weighs as it is sent now.
     pub(super) fn weigh(&self, conversation: &Conversation) -> Result<u64, Refusal> {
         let ground = Ground::of(conversation, true);
-        let (view, _) = self.lay_at(conversation, &ground, "HEAD")?;
+        let (view, _) = self.engine.lay_at(conversation, &ground, "HEAD")?;
         Ok(of(conversation, &ground, &view, false).tokens)
     }
 }

@@ -203,7 +203,7 @@ impl Composer {
             }
         }
         let since = since.map(Day::start);
-        let prices_as_of = self.models.as_of.clone();
+        let prices_as_of = self.engine.models.as_of.clone();
         let (total, days) = (total.spent(), filled(&days));
         Ok(Stats { by: asked.by, since, prices_as_of, groups, more, total, days, skipped })
     }
@@ -231,7 +231,7 @@ impl Composer {
 
     /// Every answered request of a conversation.
     fn rows(&self, id: &str) -> Result<Vec<Row>, Refusal> {
-        let mut talk = Talk::new(self.moments.cache_seconds);
+        let mut talk = Talk::new(self.engine.moments.cache_seconds);
         let records = self.store.records(id, 0)?.records;
         Ok(records.iter().filter_map(|record| talk.take(self, record).ok().flatten()).collect())
     }

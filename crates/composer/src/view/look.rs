@@ -15,13 +15,13 @@ impl Composer {
         let mut conversation = lock(&shared);
         conversation.remember();
         let ground = Ground::of(&conversation, true);
-        let (view, _) = self.lay_at(&conversation, &ground, "HEAD")?;
+        let (view, _) = self.engine.lay_at(&conversation, &ground, "HEAD")?;
         let source = ground.source();
         let weights = Weights::of(&conversation);
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let seen = Candidates::of(&conversation, &desk, &FastSet::default());
         let cold = conversation.cached.is_some() && now >= conversation.warm_until();
-        Ok(self.look_of(&conversation, &seen, (Texts(None), cold)))
+        Ok(self.engine.look_of(&conversation, &seen, (Texts(None), cold)))
     }
 }

@@ -84,7 +84,7 @@ impl Composer {
         let shared = self.stored(name)?;
         let conversation = lock(&shared);
         let ground = Ground::of(&conversation, true);
-        let (view, _) = self.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
+        let (view, _) = self.engine.lay_at(&conversation, &ground, at.unwrap_or("HEAD"))?;
         let records = self.store.records(&conversation.id, 0)?.records;
         let kinds = kinds(&conversation, &ground, &view);
         Ok(ContextMap {
@@ -93,7 +93,7 @@ impl Composer {
             calibrated: conversation.calibration.is_calibrated(),
             tokens: kinds.iter().map(|kind| kind.tokens).sum(),
             kinds,
-            turns: turns(&self.models, &conversation, &ground, &view, &records),
+            turns: turns(&self.engine.models, &conversation, &ground, &view, &records),
         })
     }
 }

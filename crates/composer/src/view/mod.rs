@@ -35,10 +35,10 @@ pub use timeline::{Event, MissView, Misses, Timeline, What};
 pub(crate) use worth::Remembered;
 pub use worth::{WorthRemoving, WorthView};
 
-use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::{Shared, lock};
 use crate::envelope::Whole;
+use crate::{Composer, Engine};
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_store::StoreError;
 use ctx_wire::rules;
@@ -169,8 +169,8 @@ impl Composer {
     }
 }
 
-pub(crate) fn rebuilt(composer: &Composer, conversation: &Conversation) -> Result<Whole, Refusal> {
-    conversation.rebuild(&*composer.store)?.ok_or_else(|| {
+pub(crate) fn rebuilt(engine: &Engine, conversation: &Conversation) -> Result<Whole, Refusal> {
+    conversation.rebuild(&*engine.contents)?.ok_or_else(|| {
         Refusal::new(
             "incomplete",
             format!("Conversation `{}` is not completely stored.", conversation.id),

@@ -1,7 +1,7 @@
 //! The models of all providers, with prices, windows and caches.
 
-use crate::Composer;
 use crate::conversation::Conversation;
+use crate::{Composer, Engine};
 use ctx_models::cache::{FIVE_MINUTES, ONE_HOUR};
 use ctx_models::{CacheRules, Lookup, Model, Models, Provider, WritePrice};
 use schemars::JsonSchema;
@@ -157,11 +157,7 @@ impl From<&Models> for ModelsView {
     }
 }
 
-impl Composer {
-    pub fn models(&self) -> ModelsView {
-        (&self.models).into()
-    }
-
+impl Engine {
     /// The context window of a conversation's model. One that is not known is taken for a small one: rather early than
     /// too late.
     pub(crate) fn window_of(&self, conversation: &Conversation) -> u64 {
@@ -175,5 +171,11 @@ impl Composer {
             Lookup::Listed(model) => model.window,
             _ => None,
         }
+    }
+}
+
+impl Composer {
+    pub fn models(&self) -> ModelsView {
+        (&self.engine.models).into()
     }
 }

@@ -2,11 +2,11 @@
 
 use super::readable::{other, readable};
 use super::{Refusal, rebuilt, titles};
-use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Ground, RepairView, Repaired, Weights, at_point};
 use crate::left::{self, Left};
+use crate::{Composer, Engine};
 use ctx_core::edit::address::Address;
 use ctx_core::edit::effect::PENDING;
 use ctx_core::edit::fold::{Around, Laid, Source, Unit, View};
@@ -91,28 +91,7 @@ pub struct BlockView {
     pub raw: Option<Box<RawValue>>,
 }
 
-impl Composer {
-    /// Shows what `id` names in a conversation, now or as of a commit.
-    pub fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<Shown, Refusal> {
-        let shared = self.stored(name)?;
-        let conversation = lock(&shared);
-        let ground = Ground::of(&conversation, true);
-        let at = at.unwrap_or("HEAD");
-        let (view, repaired) = self.lay_at(&conversation, &ground, at)?;
-        let refusal = match self.show_in(&conversation, &ground, (&view, &repaired), id) {
-            Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => refusal,
-            shown => return shown,
-        };
-        let left = conversation.left_frames();
-        let ground = Ground::with_left(&conversation, &left);
-        let all = ground.lay(at_point(&conversation, at)?);
-        let mut shown = self.show_in(&conversation, &ground, (&all, &Repaired::default()), id).map_err(|_| refusal)?;
-        let frame = shown.messages.first().and_then(|message| message.id.split_once('#')?.0.parse().ok());
-        shown.left = frame.and_then(|id: FrameId| left.of(&id, &left::names(&view)));
-        shown.state.extend(shown.left.map(|left| left.state().to_owned()));
-        Ok(shown)
-    }
-
+impl Engine {
     fn show_in(
         &self,
         conversation: &Conversation,
@@ -179,7 +158,7 @@ impl Composer {
             }
         }
         let hashes: Vec<Hash> = asked.iter().map(|(_, worn)| worn.blob).collect();
-        for ((at, worn), blob) in asked.into_iter().zip(self.store.blobs(&hashes)?) {
+        for ((at, worn), blob) in asked.into_iter().zip(self.contents.blobs(&hashes)?) {
             if let Blob::Present(bare) = blob {
                 texts.insert(at, dress(&bare, &worn.dress).unwrap_or(bare));
             }
@@ -278,6 +257,30 @@ impl Composer {
             by,
             messages: vec![view],
         })
+    }
+}
+
+impl Composer {
+    /// Shows what `id` names in a conversation, now or as of a commit.
+    pub fn show(&self, name: &str, id: &str, at: Option<&str>) -> Result<Shown, Refusal> {
+        let shared = self.stored(name)?;
+        let conversation = lock(&shared);
+        let ground = Ground::of(&conversation, true);
+        let at = at.unwrap_or("HEAD");
+        let (view, repaired) = self.engine.lay_at(&conversation, &ground, at)?;
+        let refusal = match self.engine.show_in(&conversation, &ground, (&view, &repaired), id) {
+            Err(refusal) if refusal.code == "unknown-id" && !conversation.left.is_empty() => refusal,
+            shown => return shown,
+        };
+        let left = conversation.left_frames();
+        let ground = Ground::with_left(&conversation, &left);
+        let all = ground.lay(at_point(&conversation, at)?);
+        let mut shown =
+            self.engine.show_in(&conversation, &ground, (&all, &Repaired::default()), id).map_err(|_| refusal)?;
+        let frame = shown.messages.first().and_then(|message| message.id.split_once('#')?.0.parse().ok());
+        shown.left = frame.and_then(|id: FrameId| left.of(&id, &left::names(&view)));
+        shown.state.extend(shown.left.map(|left| left.state().to_owned()));
+        Ok(shown)
     }
 }
 

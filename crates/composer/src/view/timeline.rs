@@ -162,7 +162,7 @@ impl Composer {
         let found = self.store.records(&id, 0)?;
         let mut skipped = found.skipped.len() as u64;
         let mut events = Vec::new();
-        let mut story = Story::new(self.moments.cache_seconds);
+        let mut story = Story::new(self.engine.moments.cache_seconds);
         let frames = self.frames_by_slot(&id);
         let mut end = None;
         for record in &found.records {
@@ -310,12 +310,12 @@ impl Composer {
             (log::ANSWERED, What::Answer { money: dollars, priced_as, cache_miss, expected, usage, request, .. }) => {
                 let Ok(answered) = serde_json::from_slice::<Answered>(&record.body) else { return };
                 // Older records do not say which model answered.
-                let asked = usage.as_ref().and_then(|usage| money(&self.models, story.model(*request), usage));
+                let asked = usage.as_ref().and_then(|usage| money(&self.engine.models, story.model(*request), usage));
                 if let Some((asked, stand_in)) = asked.filter(|_| dollars.is_none()) {
                     (*dollars, *priced_as) = (Some(asked), stand_in);
                 }
                 let wire = story.wire();
-                let told = story.answered(&answered, &self.models, |envelope| self.around_of(wire?, envelope));
+                let told = story.answered(&answered, &self.engine.models, |envelope| self.around_of(wire?, envelope));
                 (*cache_miss, *expected) = (told.miss.map(Box::new), told.expects);
             }
             _ => {}
@@ -344,7 +344,7 @@ pub(super) fn money(models: &Models, model: Option<&str>, usage: &Usage) -> Opti
 impl Composer {
     /// A record as people see it; `None` when it cannot be read.
     pub fn event(&self, record: &Record) -> Option<Event> {
-        event(&self.models, record)
+        event(&self.engine.models, record)
     }
 }
 

@@ -1,10 +1,11 @@
 //! What of a conversation is worth removing, with its price: one line for people, and a plan that can be reviewed.
 
 use super::Refusal;
-use crate::Composer;
+use crate::automatic::Now;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Cache, Ground, Weights};
+use crate::{Composer, Engine};
 use ctx_core::automatic::Worth;
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::layout::layout;
@@ -60,35 +61,14 @@ pub(crate) struct Remembered {
     view: WorthView,
 }
 
-impl Composer {
-    /// What of a conversation is worth removing.
-    pub fn worth(&self, name: &str) -> Result<WorthView, Refusal> {
-        let shared = self.conversation(name)?;
-        let mut conversation = lock(&shared);
-        let head = conversation.history.head();
-        let cold = conversation.cache(crate::now()) != Cache::Warm;
-        let messages = conversation.tree.current().len() + usize::from(conversation.pending.is_some());
-        let cleared_by_provider = conversation.cleared;
-        let of = (conversation.requests, head, cold, messages, cleared_by_provider);
-        if let Some(known) = conversation.worth.as_ref().filter(|known| known.of == of) {
-            return Ok(known.view.clone());
-        }
-        conversation.remember();
-        // The provider says how much it cleared, not what; and with fewer tokens in the request it may stop clearing.
-        let worth = if cleared_by_provider > 0 { None } else { self.worked_out(&conversation, cold) };
-        let head = head.map(|head| head.to_string());
-        let view = WorthView { conversation: conversation.id.clone(), head, worth, cleared_by_provider };
-        conversation.worth = Some(Box::new(Remembered { of, view: view.clone() }));
-        Ok(view)
-    }
-
-    fn worked_out(&self, conversation: &Conversation, cold: bool) -> Option<WorthRemoving> {
+impl Engine {
+    fn worked_out(&self, conversation: &Conversation, now: &Now<'_>) -> Option<WorthRemoving> {
         let ground = Ground::of(conversation, false);
         let view = conversation.next_view(&ground);
         let (source, weights) = (ground.source(), Weights::of(conversation));
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
-        let (worth, all) = self.worth_of(conversation, &desk, cold);
+        let (worth, all) = self.worth_of(conversation, &desk, now);
         let operations = operations(&desk, &worth, self.offload_folder.is_some());
         let percent = worth.removed * 100 / all.max(1);
         if operations.is_empty() || worth.removed < LEAST_TOKENS || percent < LEAST_PERCENT {
@@ -105,6 +85,32 @@ impl Composer {
             superseded: worth.superseded.len(),
             operations,
         })
+    }
+}
+
+impl Composer {
+    /// What of a conversation is worth removing.
+    pub fn worth(&self, name: &str) -> Result<WorthView, Refusal> {
+        let shared = self.conversation(name)?;
+        let mut conversation = lock(&shared);
+        let head = conversation.history.head();
+        let at = crate::now();
+        let cold = conversation.cache(at) != Cache::Warm;
+        let messages = conversation.tree.current().len() + usize::from(conversation.pending.is_some());
+        let cleared_by_provider = conversation.cleared;
+        let of = (conversation.requests, head, cold, messages, cleared_by_provider);
+        if let Some(known) = conversation.worth.as_ref().filter(|known| known.of == of) {
+            return Ok(known.view.clone());
+        }
+        conversation.remember();
+        // The provider says how much it cleared, not what; and with fewer tokens in the request it may stop clearing.
+        let editor = self.automatic.get();
+        let now = Now { at, editor: editor.as_deref(), is_cold: cold };
+        let worth = if cleared_by_provider > 0 { None } else { self.engine.worked_out(&conversation, &now) };
+        let head = head.map(|head| head.to_string());
+        let view = WorthView { conversation: conversation.id.clone(), head, worth, cleared_by_provider };
+        conversation.worth = Some(Box::new(Remembered { of, view: view.clone() }));
+        Ok(view)
     }
 }
 

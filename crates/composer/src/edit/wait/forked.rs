@@ -4,7 +4,7 @@ use super::{State, notes};
 use crate::automatic::{AUTHOR, calls};
 use crate::conversation::Conversation;
 use crate::log::{self, Automatic, Wait, Wished};
-use crate::{Composer, record};
+use crate::{Engine, record};
 use ctx_store::Step;
 use ctx_wire::Wire;
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ impl Conversation {
     }
 }
 
-impl Composer {
+impl Engine {
     pub(crate) fn inherit_pending(&self, fork: &mut Conversation, of: &PendingForFork, at: u64, step: &mut Step) {
         let there: HashSet<String> = fork
             .tree

@@ -11,7 +11,7 @@ use crate::edit::import::Imports;
 use crate::edit::offload::Files;
 use crate::log::{self, Wait, Wished};
 use crate::observe::Posture;
-use crate::{Composer, Refusal, now, record};
+use crate::{Composer, Engine, Refusal, now, record};
 use ctx_core::edit::Commit;
 use ctx_store::{NewRecord, Step};
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ const AGAIN: u64 = 5_000;
 /// Refusals that say nothing of the wish.
 const PASSING: [&str; 3] = ["store", "incomplete", "busy"];
 
-impl Composer {
+impl Engine {
     /// A held request has come, and the conversation is as it leaves it: what was waiting for that is made now.
     /// `warm_until`: of the cache before it came.
     pub(crate) fn at_arrival(
@@ -37,32 +37,6 @@ impl Composer {
         let situation = Situation { warm_until, ..self.situation(conversation, at) };
         let request = conversation.requests;
         self.make_due(conversation, &situation, Some(request), imports, step);
-    }
-
-    /// The alarm has gone off for a conversation.
-    pub(crate) fn wake(&self, id: &str) {
-        let _one_at_a_time = self.editing.lock(id);
-        if self.stored(id).is_err() {
-            return;
-        }
-        // It may have been dropped from memory while its records were waited for.
-        let Ok(Some(shared)) = self.get(id) else { return };
-        let mut conversation = lock(&shared);
-        let situation = self.situation(&conversation, now());
-        let mut step = Step { durable: true, ..Step::default() };
-        // Somebody's commit is just being stored, and will count in a moment.
-        if !self.storing.is_locked(id) {
-            let (was, imports) = (Posture::of(&conversation), self.gather_waiting(&conversation));
-            self.make_due(&mut conversation, &situation, None, &imports, &mut step);
-            self.follow(&was, &conversation);
-        }
-        self.set_alarm(&conversation);
-        if !step.records.is_empty() {
-            lock(&self.directory).put(crate::card::of(&conversation));
-            self.write(step);
-        } else if situation.has(When::Cold) {
-            self.alarm.at_most(id, now() + AGAIN);
-        }
     }
 
     /// Makes all wishes whose moment is here: together they cost one re-reading.
@@ -136,6 +110,34 @@ impl Composer {
         let (commit, _) = self.prepared(conversation, wish, wished.reasons.clone(), (at, None), &mut files)?;
         files.keep();
         Ok(commit)
+    }
+}
+
+impl Composer {
+    /// The alarm has gone off for a conversation.
+    pub(crate) fn wake(&self, id: &str) {
+        let _one_at_a_time = self.editing.lock(id);
+        if self.stored(id).is_err() {
+            return;
+        }
+        // It may have been dropped from memory while its records were waited for.
+        let Ok(Some(shared)) = self.get(id) else { return };
+        let mut conversation = lock(&shared);
+        let situation = self.engine.situation(&conversation, now());
+        let mut step = Step { durable: true, ..Step::default() };
+        // Somebody's commit is just being stored, and will count in a moment.
+        if !self.storing.is_locked(id) {
+            let (was, imports) = (Posture::of(&conversation), self.gather_waiting(&conversation));
+            self.engine.make_due(&mut conversation, &situation, None, &imports, &mut step);
+            self.follow(&was, &conversation);
+        }
+        self.set_alarm(&conversation);
+        if !step.records.is_empty() {
+            lock(&self.directory).put(crate::card::of(&conversation));
+            self.write(step);
+        } else if situation.has(When::Cold) {
+            self.alarm.at_most(id, now() + AGAIN);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::When;
 use crate::conversation::Conversation;
-use crate::{Composer, card};
+use crate::{Engine, card};
 
 /// What the settings say of moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Situation {
     }
 }
 
-impl Composer {
+impl Engine {
     pub(super) fn situation(&self, conversation: &Conversation, now: u64) -> Situation {
         let tokens = conversation.calibration.tokens(card::weight(conversation));
         let limit = self.window_of(conversation) / 100 * self.moments.near_limit_percent;

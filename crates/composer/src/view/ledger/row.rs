@@ -76,8 +76,8 @@ impl Talk {
                 let answered: Answered = serde_json::from_slice(&record.body).map_err(|_| Unreadable)?;
                 let wire = self.story.wire();
                 let around = |envelope| composer.around_of(wire?, envelope);
-                let told = self.story.answered(&answered, &composer.models, around);
-                return Ok(self.row(&composer.models, record, &answered, told));
+                let told = self.story.answered(&answered, &composer.engine.models, around);
+                return Ok(self.row(&composer.engine.models, record, &answered, told));
             }
             _ => {}
         }
