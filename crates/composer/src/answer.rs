@@ -30,14 +30,14 @@ impl Composer {
         let Some(shared) = self.get(&ticket.conversation)? else { return Ok(()) };
         let mut conversation = lock(&shared);
         let mut step = Step::default();
-        let newest = ticket.turn && ticket.request == conversation.last_turn;
+        let newest = ticket.turn && ticket.request == conversation.progress.last_turn;
         let reply = answer.as_ref().and_then(|answer| answer.reply.clone());
         let mut answered =
             to_record(conversation.wire, ticket, ending, answer, timing, newest.then(|| conversation.estimate()));
-        let mut sent = conversation.sent.remove(&ticket.request);
+        let mut sent = conversation.composing.sent.remove(&ticket.request);
         if newest {
             let known = sent.as_mut().map(|sent| (std::mem::take(&mut sent.left_out), sent.dropped));
-            (conversation.left_out, conversation.dropped) = known.unwrap_or_default();
+            (conversation.reasoning.left_out, conversation.reasoning.dropped) = known.unwrap_or_default();
         }
         match sent {
             Some(sent) => {

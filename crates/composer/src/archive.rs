@@ -260,8 +260,8 @@ fn replayed(read: &Read, id: &str, session: Option<&String>) -> Result<(Step, Co
         |why: String| Refusal::new("bad-file", format!("The records in the file do not fit together: {why}."), WHOLE);
     trial.append(vec![step.clone()]).map_err(|error| unfit(error.to_string()))?;
     let conversation = Conversation::load(id, &trial)?.ok_or_else(|| unfit("there is none".into()))?;
-    if conversation.skipped > read.head.skipped {
-        return Err(unfit(format!("{} of them cannot be read", conversation.skipped)));
+    if conversation.log.skipped > read.head.skipped {
+        return Err(unfit(format!("{} of them cannot be read", conversation.log.skipped)));
     }
     if conversation.tree.is_empty() {
         return Err(unfit("there is no message in them".into()));

@@ -79,7 +79,7 @@ impl Attributed {
 
     /// Takes the request out of a conversation that it does not belong to.
     pub fn withdraw(self, conversation: &mut Conversation) -> Parsed {
-        conversation.body = self.received.spare;
+        conversation.last.body = self.received.spare;
         (self.received.body, self.received.envelope)
     }
 }
@@ -151,7 +151,7 @@ impl Composer {
             None => lock(&self.directory).keep(self.newborn(id, opened.clone())),
         };
         let mut conversation = lock(&shared);
-        if !conversation.introduced {
+        if !conversation.log.introduced {
             conversation.opened = opened;
         }
         drop(conversation);
@@ -172,7 +172,7 @@ impl Composer {
                     Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                     Err(TryLockError::WouldBlock) => continue,
                 };
-                let body = conversation.body.as_ref().filter(|body| body.shares_history(pieces));
+                let body = conversation.last.body.as_ref().filter(|body| body.shares_history(pieces));
                 body.map_or(0, |body| body.common_prefix(pieces))
             };
             let deepest = best.as_ref().map_or(0, |(deepest, _)| *deepest);
@@ -316,7 +316,7 @@ impl Composer {
                     calibration: other.calibration,
                     pending: other.pending_for_fork(),
                 };
-                let lost_edits = other.lost_edits;
+                let lost_edits = other.log.lost_edits;
                 let (title, detail) = (None, String::new());
                 best = Some(Fork { known, kinship, from: id, title, places, inherited, lost_edits, detail });
             } else {
@@ -352,8 +352,8 @@ impl Composer {
         let told = |signature: &Key| {
             kin.iter().find_map(|kin| {
                 let kin = lock(kin);
-                let bound = kin.bound.get(signature).map(|prefix| Some((*signature, Some(*prefix))));
-                bound.or_else(|| kin.own.contains(signature).then_some(None))
+                let bound = kin.reasoning.bound.get(signature).map(|prefix| Some((*signature, Some(*prefix))));
+                bound.or_else(|| kin.reasoning.own.contains(signature).then_some(None))
             })
         };
         Ok(signatures.iter().filter_map(|signature| told(signature).unwrap_or(Some((*signature, None)))).collect())
@@ -438,19 +438,19 @@ fn facts(body: &Body, from: usize) -> Vec<Message> {
 
 /// Takes the body in by comparing it with the one before.
 pub fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Received, Problem> {
-    match conversation.body.take() {
+    match conversation.last.body.take() {
         Some(old) if old.shares_history(pieces) => {
             let behind = old.spans().array.end;
             let (body, shared) = old.advance(pieces)?;
             let (envelope, packed) = match shared.envelope {
                 true => {
-                    let moved = conversation.body_envelope.moved(behind, body.spans().array.end);
-                    (moved.map_or_else(|| conversation.body_envelope.clone(), Arc::new), conversation.body_packed)
+                    let moved = conversation.last.envelope.moved(behind, body.spans().array.end);
+                    (moved.map_or_else(|| conversation.last.envelope.clone(), Arc::new), conversation.last.packed)
                 }
                 false => (Arc::new(body.envelope(ctx_clients::lexicon())), None),
             };
             Ok(Received {
-                same: shared.messages.min(conversation.aligned),
+                same: shared.messages.min(conversation.last.aligned),
                 body,
                 envelope,
                 packed,
@@ -459,7 +459,7 @@ pub fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Recei
             })
         }
         old => {
-            conversation.body = old;
+            conversation.last.body = old;
             let body = Body::read(pieces, conversation.wire)?;
             let envelope = Arc::new(body.envelope(ctx_clients::lexicon()));
             Ok(beside(conversation, (body, envelope)))
@@ -469,8 +469,8 @@ pub fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Recei
 
 /// A body that was parsed on its own; the one kept so far is set aside.
 pub fn beside(conversation: &mut Conversation, (body, envelope): Parsed) -> Received {
-    let spare = conversation.body.take();
-    let same = spare.as_ref().map_or(0, |old| old.same_messages(&body)).min(conversation.aligned);
+    let spare = conversation.last.body.take();
+    let same = spare.as_ref().map_or(0, |old| old.same_messages(&body)).min(conversation.last.aligned);
     Received { body, same, envelope, packed: None, spare, messages: None }
 }
 
@@ -487,7 +487,7 @@ struct Continuation {
 fn continues(conversation: &Conversation, messages: &[Message]) -> Continuation {
     let placed = reconcile(&conversation.tree, &Sighting { same: 0, rest: messages, compacted: false });
     let at_end = matches!(placed.verdict, Verdict::Next | Verdict::Retry);
-    let reply = conversation.pending.as_ref().filter(|_| conversation.answered);
+    let reply = conversation.pending.as_ref().filter(|_| conversation.progress.answered);
     let is_reply = |answer: &Message| {
         let is = |reply: &Message| {
             answer.key == reply.key || answer.anchors.iter().any(|anchor| reply.anchors.contains(anchor))
@@ -503,7 +503,7 @@ fn continues(conversation: &Conversation, messages: &[Message]) -> Continuation 
     let same = match messages.iter().find(|message| message.role == Role::Assistant) {
         _ if !at_end => false,
         // A repeat of what was never answered is a retry; of what was, somebody asks anew.
-        None => !conversation.answered,
+        None => !conversation.progress.answered,
         Some(answer) => reply.is_none() || is_reply(answer),
     };
     if same { reached } else { Continuation::default() }

@@ -37,7 +37,7 @@ impl Newest {
 
     /// What the conversation says, which knows what its body is and where it ends.
     pub(crate) fn put(&self, hints: &Hints, conversation: &Conversation) {
-        let Some((whose, body)) = whose(hints).zip(conversation.body.as_ref().map(|body| body.in_pieces())) else {
+        let Some((whose, body)) = whose(hints).zip(conversation.last.body.as_ref().map(|body| body.in_pieces())) else {
             return;
         };
         let opened = &conversation.opened;

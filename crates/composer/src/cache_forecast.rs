@@ -125,7 +125,7 @@ impl Conversation {
     /// The forecast of the request that is the newest of the path now.
     pub(crate) fn forecast(&mut self, body: &Body, envelope: &Envelope, at: u64, rules: &CacheRules) -> Forecast {
         // Composing knows the marks of the messages: the body need not be looked through again.
-        let composed = self.sent.get_mut(&self.requests).map(|sent| {
+        let composed = self.composing.sent.get_mut(&self.progress.requests).map(|sent| {
             let after = std::mem::take(&mut sent.after);
             let is_mark = |(_, prefix): &(usize, &Key)| sent.marks.contains(prefix);
             let messages = after.iter().enumerate().filter(is_mark).map(|(at, _)| at).collect();
@@ -134,10 +134,10 @@ impl Conversation {
         });
         let (breakpoints, head, after, kept) = composed.unwrap_or_else(|| {
             self.own_prefixes();
-            let mut prefixes = self.chain.after(envelope.digest, self.chain.digests());
+            let mut prefixes = self.composing.chain.after(envelope.digest, self.composing.chain.digests());
             (body.wire().breakpoints(body, envelope), prefixes.remove(0), prefixes, None)
         });
-        let mut forecast = std::mem::take(&mut self.cache_forecast);
+        let mut forecast = std::mem::take(&mut self.cache.forecast);
         let own =
             |at: usize| self.tree.current().get(at).map_or(1, |node| self.tree.slot_at(*node).message.cache_places());
         let places: &dyn Fn(usize) -> usize = if kept.is_some() { &|_| 1 } else { &own };
@@ -165,7 +165,7 @@ impl Conversation {
             writes.drain(1..writes.len().saturating_sub(NEWEST).max(1));
         }
         let expects = forecast.expect(rules, &outline, at);
-        self.cache_forecast = forecast;
+        self.cache.forecast = forecast;
         Forecast { expects, writes }
     }
 

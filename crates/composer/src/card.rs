@@ -26,10 +26,10 @@ pub fn of(conversation: &Conversation) -> Card {
         imported: false,
         frames: frames.len(),
         messages: path.len(),
-        requests: conversation.requests,
+        requests: conversation.progress.requests,
         tokens: conversation.calibration.tokens(weight(conversation)),
         calibrated: conversation.calibration.is_calibrated(),
-        last_activity: conversation.last_activity,
+        last_activity: conversation.progress.last_activity,
         edited: conversation.is_edited(),
         folder: conversation.folder.clone(),
         side: conversation.sides.counted().to_vec(),
@@ -50,7 +50,7 @@ pub fn weight(conversation: &Conversation) -> f64 {
     if !conversation.is_edited() {
         return conversation.estimate() + conversation.pending_estimate();
     }
-    let composed = conversation.composed_weight.unwrap_or_else(|| {
+    let composed = conversation.composing.weight.unwrap_or_else(|| {
         let ground = Ground::of(conversation, false);
         let view = ground.lay(conversation.effects(conversation.history.head()));
         ground.weigh(&view, &conversation.envelope)

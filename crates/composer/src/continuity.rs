@@ -28,14 +28,14 @@ pub struct Continuity {
 impl Conversation {
     /// Only the first messages of the next request have the bytes of the last one.
     pub fn keep(&mut self, messages: usize) {
-        self.memo.keep(messages);
-        self.continuity.messages = self.continuity.messages.min(messages);
+        self.composing.memo.keep(messages);
+        self.composing.continuity.messages = self.composing.continuity.messages.min(messages);
     }
 
     /// The number of the requests that one with these slots may go on from. `None`: an operation waits for its answer.
     pub fn continue_with(&mut self, slots: &[SlotId]) -> Option<u64> {
-        let before = &mut self.continuity;
-        let is_same = self.history.head() == before.head && self.strayed == before.strayed && !before.rebound;
+        let before = &mut self.composing.continuity;
+        let is_same = self.history.head() == before.head && self.reasoning.strayed == before.strayed && !before.rebound;
         let is_named = |slot: &SlotId| before.named.contains(slot);
         let goes_on = is_same
             && before.messages >= before.named_until
@@ -46,7 +46,7 @@ impl Conversation {
             *before = Continuity {
                 number: before.number + 1,
                 head: self.history.head(),
-                strayed: self.strayed,
+                strayed: self.reasoning.strayed,
                 named_until: slots.iter().rposition(|slot| named.contains(slot)).map_or(0, |last| last + 1),
                 named,
                 ..Continuity::default()

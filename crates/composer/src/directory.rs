@@ -338,7 +338,7 @@ impl Directory {
         if let Some(found) = self.touch(&conversation.id) {
             return found;
         }
-        conversation.losses = self.losses(&conversation.id);
+        conversation.log.losses = self.losses(&conversation.id);
         let (id, weight) = (conversation.id.clone(), conversation.weight());
         let shared: Shared = Arc::new(Mutex::new(conversation));
         self.loaded.insert(id, Loaded { shared: shared.clone(), used: self.clock, last: Instant::now(), weight });

@@ -127,7 +127,7 @@ impl Composer {
         found: Attributed,
         ready: Option<Ready<'_>>,
     ) -> Result<Ticket, Problem> {
-        if conversation.lost_edits && ready.is_some() {
+        if conversation.log.lost_edits && ready.is_some() {
             drop(found.withdraw(&mut conversation));
             return Err(Problem::LostEdits);
         }
@@ -164,7 +164,7 @@ impl Composer {
         }
         let turn = entry.is_turn();
         let Booking { mut step, card } = self.engine.book(&mut conversation, entry, &by);
-        let ticket = Ticket { conversation: conversation.id.clone(), request: conversation.requests, turn };
+        let ticket = Ticket { conversation: conversation.id.clone(), request: conversation.progress.requests, turn };
         if seen.counting {
             return Ok(ticket);
         }

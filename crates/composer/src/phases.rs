@@ -69,7 +69,7 @@ impl Composer {
             PhaseAction::Begin => Automatic::PhaseBegan { name: phase, moment, author: wish.author.clone() },
             PhaseAction::End => Automatic::PhaseEnded { name: phase, moment, author: wish.author.clone() },
         };
-        let (id, losses) = (conversation.id.clone(), conversation.losses);
+        let (id, losses) = (conversation.id.clone(), conversation.log.losses);
         drop(conversation);
         let records = vec![record(&id, moment.at, log::AUTOMATIC, &said, Vec::new())];
         let _untold = self.writer.write_now(Step { records, ..Step::default() }, losses).map_err(|error| {
@@ -91,17 +91,17 @@ impl Conversation {
     /// Takes in what was noted for the automatic editor. Used live and in replay alike.
     pub(crate) fn automatic(&mut self, said: &Automatic) {
         match said {
-            Automatic::PhaseBegan { name, moment, .. } => self.phases.begin(name, *moment),
-            Automatic::PhaseEnded { name, moment, .. } => self.phases.end(name, *moment),
-            Automatic::Noted { .. } | Automatic::Kept { .. } => self.noted.add(said),
-            Automatic::Signal(told) => self.near_limit = told.signal == Signal::ContextNearLimit,
+            Automatic::PhaseBegan { name, moment, .. } => self.policy.phases.begin(name, *moment),
+            Automatic::PhaseEnded { name, moment, .. } => self.policy.phases.end(name, *moment),
+            Automatic::Noted { .. } | Automatic::Kept { .. } => self.policy.noted.add(said),
+            Automatic::Signal(told) => self.policy.near_limit = told.signal == Signal::ContextNearLimit,
         }
     }
 }
 
 fn named(conversation: &Conversation, wish: &PhaseWish) -> Result<String, Refusal> {
     let name = wish.name.as_deref().map(str::trim).filter(|name| !name.is_empty());
-    let open = || conversation.phases.open().map(|phase| phase.name.as_str());
+    let open = || conversation.policy.phases.open().map(|phase| phase.name.as_str());
     let Some(name) = name else {
         let newest = open().next_back().filter(|_| wish.action == PhaseAction::End);
         return newest.map(str::to_owned).ok_or_else(|| match wish.action {
@@ -137,5 +137,8 @@ fn view(conversation: &Conversation) -> PhasesView {
         ended: phase.ended.map(|moment| moment.at),
         messages: phase.messages(&path).map_or(0, |messages| messages.len()),
     };
-    PhasesView { conversation: conversation.id.clone(), phases: conversation.phases.all().iter().map(one).collect() }
+    PhasesView {
+        conversation: conversation.id.clone(),
+        phases: conversation.policy.phases.all().iter().map(one).collect(),
+    }
 }

@@ -91,17 +91,17 @@ impl Engine {
             return side(conversation, Class::Auxiliary, found.received, by, Step::default());
         }
         let mut step = Step::default();
-        if !conversation.introduced {
+        if !conversation.log.introduced {
             step.records.push(record(&conversation.id, by.at, log::OPENED, &conversation.opened, Vec::new()));
-            conversation.introduced = true;
+            conversation.log.introduced = true;
         }
-        conversation.requests += 1;
-        self.asked(conversation, conversation.requests, by.added);
+        conversation.progress.requests += 1;
+        self.asked(conversation, conversation.progress.requests, by.added);
         if found.class.is_turn() {
             return self.turn(conversation, found, by, step);
         }
-        conversation.heard = conversation.heard.max(by.at);
-        conversation.sides.came(conversation.requests, found.class.name(), by.at);
+        conversation.progress.heard = conversation.progress.heard.max(by.at);
+        conversation.sides.came(conversation.progress.requests, found.class.name(), by.at);
         side(conversation, found.class, found.received, by, step)
     }
 
@@ -110,11 +110,11 @@ impl Engine {
         let Attributed { received, class, detail, origin } = found;
         let Received { body, same, envelope, packed, spare, messages } = received;
         let mut warm_until = self.warm_until(conversation, envelope.model.as_deref(), by.at);
-        conversation.heard = conversation.heard.max(by.at);
+        conversation.progress.heard = conversation.progress.heard.max(by.at);
         // With a gap in the log everything is said again, and nothing is built on what was lost.
-        let same = if conversation.broken { 0 } else { same.min(conversation.tree.current().len()) };
+        let same = if conversation.log.broken { 0 } else { same.min(conversation.tree.current().len()) };
         conversation.keep(same);
-        conversation.chain.keep(same);
+        conversation.composing.chain.keep(same);
         let (facts, cuts) = messages.filter(|_| same == 0).unwrap_or_else(|| attribution::read_from(&body, same));
         by.give_way();
         let compacted = by.hints.compacted || (same == 0 && begins_with_summary(facts.iter()));
@@ -124,14 +124,14 @@ impl Engine {
         let inherited = origin.fork.map(|fork| draft.fork(conversation, fork, begins_with_summary(facts.iter())));
         let is_current = is_trusted(conversation, by.hints.client, &draft.placed, envelope.tools.is_some());
         draft.is_current = is_current;
-        let packed = draft.pack(&body, packed, conversation.broken);
+        let packed = draft.pack(&body, packed, conversation.log.broken);
         let path = draft.slots(conversation);
         let new = path.iter().copied().filter(|slot| !conversation.versions.contains_key(slot)).collect();
         let turn = draft.record(conversation, &path, &body, origin.bound);
         let messages = Messages { body: &body, facts, cuts, path };
         let Versions { turn, fresh, changed, differs } = draft.versions(conversation, turn, messages);
         let TurnDraft { placed, mut step, uses, detail, verdict, .. } = draft;
-        if is_current && conversation.folder.is_none() && conversation.turns < FOLDER_TURNS {
+        if is_current && conversation.folder.is_none() && conversation.progress.turns < FOLDER_TURNS {
             conversation.folder = conversation.folder_with(Some(&body));
         }
         let place = step.records.len();
@@ -151,7 +151,7 @@ impl Engine {
             manner: envelope.manner.key(),
             turn: Some(turn),
             ..Arrived::of(
-                conversation.requests,
+                conversation.progress.requests,
                 class,
                 verdict,
                 &body,
@@ -171,7 +171,7 @@ impl Engine {
     /// Until when the provider's cache was warm before this request warms it. Each model has a cache of its own.
     fn warm_until(&self, conversation: &mut Conversation, model: Option<&str>, at: u64) -> u64 {
         conversation.keep_for(self.kept_for(model));
-        let is_other = conversation.envelope.model.as_deref() != model && !conversation.cache_forecast.holds(model, at);
+        let is_other = conversation.envelope.model.as_deref() != model && !conversation.cache.forecast.holds(model, at);
         if is_other { 0 } else { conversation.warm_until() }
     }
 
@@ -189,9 +189,9 @@ impl Engine {
         // For so long the conversation looks as this request leaves it.
         let count = entry.body.spans().messages.len();
         let body = std::mem::replace(&mut entry.body, Body::empty(conversation.wire));
-        let kept = conversation.body.replace(body);
-        let aligned = std::mem::replace(&mut conversation.aligned, count);
-        let around = std::mem::replace(&mut conversation.body_envelope, entry.envelope.clone());
+        let kept = conversation.last.body.replace(body);
+        let aligned = std::mem::replace(&mut conversation.last.aligned, count);
+        let around = std::mem::replace(&mut conversation.last.envelope, entry.envelope.clone());
         conversation.envelope = entry.envelope.clone();
         if !by.is_committing {
             if conversation.waits() {
@@ -201,8 +201,8 @@ impl Engine {
                 self.act(conversation, editor, &Moment { at: by.at, warm_until, new }, &mut entry.step);
             }
         }
-        (conversation.aligned, conversation.body_envelope) = (aligned, around);
-        if let Some(body) = std::mem::replace(&mut conversation.body, kept) {
+        (conversation.last.aligned, conversation.last.envelope) = (aligned, around);
+        if let Some(body) = std::mem::replace(&mut conversation.last.body, kept) {
             entry.body = body;
         }
     }
@@ -219,7 +219,7 @@ impl Engine {
             false => beside(conversation, body, envelope, *same, ready),
         };
         entry.arrived.composed = composed;
-        conversation.strayed |= composed;
+        conversation.reasoning.strayed |= composed;
         if composed && entry.is_current {
             conversation.rewritten();
         }
@@ -234,28 +234,28 @@ impl Engine {
             let Forecast { expects, writes } = conversation.forecast(&body, &envelope, by.at, &rules);
             (arrived.expects, arrived.writes) = (expects, writes);
             arrived.differs = differs.and_then(|(message, block)| conversation.named(message, block));
-            conversation.cache_forecast.asked(&arrived, by.at);
+            conversation.cache.forecast.asked(&arrived, by.at);
         }
         (by.give_way)();
         if is_turn {
             let parts = by.added.left_with();
-            let sent = &mut conversation.sent_parts;
+            let sent = &mut conversation.composing.parts;
             arrived.sent = parts.and_then(|parts| sent.note(&parts, body.bytes(), &mut uses, &mut step.blobs));
         }
         step.records.insert(entry.place, record(&conversation.id, by.at, log::ARRIVED, &arrived, uses));
         match entry.spare {
-            Some(kept) if !is_current => conversation.body = Some(kept),
+            Some(kept) if !is_current => conversation.last.body = Some(kept),
             _ => {
-                conversation.aligned = if is_current { body.spans().messages.len() } else { entry.same };
-                conversation.body_envelope = envelope.clone();
-                conversation.body_packed = entry.packed;
-                conversation.body = Some(body);
+                conversation.last.aligned = if is_current { body.spans().messages.len() } else { entry.same };
+                conversation.last.envelope = envelope.clone();
+                conversation.last.packed = entry.packed;
+                conversation.last.body = Some(body);
             }
         }
         if is_current {
             conversation.envelope = envelope;
-            conversation.last_turn = conversation.requests;
-            conversation.last_activity = by.at;
+            conversation.progress.last_turn = conversation.progress.requests;
+            conversation.progress.last_activity = by.at;
             if entry.had_pending {
                 step.notes.push(Note { conversation: conversation.id.clone(), name: "pending".into(), body: None });
             }
@@ -305,7 +305,7 @@ impl Engine {
         };
         step.records.push(record(&conversation.id, at, log::COMMIT, &commit, Vec::new()));
         step.notes.push(mark(&conversation.id, EDITED, true));
-        conversation.asked = Some(commit.id);
+        conversation.progress.asked = Some(commit.id);
         conversation.history.push(commit);
     }
 }
@@ -325,7 +325,7 @@ impl Entry {
         let made = conversation.history.line(conversation.history.head()).map(|commit| commit.id);
         self.arrived.made = made.take_while(|id| Some(*id) != before).collect();
         self.arrived.made_at = conversation.first_changed(&self.arrived.made);
-        self.arrived.next = conversation.next.filter(|_| self.is_current);
+        self.arrived.next = conversation.policy.next.filter(|_| self.is_current);
     }
 }
 
@@ -402,7 +402,7 @@ impl TurnDraft<'_> {
         if !bound.is_empty() {
             self.step.notes.push(mark(&conversation.id, EDITED, true));
         }
-        let restart = conversation.broken && self.is_current;
+        let restart = conversation.log.broken && self.is_current;
         let behind_base = slots.get(self.placed.depth - self.same..).unwrap_or_default();
         Turn {
             base: self.placed.base.filter(|_| !restart),
@@ -481,19 +481,19 @@ fn on_path(conversation: &mut Conversation, body: &Body, envelope: &Envelope, re
         under: conversation.continue_with(&slots),
         slots,
         messages: conversation.tree.path().map(|slot| &slot.message).collect(),
-        digests: conversation.chain.digests().to_vec(),
-        memo: Some(&conversation.memo),
+        digests: conversation.composing.chain.digests().to_vec(),
+        memo: Some(&conversation.composing.memo),
     };
     let Some(sent) = conversation.outgoing(&at_hand, ready) else { return false };
-    conversation.composed_weight = sent.as_ref().map(|sent| sent.weight);
+    conversation.composing.weight = sent.as_ref().map(|sent| sent.weight);
     remember(conversation, sent);
     true
 }
 
 /// Keeps what a composed request was, until its answer comes.
 fn remember(conversation: &mut Conversation, sent: Option<Sent>) {
-    let request = conversation.requests;
-    conversation.sent.extend(sent.map(|sent| (request, sent)));
+    let request = conversation.progress.requests;
+    conversation.composing.sent.extend(sent.map(|sent| (request, sent)));
 }
 
 /// How a request leaves that carries the history but adds nothing to it: with the same operations.
@@ -506,7 +506,7 @@ fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, sam
     let rest: Vec<Message> = (same..count).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect();
     let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
     conversation.keep(same);
-    let mut memo = std::mem::take(&mut conversation.memo);
+    let mut memo = std::mem::take(&mut conversation.composing.memo);
     let known: Vec<&Slot> = conversation.tree.path().take(same).collect();
     let at_hand = AtHand {
         body,
@@ -525,7 +525,7 @@ fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, sam
     let sent = conversation.outgoing(&at_hand, ready);
     // Behind what both have, it is another message.
     memo.keep(same);
-    conversation.memo = memo;
+    conversation.composing.memo = memo;
     let composed = sent.is_some();
     remember(conversation, sent.flatten());
     composed
@@ -542,7 +542,7 @@ fn side(
     let Received { body, same, envelope, packed, spare, .. } = received;
     conversation.keep(same);
     let new = body.spans().messages.len().saturating_sub(same);
-    let mut arrived = Arrived::of(conversation.requests, class, SIDE, &body, &envelope, (same, new));
+    let mut arrived = Arrived::of(conversation.progress.requests, class, SIDE, &body, &envelope, (same, new));
     arrived.asks = by.added.names();
     let place = step.records.len();
     Entry {

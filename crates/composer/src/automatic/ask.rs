@@ -53,7 +53,7 @@ impl Conversation {
                 Mode::On | Mode::Off => continue,
                 // Only what clears results is worth a question.
                 Mode::Ask => (item.fresh, item.input) = (false, None),
-                Mode::Observe => look.tokens = look.tokens.saturating_sub(self.noted.imagine(item)),
+                Mode::Observe => look.tokens = look.tokens.saturating_sub(self.policy.noted.imagine(item)),
             }
             if waiting.contains(&*item.call) && !item.cleared {
                 item.cleared = true;
@@ -70,7 +70,7 @@ impl Engine {
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let (calls, trimmed, inputs) = observed::read(conversation.wire, operations, effects, scale);
         let noted = Automatic::Noted {
-            request: conversation.requests,
+            request: conversation.progress.requests,
             calls,
             trimmed,
             inputs,
@@ -135,7 +135,7 @@ impl Engine {
         let editor = editor.filter(|_| wished.author == AUTHOR);
         let Some(editor) = editor else { return Ok(Vec::new()) };
         let mut about = about(conversation, commit.at);
-        let settings = editor.settings(&about, &conversation.text_index.skills());
+        let settings = editor.settings(&about, &conversation.policy.text_index.skills());
         let mut cleared = Vec::new();
         for (operation, reason) in wished.operations.iter().zip(&wished.reasons) {
             let Operation::SummarizeResults { select, text: Some(text), .. } = operation else { continue };
@@ -147,7 +147,7 @@ impl Engine {
         }
         let mut before = None;
         for (call, (tool, tokens), reason, file) in cleared {
-            let (path, command) = conversation.text_index.call(call);
+            let (path, command) = conversation.policy.text_index.call(call);
             let asked = path.or(command).unwrap_or_default();
             let named = keep::named_as(tool, tokens);
             let why = (Some(reason).filter(|reason| before != Some(*reason)), before.is_none());
@@ -180,7 +180,7 @@ impl Composer {
         conversation.remember();
         let at = now();
         let about_it = about(&conversation, at);
-        let settings = editor.settings(&about_it, &conversation.text_index.skills());
+        let settings = editor.settings(&about_it, &conversation.policy.text_index.skills());
         // Whatever the mode is: somebody has asked for it.
         let settings = Settings { mode: Mode::On, ..(*settings).clone() };
         let by = By { editor: &*editor, settings: &settings, by_hand: Some(reason) };

@@ -35,24 +35,24 @@ impl Candidates {
         let back = conversation.wanted_back();
         let mut seen = Candidates { items: Vec::with_capacity(found.len()), laid: HashMap::new(), tokens };
         for (mut item, laid) in found {
-            if let Some(left) = conversation.text_index.left(&item.call) {
+            if let Some(left) = conversation.policy.text_index.left(&item.call) {
                 item.left = (desk.scale)(left);
             }
             if let Some(input) = &mut item.input {
-                input.left = conversation.text_index.input_left(&item.call).map_or(input.tokens, desk.scale);
+                input.left = conversation.policy.text_index.input_left(&item.call).map_or(input.tokens, desk.scale);
             }
             // The provider does not read what its summary stands for.
-            item.before = item.before.saturating_sub(conversation.summed_up);
+            item.before = item.before.saturating_sub(conversation.provider.summed_up);
             if let Some(input) = &mut item.input {
-                input.before = input.before.saturating_sub(conversation.summed_up);
+                input.before = input.before.saturating_sub(conversation.provider.summed_up);
             }
             if let Unit::Source { message, .. } = laid.unit {
-                if message < conversation.before_summary {
+                if message < conversation.provider.before_summary {
                     continue;
                 }
                 let slot = desk.source.slots.get(message);
                 item.fresh = Some(message) > answer && slot.is_some_and(|slot| new.contains(slot));
-                item.pinned |= conversation.text_index.stays(message, &item.call);
+                item.pinned |= conversation.policy.text_index.stays(message, &item.call);
             }
             item.pinned |= back.contains(&*item.call);
             // What a policy only trimmed is still there.

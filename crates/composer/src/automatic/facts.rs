@@ -25,7 +25,7 @@ impl<'c> Places<'c> {
         messages: &[&Message],
     ) -> Places<'c> {
         let path: Vec<_> = conversation.tree.path().map(|slot| slot.id).collect();
-        let ended = conversation.phases.all().iter();
+        let ended = conversation.policy.phases.all().iter();
         let phases: Vec<_> = ended.filter_map(|phase| Some((phase.messages(&path)?, phase.name.as_str()))).collect();
         let names = match phases.is_empty() {
             true => Vec::new(),
@@ -42,7 +42,7 @@ impl<'c> Places<'c> {
 
     pub fn fact(&self, call: &str) -> Fact<'_> {
         let message = self.seen.message(call);
-        let (path, command) = self.conversation.text_index.call(call);
+        let (path, command) = self.conversation.policy.text_index.call(call);
         let phases = message.filter(|_| !self.phases.is_empty()).and_then(|message| self.names.get(message));
         Fact {
             path,

@@ -59,7 +59,7 @@ impl Filler<'_> {
             })
             .collect();
         let whole = self.look.items.iter().filter(|item| item.input.is_some() && !short.contains(&item.call));
-        let mut known = Known(self.conversation.text_index.known(whole.map(|item| &*item.call)));
+        let mut known = Known(self.conversation.policy.text_index.known(whole.map(|item| &*item.call)));
         stubs.iter().for_each(|stub| known.learn(stub));
         let calls = if short.is_empty() { HashMap::new() } else { calls_of(self.desk) };
         let mut filled = Filled::default();
@@ -210,7 +210,7 @@ fn calls_of(desk: &Desk<'_>) -> HashMap<Box<str>, (Laid, String)> {
 /// The bytes of a block of the client's.
 pub fn block_of<'c>(conversation: &'c Conversation, laid: &Laid) -> Option<&'c [u8]> {
     let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
-    let body = conversation.body.as_ref().filter(|_| message < conversation.aligned)?;
+    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
     let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
     body.message(message).get(block.at.start as usize..block.at.end as usize)
 }
@@ -218,6 +218,6 @@ pub fn block_of<'c>(conversation: &'c Conversation, laid: &Laid) -> Option<&'c [
 /// What stands in a block of the client's.
 pub fn content_of(conversation: &Conversation, laid: &Laid) -> Option<Content> {
     let Unit::Source { message, block: Some(block) } = laid.unit else { return None };
-    let body = conversation.body.as_ref().filter(|_| message < conversation.aligned)?;
+    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
     conversation.wire.contents(body.message(message)).into_iter().nth(block)
 }

@@ -27,7 +27,7 @@ impl Conversation {
             Change::Revert { .. } | Change::Inherit { .. } => &[],
         });
         let back = back.flat_map(|operation| calls(self.wire, std::slice::from_ref(operation)));
-        declined.chain(back).chain(self.noted.kept().map(Cow::Borrowed)).collect()
+        declined.chain(back).chain(self.policy.noted.kept().map(Cow::Borrowed)).collect()
     }
 }
 

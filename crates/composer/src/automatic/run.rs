@@ -52,9 +52,9 @@ impl Conversation {
     /// Takes note of the words of the newest request.
     pub(crate) fn remember(&mut self) {
         self.own_prefixes();
-        let count = self.chain.digests().len();
-        if let Some(body) = self.body.as_ref().filter(|_| self.aligned == count) {
-            self.text_index.meet(self.chain.digests(), body);
+        let count = self.composing.chain.digests().len();
+        if let Some(body) = self.last.body.as_ref().filter(|_| self.last.aligned == count) {
+            self.policy.text_index.meet(self.composing.chain.digests(), body);
         }
     }
 }
@@ -73,7 +73,7 @@ impl Engine {
             return;
         }
         conversation.remember();
-        let settings = editor.settings(&about(conversation, moment.at), &conversation.text_index.skills());
+        let settings = editor.settings(&about(conversation, moment.at), &conversation.policy.text_index.skills());
         let by = By { editor, settings: &settings, by_hand: None };
         let made = self.wanted(conversation, &by, moment, step);
         if settings.mode != Mode::On {
@@ -90,10 +90,10 @@ impl Engine {
                 editor.done(&about(conversation, moment.at), Ok(&commit));
                 self.tell_done(conversation, &commit, &by, step);
                 step.records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
-                conversation.asked = Some(commit.id);
+                conversation.progress.asked = Some(commit.id);
                 conversation.history.push(commit);
-                conversation.next = next.unwrap_or(conversation.next);
-                conversation.composed_weight = None;
+                conversation.policy.next = next.unwrap_or(conversation.policy.next);
+                conversation.composing.weight = None;
                 step.notes.extend(notes(conversation));
                 step.durable = true;
             }
@@ -110,7 +110,7 @@ impl Engine {
     /// nothing of the conversation needs to be read.
     pub(crate) fn heed_editor(&self, conversation: &mut Conversation, editor: &dyn Automatic, at: u64) -> bool {
         let is_wanted = editor.settings(&about(conversation, at), &[]).mode != Mode::Off;
-        conversation.automated = is_wanted;
+        conversation.policy.automated = is_wanted;
         is_wanted
     }
 
@@ -139,18 +139,18 @@ impl Engine {
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let seen = Candidates::of(conversation, &desk, moment.new);
-        let cold = conversation.cached.is_some() && moment.at >= moment.warm_until;
+        let cold = conversation.cache.answer.is_some() && moment.at >= moment.warm_until;
         let words = |call: &str| seen.words(conversation, &view, call);
         let mut look = self.look_of(conversation, &seen, (Texts(Some(&words)), cold));
         conversation.imagine(&mut look, by.settings.mode);
         let mut about = about(conversation, moment.at);
-        let before = conversation.cached.as_ref().map_or(0, |cached| cached.usage.prompt()) + about.cleared;
+        let before = conversation.cache.answer.as_ref().map_or(0, |cached| cached.usage.prompt()) + about.cleared;
         let fresh = seen.items.iter().filter(|item| item.fresh).count() as u64;
         let tool_uses = seen.items.len() as u64;
         about.provider_first =
             self.provider_goes_first(&about, (before, seen.tokens), (tool_uses.saturating_sub(fresh), tool_uses));
         let limit = by.editor.limit(&about, by.settings, look.window);
-        let tokens = seen.tokens.saturating_sub(conversation.summed_up + about.cleared);
+        let tokens = seen.tokens.saturating_sub(conversation.provider.summed_up + about.cleared);
         let figures = Figures { tokens, window: look.window, percent: limit.percent, limit: limit.tokens };
         let places = Places::of(conversation, &seen, &view, &ground.messages);
         let facts = |call: &str| places.fact(call);
@@ -184,7 +184,7 @@ impl Engine {
         let tokens = (sent, sent.saturating_sub(saved));
         let mut told: Vec<&str> = filled.reasons.iter().flatten().map(String::as_str).collect();
         told.dedup();
-        let next = seen.next(&desk, &filled, conversation.next.is_some());
+        let next = seen.next(&desk, &filled, conversation.policy.next.is_some());
         let commit = Commit {
             id,
             parent: conversation.history.head(),
@@ -248,7 +248,7 @@ impl Engine {
         let price = model.and_then(|model| self.models.price(model, seen.tokens));
         Look {
             items: seen.items.clone(),
-            tokens: seen.tokens.saturating_sub(conversation.summed_up),
+            tokens: seen.tokens.saturating_sub(conversation.provider.summed_up),
             window: self.window_of(conversation),
             steps: conversation.tree.path().filter(|slot| slot.message.role == Role::Assistant).count(),
             cold,
@@ -264,7 +264,7 @@ impl Engine {
 /// Tokens that would have been left out of these results before, so that they are not counted twice.
 fn noted_already(conversation: &Conversation, mode: Mode, filled: &Filled) -> u64 {
     match mode {
-        Mode::Observe => filled.texts.keys().map(|call| conversation.noted.trimmed(call)).sum(),
+        Mode::Observe => filled.texts.keys().map(|call| conversation.policy.noted.trimmed(call)).sum(),
         Mode::On | Mode::Ask | Mode::Off => 0,
     }
 }
@@ -279,9 +279,9 @@ pub(super) fn about(conversation: &Conversation, at: u64) -> About<'_> {
         model: conversation.envelope.model.as_deref(),
         folder: conversation.folder.as_deref(),
         agent: conversation.opened.agent.as_deref(),
-        request: conversation.requests,
+        request: conversation.progress.requests,
         at,
-        cleared: conversation.cleared,
+        cleared: conversation.provider.cleared,
         provider_first: false,
         batch: Batch::default(),
     }

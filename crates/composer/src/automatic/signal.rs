@@ -59,10 +59,10 @@ impl Engine {
     /// Tells once that the limit is near, and again when it has been far in between.
     pub(super) fn tell_near(&self, conversation: &mut Conversation, figures: Figures, at: u64, step: &mut Step) {
         let is_near = figures.limit > 0 && figures.tokens >= figures.limit;
-        if std::mem::replace(&mut conversation.near_limit, is_near) || !is_near {
+        if std::mem::replace(&mut conversation.policy.near_limit, is_near) || !is_near {
             return;
         }
-        let request = conversation.requests;
+        let request = conversation.progress.requests;
         let told = Told {
             signal: Signal::ContextNearLimit,
             request,
@@ -87,7 +87,7 @@ impl Engine {
         }
         let told = Told {
             signal: Signal::CompactionComplete,
-            request: conversation.requests,
+            request: conversation.progress.requests,
             figures: Figures { tokens: commit.tokens_after, window, percent: limit.percent, limit: limit.tokens },
             tokens_before: Some(commit.tokens_before),
             cleared: Some(cleared),

@@ -41,7 +41,7 @@ impl Engine {
     pub(crate) fn worth_of(&self, conversation: &Conversation, desk: &Desk<'_>, now: &Now<'_>) -> (Worth, u64) {
         let nothing = Plain(Arc::new(ctx_core::policy::None));
         let by = now.editor.unwrap_or(&nothing);
-        let settings = by.settings(&about(conversation, now.at), &conversation.text_index.skills());
+        let settings = by.settings(&about(conversation, now.at), &conversation.policy.text_index.skills());
         let seen = Candidates::of(conversation, desk, &FastSet::default());
         let words = |call: &str| seen.words(conversation, desk.view, call);
         let look = self.look_of(conversation, &seen, (Texts(Some(&words)), now.is_cold));
@@ -54,7 +54,7 @@ impl Engine {
         let nothing = Plain(Arc::new(ctx_core::policy::None));
         let by = now.editor.unwrap_or(&nothing);
         let about = about(conversation, now.at);
-        let skills = conversation.text_index.skills();
+        let skills = conversation.policy.text_index.skills();
         let settings = by.settings(&about, &skills);
         let seen = Candidates::of(conversation, desk, &FastSet::default());
         let words = |call: &str| seen.words(conversation, desk.view, call);
@@ -71,11 +71,11 @@ impl Engine {
         // Who acts leaves nothing to be told.
         let noted = match settings.mode {
             Mode::On => 0,
-            _ => look.items.iter().map(|item| conversation.noted.imagine(&mut item.clone())).sum(),
+            _ => look.items.iter().map(|item| conversation.policy.noted.imagine(&mut item.clone())).sum(),
         };
         Standing {
             tokens: seen.tokens,
-            cleared: about.cleared + conversation.summed_up,
+            cleared: about.cleared + conversation.provider.summed_up,
             window: look.window,
             mode: mode(settings.mode),
             provider_edits: by.provider_edits(&about),

@@ -391,13 +391,15 @@ impl Composer {
         next: History,
     ) -> Result<Untold, Refusal> {
         let id = conversation.id.clone();
-        let stays = conversation.drops_thinking || conversation.strayed || !conversation.summaries.is_empty();
+        let stays = conversation.reasoning.is_dropped_by_provider
+            || conversation.reasoning.strayed
+            || !conversation.provider.summaries.is_empty();
         let newest = next.head().and_then(|head| next.get(head));
         let is_commit = records.iter().any(|record| record.kind == log::COMMIT);
-        let lost_edits = conversation.lost_edits && !(is_commit && newest.is_some_and(takes_losses_into_account));
-        let edited = stays || lost_edits || conversation.waits() || conversation.automated || next.is_sent();
+        let lost_edits = conversation.log.lost_edits && !(is_commit && newest.is_some_and(takes_losses_into_account));
+        let edited = stays || lost_edits || conversation.waits() || conversation.policy.automated || next.is_sent();
         let _under_way = self.under_way(&id);
-        let (card, losses) = (card::of(&conversation), conversation.losses);
+        let (card, losses) = (card::of(&conversation), conversation.log.losses);
         drop(conversation);
         let step = Step { records, notes: vec![mark(&id, EDITED, edited)], ..Step::default() };
         let untold = self.writer.write_now(step, losses).map_err(|error| {
@@ -420,8 +422,8 @@ impl Composer {
         if let Some(shared) = loaded {
             let mut conversation = lock(&shared);
             conversation.history = next;
-            conversation.lost_edits = lost_edits;
-            conversation.composed_weight = None;
+            conversation.log.lost_edits = lost_edits;
+            conversation.composing.weight = None;
             let mut card = card::of(&conversation);
             self.held.put(&card, edited);
             let mut directory = lock(&self.directory);

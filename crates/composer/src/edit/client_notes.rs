@@ -58,7 +58,7 @@ impl Written {
 
 /// A block as the client sent it.
 fn source(conversation: &Conversation, (message, block): (usize, usize)) -> Option<Content> {
-    let body = conversation.body.as_ref().filter(|_| message < conversation.aligned)?;
+    let body = conversation.last.body.as_ref().filter(|_| message < conversation.last.aligned)?;
     let block = conversation.tree.path().nth(message)?.message.blocks.get(block)?;
     let bytes = body.message(message).get(block.at.start as usize..block.at.end as usize)?;
     conversation.wire.content(std::str::from_utf8(bytes).ok()?)

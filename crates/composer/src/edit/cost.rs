@@ -164,8 +164,8 @@ impl Engine {
 impl Conversation {
     /// What the provider's cache would do for a request that came now.
     pub(crate) fn cache(&self, now: u64) -> Cache {
-        match &self.cached {
-            Some(cached) if cached.usage.cached() == 0 && self.answered => Cache::Unused,
+        match &self.cache.answer {
+            Some(cached) if cached.usage.cached() == 0 && self.progress.answered => Cache::Unused,
             Some(_) if now < self.warm_until() => Cache::Warm,
             _ => Cache::Cold,
         }
@@ -174,10 +174,10 @@ impl Conversation {
     /// Until when the provider's cache may have something of the conversation. A request whose answer is not known yet
     /// counts from when it came: rather too long than too short.
     pub(crate) fn warm_until(&self) -> u64 {
-        match &self.cached {
-            Some(cached) if cached.usage.cached() == 0 && self.answered => 0,
+        match &self.cache.answer {
+            Some(cached) if cached.usage.cached() == 0 && self.progress.answered => 0,
             cached => {
-                let used = cached.as_ref().map_or(0, |cached| cached.at).max(self.heard);
+                let used = cached.as_ref().map_or(0, |cached| cached.at).max(self.progress.heard);
                 used.saturating_add(self.lifetime().saturating_mul(1000))
             }
         }

@@ -170,8 +170,8 @@ impl Conversation {
     /// What the provider's rules kept out of the newest answered request, and keep out of the next one: under other
     /// operations other things are kept out, or nothing.
     pub fn still_left_out(&self) -> LeftOut {
-        match self.dropped.1 == self.history.head() {
-            true => self.left_out.clone(),
+        match self.reasoning.dropped.1 == self.history.head() {
+            true => self.reasoning.left_out.clone(),
             false => LeftOut::default(),
         }
     }
@@ -185,7 +185,7 @@ impl Conversation {
 
     /// Whether operations are active: they may sleep, but what is sent has to be looked at.
     pub fn is_edited(&self) -> bool {
-        self.drops_thinking || self.strayed || self.lost_edits || self.history.is_sent()
+        self.reasoning.is_dropped_by_provider || self.reasoning.strayed || self.log.lost_edits || self.history.is_sent()
     }
 
     pub(crate) fn desk<'a>(
@@ -228,7 +228,7 @@ impl Conversation {
 
     /// The digests after each message of the current path, as the client sent it.
     pub fn own_prefixes(&mut self) -> &[Key] {
-        let mut chain = std::mem::take(&mut self.chain);
+        let mut chain = std::mem::take(&mut self.composing.chain);
         if chain.around != self.envelope.digest {
             chain = Chain { around: self.envelope.digest, ..Chain::default() };
         }
@@ -239,8 +239,8 @@ impl Conversation {
             chain.prefixes.push(before.then(digest));
             chain.digests.push(digest);
         }
-        self.chain = chain;
-        &self.chain.prefixes
+        self.composing.chain = chain;
+        &self.composing.chain.prefixes
     }
 
     /// What identifies each message of the current path.

@@ -211,7 +211,7 @@ impl Composer {
                 })?;
                 match history.rollback(target) {
                     // Edits that a damaged record held are gone already. The commit says that a person knows.
-                    Err(Cannot::Nothing) if conversation.lost_edits => (Vec::new(), How::Rollback),
+                    Err(Cannot::Nothing) if conversation.log.lost_edits => (Vec::new(), How::Rollback),
                     commits => (commits.map_err(cannot)?, How::Rollback),
                 }
             }

@@ -41,7 +41,7 @@ impl RepairView {
 impl Engine {
     /// Composes the newest request. Nothing is repaired in one that leaves as it came, or is not stored completely.
     pub(super) fn repaired(&self, conversation: &Conversation, effects: &[(EffectId, &Effect)]) -> Repaired {
-        if !conversation.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
+        if !conversation.reasoning.strayed && !effects.iter().any(|(_, effect)| effect.is_sent()) {
             return Repaired::default();
         }
         let repaired = self.with_newest(conversation, |at_hand| {

@@ -180,7 +180,7 @@ impl Conversation {
         effects: Vec<(EffectId, &'a Effect)>,
     ) -> Option<Written<'a>> {
         let paused = self.paused_head(at_hand.messages.iter().copied());
-        if !self.strayed && paused.is_none() && !effects.iter().any(|(_, effect)| effect.is_sent()) {
+        if !self.reasoning.strayed && paused.is_none() && !effects.iter().any(|(_, effect)| effect.is_sent()) {
             return None;
         }
         let ground = Ground::new(at_hand.slots.clone(), at_hand.messages.clone(), at_hand.envelope);
@@ -188,15 +188,15 @@ impl Conversation {
         let view = || laid.get_or_init(|| ground.lay(effects.clone()));
         let then = paused.map(|head| ground.lay(self.effects(head)));
         let has_other_tools = || then.as_ref().is_some_and(|then| then.tools != view().tools);
-        let known = self.continuity.touches.get().filter(|_| at_hand.under.is_some() && then.is_none());
+        let known = self.composing.continuity.touches.get().filter(|_| at_hand.under.is_some() && then.is_none());
         let touches = known.unwrap_or_else(|| !view().is_untouched() || has_other_tools());
         if at_hand.under.is_some() && then.is_none() {
-            self.continuity.touches.set(Some(touches));
+            self.composing.continuity.touches.set(Some(touches));
         }
-        if !touches && !self.strayed {
+        if !touches && !self.reasoning.strayed {
             return None;
         }
-        let prefixes = self.chain.after(at_hand.envelope.digest, &at_hand.digests);
+        let prefixes = self.composing.chain.after(at_hand.envelope.digest, &at_hand.digests);
         let own = OwnPrefixes::new(&at_hand.messages, &prefixes);
         let written = OnceCell::new();
         let unknown = Memo::default();
@@ -207,12 +207,16 @@ impl Conversation {
             digests: &at_hand.digests,
             around: at_hand.envelope.digest,
             paused: then.as_ref(),
-            bound: &|signature| match self.bound.get(signature) {
+            bound: &|signature| match self.reasoning.bound.get(signature) {
                 Some(prefix) => Some(*prefix),
                 None => own.of(signature).filter(|_| self.is_own(signature)),
             },
             written: &|prefix| written.get_or_init(|| self.all_written(at_hand, &prefixes)).contains(prefix),
-            next: self.next.and_then(|next| at_hand.slots.iter().position(|slot| *slot == next)).map(|at| at as u32),
+            next: self
+                .policy
+                .next
+                .and_then(|next| at_hand.slots.iter().position(|slot| *slot == next))
+                .map(|at| at as u32),
             memo: at_hand.memo.unwrap_or(&unknown),
             under: at_hand.under,
         };
@@ -226,32 +230,32 @@ impl Conversation {
     /// Whether thinking did not pass through us: then it is bound to what the client itself sent before it. Once
     /// requests have left otherwise than they came, an unknown one may be bound to anything.
     fn is_own(&self, signature: &Key) -> bool {
-        self.own.contains(signature) || !(self.strayed || self.lost.contains(signature))
+        self.reasoning.own.contains(signature) || !(self.reasoning.strayed || self.reasoning.lost.contains(signature))
     }
 
     /// Where the provider's cache was written and surely holds it still: a mark elsewhere may find nothing.
     fn all_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> FastSet<Key> {
         let mut written = self.written_at(at_hand, prefixes, |_| true);
-        self.cache_forecast.leave_what_lives(&mut written, self.heard);
+        self.cache.forecast.leave_what_lives(&mut written, self.progress.heard);
         written
     }
 
     /// The same of what left as it came: what people are told of.
     fn surely_written(&self, at_hand: &AtHand<'_>, prefixes: &[Key]) -> FastSet<Key> {
-        self.written_at(at_hand, prefixes, |node| !self.rewritten.contains(node))
+        self.written_at(at_hand, prefixes, |node| !self.cache.rewritten.contains(node))
     }
 
     fn written_at(&self, at_hand: &AtHand<'_>, prefixes: &[Key], counts: impl Fn(&NodeIx) -> bool) -> FastSet<Key> {
-        let ends = self.ends.iter().filter(|node| counts(node));
+        let ends = self.cache.ends.iter().filter(|node| counts(node));
         let ends: FastSet<SlotId> = ends.map(|&node| self.tree.slot_at(node).id).collect();
         let after = at_hand.slots.iter().zip(prefixes.iter().skip(1));
         let at_ends = after.filter(|(slot, _)| ends.contains(slot)).map(|(_, prefix)| *prefix);
-        self.written.iter().copied().chain(at_ends).collect()
+        self.cache.written.iter().copied().chain(at_ends).collect()
     }
 
     /// What the cache knows of a request; `composed`: as it leaves, where it does not leave as it came.
     pub(super) fn stops(&self, at_hand: &AtHand<'_>, composed: Option<&Composed>) -> Stops {
-        let prefixes = self.chain.after(at_hand.envelope.digest, &at_hand.digests);
+        let prefixes = self.composing.chain.after(at_hand.envelope.digest, &at_hand.digests);
         let written = self.surely_written(at_hand, &prefixes);
         let is_written = |prefixes: &[Key]| prefixes.iter().map(|prefix| written.contains(prefix)).collect();
         let mut stops = match composed {
@@ -262,7 +266,7 @@ impl Conversation {
             }
         };
         // Nothing is in the cache before the answer begins.
-        if let Some(end) = stops.written.last_mut().filter(|_| !self.answered) {
+        if let Some(end) = stops.written.last_mut().filter(|_| !self.progress.answered) {
             *end = false;
         }
         stops
@@ -285,14 +289,14 @@ impl Conversation {
     pub(crate) fn outgoing(&self, at_hand: &AtHand<'_>, ready: Ready<'_>) -> Option<Option<Sent>> {
         let Some(mut written) = self.compose(at_hand, self.history.sent_effects()) else {
             let whole = Part::Source(0..at_hand.body.bytes().len());
-            let mut outgoing = self.drops_thinking.then(|| Outgoing::of(vec![whole]));
+            let mut outgoing = self.reasoning.is_dropped_by_provider.then(|| Outgoing::of(vec![whole]));
             outgoing.iter_mut().for_each(|outgoing| outgoing.ask_to_drop(at_hand.body));
             ready(outgoing);
-            return self.drops_thinking.then_some(None);
+            return self.reasoning.is_dropped_by_provider.then_some(None);
         };
         let segments = std::mem::take(&mut written.composed.segments);
         let mut outgoing = Outgoing::of(segments.into_iter().map(Part::from).collect());
-        if self.drops_thinking {
+        if self.reasoning.is_dropped_by_provider {
             outgoing.ask_to_drop(at_hand.body);
         }
         ready(Some(outgoing));
@@ -303,7 +307,7 @@ impl Conversation {
         let left_out = match composed.thinking_dropped {
             0 => LeftOut::default(),
             // Under the same operations as many are the same.
-            _ if dropped == self.dropped => self.left_out.clone(),
+            _ if dropped == self.reasoning.dropped => self.reasoning.left_out.clone(),
             _ => LeftOut { blocks: composed.kept.left_out(&view, &ground.messages).blocks, ..LeftOut::default() },
         };
         let mut view = view;
@@ -411,10 +415,10 @@ impl Engine {
         with: impl FnOnce(&AtHand<'_>) -> T,
     ) -> Result<T, Refusal> {
         let count = conversation.tree.current().len();
-        let kept = conversation.body.as_ref().filter(|body| body.spans().messages.len() == count);
-        if let Some(body) = kept.filter(|_| conversation.aligned == count) {
-            let newest = conversation.newest(body, &conversation.body_envelope);
-            return Ok(with(&AtHand { memo: Some(&conversation.memo), ..newest }));
+        let kept = conversation.last.body.as_ref().filter(|body| body.spans().messages.len() == count);
+        if let Some(body) = kept.filter(|_| conversation.last.aligned == count) {
+            let newest = conversation.newest(body, &conversation.last.envelope);
+            return Ok(with(&AtHand { memo: Some(&conversation.composing.memo), ..newest }));
         }
         let whole = rebuilt(self, conversation)?;
         let body = Body::parse(whole.bytes, conversation.wire).map_err(|error| {
@@ -459,7 +463,7 @@ impl Composer {
         let Ok(Some(shared)) = self.get(&ticket.conversation) else { return };
         let mut conversation = lock(&shared);
         tracing::warn!(conversation = %conversation.id, "the provider refused thinking; it is asked to drop it from now on");
-        if std::mem::replace(&mut conversation.drops_thinking, true) {
+        if std::mem::replace(&mut conversation.reasoning.is_dropped_by_provider, true) {
             return;
         }
         let id = conversation.id.clone();
@@ -490,7 +494,7 @@ impl Composer {
             Some(Written { composed, .. }) => Outgoing::of(composed.segments.into_iter().map(Part::from).collect()),
             None => Outgoing::whole(body.bytes().len()),
         };
-        if conversation.drops_thinking && at.is_none() {
+        if conversation.reasoning.is_dropped_by_provider && at.is_none() {
             outgoing.ask_to_drop(&body);
         }
         if at.is_none() {

@@ -214,7 +214,7 @@ impl Conversation {
 
     /// Whether its requests must be held: also for a summary of the provider's, which the client may not understand.
     pub fn is_held(&self) -> bool {
-        self.is_edited() || self.waits() || self.automated || !self.summaries.is_empty()
+        self.is_edited() || self.waits() || self.policy.automated || !self.provider.summaries.is_empty()
     }
 
     /// A wish by its id, whatever became of it. For an unknown id only wishes in the wanted state are suggested.
@@ -297,7 +297,7 @@ impl Conversation {
             Wait::Made { id, commit, request } => {
                 // The request that it was made for was sent with it.
                 if request.is_some() {
-                    self.asked = self.history.head();
+                    self.progress.asked = self.history.head();
                 }
                 (id, State::Made(*commit))
             }
@@ -484,7 +484,7 @@ impl Composer {
         step.notes = notes(&conversation);
         conversation.waiting = before;
         let _under_way = self.under_way(&id);
-        let losses = conversation.losses;
+        let losses = conversation.log.losses;
         drop(conversation);
         let _untold = self.writer.write_now(step, losses).map_err(|error| {
             Refusal::new(

@@ -197,7 +197,8 @@ impl Engine {
     /// The edits that a request asks for; `None` when it is not meant.
     fn edits_for(&self, conversation: &Conversation, request: &Request<'_>) -> Option<Added> {
         // Side traffic that carries the history shares its cache, so it is edited alike; other side traffic is left alone.
-        let carries = (request.class.is_turn() && !request.counting) || (request.same > 0 && conversation.turns > 0);
+        let carries =
+            (request.class.is_turn() && !request.counting) || (request.same > 0 && conversation.progress.turns > 0);
         if !carries {
             return None;
         }
@@ -236,18 +237,18 @@ impl Engine {
     pub(crate) fn asked(&self, conversation: &mut Conversation, request: u32, added: &Added) {
         if !added.kinds().is_empty() {
             self.provider.counts.asked();
-            conversation.asks.insert(request, added.asks.clone());
+            conversation.provider.asks.insert(request, added.asks.clone());
         }
     }
 
     /// Adds to an answer what only the asking tells: what must have been cleared, and what a summary stands for.
     pub(crate) fn told(&self, conversation: &mut Conversation, answered: &mut Answered, turn: Option<&[u8]>) {
-        let asks = conversation.asks.remove(&answered.request);
+        let asks = conversation.provider.asks.remove(&answered.request);
         answered.summarised = asks.as_ref().is_some_and(|asks| asks.summarised);
         // A client that asked for it itself knows what to do with it.
         let compacts = asks.as_ref().is_some_and(|asks| asks.compacts);
         if let Some(reply) = turn {
-            let by_client = || conversation.body.as_ref().and_then(excluded_by_client);
+            let by_client = || conversation.last.body.as_ref().and_then(excluded_by_client);
             let excluded = asks.and_then(|asks| asks.excluded).or_else(by_client).unwrap_or_default();
             for edit in &mut answered.applied_edits {
                 let count = edit["cleared_tool_uses"].as_u64().filter(|count| *count > 0);
@@ -291,7 +292,7 @@ fn summaries_in<'a>(conversation: &'a Conversation, body: &Body) -> Vec<(&'a Sum
         let facts = body.wire().read(&without_summary(body.bytes().get(span.clone())?), ctx_clients::lexicon()).facts;
         summary.is_of(&facts).then(|| (summary, span.clone()))
     };
-    conversation.summaries.iter().rev().filter_map(found).collect()
+    conversation.provider.summaries.iter().rev().filter_map(found).collect()
 }
 
 fn is_sub(conversation: &Conversation, class: Class) -> bool {

@@ -39,7 +39,7 @@ impl Engine {
         (view, repaired): (&View<'_>, &Repaired),
         now: u64,
     ) -> Option<CacheView> {
-        let cached = conversation.cached.as_ref().filter(|cached| cached.usage.cached() > 0)?;
+        let cached = conversation.cache.answer.as_ref().filter(|cached| cached.usage.cached() > 0)?;
         let own = if repaired.stops.is_none() { self.own_stops(conversation) } else { None };
         let Stops { places, written } = repaired.stops.as_ref().or(own.as_ref())?;
         let scale = |weight: f64| conversation.calibration.tokens(weight);

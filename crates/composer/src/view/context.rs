@@ -128,7 +128,7 @@ impl Composer {
             proposals: proposals.filter(|waiting| waiting.state == crate::edit::wait::State::Waiting).count() as u64,
             hindrances: standing.hindrances,
             project_settings: standing.project_settings,
-            phases: conversation.phases.open().map(|phase| phase.name.clone()).collect(),
+            phases: conversation.policy.phases.open().map(|phase| phase.name.clone()).collect(),
             cache: self.engine.cached(&conversation, &ground, (&view, &repaired), now()),
         })
     }

@@ -21,7 +21,7 @@ impl Composer {
         let scale = |estimate: f64| conversation.calibration.tokens(estimate);
         let desk = conversation.desk(&view, &source, &weights, &scale, 0);
         let seen = Candidates::of(&conversation, &desk, &FastSet::default());
-        let cold = conversation.cached.is_some() && now >= conversation.warm_until();
+        let cold = conversation.cache.answer.is_some() && now >= conversation.warm_until();
         Ok(self.engine.look_of(&conversation, &seen, (Texts(None), cold)))
     }
 }

@@ -152,7 +152,7 @@ impl Recorded {
             }
             Some(_) => {}
         }
-        let Some(whole) = self.conversation.rebuild(store)?.filter(|_| !self.conversation.broken) else {
+        let Some(whole) = self.conversation.rebuild(store)?.filter(|_| !self.conversation.log.broken) else {
             return missing("A part of this request is missing from the store, or damaged.");
         };
         if !whole.exact {

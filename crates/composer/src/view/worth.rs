@@ -97,9 +97,9 @@ impl Composer {
         let at = crate::now();
         let cold = conversation.cache(at) != Cache::Warm;
         let messages = conversation.tree.current().len() + usize::from(conversation.pending.is_some());
-        let cleared_by_provider = conversation.cleared;
-        let of = (conversation.requests, head, cold, messages, cleared_by_provider);
-        if let Some(known) = conversation.worth.as_ref().filter(|known| known.of == of) {
+        let cleared_by_provider = conversation.provider.cleared;
+        let of = (conversation.progress.requests, head, cold, messages, cleared_by_provider);
+        if let Some(known) = conversation.policy.worth.as_ref().filter(|known| known.of == of) {
             return Ok(known.view.clone());
         }
         conversation.remember();
@@ -109,7 +109,7 @@ impl Composer {
         let worth = if cleared_by_provider > 0 { None } else { self.engine.worked_out(&conversation, &now) };
         let head = head.map(|head| head.to_string());
         let view = WorthView { conversation: conversation.id.clone(), head, worth, cleared_by_provider };
-        conversation.worth = Some(Box::new(Remembered { of, view: view.clone() }));
+        conversation.policy.worth = Some(Box::new(Remembered { of, view: view.clone() }));
         Ok(view)
     }
 }

@@ -33,9 +33,9 @@ impl Engine {
         step: &mut Step,
     ) {
         // That was of the request before.
-        conversation.composed_weight = None;
+        conversation.composing.weight = None;
         let situation = Situation { warm_until, ..self.situation(conversation, at) };
-        let request = conversation.requests;
+        let request = conversation.progress.requests;
         self.make_due(conversation, &situation, Some(request), imports, step);
     }
 
@@ -67,7 +67,7 @@ impl Engine {
                     records.push(record(&conversation.id, commit.at, log::COMMIT, &commit, Vec::new()));
                     let id = commit.id;
                     conversation.history.push(commit);
-                    conversation.composed_weight = None;
+                    conversation.composing.weight = None;
                     Wait::Made { id: wished.id, commit: id, request }
                 }
                 Err(refusal) if PASSING.contains(&refusal.code) => continue,

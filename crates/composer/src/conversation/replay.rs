@@ -1,0 +1,207 @@
+//! A conversation is read from its log, and its newest body put together again.
+
+use super::{Conversation, Pending, Worn};
+use crate::envelope::{self, Whole};
+use crate::log;
+use crate::log::{Answered, Arrived, Opened, Turn, Version};
+use crate::request::SIDE;
+use ctx_core::message::Message;
+use ctx_core::{SlotId, Verdict};
+use ctx_store::{Blob, Hash, Reader, Record, Records, StoreError};
+use ctx_wire::Wire;
+use ctx_wire::body::Body;
+use ctx_wire::dress::{Dress, dress};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+impl Conversation {
+    /// Replays a conversation from the store. `None` when the store does not know it.
+    pub fn load(id: &str, store: &dyn Reader) -> Result<Option<Conversation>, StoreError> {
+        let found = store.records(id, 0)?;
+        if found.records.is_empty() && found.skipped.is_empty() {
+            return Ok(None);
+        }
+        let mut conversation = Conversation::replayed(id, &found, store, &mut |_, _| {})?;
+        if let Some(bytes) = store.note(id, "pending")? {
+            conversation.pending = Some(Pending::new(conversation.wire, bytes));
+        }
+        conversation.restore_body(store)?;
+        Ok(Some(conversation))
+    }
+
+    /// What these records, the first ones of its log, tell of a conversation. `meet` is called for each request.
+    pub fn replayed(
+        id: &str,
+        found: &Records,
+        store: &dyn Reader,
+        meet: &mut dyn FnMut(&Record, &Arrived),
+    ) -> Result<Conversation, StoreError> {
+        let blobs = messages_of(&found.records, store)?;
+        let mut conversation = Conversation::new(id.to_owned(), Opened::unknown());
+        let mut damaged = found.skipped.iter().peekable();
+        for record in &found.records {
+            while let Some(skipped) = damaged.next_if(|skipped| skipped.seq < record.seq) {
+                conversation.skip(skipped.kind.as_deref());
+            }
+            if conversation.replay(record, &blobs, meet).is_none() {
+                conversation.skip(Some(&record.kind));
+            }
+        }
+        damaged.for_each(|skipped| conversation.skip(skipped.kind.as_deref()));
+        Ok(conversation)
+    }
+
+    /// A record of this kind cannot be read; `None`: of any kind. A turn is said again by the next request, but what a
+    /// commit says is lost, and commits that name messages of a lost turn change nothing any more.
+    fn skip(&mut self, kind: Option<&str>) {
+        self.log.skipped += 1;
+        self.log.broken = true;
+        self.log.lost_edits |= match kind {
+            None | Some(log::COMMIT | log::LINE) => true,
+            Some(log::ARRIVED) => self.history.is_sent(),
+            Some(_) => false,
+        };
+    }
+
+    /// `None` when the record cannot be understood; it then changes nothing.
+    fn replay(
+        &mut self,
+        record: &Record,
+        blobs: &HashMap<Hash, Vec<u8>>,
+        meet: &mut dyn FnMut(&Record, &Arrived),
+    ) -> Option<()> {
+        if !log::is_readable(record.version) {
+            return None;
+        }
+        match record.kind.as_str() {
+            log::OPENED => {
+                self.opened = serde_json::from_slice(&record.body).ok()?;
+                self.wire = ctx_wire::wire(self.opened.wire);
+                self.log.introduced = true;
+            }
+            log::ARRIVED => {
+                let arrived: Arrived = serde_json::from_slice(&record.body).ok()?;
+                meet(record, &arrived);
+                self.progress.requests = self.progress.requests.max(arrived.request);
+                self.progress.heard = self.progress.heard.max(record.at);
+                self.cache.forecast.asked(&arrived, record.at);
+                if arrived.verdict == SIDE {
+                    self.sides.came(arrived.request, &arrived.class, record.at);
+                }
+                if let Some(turn) = &arrived.turn {
+                    let versions = versions_of(self.wire, turn, &record.uses, blobs)?;
+                    let compacted = arrived.verdict == Verdict::Compaction.name();
+                    self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?, compacted)?;
+                    self.reasoning.strayed |= arrived.composed;
+                    if arrived.composed && turn.current {
+                        self.rewritten();
+                    }
+                    if turn.current {
+                        self.policy.next = arrived.next;
+                        self.progress.last_turn = arrived.request;
+                        self.progress.last_activity = record.at;
+                    }
+                }
+            }
+            log::ANSWERED => {
+                let answered: Answered = serde_json::from_slice(&record.body).ok()?;
+                self.sides.answered(&answered);
+                self.learn(&answered, record.at.saturating_sub(answered.total_ms));
+                let signatures = answered.signatures.iter().filter_map(|signature| signature.parse().ok());
+                self.bind(signatures, &answered);
+            }
+            log::COMMIT => self.take(log::commit(record)?),
+            log::LINE => self.line(&serde_json::from_slice(&record.body).ok()?),
+            log::RECOVERY => self.reasoning.is_dropped_by_provider = true,
+            // What is refused is known beside the conversations.
+            log::REFUSED => {}
+            log::WAIT => self.wait(&serde_json::from_slice(&record.body).ok()?, record.at),
+            log::AUTOMATIC => self.automatic(&serde_json::from_slice(&record.body).ok()?),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The exact bytes of the newest request on the current path, from what is stored; `None` when
+    /// a part of it is missing or damaged.
+    pub fn rebuild(&self, store: &dyn Reader) -> Result<Option<Whole>, StoreError> {
+        let Some(packed) = self.packed else { return Ok(None) };
+        let worn: Vec<&Worn> = self.tree.path().filter_map(|slot| self.versions.get(&slot.id)).collect();
+        let hashes: Vec<Hash> = worn.iter().map(|worn| worn.blob).collect();
+        let mut messages = Vec::new();
+        for (index, (worn, blob)) in worn.iter().zip(store.blobs(&hashes)?).enumerate() {
+            let Blob::Present(bare) = blob else { return Ok(None) };
+            if index > 0 {
+                messages.extend_from_slice(self.separator(index).as_bytes());
+            }
+            let Some(exact) = dress(&bare, &worn.dress) else { return Ok(None) };
+            messages.extend_from_slice(&exact);
+        }
+        let mut failure = None;
+        let mut find = |hash: Hash| match store.blob(hash) {
+            Ok(found) => found,
+            Err(StoreError::DamagedBlob { .. }) => None,
+            Err(error) => {
+                failure = Some(error);
+                None
+            }
+        };
+        let whole = find(packed).and_then(|own| envelope::unpack(&own, &messages, &mut find));
+        failure.map_or(Ok(whole), Err)
+    }
+
+    fn separator(&self, index: usize) -> &str {
+        match self.between.as_deref() {
+            None => ",",
+            Some([one]) => one,
+            Some(each) => each.get(index - 1).map_or(",", String::as_str),
+        }
+    }
+
+    fn restore_body(&mut self, store: &dyn Reader) -> Result<(), StoreError> {
+        self.last.body = self.rebuild(store)?.and_then(|whole| Body::parse(whole.bytes, self.wire).ok());
+        if let Some(body) = &self.last.body {
+            self.folder = body.folder(ctx_clients::lexicon());
+            self.last.aligned = body.spans().messages.len();
+            self.envelope = Arc::new(body.envelope(ctx_clients::lexicon()));
+            self.last.envelope = self.envelope.clone();
+            self.last.packed = self.packed;
+        }
+        Ok(())
+    }
+}
+
+/// The blobs of all message versions in these records.
+fn messages_of(records: &[Record], store: &dyn Reader) -> Result<HashMap<Hash, Vec<u8>>, StoreError> {
+    let mut hashes: Vec<Hash> = records
+        .iter()
+        .filter(|record| record.kind == log::ARRIVED)
+        .flat_map(|record| record.uses.iter().copied())
+        .collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    let blobs = store.blobs(&hashes)?;
+    Ok(hashes
+        .into_iter()
+        .zip(blobs)
+        .filter_map(|(hash, blob)| match blob {
+            Blob::Present(bytes) => Some((hash, bytes)),
+            _ => None,
+        })
+        .collect())
+}
+
+fn versions_of(
+    wire: &dyn Wire,
+    turn: &Turn,
+    uses: &[Hash],
+    blobs: &HashMap<Hash, Vec<u8>>,
+) -> Option<Vec<(SlotId, Worn, Message)>> {
+    let version = |version: &Version| {
+        let blob = *uses.get(version.blob as usize)?;
+        let worn = Dress(version.dress.iter().map(|(at, text)| (*at, text.as_bytes().into())).collect());
+        let exact = dress(blobs.get(&blob)?, &worn)?;
+        Some((SlotId(version.slot), Worn { blob, dress: worn }, wire.read(&exact, ctx_clients::lexicon()).facts))
+    };
+    turn.versions.iter().map(version).collect()
+}
