@@ -3,9 +3,10 @@
 use super::candidates::Candidates;
 use super::facts::Places;
 use super::run::about;
-use super::{Limit, Plain, ProjectSettings};
+use super::{Limit, Plain};
 use crate::Composer;
 use crate::conversation::Conversation;
+use ctx_api::context::ProjectSettings;
 use ctx_core::automatic::{Mode, Tally, Worth, tally, worth};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
