@@ -1,6 +1,6 @@
 //! The error codes of the command line itself, with their meaning and what to do. Those of the daemon are in its own list.
 
-use ctx_server::explain::{Term, Terms};
+use ctx_api::explain::{Term, Terms};
 
 /// Code, meaning, advice; by name.
 const CODES: &[(&str, &str, &str)] = &[
@@ -156,7 +156,7 @@ const CODES: &[(&str, &str, &str)] = &[
 
 /// Everything that `ctx explain` knows: the daemon's rules and codes, and ours where it has none of that name.
 pub fn terms() -> Terms {
-    let Terms { mut terms } = Terms::known();
+    let Terms { mut terms } = ctx_server::explain::known();
     let is_new = |code: &str| !terms.iter().any(|term| term.name == code);
     let own = CODES.iter().filter(|(code, ..)| is_new(code));
     let own: Vec<Term> = own.map(|(code, meaning, advice)| Term::code(code, meaning, advice)).collect();

@@ -2,9 +2,10 @@
 
 use crate::conversation::Pending;
 use crate::directory::lock;
-use crate::log::{self, Answered, ErrorSaid, Usage, Weighed};
+use crate::log::{self, Answered, Weighed};
 use crate::observe::Ticket;
 use crate::{Composer, Credentials, EDITED, Problem, card, mark, record};
+use ctx_api::requests::{ErrorSaid, Usage};
 use ctx_core::Key;
 use ctx_store::{Note, Step};
 use ctx_wire::Wire;

@@ -12,6 +12,7 @@ use crate::directory::{Card, Shared, lock};
 use crate::edit::{Ground, lacks_its_file};
 use crate::log::{self, Opened};
 use crate::{Composer, EDITED, Refusal, card, mark};
+use ctx_api::conversations::Imported;
 use ctx_store::{Blob, Hash, MemoryStore, NewRecord, Note, Step, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -78,25 +79,6 @@ impl Content {
             }
         }
     }
-}
-
-/// A conversation that has come from a file, or would.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Imported {
-    /// Its id here.
-    pub conversation: String,
-    /// Its id where it comes from.
-    pub was: String,
-    pub title: String,
-    pub records: u64,
-    pub commits: u64,
-    pub frames: usize,
-    pub tokens: u64,
-    /// It goes on as the session that it was; not so if that session is known here already.
-    pub session: Option<String>,
-    /// Offloaded content whose file is not here.
-    pub files_missing: usize,
-    pub dry_run: bool,
 }
 
 impl Composer {

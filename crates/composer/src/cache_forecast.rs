@@ -249,7 +249,7 @@ pub fn first_difference(old: &Message, new: &Message) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::Usage;
+    use ctx_api::requests::Usage;
     use serde_json::json;
 
     fn key(number: u8) -> Key {

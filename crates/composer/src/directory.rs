@@ -6,7 +6,7 @@
 use crate::activity;
 use crate::conversation::Conversation;
 use crate::log::Opened;
-use crate::side_traffic::Side;
+use ctx_api::conversations::Side;
 use ctx_core::message::{Message, Role};
 use ctx_core::{Class, Key};
 use ctx_store::{Reader, StoreError};

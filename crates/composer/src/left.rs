@@ -5,6 +5,7 @@
 
 use crate::Refusal;
 use crate::conversation::Conversation;
+use ctx_api::frames::Left;
 use ctx_core::edit::address::{self, Named};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::frame_id::FrameId;
@@ -12,36 +13,8 @@ use ctx_core::fast_map::FastSet;
 use ctx_core::message::{Message, Role};
 use ctx_core::tree::Moved;
 use ctx_core::{NodeIx, SlotId, frames};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
-
-/// Why a frame is no longer sent, though no edit removed it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Left {
-    /// The client has summarised it.
-    BeforeCompaction,
-    /// The client went back to before it and on with other words.
-    Rewound,
-}
-
-impl Left {
-    /// As it stands among the states of a frame.
-    pub fn state(self) -> &'static str {
-        match self {
-            Left::BeforeCompaction => "before-compaction",
-            Left::Rewound => "rewound",
-        }
-    }
-
-    pub fn in_words(self) -> &'static str {
-        match self {
-            Left::BeforeCompaction => "before compaction",
-            Left::Rewound => "rewound",
-        }
-    }
-}
 
 /// A path that the client has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

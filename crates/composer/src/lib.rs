@@ -52,12 +52,9 @@ pub mod view;
 mod writer;
 
 pub use answer::Timing;
-pub use archive::Imported;
 pub use credentials::Credentials;
 pub use ctx_core::edit::refusal::nearest;
-pub use left::Left;
 pub use observe::{Seen, Ticket};
-pub use phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
 pub use recorder::Recorder;
 pub use view::Refusal;
 

@@ -5,15 +5,16 @@
 
 mod v1;
 
-use crate::automatic::Told;
-use crate::edit::{Unmade, When};
+use ctx_api::edit::When;
+use ctx_api::requests::MOST_TOKENS;
+use ctx_api::requests::{ErrorSaid, Usage};
+use ctx_api::timeline::Told;
+use ctx_api::waiting::Unmade;
 use ctx_core::automatic::Moment;
 use ctx_core::edit::history::How;
-use ctx_core::edit::{Commit, CommitId, History, Operation};
+use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_core::message::{Anchor, Message};
 use ctx_core::{Class, Key, SlotId};
-use ctx_models::CacheWrite;
-use ctx_models::cache::{FIVE_MINUTES, ONE_HOUR};
 use ctx_store::Record;
 use ctx_wire::anthropic::context_management::{summary, without_summary};
 use ctx_wire::body::Body;
@@ -335,24 +336,6 @@ pub struct Weighed {
     pub own: f64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ErrorSaid {
-    pub kind: String,
-    pub message: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Usage {
-    pub input: u64,
-    pub cache_read: u64,
-    pub cache_write: u64,
-    pub output: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache_write_1h: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thinking: Option<u64>,
-}
-
 impl Summary {
     /// Of a reply to a request of so many messages.
     pub fn of(wire: &dyn Wire, reply: &[u8], messages: usize) -> Option<Summary> {
@@ -393,73 +376,9 @@ fn sum<'a>(edits: impl Iterator<Item = &'a serde_json::Value>) -> u64 {
     edits.filter_map(|edit| edit["cleared_input_tokens"].as_u64()).filter(|tokens| *tokens <= MOST_TOKENS).sum()
 }
 
-/// No request has so many tokens: ten times the largest context window that is known.
-const MOST_TOKENS: u64 = 20_000_000;
-
 /// A usage that cannot be true counts as unknown, also in a log that was written before this was looked at.
 fn believable<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Usage>, D::Error> {
     Ok(Option::<Usage>::deserialize(deserializer)?.filter(Usage::is_believable))
-}
-
-impl Usage {
-    pub fn is_believable(&self) -> bool {
-        let all = [self.input, self.cache_read, self.cache_write, self.output];
-        let parts = [self.cache_write_1h, self.thinking].into_iter().flatten();
-        all.into_iter().chain(parts).all(|tokens| tokens <= MOST_TOKENS)
-    }
-
-    /// All the tokens the model read.
-    pub fn prompt(&self) -> u64 {
-        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
-    }
-
-    /// The same in the form that all providers share.
-    pub fn counted(&self) -> ctx_models::Usage {
-        let long = self.cache_write_1h.unwrap_or(0).min(self.cache_write);
-        let short = self.cache_write - long;
-        let write = |(seconds, tokens)| Some(CacheWrite { seconds, tokens });
-        ctx_models::Usage {
-            input: self.prompt(),
-            cache_read: self.cache_read,
-            cache_writes: [(FIVE_MINUTES, short), (ONE_HOUR, long)].map(write),
-            output: self.output,
-            reasoning: self.thinking,
-        }
-    }
-
-    /// Those that the provider's cache holds now.
-    pub fn cached(&self) -> u64 {
-        self.cache_read.saturating_add(self.cache_write)
-    }
-
-    /// How many seconds the end of what was written stays in the cache.
-    pub fn ttl(&self) -> Option<u64> {
-        self.counted().lifetime()
-    }
-}
-
-/// A move on the lines of the history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Line {
-    Branch { name: String, at: Option<CommitId> },
-    Checkout { name: String },
-    Tag { name: String, at: CommitId },
-    RemoveBranch { name: String },
-    RemoveTag { name: String },
-}
-
-impl Line {
-    /// Goes it.
-    pub fn apply(&self, history: &mut History) {
-        match self {
-            Line::Branch { name, at } => history.branch(name, *at),
-            Line::Checkout { name } => drop(history.checkout(name)),
-            Line::Tag { name, at } => history.tag(name, *at),
-            Line::RemoveBranch { name } => history.remove_branch(name),
-            Line::RemoveTag { name } => history.remove_tag(name),
-        }
-    }
 }
 
 /// A wish that waits for its moment, and what becomes of it.

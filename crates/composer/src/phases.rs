@@ -1,50 +1,14 @@
 //! Phases of the work: people, agents and hooks say when one begins and when it ends.
 
-use crate::automatic::Signal;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::{self, Automatic};
 use crate::{Composer, Refusal, now, record};
+use ctx_api::phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
+use ctx_api::timeline::Signal;
 use ctx_core::automatic::{Moment, Phase};
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_store::Step;
-use serde::{Deserialize, Serialize};
-
-/// The beginning or the end of a phase.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PhaseWish {
-    pub action: PhaseAction,
-    /// Which one; at its end the newest that is open, if nothing is said.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// Who says so.
-    pub author: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PhaseAction {
-    Begin,
-    End,
-}
-
-/// The phases of a conversation, in the order in which they began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PhasesView {
-    pub conversation: String,
-    pub phases: Vec<PhaseView>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PhaseView {
-    pub name: String,
-    pub began: u64,
-    /// Nothing while it is open.
-    pub ended: Option<u64>,
-    /// Messages of the conversation that belong to it, once it has ended.
-    pub messages: usize,
-}
 
 /// Names are for people: short, and on one line.
 const LONGEST: usize = 80;

@@ -12,6 +12,7 @@ mod waiting;
 mod work;
 
 pub use copies::{RequestCopy, ResponseCopy};
+use ctx_api::status::Load;
 use lanes::{LaneKey, Urgency};
 pub(crate) use lanes::{Lanes, Order};
 use work::Worker;
@@ -122,19 +123,6 @@ struct Gauges {
     /// Requests among what is queued.
     requests: AtomicU64,
     exchanges: AtomicU64,
-}
-
-/// How busy the recorder is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-pub struct Load {
-    pub queued: u64,
-    pub queued_bytes: u64,
-    /// Copies that were not looked at for want of room.
-    pub dropped: u64,
-    /// Requests that could not be read.
-    pub unreadable: u64,
-    /// Requests that have passed and are still being read.
-    pub requests: u64,
 }
 
 #[derive(Clone)]

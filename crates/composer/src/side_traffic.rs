@@ -5,20 +5,9 @@ use crate::card;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::Answered;
+use ctx_api::conversations::Side;
 use ctx_store::Step;
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-
-/// Requests of one class.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Side {
-    /// `auxiliary`: titles, suggestions, probes, side questions. `compaction`: the client asks for a summary.
-    pub class: String,
-    pub requests: u32,
-    /// What the provider counted for them, read and written.
-    pub tokens: u64,
-    pub last_at: u64,
-}
 
 #[derive(Debug, Default)]
 pub struct Sides {

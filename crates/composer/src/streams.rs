@@ -3,34 +3,14 @@
 use crate::directory::lock;
 use crate::now;
 use crate::observe::Ticket;
+use ctx_api::live::Streaming;
 use ctx_wire::answer::{Growth, Progress, Tap};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A reply is told at most so often.
 pub const PAUSE: Duration = Duration::from_millis(200);
-
-/// What came of a reply since it was told last. Once it is there as a whole, an `answer` is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Streaming {
-    #[schemars(extend("const" = "streaming"))]
-    pub kind: &'static str,
-    pub conversation: String,
-    pub request: u32,
-    /// Counts what is told of this reply, from 0. One that is missing was dropped, or told before anybody listened.
-    pub piece: u32,
-    /// The block of the reply, counted from 0.
-    pub block: u64,
-    /// `text`, `thinking` or `tool`: the arguments of a call.
-    pub part: &'static str,
-    pub tool: Option<String>,
-    /// What was added to it.
-    pub text: String,
-    pub at: u64,
-}
 
 type Listener = Box<dyn Fn(&Streaming) + Send>;
 
@@ -80,12 +60,12 @@ impl Telling {
     pub fn tell(&mut self, streams: &Streams, ticket: &Ticket, tap: &dyn Tap) {
         for Growth { block, part, tool, text } in tap.grown(&mut self.told) {
             let streaming = Streaming {
-                kind: "streaming",
+                kind: "streaming".to_owned(),
                 conversation: ticket.conversation.clone(),
                 request: ticket.request,
                 piece: self.pieces,
                 block,
-                part,
+                part: part.to_owned(),
                 tool,
                 text,
                 at: now(),

@@ -2,7 +2,7 @@
 
 use crate::Composer;
 use crate::directory::lock;
-use crate::edit::Applied;
+use ctx_api::edit::Applied;
 use ctx_clients::Hints;
 use ctx_core::Class;
 use std::collections::HashMap;

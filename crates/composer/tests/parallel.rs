@@ -5,8 +5,8 @@
 
 mod support;
 
+use ctx_api::edit::Wish;
 use ctx_composer::automatic::{About, Automatic};
-use ctx_composer::edit::Wish;
 use ctx_composer::recorder::Composition;
 use ctx_composer::{Composer, Recorder};
 use ctx_core::automatic::{Facts, Mode, Settings};

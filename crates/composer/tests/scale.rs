@@ -4,7 +4,7 @@
 
 mod support;
 
-use ctx_composer::edit::Wish;
+use ctx_api::edit::Wish;
 use serde_json::json;
 use std::time::{Duration, Instant};
 use support::growing::Growing;

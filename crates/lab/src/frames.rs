@@ -1,6 +1,6 @@
 //! A request of a replay, frame by frame: what the client said, what was sent of it, and what a policy changed here.
 
-use ctx_composer::view::{FrameView, StepView};
+use ctx_api::frames::{FrameView, StepView};
 use ctx_composer::{Composer, Refusal};
 use serde::Serialize;
 use std::collections::HashMap;

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use ctx_composer::{Composer, Recorder};
 
-use crate::api::{self, Api, UpstreamView};
+use crate::api::{self, Api};
 use crate::config::ServerConfig;
 use crate::helper::{Helper, retitle};
 use crate::listen::{BindError, Bound, Server};
 use crate::mcp;
 use crate::observer::{ComposerObserver, Traffic};
 use crate::signals;
+use ctx_api::status::UpstreamView;
 
 /// What is observed when the daemon stops may take this long to be stored.
 const LAST_WORDS: Duration = Duration::from_secs(5);

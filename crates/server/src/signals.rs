@@ -5,7 +5,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ctx_composer::automatic::{Rules, Told};
+use ctx_api::timeline::Told;
+use ctx_composer::automatic::Rules;
 use ctx_composer::{Composer, log};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ctx_server::helper::{JobView, State};
+use ctx_api::helper::{JobView, State};
 use hyper::Method;
 use serde_json::Value;
 

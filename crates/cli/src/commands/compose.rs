@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::edit::Explained;
+use ctx_api::requests::Explained;
 use serde::Deserialize;
 use serde_json::Value;
 

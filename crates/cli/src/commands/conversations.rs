@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::view::{ConversationView, Conversations};
+use ctx_api::conversations::{ConversationView, Conversations};
 
 use crate::arguments::JsonArguments;
 use crate::client::understood;

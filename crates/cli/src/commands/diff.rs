@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::edit::{Diff, FrameDiff};
+use ctx_api::history::{Diff, FrameDiff};
 
 use crate::arguments::{ConversationArguments, JsonArguments, non_empty};
 use crate::client::{encoded, of_conversation, understood};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_server::explain::{Term, TermKind, Terms};
+use ctx_api::explain::{Term, TermKind, Terms};
 use serde_json::json;
 
 use crate::arguments::{JsonArguments, non_empty};
@@ -37,7 +37,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let (json, words) = match &arguments.name {
         None => (json!(terms), list(&terms, output)),
         Some(name) => {
-            let found = terms.find(name);
+            let found = ctx_server::explain::find(&terms, name);
             let term = found.map_err(|error| Failure::new(error.code, error.message).hint(error.hint))?;
             (json!(term), entry(term, output))
         }
@@ -83,13 +83,13 @@ mod tests {
     #[test]
     fn a_rule_is_explained_with_its_reason_and_what_to_do() {
         let terms = codes::terms();
-        insta::assert_snapshot!(entry(terms.find("a30").expect("a rule"), &Output::plain()), @r"
+        insta::assert_snapshot!(entry(ctx_server::explain::find(&terms, "a30").expect("a rule"), &Output::plain()), @r"
         A30  every tool call has its result
           Each tool call must be answered by a tool result in the next user message.
           When the result is gone, ctx removes the call. To keep the call, drop the result's content instead
           of deleting it.
         ");
-        insta::assert_snapshot!(entry(terms.find("stale").expect("a code"), &Output::plain()), @r"
+        insta::assert_snapshot!(entry(ctx_server::explain::find(&terms, "stale").expect("a code"), &Output::plain()), @r"
         stale  the head is not the expected one: someone committed in the meantime
           Look at the new commits, then retry with the new head.
         ");

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use ctx_composer::edit::When;
+use ctx_api::edit::When;
 use serde::Deserialize;
 
 use crate::arguments::{JsonArguments, non_empty};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ctx_composer::Imported;
+use ctx_api::conversations::Imported;
 use ctx_core::edit::Operation;
 
 use super::change::{How, Place, Wish};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::view::{CacheRulesView, ModelProviderView, ModelView, ModelsView};
+use ctx_api::models::{CacheRulesView, ModelProviderView, ModelView, ModelsView};
 
 use crate::arguments::JsonArguments;
 use crate::client::understood;

@@ -4,8 +4,8 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use ctx_api::phases::{PhaseView, PhasesView};
 use ctx_clients::claude_code::hooks::session_of_hook;
-use ctx_composer::{PhaseView, PhasesView};
 use serde_json::json;
 
 use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use ctx_api::conversations::{ConversationView, Conversations};
 use ctx_composer::Composer;
-use ctx_composer::view::{ConversationView, Conversations};
 use ctx_store::{SqliteStore, StoreError};
 use serde::Deserialize;
 use serde_json::json;

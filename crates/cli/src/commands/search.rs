@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::view::{Found, FoundIn, Hit, terms};
+use ctx_api::search::{Found, FoundIn, Hit};
+use ctx_composer::view::terms;
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::client::{encoded, understood};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::view::{SentAnswer, SentView};
+use ctx_api::requests::{SentAnswer, SentView};
 
 use crate::arguments::{ConversationArguments, JsonArguments, request_name};
 use crate::client::{of_conversation, understood};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use ctx_composer::view::{GroupView, Grouping, Spent, Stats};
+use ctx_api::stats::{GroupView, Grouping, Spent, Stats};
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::client::{encoded, understood};

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::automatic::{ProjectSetting, ProjectSettings};
-use ctx_composer::view::ContextView;
+use ctx_api::context::ContextView;
+use ctx_api::context::{ProjectSetting, ProjectSettings};
 use serde_json::Value;
 
 use crate::arguments::{ConversationArguments, JsonArguments};

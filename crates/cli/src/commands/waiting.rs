@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use ctx_composer::edit::{PendingOutcome, WaitView, WaitingView, When};
+use ctx_api::edit::When;
+use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
 use serde_json::json;
 
 use crate::arguments::{ConversationArguments, JsonArguments, author, non_empty};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::view::{By, CacheMiss, MissView, Misses};
+use ctx_api::cache::{By, CacheMiss, MissView, Misses};
 
 use crate::arguments::{ConversationArguments, JsonArguments, request_name};
 use crate::client::{of_conversation, understood};

@@ -1,8 +1,9 @@
 //! The editor that people switch on: what it wants within what somebody decided, what it keeps, and what it tells.
 
 use super::keep;
-use super::{About, Automatic, Keeping, Limit, ProjectSettings, Removed, Rules};
+use super::{About, Automatic, Keeping, Limit, Removed, Rules};
 use crate::edit::Folder;
+use ctx_api::context::ProjectSettings;
 use ctx_core::automatic::{Facts, Force, Mode, Settings, choose};
 use ctx_core::policy::{Look, Proposed};
 use std::collections::{HashMap, HashSet};

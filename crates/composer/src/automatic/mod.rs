@@ -27,13 +27,13 @@ pub(crate) use candidates::Candidates;
 pub use editor::{Editor, ProviderEdits};
 pub(crate) use observed::Noted;
 pub(crate) use restored::calls;
-pub use rules::{ProjectSetting, ProjectSettings, Rules};
+pub use rules::Rules;
 pub(crate) use run::Moment;
-pub use signal::{Figures, Signal, Told};
 pub(crate) use status::Now;
 pub(crate) use text_index::TextIndex;
 
 use crate::{Composer, Refusal};
+use ctx_api::context::ProjectSettings;
 use ctx_core::automatic::{Facts, Mode, Settings};
 use ctx_core::edit::Commit;
 use ctx_core::policy::{Look, Policy, Proposed};

@@ -3,11 +3,11 @@
 use super::candidates::Candidates;
 use super::facts::Places;
 use super::fill::{Filled, Filler};
-use super::signal::Figures;
 use super::{AUTHOR, About, Automatic, Batch};
 use crate::conversation::Conversation;
 use crate::edit::{Files, Ground, Weights, notes, on_top, summary};
 use crate::{Engine, Refusal, log, record};
+use ctx_api::timeline::Figures;
 use ctx_core::SlotId;
 use ctx_core::automatic::{Mode, Settings};
 use ctx_core::edit::effect::{Effect, NewResult};

@@ -4,56 +4,11 @@ use super::run::By;
 use crate::conversation::Conversation;
 use crate::log::{self, Automatic};
 use crate::{Engine, record};
+use ctx_api::timeline::{Figures, Signal, Told};
 use ctx_core::edit::history::Change;
-use ctx_core::edit::{Commit, CommitId, Operation};
+use ctx_core::edit::{Commit, Operation};
 use ctx_core::policy::extract::is_extract;
 use ctx_store::Step;
-use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Signal {
-    ContextNearLimit,
-    CompactionComplete,
-}
-
-impl Signal {
-    pub fn name(self) -> &'static str {
-        match self {
-            Signal::ContextNearLimit => "CONTEXT_NEAR_LIMIT",
-            Signal::CompactionComplete => "COMPACTION_COMPLETE",
-        }
-    }
-}
-
-/// How near the limit is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Figures {
-    /// Of the request at hand.
-    pub tokens: u64,
-    /// What the model takes.
-    pub window: u64,
-    /// The share of it from which on the limit is near, and the tokens that this is.
-    pub percent: u64,
-    pub limit: u64,
-}
-
-/// What is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Told {
-    pub signal: Signal,
-    /// The number of the request at hand.
-    pub request: u32,
-    #[serde(flatten)]
-    pub figures: Figures,
-    /// Of something that was cleared: tokens before it, how many results and inputs went, and the commit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens_before: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cleared: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<CommitId>,
-}
 
 impl Engine {
     /// Tells once that the limit is near, and again when it has been far in between.

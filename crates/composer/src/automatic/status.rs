@@ -3,9 +3,10 @@
 use super::candidates::Candidates;
 use super::facts::Places;
 use super::run::about;
-use super::{Automatic, Limit, Plain, ProjectSettings};
+use super::{Automatic, Limit, Plain};
 use crate::Engine;
 use crate::conversation::Conversation;
+use ctx_api::context::ProjectSettings;
 use ctx_core::automatic::{Mode, Tally, Worth, tally, worth};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;

@@ -2,20 +2,18 @@
 
 use super::client_notes;
 use super::compare::{Overview, overview, thinking_left_out};
-use super::cost::Cost;
 use super::ground::ATTRIBUTION;
 use super::import::Imports;
 use super::offload::Files;
 use super::summary::summary;
-use super::wait::When;
 use super::{Ground, Weights};
 use crate::conversation::{Conversation, takes_losses_into_account};
 use crate::directory::Card;
 use crate::directory::lock;
-use crate::helper::{Filled, Written};
-use crate::view::CacheView;
+use crate::helper::Filled;
 use crate::writer::Untold;
 use crate::{Composer, EDITED, Engine, Refusal, card, log, mark, now, record};
+use ctx_api::edit::{Applied, RepairView, When, Wish};
 use ctx_core::edit::effect::{Effect, EffectId, Made, MadeId, Why};
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::history::Change;
@@ -24,104 +22,8 @@ use ctx_core::edit::{Commit, CommitId, History, Operation};
 use ctx_core::message::Kind;
 use ctx_store::{NewRecord, Step};
 use ctx_wire::rules;
-use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::MutexGuard;
-
-/// Operations that somebody wants as one commit.
-#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Wish {
-    pub operations: Vec<Operation>,
-    pub author: String,
-    #[serde(default)]
-    pub note: Option<String>,
-    /// The head that the wish was made against; another one is refused. `none`: no commit yet.
-    #[serde(default)]
-    pub expect: Option<String>,
-    /// Tell what it would do, and do nothing.
-    #[serde(default)]
-    pub dry_run: bool,
-    /// The moment that it waits for.
-    #[serde(default)]
-    pub when: When,
-}
-
-/// What was done, or would be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Applied {
-    pub conversation: String,
-    /// `None` when nothing was done.
-    pub commit: Option<String>,
-    /// The wish that waits for its moment, where no commit was made yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<String>,
-    pub branch: String,
-    /// The frames that changed.
-    pub frames: Vec<String>,
-    pub tokens_before: u64,
-    pub tokens_after: u64,
-    pub summary: String,
-    pub preview: Preview,
-    #[serde(default)]
-    pub problem: Option<String>,
-    /// Files that were written.
-    #[serde(default)]
-    pub files: Vec<PathBuf>,
-    /// What else is worth knowing: what stays though it was named, what does not come along.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<String>,
-    /// Requests of this conversation that began to leave before the commit and go without it.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub on_their_way: usize,
-    /// What would be lost that was hardly meant: told before anything else.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-    /// Words that the operations lacked and that were found for them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub written: Vec<Written>,
-}
-
-fn is_zero(count: &usize) -> bool {
-    *count == 0
-}
-
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Preview {
-    /// The first frame that differs from what was sent last.
-    pub first_change: Option<String>,
-    /// The step of it that does, where it has steps.
-    #[serde(default)]
-    pub first_step: Option<String>,
-    /// Tokens before the first change: they stay as they are.
-    #[serde(default)]
-    pub tokens_ahead: u64,
-    /// What the provider must read again once because of the change, from the last place before it where its cache was
-    /// written. Nothing where the cache is cold or unused: then it reads everything anyway.
-    pub tokens_reread: u64,
-    /// Thinking blocks that cannot be sent any more behind the change, and the tokens in them.
-    pub thinking_dropped: usize,
-    #[serde(default)]
-    pub thinking_tokens: u64,
-    /// Beside that.
-    pub repairs: Vec<RepairView>,
-    /// What the provider's cache holds now, before the change.
-    #[serde(default)]
-    pub cache: Option<CacheView>,
-    /// What it costs and saves.
-    #[serde(default)]
-    pub cost: Option<Cost>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct RepairView {
-    pub rule: String,
-    /// The rule in a few words.
-    #[serde(default)]
-    pub name: String,
-    pub what: String,
-}
 
 /// What a commit would come to.
 pub(super) struct Outcome {
@@ -479,7 +381,7 @@ fn is_sent_at_all(
     if !(0..).zip(effects).any(is_lost) {
         return Ok(());
     }
-    let rules: Vec<String> = repairs.iter().map(RepairView::sentence).collect();
+    let rules: Vec<String> = repairs.iter().map(super::repaired::sentence).collect();
     let name = operation.ids().join(", ");
     Err(Refusal::new(
         "bad-content",

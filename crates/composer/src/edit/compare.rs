@@ -1,11 +1,12 @@
 //! What differs between two sets of effects, frame by frame.
 
 use super::Ground;
-use super::apply::Preview;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::view::{show, titles};
 use crate::{Composer, Refusal};
+use ctx_api::edit::Preview;
+use ctx_api::history::{Diff, FrameDiff};
 use ctx_core::Key;
 use ctx_core::edit::effect::Made;
 use ctx_core::edit::effect::{Effect, EffectId};
@@ -14,7 +15,6 @@ use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::layout::layout;
 use ctx_core::message::Kind;
 use ctx_core::tokens;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// One thing that is sent, and what it weighs; or that would be, did the rules not leave it out.
@@ -188,28 +188,6 @@ impl Overview {
             ..Preview::default()
         }
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Diff {
-    pub conversation: String,
-    pub from: String,
-    pub to: String,
-    pub tokens_before: u64,
-    pub tokens_after: u64,
-    pub frames: Vec<FrameDiff>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct FrameDiff {
-    pub id: String,
-    pub title: String,
-    /// `same`, `changed`, `added`, `removed` or `moved`.
-    pub change: String,
-    pub tokens_before: u64,
-    pub tokens_after: u64,
-    pub before: String,
-    pub after: String,
 }
 
 impl Composer {

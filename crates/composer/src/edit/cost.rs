@@ -4,75 +4,14 @@
 //! an edit costs nothing then, and what it takes out is saved at once.
 
 use super::Ground;
-use super::apply::{Applied, Preview};
 use super::repaired::Repaired;
-use super::wait::When;
 use crate::Engine;
 use crate::conversation::Conversation;
+use ctx_api::cost::{Cache, Cost, Money};
+use ctx_api::edit::Applied;
+use ctx_api::edit::When;
 use ctx_core::edit::fold::View;
 use ctx_models::{CacheState, EditCost, Models, Rates, Sizes};
-use serde::{Deserialize, Serialize};
-
-/// What the provider's cache does for the next request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Cache {
-    #[default]
-    Warm,
-    /// It has expired, or nothing is known of it.
-    Cold,
-    /// Nothing is kept there: the conversation is too short, or its client does not ask for it.
-    Unused,
-}
-
-/// In input tokens, as the provider's cache weighs them.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Cost {
-    /// What the figures are worked out for.
-    #[serde(default)]
-    pub cache: Cache,
-    /// Tokens that are read again only because of the change: from the last place before it where the cache was written.
-    #[serde(default)]
-    pub reread: u64,
-    /// Of each request without the plan, once the cache is warm.
-    pub without: u64,
-    /// Of the next one without the plan: more, if the cache is cold.
-    #[serde(default)]
-    pub next_without: u64,
-    /// Of the first request with it: what lies behind the first change is written anew.
-    pub first: u64,
-    /// Of each one after that.
-    pub later: u64,
-    /// What it costs once, beyond what the next request takes anyway; less than nothing if it saves at once.
-    #[serde(default)]
-    pub once: i64,
-    /// What each later request saves.
-    #[serde(default)]
-    pub saves: i64,
-    /// After so many requests it pays off; never, if it saves nothing.
-    pub pays_off_after: Option<u64>,
-    /// The same at the prices of the model and with what its cache costs; nothing where they are not known.
-    #[serde(default)]
-    pub money: Option<Money>,
-}
-
-/// In dollars, as [`Cost`]. Only what is read: answers cost what they cost.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Money {
-    pub without: f64,
-    #[serde(default)]
-    pub next_without: f64,
-    pub first: f64,
-    pub later: f64,
-    #[serde(default)]
-    pub once: f64,
-    #[serde(default)]
-    pub saves: f64,
-    pub pays_off_after: Option<u64>,
-    /// The prices are those of the nearest model of the family: its own are not known.
-    #[serde(default)]
-    pub nearest: bool,
-}
 
 /// The rates of a conversation's model, in dollars a token.
 #[derive(Debug, Clone, Copy)]
@@ -82,49 +21,37 @@ pub struct ModelRates {
     pub nearest: bool,
 }
 
-impl From<Cache> for CacheState {
-    fn from(cache: Cache) -> CacheState {
-        match cache {
-            Cache::Warm => CacheState::Warm,
-            Cache::Cold => CacheState::Cold,
-            Cache::Unused => CacheState::Unused,
-        }
+fn money(cost: &EditCost, nearest: bool) -> Money {
+    Money {
+        without: cost.without,
+        next_without: cost.next_without,
+        first: cost.first,
+        later: cost.later,
+        once: cost.once(),
+        saves: cost.saves(),
+        pays_off_after: cost.pays_off_after,
+        nearest,
     }
 }
 
-impl Money {
-    fn of(cost: &EditCost, nearest: bool) -> Money {
-        Money {
-            without: cost.without,
-            next_without: cost.next_without,
-            first: cost.first,
-            later: cost.later,
-            once: cost.once(),
-            saves: cost.saves(),
-            pays_off_after: cost.pays_off_after,
-            nearest,
-        }
-    }
-}
-
-impl Cost {
-    pub fn of(sizes: Sizes, cache: Cache, model: Option<ModelRates>) -> Cost {
-        let tokens = |weighed: f64| weighed.round() as u64;
-        let known = model.map(|model| model.rates).filter(|rates| rates.fresh > 0.0);
-        let weighed = EditCost::of(sizes, cache.into(), known.map_or_else(Rates::default, Rates::relative));
-        let reread = if cache == Cache::Warm { sizes.after.saturating_sub(sizes.kept) } else { 0 };
-        Cost {
-            cache,
-            reread,
-            without: tokens(weighed.without),
-            next_without: tokens(weighed.next_without),
-            first: tokens(weighed.first),
-            later: tokens(weighed.later),
-            once: weighed.once().round() as i64,
-            saves: weighed.saves().round() as i64,
-            pays_off_after: weighed.pays_off_after,
-            money: model.map(|model| Money::of(&EditCost::of(sizes, cache.into(), model.rates), model.nearest)),
-        }
+/// The cost of a change with these sizes.
+fn edit_cost(sizes: Sizes, cache: Cache, model: Option<ModelRates>) -> Cost {
+    let tokens = |weighed: f64| weighed.round() as u64;
+    let known = model.map(|model| model.rates).filter(|rates| rates.fresh > 0.0);
+    let state = CacheState::from(cache);
+    let weighed = EditCost::of(sizes, state, known.map_or_else(Rates::default, Rates::relative));
+    let reread = if cache == Cache::Warm { sizes.after.saturating_sub(sizes.kept) } else { 0 };
+    Cost {
+        cache,
+        reread,
+        without: tokens(weighed.without),
+        next_without: tokens(weighed.next_without),
+        first: tokens(weighed.first),
+        later: tokens(weighed.later),
+        once: weighed.once().round() as i64,
+        saves: weighed.saves().round() as i64,
+        pays_off_after: weighed.pays_off_after,
+        money: model.map(|model| money(&EditCost::of(sizes, state, model.rates), model.nearest)),
     }
 }
 
@@ -154,7 +81,7 @@ impl Engine {
             }
         };
         let sizes = Sizes { before: applied.tokens_before, after: applied.tokens_after, kept };
-        let cost = Cost::of(sizes, cache, rates(&self.models, conversation, applied.tokens_after));
+        let cost = edit_cost(sizes, cache, rates(&self.models, conversation, applied.tokens_after));
         // One figure, before and after an edit.
         applied.preview.tokens_reread = cost.reread;
         applied.preview.cost = Some(cost);
@@ -190,13 +117,6 @@ fn rates(models: &Models, conversation: &Conversation, prompt: u64) -> Option<Mo
     Some(ModelRates { rates: price.rates(conversation.lifetime()).per_token(), nearest: stand_in.is_some() })
 }
 
-impl Preview {
-    /// What it costs; nothing is said of what was not weighed.
-    pub fn cost(&self) -> Cost {
-        self.cost.unwrap_or_default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,11 +130,11 @@ mod tests {
 
     #[test]
     fn with_a_warm_cache_what_lies_behind_the_change_is_paid_for_once() {
-        let cost = Cost::of(SIZES, Cache::Warm, None);
+        let cost = edit_cost(SIZES, Cache::Warm, None);
         assert_eq!((cost.without, cost.next_without, cost.first, cost.later), (1_000, 1_000, 2_900, 600));
         assert_eq!((cost.once, cost.saves, cost.reread), (1_900, 400, 2_000));
         assert_eq!(cost.pays_off_after, Some(6), "2,900 + 5 × 600 = 5,900 < 6 × 1,000");
-        let cost = Cost::of(SIZES, Cache::Warm, Some(RATES));
+        let cost = edit_cost(SIZES, Cache::Warm, Some(RATES));
         assert_eq!((cost.without, cost.first, cost.later), (500, 4_200, 300), "by the factors of the model");
         let money = cost.money.expect("prices");
         assert!(near(money.without, 0.002) && near(money.first, 0.0168) && near(money.later, 0.0012), "{money:?}");
@@ -225,7 +145,7 @@ mod tests {
 
     #[test]
     fn with_a_cold_cache_an_edit_is_free_and_saves_what_writing_costs_at_once() {
-        let cost = Cost::of(SIZES, Cache::Cold, Some(RATES));
+        let cost = edit_cost(SIZES, Cache::Cold, Some(RATES));
         assert_eq!((cost.next_without, cost.first, cost.without, cost.later), (20_000, 12_000, 500, 300));
         assert_eq!((cost.once, cost.saves, cost.pays_off_after), (-8_000, 200, Some(1)));
         assert!(near(cost.money.expect("prices").once, -4_000.0 * 8e-6));
@@ -233,17 +153,17 @@ mod tests {
 
     #[test]
     fn where_nothing_is_cached_every_token_counts_each_time() {
-        let cost = Cost::of(SIZES, Cache::Unused, None);
+        let cost = edit_cost(SIZES, Cache::Unused, None);
         assert_eq!((cost.without, cost.first, cost.later, cost.once), (10_000, 6_000, 6_000, -4_000));
         assert_eq!((cost.pays_off_after, cost.money), (Some(1), None));
     }
 
     #[test]
     fn what_saves_nothing_never_pays_off() {
-        let same = Cost::of(Sizes { before: 5_000, after: 5_000, kept: 5_000 }, Cache::Warm, None);
+        let same = edit_cost(Sizes { before: 5_000, after: 5_000, kept: 5_000 }, Cache::Warm, None);
         assert_eq!((same.once, same.saves, same.pays_off_after), (0, 0, None));
         for cache in [Cache::Warm, Cache::Cold, Cache::Unused] {
-            assert_eq!(Cost::of(Sizes { before: 0, after: 10, kept: 0 }, cache, None).pays_off_after, None);
+            assert_eq!(edit_cost(Sizes { before: 0, after: 10, kept: 0 }, cache, None).pays_off_after, None);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The way out when the provider refuses a request because of one block in it.
 
-use super::apply::{Applied, Wish};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::{self, Answered};
 use crate::{Composer, Engine, Refusal};
+use ctx_api::edit::{Applied, Wish};
 use ctx_core::edit::Operation;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::operation::Select;

@@ -1,48 +1,17 @@
 //! Branches and tags: names for points of the history. What is looked at changes, no commit is made.
 
-use super::apply::Applied;
 use super::compare::is_source;
-use super::past::{Action, Way, point};
+use super::past::point;
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::log::Line;
 use crate::{Composer, Refusal, log, now, record};
+use ctx_api::edit::Applied;
+use ctx_api::history::{Action, Way};
+use ctx_api::history::{BranchView, Branches, TagView, Tags};
+use ctx_api::timeline::Line;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{CommitId, History};
-use serde::Serialize;
 use std::sync::MutexGuard;
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct BranchView {
-    pub name: String,
-    pub head: Option<CommitId>,
-    /// It is the one that is looked at.
-    pub current: bool,
-    pub commits: usize,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Branches {
-    pub conversation: String,
-    /// The one that is looked at.
-    pub branch: String,
-    pub branches: Vec<BranchView>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct TagView {
-    pub name: String,
-    pub commit: CommitId,
-    /// When the commit was made, and what it did.
-    pub at: u64,
-    pub summary: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Tags {
-    pub conversation: String,
-    pub tags: Vec<TagView>,
-}
 
 impl Composer {
     /// Goes a way on the lines of the history.

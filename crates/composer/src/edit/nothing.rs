@@ -1,9 +1,11 @@
 //! Wishes that would change nothing. They are refused: a commit that does nothing only hides those that do.
 
-use super::apply::RepairView;
+use super::repaired::sentence;
 use crate::conversation::Conversation;
-use crate::view::show::{self, BlockView};
+use crate::view::show;
 use crate::{Engine, Refusal};
+use ctx_api::edit::RepairView;
+use ctx_api::show::BlockView;
 use ctx_core::Content;
 use ctx_core::edit::effect::Effect;
 use ctx_core::edit::resolve::{Desk, Scope};
@@ -13,7 +15,7 @@ use ctx_core::message::Role;
 /// What was asked for is so already, or a rule of the provider's keeps it so.
 pub fn nothing(operations: &[Operation], repairs: &[RepairView]) -> Refused {
     Refused::nothing(match (operations, repairs) {
-        ([one], [first, ..]) => format!("`{}` changes nothing: {}.", one.name(), first.sentence()),
+        ([one], [first, ..]) => format!("`{}` changes nothing: {}.", one.name(), sentence(first)),
         ([one], []) => {
             let ids: Vec<String> = one.ids().iter().map(|id| format!("`{id}`")).collect();
             let names = if ids.is_empty() { "everything".to_owned() } else { ids.join(", ") };

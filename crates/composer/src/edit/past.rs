@@ -1,105 +1,21 @@
 //! Going back and forth: revert, undo, redo, rollback, and the history as people see it.
 
 use super::Ground;
-use super::apply::{Applied, expected};
+use super::apply::expected;
 use super::compare::is_source;
 use super::import::Imports;
-use super::lines::{BranchView, TagView, branch_views, tag_views};
-use super::wait::When;
+use super::lines::{branch_views, tag_views};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::Reverts;
 use crate::{Composer, Engine, Refusal, now};
+use ctx_api::edit::{Applied, When};
+use ctx_api::history::{Action, CommitView, HistoryView, Way};
 use ctx_core::edit::history::{Cannot, Change, How};
 use ctx_core::edit::refusal::{nearest, suggest};
-use ctx_core::edit::{Commit, CommitId, EffectId, Operation};
-use serde::{Deserialize, Serialize};
+use ctx_core::edit::{Commit, CommitId, EffectId};
 use std::collections::HashSet;
 use std::sync::MutexGuard;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    Revert,
-    Undo,
-    Redo,
-    Rollback,
-    Branch,
-    Checkout,
-    Tag,
-    RemoveBranch,
-    RemoveTag,
-}
-
-/// A way through the history that somebody wants to go.
-#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Way {
-    pub action: Action,
-    /// A commit, the beginning of its id, a tag, a branch, `HEAD`, or `source`: before the first commit.
-    #[serde(default)]
-    pub target: Option<String>,
-    /// Of a branch or a tag.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// Also what stands on it.
-    #[serde(default)]
-    pub cascade: bool,
-    pub author: String,
-    #[serde(default)]
-    pub note: Option<String>,
-    #[serde(default)]
-    pub expect: Option<String>,
-    #[serde(default)]
-    pub dry_run: bool,
-    /// The moment that a revert, undo, redo or rollback waits for.
-    #[serde(default)]
-    pub when: When,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct HistoryView {
-    pub conversation: String,
-    pub branch: String,
-    pub head: Option<CommitId>,
-    pub branches: Vec<BranchView>,
-    pub tags: Vec<TagView>,
-    /// Of this branch, or of all if that is asked for; the newest first.
-    pub commits: Vec<CommitView>,
-}
-
-impl HistoryView {
-    /// With only the beginning of long texts.
-    pub fn brief(mut self) -> HistoryView {
-        self.commits.iter_mut().flat_map(|commit| &mut commit.operations).for_each(Operation::shorten);
-        self
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct CommitView {
-    pub id: CommitId,
-    pub parent: Option<CommitId>,
-    pub at: u64,
-    pub author: String,
-    pub note: Option<String>,
-    pub kind: &'static str,
-    pub operations: Vec<Operation>,
-    /// Why each operation was made, in their order; nothing where nobody said.
-    pub reasons: Vec<Option<String>>,
-    pub reverts: Vec<CommitId>,
-    pub summary: String,
-    /// It is on the branch that is looked at.
-    pub here: bool,
-    pub active: bool,
-    /// Active, but nothing that it names is on the path of the newest request.
-    pub asleep: bool,
-    pub source_changed: bool,
-    pub tokens_before: u64,
-    pub tokens_after: u64,
-    pub branches: Vec<String>,
-    pub tags: Vec<String>,
-}
 
 impl Engine {
     /// The commit that switches others off, and what it would do.
@@ -327,7 +243,7 @@ pub fn shown(commit: &Commit) -> CommitView {
         at: commit.at,
         author: commit.author.clone(),
         note: commit.note.clone(),
-        kind,
+        kind: kind.to_owned(),
         operations,
         reasons: commit.reasons.clone(),
         reverts,

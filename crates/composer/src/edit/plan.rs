@@ -6,150 +6,37 @@
 mod risk;
 mod stale;
 
-pub use risk::{Level, Risk};
-
 use super::Ground;
-use super::apply::{Applied, RepairView, Wish, few_images, on_top, within};
+use super::apply::{few_images, on_top, within};
 use super::compare::{Overview, overview};
-use super::cost::Cost;
 use super::offload::Files;
 use super::repaired::Repaired;
 use super::summary::summary;
-use super::wait::When;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::{Composer, Engine, Refusal, now};
+use ctx_api::edit::{Applied, RepairView, Wish};
+use ctx_api::plan::{Plan, PlanView, Planned, PlannedView};
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::{CommitId, Operation};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 
-/// Operations that somebody proposes, and what to do with them.
-#[derive(Debug, Clone, PartialEq, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Plan {
-    pub operations: Vec<Planned>,
-    #[serde(default)]
-    pub note: Option<String>,
-    /// The head that it was made against.
-    #[serde(default)]
-    pub expect: Option<String>,
-    /// Only these operations, counted from 1; all of them if there is none.
-    #[serde(default)]
-    pub only: Vec<usize>,
-    #[serde(default = "api")]
-    pub author: String,
-    /// Make them one commit; otherwise only tell.
-    #[serde(default)]
-    pub apply: bool,
-    /// The moment that they wait for.
-    #[serde(default)]
-    pub when: When,
-}
-
-fn api() -> String {
-    "api".to_owned()
-}
-
-impl Plan {
-    /// The chosen operations as a wish. It has no place for reasons but its note.
-    pub fn wish(&self, head: Option<&str>) -> Result<Wish, Refusal> {
-        let chosen = chosen(self)?;
-        let reasons = chosen
-            .iter()
-            .filter_map(|(_, planned)| Some(format!("{}: {}", planned.operation.name(), planned.reason.as_deref()?)));
-        let notes: Vec<String> = self.note.iter().cloned().chain(reasons).collect();
-        Ok(Wish {
-            operations: chosen.iter().map(|(_, planned)| planned.operation.clone()).collect(),
-            author: self.author.clone(),
-            note: Some(notes.join("; ")).filter(|note| !note.is_empty()),
-            expect: Some(head.unwrap_or("none").to_owned()),
-            dry_run: false,
-            when: self.when,
-        })
-    }
-}
-
-/// An operation, in the JSON that it has everywhere, with a `reason` beside it.
-#[derive(Debug, Clone, PartialEq, schemars::JsonSchema)]
-#[schemars(transform = beside)]
-pub struct Planned {
-    #[schemars(flatten)]
-    pub operation: Operation,
-    /// Why; it is kept with the commit.
-    #[schemars(default)]
-    pub reason: Option<String>,
-}
-
-/// An operation takes no field that it does not know, so each has to be told of the reason.
-fn beside(schema: &mut schemars::Schema) {
-    let Some(reason) = schema.get("properties").and_then(|fields| fields.get("reason")).cloned() else { return };
-    let each = schema.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten();
-    for one in each.filter_map(Value::as_object_mut) {
-        one.insert("additionalProperties".to_owned(), false.into());
-        if let Some(fields) = one.get_mut("properties").and_then(Value::as_object_mut) {
-            fields.insert("reason".to_owned(), reason.clone());
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Planned {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Planned, D::Error> {
-        Planned::read(Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
-    }
-}
-
-impl Planned {
-    /// An operation refuses what it does not know, so its reason is taken out first.
-    pub fn read(mut value: Value) -> Result<Planned, serde_json::Error> {
-        let reason = value.as_object_mut().and_then(|fields| fields.remove("reason"));
-        let reason: Option<String> = reason.map(serde_json::from_value).transpose()?.flatten();
-        let reason = reason.filter(|reason| !reason.trim().is_empty());
-        Ok(Planned { operation: serde_json::from_value(value)?, reason })
-    }
-}
-
-/// What a plan would do, or did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PlanView {
-    #[serde(flatten)]
-    pub applied: Applied,
-    /// The head that it was looked at against.
-    pub head: Option<String>,
-    #[serde(default)]
-    pub note: Option<String>,
-    /// What each operation would do; of a plan that was made this is not worked out.
-    pub operations: Vec<PlannedView>,
-    /// The highest of its operations; likewise.
-    #[serde(default)]
-    pub risk: Option<Level>,
-    /// Thinking blocks that would not be sent any more.
-    pub thinking_lost: usize,
-    /// Cache marks in what would be sent.
-    pub marks: usize,
-    pub cost: Cost,
-}
-
-/// What one operation would do, on top of those before it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PlannedView {
-    /// Its place in the plan, counted from 1.
-    pub number: usize,
-    pub operation: Value,
-    #[serde(default)]
-    pub reason: Option<String>,
-    pub frames: Vec<String>,
-    pub tokens_before: u64,
-    pub tokens_after: u64,
-    pub thinking_lost: usize,
-    pub repairs: Vec<RepairView>,
-    pub risk: Level,
-    pub risks: Vec<Risk>,
-    /// Why it changes nothing, if so; it is passed over.
-    #[serde(default)]
-    pub nothing: Option<String>,
+/// The chosen operations as a wish. It has no place for reasons but its note.
+pub fn plan_wish(plan: &Plan, head: Option<&str>) -> Result<Wish, Refusal> {
+    let chosen = chosen(plan)?;
+    let reasons = chosen
+        .iter()
+        .filter_map(|(_, planned)| Some(format!("{}: {}", planned.operation.name(), planned.reason.as_deref()?)));
+    let notes: Vec<String> = plan.note.iter().cloned().chain(reasons).collect();
+    Ok(Wish {
+        operations: chosen.iter().map(|(_, planned)| planned.operation.clone()).collect(),
+        author: plan.author.clone(),
+        note: Some(notes.join("; ")).filter(|note| !note.is_empty()),
+        expect: Some(head.unwrap_or("none").to_owned()),
+        dry_run: false,
+        when: plan.when,
+    })
 }
 
 /// A conversation as it would be sent after some of the operations.
@@ -386,26 +273,4 @@ fn misfit(mut misfits: Vec<(usize, Refusal)>, plan: &Plan) -> Refusal {
         rest => format!("The others fit: `--only {}`. Nothing was changed.", rest.join(",")),
     };
     Refusal::new("does-not-fit", format!("{} operations do not fit:\n{}", told.len(), told.join("\n")), hint)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn an_operation_may_have_a_reason_and_nothing_else_that_it_does_not_know() {
-        let read = |value: Value| serde_json::from_value::<Planned>(value);
-        let planned = read(json!({"op": "delete", "ids": ["t3"], "reason": "a dead end"})).expect("read");
-        assert_eq!((planned.operation.name(), planned.reason.as_deref()), ("delete", Some("a dead end")));
-        assert_eq!(read(json!({"op": "delete", "ids": ["t3"], "reason": " "})).expect("read").reason, None);
-        assert_eq!(read(json!({"op": "delete", "ids": ["t3"], "reason": null})).expect("read").reason, None);
-        for bad in
-            [json!({"op": "delete", "why": "x"}), json!({"op": "delete", "reason": 3}), json!("delete"), json!(null)]
-        {
-            assert!(read(bad.clone()).is_err(), "{bad}");
-        }
-        let told = read(json!({"op": "delte"})).expect_err("refused").to_string();
-        assert!(told.contains("expected one of `delete`"), "{told}");
-    }
 }

@@ -1,11 +1,11 @@
 //! What the provider's rules make of a view: so people are shown, and told in tokens, what is really sent.
 
-use super::apply::RepairView;
 use super::compare::{at_point, is_source};
 use super::ground::Ground;
 use super::sent::{Stops, Written};
 use crate::conversation::Conversation;
 use crate::{Engine, Refusal};
+use ctx_api::edit::RepairView;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::weigh::LeftOut;
@@ -24,18 +24,15 @@ pub struct Repaired {
     left_out: LeftOut,
 }
 
-impl From<&Repair> for RepairView {
-    fn from(repair: &Repair) -> RepairView {
-        let name = rules::find(repair.rule).map_or("", |rule| rule.name);
-        RepairView { rule: repair.rule.to_owned(), name: name.to_owned(), what: repair.what.clone() }
-    }
+/// The repair as the API shows it.
+pub fn repair_view(repair: &Repair) -> RepairView {
+    let name = rules::find(repair.rule).map_or("", |rule| rule.name);
+    RepairView { rule: repair.rule.to_owned(), name: name.to_owned(), what: repair.what.clone() }
 }
 
-impl RepairView {
-    /// What was repaired, and by which rule.
-    pub fn sentence(&self) -> String {
-        format!("{}: rule {}", self.what, rules::named(&self.rule))
-    }
+/// What was repaired, and by which rule.
+pub fn sentence(repair: &RepairView) -> String {
+    format!("{}: rule {}", repair.what, rules::named(&repair.rule))
 }
 
 impl Engine {
@@ -53,7 +50,7 @@ impl Engine {
             };
             Some(Repaired {
                 size: Some((at_hand.body.bytes().len(), composed.segments.iter().map(length).sum())),
-                repairs: composed.repairs.iter().map(RepairView::from).collect(),
+                repairs: composed.repairs.iter().map(repair_view).collect(),
                 thinking_dropped: composed.thinking_dropped,
                 left_out: composed.kept.left_out(&ground.lay(effects.to_vec()), &ground.messages),
                 stops: Some(conversation.stops(at_hand, Some(&composed))),

@@ -1,8 +1,8 @@
 //! What is sent: a request composed from what the client sent and the effects that count.
 
-use super::apply::RepairView;
 use super::compare::{at_point, overview};
 use super::ground::{Ground, short};
+use super::repaired::repair_view;
 use crate::conversation::{Conversation, estimate};
 use crate::directory::lock;
 use crate::observe::Ticket;
@@ -10,6 +10,7 @@ use crate::provider::Request;
 use crate::recorder::give_way;
 use crate::view::rebuilt;
 use crate::{Composer, EDITED, Engine, Refusal, card, log, mark, now, record};
+use ctx_api::requests::Explained;
 use ctx_core::edit::CommitId;
 use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::View;
@@ -23,7 +24,6 @@ use ctx_wire::body::Body;
 use ctx_wire::compose::{Composed, Input, Memo, Placement, Places, Segment};
 use ctx_wire::envelope::Envelope;
 use ctx_wire::{Insertion, Wire};
-use serde::{Deserialize, Serialize};
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 
@@ -87,21 +87,6 @@ pub struct Otherwise {
     pub model: Box<str>,
     /// `None`: as it came.
     pub outgoing: Option<Outgoing>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Explained {
-    pub conversation: String,
-    /// Nothing differs from what the client sent.
-    pub untouched: bool,
-    pub repairs: Vec<RepairView>,
-    pub thinking_dropped: usize,
-    /// Cache marks in the messages.
-    pub marks: usize,
-    pub tokens: u64,
-    pub source_tokens: u64,
-    /// Active commits, the newest first.
-    pub commits: Vec<String>,
 }
 
 /// A request at hand, with what is known of its messages.
@@ -443,7 +428,7 @@ impl Engine {
         Ok(Some(match composed {
             None => Explained { untouched: true, ..Explained::default() },
             Some(composed) => Explained {
-                repairs: composed.repairs.iter().map(RepairView::from).collect(),
+                repairs: composed.repairs.iter().map(repair_view).collect(),
                 thinking_dropped: composed.thinking_dropped,
                 marks: composed.marks.len(),
                 ..Explained::default()

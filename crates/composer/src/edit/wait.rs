@@ -12,11 +12,9 @@ mod moment;
 
 pub(crate) use alarm::Alarm;
 pub(crate) use forked::PendingForFork;
-pub use many::{PendingOutcome, PendingRefusal};
 pub use moment::Moments;
 pub(crate) use moment::Situation;
 
-use super::apply::Applied;
 use super::import::Imports;
 use crate::automatic::{AUTHOR, calls};
 use crate::conversation::Conversation;
@@ -24,6 +22,8 @@ use crate::directory::lock;
 use crate::keyed_lock::KeyGuard;
 use crate::log::{self, Reverts, Wait, Wished};
 use crate::{Composer, EDITED, Engine, Refusal, card, mark, now, record};
+use ctx_api::edit::{Applied, When};
+use ctx_api::waiting::{Unmade, WaitView, WaitingView};
 use ctx_core::SlotId;
 use ctx_core::edit::effect::{Cover, Effect, FrameKey, FrameRef, MessageRef, PENDING, Place};
 use ctx_core::edit::fold::{Laid, Unit};
@@ -31,55 +31,11 @@ use ctx_core::edit::history::Change;
 use ctx_core::edit::refusal::{nearest, suggest};
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_store::{Note, Step};
-use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::MutexGuard;
 
 /// The note that a conversation has wishes that wait.
 pub(crate) const WAITING: &str = "waiting";
-
-/// The moment that a wish waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum When {
-    #[default]
-    Now,
-    /// The provider's cache of the conversation has expired: an edit costs nothing then.
-    Cold,
-    /// What will be sent reaches a share of what the model takes.
-    NearLimit,
-    /// Somebody says yes to it.
-    Accepted,
-}
-
-impl When {
-    pub fn name(self) -> &'static str {
-        match self {
-            When::Now => "now",
-            When::Cold => "cold",
-            When::NearLimit => "near-limit",
-            When::Accepted => "accepted",
-        }
-    }
-
-    /// What is waited for.
-    fn in_words(self) -> &'static str {
-        match self {
-            When::Now => "nothing",
-            When::Cold => "a cold cache",
-            When::NearLimit => "the limit to come near",
-            When::Accepted => "your approval",
-        }
-    }
-}
-
-/// Why a wish was not made when its moment came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Unmade {
-    pub code: String,
-    pub message: String,
-    pub hint: String,
-}
 
 /// A wish and what became of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,49 +73,6 @@ impl State {
     fn can_be_cancelled(&self) -> bool {
         matches!(self, State::Waiting | State::Failed(_))
     }
-}
-
-/// The wishes of a conversation that wait, or did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct WaitingView {
-    pub conversation: String,
-    /// When the provider's cache will be cold, or has become so.
-    pub cold_at: u64,
-    /// Tokens of the next request, and those from which on the limit is near.
-    pub tokens: u64,
-    pub limit: u64,
-    /// The newest first.
-    pub wishes: Vec<WaitView>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct WaitView {
-    pub id: String,
-    /// `waiting`, `made`, `failed` or `cancelled`.
-    pub state: String,
-    pub when: When,
-    pub at: u64,
-    /// When it was made, failed or was cancelled.
-    pub ended: Option<u64>,
-    pub author: String,
-    pub note: Option<String>,
-    pub branch: String,
-    pub operations: Vec<Operation>,
-    pub reasons: Vec<Option<String>>,
-    /// What it would have done when it was wished.
-    pub summary: String,
-    pub tokens_before: u64,
-    pub tokens_after: u64,
-    /// The commit that it became.
-    pub commit: Option<CommitId>,
-    /// Why it was not made.
-    pub failure: Option<Unmade>,
-    /// The commits that it switches off; then it has no operations.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reverts: Vec<CommitId>,
-    /// Worth knowing of what was just accepted: requests that left without it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<String>,
 }
 
 impl Waiting {

@@ -1,7 +1,7 @@
 //! What a helper says is a stranger's text that will stand in the conversation: it is cut, stripped of what drives
 //! terminals and of what looks like a frame around words, or refused.
 
-use super::Kind;
+use ctx_api::helper::Kind;
 
 /// Why an answer cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

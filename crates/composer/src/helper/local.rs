@@ -3,7 +3,8 @@
 
 use super::clean::{cut, without_marks};
 use super::material::{Material, Piece};
-use super::{Kind, Nonsense, clean};
+use super::{Nonsense, clean};
+use ctx_api::helper::Kind;
 
 /// The longest line that is taken as it is.
 const LINE: usize = 200;

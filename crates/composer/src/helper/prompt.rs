@@ -1,7 +1,7 @@
 //! What a helper model is told. The conversation is given to it as data.
 
-use super::Kind;
 use super::material::{Material, shortened};
+use ctx_api::helper::Kind;
 use ctx_store::Hash;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,12 +2,14 @@
 
 use super::material::{Material, Piece};
 use super::prompt::{Prompt, prompt};
-use super::{Kind, Nonsense, SELF, Written, clean, local};
+use super::{Nonsense, SELF, clean, local};
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::{Ground, Imports, Weights, Wish};
+use crate::edit::{Ground, Imports, Weights};
 use crate::view::{show, titles};
 use crate::{Composer, Engine, Refusal, now};
+use ctx_api::edit::Wish;
+use ctx_api::helper::{Kind, Written};
 use ctx_core::edit::effect::{Effect, FrameKey};
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::history::Change;

@@ -1,12 +1,12 @@
 //! Titles that a helper gave to frames behind everybody's back. They are notes, not commits: nobody's undo or
 //! `expect` should stumble over them. A title that somebody gave always wins.
 
-use super::Kind;
 use super::questions::Question;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Ground, Weights};
 use crate::{Composer, Refusal};
+use ctx_api::helper::Kind;
 use ctx_core::SlotId;
 use ctx_core::edit::effect::FrameKey;
 use ctx_core::edit::fold::View;

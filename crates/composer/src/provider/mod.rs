@@ -8,7 +8,6 @@ mod view;
 
 pub(crate) use added::{Added, Asks};
 pub use known::Refused;
-pub use view::{ProviderView, RefusedView};
 
 use crate::automatic::About;
 use crate::conversation::Conversation;

@@ -4,8 +4,7 @@ use super::known::WEEK_MS;
 use crate::directory::lock;
 use crate::log::Answered;
 use crate::{Composer, now};
-use schemars::JsonSchema;
-use serde::Serialize;
+use ctx_api::status::{ProviderView, RefusedView};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Since the start.
@@ -35,35 +34,6 @@ impl Counts {
         add(&self.tokens, answered.cleared());
         add(&self.summaries, u64::from(answered.summary.is_some()));
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ProviderView {
-    /// Somebody has switched it on, for some conversations at least.
-    pub enabled: bool,
-    /// Since the start: requests that asked for it beside what their client asked for.
-    pub asked: u64,
-    /// Since the start: answers with something cleared; results, turns of thinking and tokens in them.
-    pub clearings: u64,
-    pub cleared_tool_uses: u64,
-    pub cleared_thinking_turns: u64,
-    pub cleared_tokens: u64,
-    /// Since the start: summaries that the provider wrote.
-    pub summaries: u64,
-    /// What the provider did not take, and is not asked for.
-    pub refused: Vec<RefusedView>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RefusedView {
-    pub model: String,
-    /// The `type` of the edit.
-    pub edit: String,
-    pub at: u64,
-    /// When it is asked for again.
-    pub until: u64,
-    /// What the provider said.
-    pub words: String,
 }
 
 impl Composer {

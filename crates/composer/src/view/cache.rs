@@ -3,25 +3,9 @@
 use crate::Engine;
 use crate::conversation::{Cached, Conversation};
 use crate::edit::{Ground, Repaired, Stops, around_alike};
+use ctx_api::cache::CacheView;
 use ctx_core::edit::fold::{Laid, View};
 use ctx_core::edit::layout::layout;
-use serde::{Deserialize, Serialize};
-
-/// The provider reads it from its cache, as long as that is warm and nothing in it changes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct CacheView {
-    /// The last frame or step that lies wholly in it; nothing where not even the tools do.
-    pub until: Option<String>,
-    pub tokens: u64,
-    /// When the newest request used it; it lives from then on.
-    pub at: u64,
-    pub ttl_seconds: u64,
-    pub expires_at: u64,
-    pub warm: bool,
-    /// Tokens that the newest answer was read from there, and that were written.
-    pub read: u64,
-    pub written: u64,
-}
 
 /// A place in what is sent up to which it may be cached, and all the tokens before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

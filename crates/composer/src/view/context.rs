@@ -1,87 +1,12 @@
 //! How full the context is, and what of it the automatic editor could clear.
 
-use super::{CacheView, Refusal};
-use crate::automatic::Now;
-use crate::automatic::{AUTHOR, ProjectSettings};
+use super::Refusal;
+use crate::automatic::{AUTHOR, Now};
 use crate::directory::lock;
 use crate::edit::{Ground, Weights};
 use crate::{Composer, now};
-use ctx_core::automatic::{Mode, Target};
+use ctx_api::context::{ClearableView, ContextView, Standing};
 use ctx_core::edit::history::CommitId;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ContextView {
-    pub conversation: String,
-    /// Tokens of the next request, without results that the provider itself leaves out, and what the model takes.
-    pub tokens: u64,
-    /// The scale of the tokens was confirmed by the provider.
-    pub calibrated: bool,
-    pub window: u64,
-    /// The one of the other.
-    pub percent: u64,
-    /// From this share on the limit is near.
-    pub threshold_percent: u64,
-    pub status: Standing,
-    pub mode: Mode,
-    /// The provider edits by itself, too.
-    pub provider_edits: bool,
-    /// Tokens of results that stay: pinned, preserved or recent.
-    pub preserved: u64,
-    /// What could go, in the order in which it would.
-    pub clearable: Vec<ClearableView>,
-    /// Tokens that all edits keep out of the next request, and those of them that the automatic editor took out.
-    pub saved: u64,
-    pub saved_automatically: u64,
-    /// Tokens that the provider itself left out of the newest request; a summary of its own may stand for them.
-    pub left_out: u64,
-    /// What it would have taken out, had somebody let it.
-    pub noted: u64,
-    /// Proposals of it that wait for your approval.
-    pub proposals: u64,
-    /// What keeps it from doing what is wanted: a setting that is wrong, a file that cannot be written.
-    pub hindrances: Vec<String>,
-    /// Settings in the project's own files that are not in force: they wait for `ctx trust`, or no project can decide them.
-    #[serde(default)]
-    pub project_settings: Option<ProjectSettings>,
-    /// Phases of the work that are open.
-    pub phases: Vec<String>,
-    pub cache: Option<CacheView>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ClearableView {
-    pub target: Target,
-    pub tokens: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    Normal,
-    NearLimit,
-    Over,
-}
-
-impl Standing {
-    fn of(tokens: u64, limit: u64, window: u64) -> Standing {
-        match tokens {
-            tokens if tokens >= window => Standing::Over,
-            tokens if tokens >= limit => Standing::NearLimit,
-            _ => Standing::Normal,
-        }
-    }
-
-    /// As people read it.
-    pub fn in_words(self) -> &'static str {
-        match self {
-            Standing::Normal => "NORMAL",
-            Standing::NearLimit => "NEAR LIMIT",
-            Standing::Over => "OVER",
-        }
-    }
-}
 
 impl Composer {
     pub fn context(&self, name: &str) -> Result<ContextView, Refusal> {

@@ -3,47 +3,8 @@
 use crate::Composer;
 use crate::conversation::Conversation;
 use crate::directory::{Card, lock};
-use crate::side_traffic::Side;
-use serde::{Deserialize, Serialize};
+use ctx_api::conversations::{ConversationView, Conversations};
 use std::collections::{HashMap, HashSet};
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Conversations {
-    pub conversations: Vec<ConversationView>,
-    /// Requests that have passed and are still being read: the list lacks what they add.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub unread: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ConversationView {
-    pub id: String,
-    /// The one with the most recent main activity.
-    pub active: bool,
-    pub class: String,
-    pub title: String,
-    pub model: Option<String>,
-    pub client: Option<String>,
-    pub session: Option<String>,
-    pub agent: Option<String>,
-    pub parent: Option<String>,
-    pub forked_from: Option<String>,
-    /// The folder that the client works in, where it says so.
-    #[serde(default)]
-    pub folder: Option<String>,
-    /// A copy from a file, in which nobody has spoken since.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub imported: bool,
-    pub frames: usize,
-    pub messages: usize,
-    pub requests: u32,
-    pub tokens: u64,
-    pub calibrated: bool,
-    pub last_activity: u64,
-    /// What came with it and is no part of it, by class.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub side: Vec<Side>,
-}
 
 /// Edited conversations that are weighed at one look, the newest first; the others show an estimate until they are
 /// looked at.
@@ -101,11 +62,6 @@ impl Composer {
             }
         }
     }
-}
-
-/// Whether a count need not be told.
-pub(super) fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 fn view(card: &Card, active: Option<&str>) -> ConversationView {

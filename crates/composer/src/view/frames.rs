@@ -1,12 +1,12 @@
 //! The frames of a conversation as they are sent, with their steps if wanted.
 
-use super::cache::CacheView;
 use super::{Refusal, titles};
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::edit::{Ground, Weights, at_point, lacks_its_file};
-use crate::left::{self, Left};
+use crate::left;
 use crate::{Composer, now};
+use ctx_api::frames::{FrameView, Frames, StepView};
 use ctx_core::edit::EffectId;
 use ctx_core::edit::effect::PENDING;
 use ctx_core::edit::fold::{Around, Frame, Laid, Unit, View};
@@ -15,88 +15,7 @@ use ctx_core::edit::resolve::Desk;
 use ctx_core::message::{Kind, Message};
 use ctx_core::tokens;
 use ctx_wire::envelope::Piece;
-use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Frames {
-    pub conversation: String,
-    pub model: Option<String>,
-    /// Whether the provider has confirmed the scale of the token figures.
-    pub calibrated: bool,
-    pub tokens: u64,
-    /// The model's context window, where it is known.
-    pub window: Option<u64>,
-    /// The newest commit of the branch that is looked at.
-    #[serde(default)]
-    pub head: Option<String>,
-    /// What the provider's cache holds of it; nothing while no answer has told.
-    #[serde(default)]
-    pub cache: Option<CacheView>,
-    /// Frames that the client has left behind: from before a compaction, or rewound. They are listed on request.
-    #[serde(default)]
-    pub left_frames: usize,
-    pub frames: Vec<FrameView>,
-    /// Requests that have passed and are still being read: the list lacks what they add.
-    #[serde(default, skip_serializing_if = "super::conversations::is_none")]
-    pub unread: u64,
-    /// The newest requests could not be stored, so frames may be missing until the next one.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub incomplete: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct FrameView {
-    pub id: String,
-    pub kind: String,
-    pub title: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
-    pub tokens: u64,
-    /// Tokens of what the client sent; differs from `tokens` where an operation is active.
-    pub source_tokens: u64,
-    pub messages: usize,
-    pub steps: usize,
-    pub state: Vec<String>,
-    /// Why it is no longer sent, where the client has left it behind. Its tokens are in no sum.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Left>,
-    /// The commits that made it what it is, the newest first.
-    #[serde(default)]
-    pub by: Vec<String>,
-    pub pinned: bool,
-    /// The end of it is a reply that the client has not sent back yet.
-    pub pending: bool,
-    /// Pending changes that name something in it: deferred edits and proposals, by their ids.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waiting: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step_list: Option<Vec<StepView>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct StepView {
-    pub id: String,
-    pub title: String,
-    pub tokens: u64,
-    #[serde(default)]
-    pub source_tokens: u64,
-    pub messages: usize,
-    pub tools: Vec<String>,
-    /// Something in it was read from a file that is read again, or changed, later.
-    #[serde(default)]
-    pub superseded: bool,
-    /// The results that this is said of, and what they weigh: they can be named in an operation.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub superseded_results: Vec<String>,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub superseded_tokens: u64,
-    #[serde(default)]
-    pub state: Vec<String>,
-    /// The commits that made it what it is, the newest first.
-    #[serde(default)]
-    pub by: Vec<String>,
-}
 
 impl Composer {
     pub fn frames(&self, name: &str, with_steps: bool, at: Option<&str>) -> Result<Frames, Refusal> {
@@ -235,10 +154,6 @@ fn outdated(path: &[&Message], laid: &Laid, calls: &HashSet<&str>) -> Option<usi
     let block = path.get(message)?.blocks.get(at)?;
     let is_one = block.kind == Kind::ToolResult && laid.covered.is_none() && laid.result.is_none();
     (is_one && calls.contains(block.tool_use_id.as_deref()?)).then_some(at)
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The commits of effects, the newest first.

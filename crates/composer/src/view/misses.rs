@@ -3,8 +3,10 @@
 
 mod causes;
 
-use crate::log::{Answered, Differs, Opened, Usage};
+use crate::log::{Answered, Differs, Opened};
 use crate::{Composer, envelope};
+use ctx_api::cache::{By, CacheMiss, Cause};
+use ctx_api::requests::Usage;
 use ctx_core::Key;
 use ctx_core::edit::address::Address;
 use ctx_core::edit::history::Change;
@@ -14,64 +16,8 @@ use ctx_store::{Hash, Record};
 use ctx_wire::WireId;
 use ctx_wire::body::Body;
 use ctx_wire::envelope::{Envelope, Manner, Piece};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::HashMap;
-
-/// Tokens that were in the provider's cache, or could have been, and were read anew.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CacheMiss {
-    pub cause: Cause,
-    pub by: By,
-    /// The first thing that differed, where that is the cause: a frame, step, message or block, `system#2`,
-    /// `tools/Bash`.
-    pub place: Option<String>,
-    /// The commit that changed it.
-    pub commit: Option<String>,
-    /// Never more than what was read anew.
-    pub tokens: u64,
-    /// Seconds since the cache was used before, and how many it lives; of what expired.
-    pub idle_seconds: Option<u64>,
-    pub ttl_seconds: Option<u64>,
-    /// All of it as a sentence.
-    pub words: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// Nothing was there yet.
-    FirstRequest,
-    ModelChanged,
-    ToolsChanged,
-    SystemChanged,
-    /// How the model shall think or choose its tools.
-    MannerChanged,
-    /// The conversation was edited.
-    Edited,
-    /// The client sent its history otherwise than before: it went back, compacted it or wrote it anew.
-    HistoryChanged,
-    /// The provider itself took something out.
-    Cleared,
-    /// It was used too long ago.
-    Expired,
-    /// No mark of the request looks back as far as what was written.
-    OutOfReach,
-    /// The prompt is too short to be cached.
-    BelowMinimum,
-    Unknown,
-}
-
-/// Who is behind it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum By {
-    Client,
-    User,
-    Agent,
-    Policy,
-    Provider,
-}
 
 /// What an answer tells of the cache, with what is known of the requests before it.
 #[derive(Debug, Clone)]

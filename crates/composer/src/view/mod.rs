@@ -17,23 +17,12 @@ mod timeline;
 pub(crate) mod titles;
 mod worth;
 
-pub use cache::CacheView;
-pub use context::{ClearableView, ContextView, Standing};
 pub(crate) use conversations::Weighed;
-pub use conversations::{ConversationView, Conversations};
-pub use frames::{FrameView, Frames, StepView};
+pub use ledger::Asked;
 pub(crate) use ledger::Ledger;
 pub(crate) use ledger::day_and_time;
-pub use ledger::{Asked, DayView, GroupView, Grouping, Spent, Stats};
-pub use map::{ContextMap, KindView, ShareView, TurnView};
-pub use misses::{By, CacheMiss, Cause};
-pub use models::{CacheRulesView, ModelProviderView, ModelView, ModelsView, WriteView};
-pub use search::{Found, FoundIn, Hit, terms};
-pub use sent::{SentAnswer, SentView};
-pub use show::{BlockView, MessageView, Shown};
-pub use timeline::{Event, MissView, Misses, Timeline, What};
+pub use search::terms;
 pub(crate) use worth::Remembered;
-pub use worth::{WorthRemoving, WorthView};
 
 use crate::conversation::Conversation;
 use crate::directory::{Shared, lock};

@@ -1,5 +1,6 @@
 //! Words found again: in all conversations, or in one.
 
+use ctx_api::search::{Found, FoundIn, Hit};
 use std::collections::HashMap;
 
 use ctx_core::SlotId;
@@ -9,15 +10,16 @@ use ctx_core::edit::frame_id::FrameId;
 use ctx_core::edit::resolve::{Scope, Target};
 use ctx_store::{Blob, Hash};
 use ctx_wire::dress::dress;
-use serde::{Deserialize, Serialize};
 
+use super::Refusal;
 use super::show::{self, Texts};
-use super::{BlockView, MessageView, Refusal};
 use crate::Composer;
 use crate::conversation::{Conversation, Worn};
 use crate::directory::lock;
 use crate::edit::Ground;
-use crate::left::{self, Left};
+use crate::left;
+use ctx_api::frames::Left;
+use ctx_api::show::{BlockView, MessageView};
 
 /// The exact bytes of messages, by slot: a path may move while the store is read.
 type BySlot = HashMap<SlotId, Vec<u8>>;
@@ -28,43 +30,6 @@ const OF_EACH: usize = 5;
 const AT_A_TIME: usize = 64;
 /// Characters around a hit.
 const AROUND: usize = 60;
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Found {
-    pub query: String,
-    /// Conversations that were looked at.
-    pub searched: usize,
-    /// Not all were looked at: the search ended when it had as many hits as were wanted.
-    pub more: bool,
-    /// The newest activity first.
-    pub conversations: Vec<FoundIn>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct FoundIn {
-    pub id: String,
-    pub title: String,
-    pub last_activity: u64,
-    /// Blocks that hold the words; `hits` may be fewer.
-    pub matches: usize,
-    pub hits: Vec<Hit>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Hit {
-    /// The block.
-    pub id: String,
-    pub frame: String,
-    pub role: String,
-    pub kind: String,
-    pub tool: Option<String>,
-    /// Not taken out by an edit, nor left behind by the client.
-    pub sent: bool,
-    /// Why it is no longer sent, where the client has left its frame behind.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Left>,
-    pub snippet: String,
-}
 
 impl Composer {
     /// Finds blocks that hold all of these words, in any order and whatever their case, in what was said, called and

@@ -7,53 +7,12 @@ use super::Refusal;
 use crate::Composer;
 use crate::conversation::Conversation;
 use crate::edit::Outgoing;
-use crate::log::{self, Answered, Arrived, ErrorSaid, RefusedEdits, Usage};
+use crate::log::{self, Answered, Arrived, RefusedEdits};
 use crate::sent_parts::{SentParts, checksum};
+use ctx_api::requests::{SentAnswer, SentView};
 use ctx_core::edit::Commit;
 use ctx_core::edit::history::Change;
 use ctx_store::{Reader, Record};
-use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct SentView {
-    pub conversation: String,
-    /// Its name, such as `r17`.
-    pub request: String,
-    pub number: u32,
-    pub at: u64,
-    pub class: String,
-    pub verdict: String,
-    pub model: Option<String>,
-    /// Bytes of the body that the client sent.
-    pub client_bytes: u64,
-    /// Bytes of the body that left; absent where that cannot be rebuilt.
-    pub bytes: Option<u64>,
-    /// It left otherwise than it came.
-    pub changed: bool,
-    /// The newest commit that counted in it.
-    pub head: Option<String>,
-    /// What the provider was asked to edit by itself, beside what the client asked.
-    pub asks: Vec<String>,
-    /// Why its exact body cannot be shown; absent where it can.
-    pub missing: Option<String>,
-    pub answer: Option<SentAnswer>,
-    /// What else happened to it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<String>,
-}
-
-/// What came back, in short.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct SentAnswer {
-    /// 0 when there was no answer.
-    pub status: u16,
-    pub ending: String,
-    pub stop_reason: Option<String>,
-    pub usage: Option<Usage>,
-    pub error: Option<ErrorSaid>,
-    pub first_byte_ms: Option<u64>,
-    pub total_ms: u64,
-}
 
 /// What the log tells of a request.
 struct Recorded {

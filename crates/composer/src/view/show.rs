@@ -4,9 +4,12 @@ use super::readable::{other, readable};
 use super::{Refusal, rebuilt, titles};
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::{Ground, RepairView, Repaired, Weights, at_point};
-use crate::left::{self, Left};
+use crate::edit::repaired::sentence;
+use crate::edit::{Ground, Repaired, Weights, at_point};
+use crate::left::{self};
 use crate::{Composer, Engine};
+use ctx_api::edit::RepairView;
+use ctx_api::show::{BlockView, MessageView, Shown};
 use ctx_core::edit::address::Address;
 use ctx_core::edit::effect::PENDING;
 use ctx_core::edit::fold::{Around, Laid, Source, Unit, View};
@@ -20,76 +23,12 @@ use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::dress::dress;
 use ctx_wire::envelope::Piece;
-use serde::{Deserialize, Serialize};
+use serde_json::Map;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// The exact bytes of messages of a path.
 pub type Texts = HashMap<usize, Vec<u8>>;
-
-#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Shown {
-    pub conversation: String,
-    pub id: String,
-    pub kind: String,
-    pub title: String,
-    pub tokens: u64,
-    pub calibrated: bool,
-    /// Why it is no longer sent, where the client has left it behind.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Left>,
-    /// As in a list.
-    #[serde(default)]
-    pub state: Vec<String>,
-    /// The commits that made it what it is, the newest first.
-    #[serde(default)]
-    pub by: Vec<String>,
-    pub messages: Vec<MessageView>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct MessageView {
-    pub id: String,
-    pub role: String,
-    pub tokens: u64,
-    /// The step it belongs to; 0 before the model's first move.
-    pub step: usize,
-    pub pending: bool,
-    /// It is ours, not the client's.
-    #[serde(default)]
-    pub made: bool,
-    /// Its frame can be split before it.
-    #[serde(default)]
-    pub cut: bool,
-    /// What the client says in it beside its role and content.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub other: Map<String, Value>,
-    pub blocks: Vec<BlockView>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct BlockView {
-    pub id: String,
-    pub kind: String,
-    pub tokens: u64,
-    pub text: String,
-    pub tool: Option<String>,
-    pub tool_use_id: Option<String>,
-    pub is_error: bool,
-    /// The commit that took it out: it is not sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub covered: Option<String>,
-    /// Why the provider's rules take it out: it is not sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repaired: Option<String>,
-    /// The commit that gave a tool result another content.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replaced: Option<String>,
-    /// The block as it stands in the request; absent where it is not valid JSON text.
-    #[schemars(with = "Option<Value>")]
-    pub raw: Option<Box<RawValue>>,
-}
 
 impl Engine {
     fn show_in(
@@ -126,7 +65,7 @@ impl Engine {
             messages.extend(views);
         }
         let blocks = messages.iter_mut().flat_map(|message| &mut message.blocks);
-        blocks.filter(|block| block.repaired.is_some()).for_each(|block| block.explain(&repaired.repairs));
+        blocks.filter(|block| block.repaired.is_some()).for_each(|block| explain(block, &repaired.repairs));
         Ok(Shown {
             conversation: conversation.id.clone(),
             id: id.to_owned(),
@@ -308,26 +247,6 @@ fn states(desk: &Desk<'_>, targets: &[Target]) -> Vec<String> {
         }
     }
     states
-}
-
-impl BlockView {
-    pub fn is_sent(&self) -> bool {
-        self.covered.is_none() && self.repaired.is_none()
-    }
-
-    /// Says which of the repairs took it out.
-    fn explain(&mut self, repairs: &[RepairView]) {
-        let names = |repair: &&RepairView| match (&self.tool_use_id, self.kind.as_str()) {
-            (Some(id), _) => repair.what.contains(id.as_str()),
-            (None, "thinking") => matches!(repair.rule.as_str(), "A65" | "A39"),
-            (None, "text") => matches!(repair.rule.as_str(), "A26" | "A27" | "A13"),
-            (None, _) => false,
-        };
-        self.repaired = Some(match repairs.iter().find(names) {
-            Some(repair) => repair.sentence(),
-            None => "the provider would refuse it here".to_owned(),
-        });
-    }
 }
 
 /// The messages of the path that some units lie in.
@@ -530,4 +449,18 @@ pub fn plain(conversation: &Conversation, ground: &Ground<'_>, view: &View<'_>, 
         }
     }
     out
+}
+
+/// Says which of the repairs took the block out.
+fn explain(block: &mut BlockView, repairs: &[RepairView]) {
+    let names = |repair: &&RepairView| match (&block.tool_use_id, block.kind.as_str()) {
+        (Some(id), _) => repair.what.contains(id.as_str()),
+        (None, "thinking") => matches!(repair.rule.as_str(), "A65" | "A39"),
+        (None, "text") => matches!(repair.rule.as_str(), "A26" | "A27" | "A13"),
+        (None, _) => false,
+    };
+    block.repaired = Some(match repairs.iter().find(names) {
+        Some(repair) => sentence(repair),
+        None => "the provider would refuse it here".to_owned(),
+    });
 }

@@ -1,159 +1,21 @@
 //! What arrived and what the provider reported, in order.
 
 use super::Refusal;
-use super::misses::{CacheMiss, Story, came_true};
+use super::misses::{Story, came_true};
 use crate::Composer;
-use crate::automatic::Told;
 use crate::directory::lock;
-use crate::edit::{Ground, Unmade, When};
-use crate::log::{self, Answered, Arrived, Automatic, ErrorSaid, Line, Opened, RefusedEdits, Usage, Wait};
+use crate::edit::Ground;
+use crate::log::{self, Answered, Arrived, Automatic, Opened, RefusedEdits, Wait};
+use ctx_api::cache::{MissView, Misses};
+use ctx_api::requests::Usage;
+use ctx_api::timeline::Line;
+use ctx_api::timeline::{Event, Timeline, What};
 use ctx_core::SlotId;
+use ctx_core::edit::FrameId;
 use ctx_core::edit::fold::Unit;
-use ctx_core::edit::{CommitId, FrameId, Operation};
 use ctx_models::Models;
 use ctx_store::Record;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::{HashMap, HashSet};
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Timeline {
-    pub conversation: String,
-    pub events: Vec<Event>,
-    /// Records that could not be read.
-    pub skipped: u64,
-}
-
-/// Something that happened.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Event {
-    #[serde(flatten)]
-    pub what: What,
-    /// Counts all that happens, over all conversations.
-    pub seq: u64,
-    pub at: u64,
-    pub conversation: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum What {
-    /// A conversation began.
-    Opened {
-        class: String,
-        session: Option<String>,
-        agent: Option<String>,
-        client: Option<String>,
-        parent: Option<String>,
-        forked_from: Option<String>,
-    },
-    Request {
-        /// Counts the requests of the conversation from 1.
-        request: u32,
-        class: String,
-        verdict: String,
-        /// Messages that were there before, that are new, and that came back otherwise.
-        known: u32,
-        new: u32,
-        changed: u32,
-        detail: Option<String>,
-        model: Option<String>,
-        bytes: u64,
-        /// What the provider is asked to edit by itself, beside what the client asks.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        asks: Vec<String>,
-        /// The frame that it ends in, as the conversation stands now; a timeline knows, a single event does not, and
-        /// nobody knows it of side traffic.
-        frame: Option<String>,
-    },
-    Answer {
-        request: u32,
-        /// 0 when there was no answer.
-        status: u16,
-        ending: String,
-        stop_reason: Option<String>,
-        usage: Option<Usage>,
-        error: Option<ErrorSaid>,
-        /// What the provider edited by itself. `first` and `last` are the steps whose results it must have cleared, as
-        /// they were called then.
-        applied_edits: Vec<Value>,
-        /// The provider wrote a summary of what came before.
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        compacted: bool,
-        transformations: Vec<Value>,
-        /// Rule and what.
-        repairs: Vec<(String, String)>,
-        cache_miss_reason: Option<String>,
-        first_byte_ms: Option<u64>,
-        total_ms: u64,
-        undecodable: Option<String>,
-        /// In dollars; nothing where the price of the model is not known.
-        money: Option<f64>,
-        /// The model of the same family whose prices stand in, where its own are not known.
-        priced_as: Option<String>,
-        /// Tokens that the provider should have read from its cache; a timeline knows, a single event does not.
-        expected: Option<u64>,
-        /// What the cache could have had and why it had not; a timeline knows, a single event does not.
-        cache_miss: Option<Box<CacheMiss>>,
-    },
-    Commit {
-        id: CommitId,
-        parent: Option<CommitId>,
-        author: String,
-        note: Option<String>,
-        /// `edit`, `revert`, `undo`, `redo`, `rollback` or `inherit`.
-        change: &'static str,
-        operations: Vec<Operation>,
-        /// Why each operation was made, in their order; nothing where nobody said.
-        reasons: Vec<Option<String>>,
-        reverts: Vec<CommitId>,
-        summary: String,
-        tokens_before: u64,
-        tokens_after: u64,
-    },
-    /// A branch or a tag was made or removed, or another branch is looked at.
-    Line { line: Line },
-    /// The provider did not take what it was asked for beside the client, and is not asked for it again for a week.
-    /// Without it the request went through.
-    Refused {
-        request: u32,
-        model: String,
-        /// The `type` of each edit.
-        edits: Vec<String>,
-        /// What the provider said.
-        words: String,
-    },
-    /// The provider refused thinking; it is asked to drop such blocks from now on.
-    Recovery,
-    /// A phase of the work began or ended.
-    Phase { name: String, ended: bool, author: String },
-    /// What the automatic editor would have cleared, had somebody let it.
-    Noted { request: u32, summary: String, note: String, tokens_before: u64, tokens_after: u64 },
-    /// The limit is near, or something was cleared.
-    Signal(Told),
-    /// A wish waits for its moment from now on, or does not any more.
-    Waiting {
-        id: String,
-        /// `waiting`, `made`, `failed` or `cancelled`.
-        state: &'static str,
-        /// Of one that waits: the moment, and what it would do.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        when: Option<When>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        author: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        note: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        summary: Option<String>,
-        /// The commit that it became.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        commit: Option<CommitId>,
-        /// Why it was not made.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        failure: Option<Unmade>,
-    },
-}
 
 impl Composer {
     /// The newest `most` events, oldest first.
@@ -183,41 +45,13 @@ impl Composer {
         let mut told = HashSet::new();
         events.reverse();
         events.retain(|event| match &event.what {
-            What::Waiting { id, state: "waiting", .. } => told.insert(id.clone()),
+            What::Waiting { id, state, .. } if state == "waiting" => told.insert(id.clone()),
             _ => true,
         });
         events.reverse();
         events.drain(..events.len().saturating_sub(most));
         Ok(Timeline { conversation: id, events, skipped })
     }
-}
-
-/// What was foreseen of the cache, and what was missed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Misses {
-    pub conversation: String,
-    /// Requests of which it was foreseen what would be read from the cache.
-    pub foreseen: u64,
-    /// Those of them where that came true, within five of a hundred.
-    pub came_true: u64,
-    /// The newest first.
-    pub misses: Vec<MissView>,
-    /// Misses that are not listed.
-    pub more: u64,
-}
-
-/// A request and what it missed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MissView {
-    pub request: u32,
-    /// When it was answered.
-    pub at: u64,
-    /// Tokens that should have been read from the cache, and that were; all tokens of the prompt.
-    pub expected: Option<u64>,
-    pub read: u64,
-    pub prompt: u64,
-    /// Nothing where nothing worth a word was missed.
-    pub miss: Option<CacheMiss>,
 }
 
 impl Composer {
@@ -250,16 +84,6 @@ impl Composer {
         let more = misses.len().saturating_sub(most) as u64;
         misses.truncate(most);
         Ok(Misses { conversation, foreseen, came_true: true_ones, misses, more })
-    }
-}
-
-impl Event {
-    /// With only the beginning of long texts.
-    pub fn brief(mut self) -> Event {
-        if let What::Commit { operations, .. } = &mut self.what {
-            operations.iter_mut().for_each(Operation::shorten);
-        }
-        self
     }
 }
 
@@ -423,7 +247,7 @@ fn waiting(wait: Wait) -> What {
         Wait::Wished(wished) => {
             return What::Waiting {
                 id: wished.id,
-                state: "waiting",
+                state: "waiting".to_owned(),
                 when: Some(wished.when),
                 author: Some(wished.author),
                 note: wished.note,
@@ -436,5 +260,5 @@ fn waiting(wait: Wait) -> What {
         Wait::Failed { id, why } => (id, "failed", None, Some(why), None),
         Wait::Cancelled { id, author } => (id, "cancelled", None, None, Some(author)),
     };
-    What::Waiting { id, state, when: None, author, note: None, summary: None, commit, failure }
+    What::Waiting { id, state: state.to_owned(), when: None, author, note: None, summary: None, commit, failure }
 }

@@ -4,8 +4,10 @@ use super::Refusal;
 use crate::automatic::Now;
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::{Cache, Ground, Weights};
+use crate::edit::{Ground, Weights};
 use crate::{Composer, Engine};
+use ctx_api::context::{WorthRemoving, WorthView};
+use ctx_api::cost::Cache;
 use ctx_core::automatic::Worth;
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::layout::layout;
@@ -13,46 +15,11 @@ use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{CommitId, Operation};
 use ctx_core::format::count;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Less is not worth a line: a share of the context, and tokens.
 const LEAST_PERCENT: u64 = 5;
 const LEAST_TOKENS: u64 = 1_000;
-
-/// What is stale or superseded in what would be sent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WorthView {
-    pub conversation: String,
-    /// The newest commit that it was worked out for.
-    pub head: Option<String>,
-    /// Nothing where it would not be worth a change.
-    pub worth: Option<WorthRemoving>,
-    /// Tokens of tool results that the provider itself left out of the newest request. While it clears, nothing is
-    /// worth removing here: its own clearing saves that already.
-    #[serde(default)]
-    pub cleared_by_provider: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WorthRemoving {
-    /// The share of the context that is stale or superseded.
-    pub percent: u64,
-    /// Tokens that each turn would save.
-    pub tokens: u64,
-    /// Tokens that the provider reads again once; none with a cold cache.
-    pub reread: u64,
-    /// After so many turns it pays off; 0: at once.
-    pub pays_off_after: u64,
-    /// Tool results that would go: stale ones to files that the agent can read, superseded ones for good.
-    pub stale: usize,
-    pub superseded: usize,
-    /// The plan: preview it with `plan`, make it with `operations`.
-    pub operations: Vec<Operation>,
-    /// All of it as a sentence.
-    pub words: String,
-}
 
 /// A view with what it depends on, so that it is worked out once.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,8 +1,9 @@
 //! Agents beside Claude Code: what they send on the side, and whose their requests are.
 
 use crate::support::{Headers, House, hints, with};
+use ctx_api::edit::Wish;
 use ctx_composer::Seen;
-use ctx_composer::edit::{Part, Wish};
+use ctx_composer::edit::Part;
 use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 

@@ -216,7 +216,7 @@ fn what_is_pinned_is_left_alone() {
     session.user("read the files").assistant("Which?").user("this one");
     let (conversation, _) = sent(&house, &session);
     let pin = serde_json::from_value(json!({"op": "pin", "ids": ["t2"]})).expect("an operation");
-    let wish = ctx_composer::edit::Wish { operations: vec![pin], author: "cli".into(), ..Default::default() };
+    let wish = ctx_api::edit::Wish { operations: vec![pin], author: "cli".into(), ..Default::default() };
     house.composer.apply(&conversation, wish).expect("pinned");
     read(&mut session, "a.rs");
     sent(&house, &session);

@@ -1,9 +1,9 @@
 //! After the client's own compaction: names stay, and what it left behind is still in reach.
 
 use crate::support::{House, sides};
-use ctx_composer::Left;
-use ctx_composer::edit::Wish;
-use ctx_composer::view::FrameView;
+use ctx_api::edit::Wish;
+use ctx_api::frames::FrameView;
+use ctx_api::frames::Left;
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::Where;
 use serde_json::{Value, json};

@@ -6,9 +6,9 @@ mod observed;
 mod work;
 
 use crate::support;
+use ctx_api::context::Standing;
+use ctx_api::phases::{PhaseAction, PhaseWish};
 use ctx_composer::automatic::AUTHOR;
-use ctx_composer::view::Standing;
-use ctx_composer::{PhaseAction, PhaseWish};
 use ctx_core::automatic::{Mode, Settings, Target};
 use serde_json::{Value, json};
 use std::fs;
@@ -162,7 +162,7 @@ fn there_is_one_proposal_however_long_the_work_goes_on_and_it_grows() {
     let grown = &all[0];
     assert_eq!((grown.id.as_str(), grown.at), (first.id.as_str(), first.at));
     assert!(grown.operations.len() > first.operations.len() && grown.operations.starts_with(&first.operations));
-    let saved = |wish: &ctx_composer::edit::WaitView| wish.tokens_before - wish.tokens_after;
+    let saved = |wish: &ctx_api::waiting::WaitView| wish.tokens_before - wish.tokens_after;
     assert!(saved(grown) > saved(&first), "{} {}", saved(grown), saved(&first));
     assert_eq!(grown.reasons.len(), grown.operations.len());
     assert!(!grown.note.as_deref().unwrap_or_default().contains("pays off"), "{:?}", grown.note);
@@ -187,11 +187,11 @@ fn what_is_stale_is_worth_removing_with_its_price_and_a_plan_that_fits() {
     assert!(worth.percent > 20 && worth.tokens > 10_000 && worth.stale >= 8, "{worth:?}");
     assert!(worth.words.contains("stale or superseded") && worth.words.contains("a turn"), "{}", worth.words);
     assert_eq!(work.composer.worth(&work.conversation).expect("again"), view);
-    let wish = ctx_composer::edit::Wish {
+    let wish = ctx_api::edit::Wish {
         operations: worth.operations,
         author: "cli".into(),
         dry_run: true,
-        ..ctx_composer::edit::Wish::default()
+        ..ctx_api::edit::Wish::default()
     };
     let applied = work.composer.apply(&work.conversation, wish).expect("the plan fits");
     let saved = applied.tokens_before - applied.tokens_after;

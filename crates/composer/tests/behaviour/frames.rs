@@ -1,8 +1,10 @@
 //! Frames and their steps, the pending reply, ids of parts, and tokens.
 
 use crate::support::{House, answers};
-use ctx_composer::edit::Wish;
-use ctx_composer::view::{FrameView, KindView, Shown, TurnView};
+use ctx_api::edit::Wish;
+use ctx_api::frames::FrameView;
+use ctx_api::map::{KindView, TurnView};
+use ctx_api::show::Shown;
 use ctx_wire::answer::{Answer, Ending};
 use serde_json::{Value, json};
 use testkit::{Family, Session};
@@ -374,7 +376,8 @@ fn the_timeline_tells_what_arrived_and_what_was_answered() {
 
 #[test]
 fn what_the_provider_counts_is_held_against_what_it_was_sent() {
-    use ctx_composer::edit::{Action, Way, Wish};
+    use ctx_api::edit::Wish;
+    use ctx_api::history::{Action, Way};
     let house = House::new();
     let mut session = Session::new(70);
     session.user("a long question").assistant(&"a long answer, again and again. ".repeat(400));
@@ -417,7 +420,7 @@ fn an_edit_does_not_bring_a_conversation_over_the_line_of_many_images() {
     session.user("look");
     let id = house.send(&session).conversation;
     let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
-    let wish = |count: usize| ctx_composer::edit::Wish {
+    let wish = |count: usize| ctx_api::edit::Wish {
         operations: vec![
             serde_json::from_value(json!({
                 "op": "edit", "id": "t1", "raw": {"role": "user", "content": vec![image.clone(); count]},

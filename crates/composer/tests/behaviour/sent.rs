@@ -1,8 +1,8 @@
 //! The body that really left for a request can be had again, byte for byte.
 
 use crate::support::House;
+use ctx_api::edit::Wish;
 use ctx_composer::Ticket;
-use ctx_composer::edit::Wish;
 use ctx_core::edit::Operation;
 use testkit::Session;
 

@@ -1,7 +1,9 @@
 //! Wishes that wait for their moment: durable, listed, cancellable, and made as ordinary commits when it comes.
 
 use crate::support::{self, House, LONG, answers};
-use ctx_composer::edit::{Moments, WaitView, When, Wish};
+use ctx_api::edit::{When, Wish};
+use ctx_api::waiting::WaitView;
+use ctx_composer::edit::Moments;
 use ctx_composer::{Composer, Seen, Ticket, Timing, now};
 use ctx_store::MemoryStore;
 use ctx_wire::rope::Arriving;
@@ -77,7 +79,7 @@ impl Day {
         outgoing.map(|outgoing| serde_json::from_slice(&outgoing.bytes(&body)).expect("JSON"))
     }
 
-    fn wish(&self, operation: Value, when: When) -> ctx_composer::edit::Applied {
+    fn wish(&self, operation: Value, when: When) -> ctx_api::edit::Applied {
         let operations = vec![serde_json::from_value(operation).expect("an operation")];
         let wish = Wish { operations, author: "cli".into(), when, ..Wish::default() };
         self.house.composer.apply(&self.conversation, wish).expect("taken")
@@ -291,7 +293,7 @@ fn going_back_waits_for_its_moment_too() {
     day.at += 10 * MINUTE;
     day.turn();
     let history = day.house.composer.history(&day.conversation, 10).expect("a history");
-    assert_eq!((history.commits[0].kind, history.commits.len()), ("undo", 3), "{history:?}");
+    assert_eq!((history.commits[0].kind.as_str(), history.commits.len()), ("undo", 3), "{history:?}");
     // What it means was decided when it was asked for: a later commit is not undone in its place.
     let made = day.wishes().into_iter().find(|wish| wish.id == "w1").expect("known");
     assert_eq!((made.state.as_str(), made.reverts.len()), ("made", 1));
@@ -340,7 +342,7 @@ fn several_are_taken_back_at_once() {
         composer.cancel_many(&day.conversation, &ids, "cli")
     };
     assert_eq!(cancel(&["w2", "w9"]).expect_err("one is unknown").code, "unknown-wish");
-    let ids = |outcome: ctx_composer::edit::PendingOutcome| -> Vec<String> {
+    let ids = |outcome: ctx_api::waiting::PendingOutcome| -> Vec<String> {
         outcome.done.into_iter().map(|wish| wish.id).collect()
     };
     assert_eq!(ids(cancel(&["w2,w3"]).expect("cancelled")), ["w2", "w3"]);
@@ -408,9 +410,9 @@ fn a_preview_tells_where_it_begins_and_what_it_costs_warm_and_cold() {
     assert!(preview.tokens_ahead + preview.tokens_reread >= warm.tokens_after - 1, "{warm:?}");
     assert!(preview.cache.as_ref().is_some_and(|cache| cache.warm));
     let cost = preview.cost.expect("a cost");
-    assert_eq!(cost.cache, ctx_composer::edit::Cache::Warm);
+    assert_eq!(cost.cache, ctx_api::cost::Cache::Warm);
     let cold = look(When::Cold).preview.cost.expect("a cost");
-    assert_eq!(cold.cache, ctx_composer::edit::Cache::Cold);
+    assert_eq!(cold.cache, ctx_api::cost::Cache::Cold);
     assert!(cold.once < 0 && cold.pays_off_after == Some(1), "{cold:?}");
     assert_eq!(cold.saves, cost.saves);
     assert!(day.wishes().is_empty() && day.commits() == 0);

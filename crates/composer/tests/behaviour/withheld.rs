@@ -2,8 +2,9 @@
 
 use crate::support::stores::FailingStore;
 use crate::support::{Headers, House, LONG, hints, nameless};
+use ctx_api::edit::{When, Wish};
 use ctx_composer::Recorder;
-use ctx_composer::edit::{Outgoing, When, Wish};
+use ctx_composer::edit::Outgoing;
 use ctx_composer::recorder::Withheld;
 use ctx_store::{Note, SqliteStore, Step, Store};
 use serde_json::json;

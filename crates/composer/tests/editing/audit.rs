@@ -2,9 +2,12 @@
 //! and explained.
 
 use crate::support::{self, answers};
+use ctx_api::cache::{By, CacheMiss, Cause, MissView, Misses};
+use ctx_api::edit::Wish;
+use ctx_api::stats::{GroupView, Grouping, Spent};
 use ctx_composer::automatic::Plain;
-use ctx_composer::edit::{Moments, Wish};
-use ctx_composer::view::{Asked, By, CacheMiss, Cause, GroupView, Grouping, MissView, Misses, Spent};
+use ctx_composer::edit::Moments;
+use ctx_composer::view::Asked;
 use ctx_composer::{Composer, Seen, Timing};
 use ctx_core::policy::{Look, Policy, Proposed};
 use ctx_models::{Models, Setting};

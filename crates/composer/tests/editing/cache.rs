@@ -1,7 +1,8 @@
 //! What edits cost, on the provider's own cache: once, and no more than what lies behind them.
 
 use crate::support::{self, answers};
-use ctx_composer::edit::{Folder, Wish};
+use ctx_api::edit::Wish;
+use ctx_composer::edit::Folder;
 use ctx_composer::{Composer, Seen, Timing};
 use ctx_core::edit::Operation;
 use ctx_store::MemoryStore;

@@ -2,8 +2,9 @@
 
 use crate::words::{self, Counts, Kind};
 use crate::world::{Outcome, World, text};
-use ctx_composer::edit::{Explained, RepairView};
-use ctx_composer::view::Shown;
+use ctx_api::edit::RepairView;
+use ctx_api::requests::Explained;
+use ctx_api::show::Shown;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

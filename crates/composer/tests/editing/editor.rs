@@ -3,9 +3,10 @@
 use crate::check;
 use crate::words::{self, Counts, Kind};
 use crate::world::{Outcome, World, text};
+use ctx_api::edit::{Applied, RepairView, Wish};
+use ctx_api::history::{Action, Way};
+use ctx_api::show::{BlockView, Shown};
 use ctx_composer::Refusal;
-use ctx_composer::edit::{Action, Applied, RepairView, Way, Wish};
-use ctx_composer::view::{BlockView, Shown};
 use ctx_core::edit::Operation;
 use ctx_core::edit::operation::{Select, Where};
 use ctx_core::message::Role;

@@ -4,7 +4,7 @@
 use crate::check;
 use crate::support::{self, LONG};
 use crate::world::{Outcome, World, text};
-use ctx_composer::edit::Wish;
+use ctx_api::edit::Wish;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;

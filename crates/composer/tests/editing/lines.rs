@@ -3,8 +3,9 @@
 use crate::check;
 use crate::regressions::{apply, turns, world};
 use crate::world::World;
+use ctx_api::edit::Applied;
+use ctx_api::history::{Action, Way};
 use ctx_composer::Refusal;
-use ctx_composer::edit::{Action, Applied, Way};
 use serde_json::json;
 
 /// Three turns, of which the second is deleted.

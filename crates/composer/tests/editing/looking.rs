@@ -3,8 +3,9 @@
 use crate::check;
 use crate::regressions::{apply, turns, world};
 use crate::world::World;
-use ctx_composer::edit::Diff;
-use ctx_composer::view::{BlockView, FrameView};
+use ctx_api::frames::FrameView;
+use ctx_api::history::Diff;
+use ctx_api::show::BlockView;
 use serde_json::json;
 
 /// A frame whose model calls a tool, and some after it.

@@ -3,8 +3,8 @@
 use crate::check;
 use crate::regressions::{apply, turns, world};
 use crate::world::World;
+use ctx_api::edit::{Applied, Wish};
 use ctx_composer::Refusal;
-use ctx_composer::edit::{Applied, Wish};
 use serde_json::{Value, json};
 
 fn called() -> World {

@@ -3,8 +3,9 @@
 //! `ctx.db` and `expected.json.gz` were written by `make.py` with the binaries of commit `d32bad5`. The store holds
 //! every operation, branches, a fork, a rewind, a sub-agent, a deferred edit and an automatic commit.
 
+use ctx_api::stats::Grouping;
 use ctx_composer::Composer;
-use ctx_composer::view::{Asked, Grouping};
+use ctx_composer::view::Asked;
 use ctx_store::SqliteStore;
 use flate2::read::GzDecoder;
 use serde_json::{Map, Value};

@@ -3,22 +3,12 @@
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use ctx_composer::edit::Applied;
-use ctx_composer::view::{ContextView, WorthView};
-use serde::Deserialize;
+use ctx_api::context::{ContextView, WorthView};
+use ctx_api::edit::Applied;
+use ctx_api::edit::Clear;
 
 use super::Api;
 use super::read::{Answer, understood};
-
-#[derive(Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Clear {
-    /// Why.
-    #[serde(default)]
-    reason: Option<String>,
-    /// Who wants it.
-    author: String,
-}
 
 pub async fn context(State(api): State<Api>, Path(name): Path<String>) -> Answer<ContextView> {
     api.ask(move |composer| composer.context(&name)).await.map(Json)

@@ -3,8 +3,9 @@
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use ctx_composer::edit::{Applied, Way, When, Wish};
-use serde::Deserialize;
+use ctx_api::edit::Heal;
+use ctx_api::edit::{Applied, Wish};
+use ctx_api::history::Way;
 
 use super::Api;
 use super::read::{Answer, understood};
@@ -28,23 +29,6 @@ pub async fn history(
 ) -> Answer<Applied> {
     let way = understood(way)?;
     api.ask(move |composer| composer.go(&name, way).map(|applied| composer.noting_uploads(applied))).await.map(Json)
-}
-
-/// A wish whose operation the daemon finds itself.
-#[derive(Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Heal {
-    /// Who wants it.
-    author: String,
-    note: Option<String>,
-    /// The head that it was asked for at; another one is refused.
-    expect: Option<String>,
-    #[serde(default)]
-    /// Tell what it would do, and do nothing.
-    dry_run: bool,
-    /// The moment that it waits for.
-    #[serde(default)]
-    when: When,
 }
 
 pub async fn heal(

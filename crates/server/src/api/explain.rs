@@ -4,12 +4,13 @@ use axum::Json;
 use axum::extract::Path;
 
 use super::read::Answer;
-use crate::explain::{Term, Terms};
+use crate::explain;
+use ctx_api::explain::{Term, Terms};
 
 pub async fn all() -> Json<Terms> {
-    Json(Terms::known())
+    Json(explain::known())
 }
 
 pub async fn one(Path(name): Path<String>) -> Answer<Term> {
-    Terms::known().find(&name).cloned().map(Json)
+    explain::find(&explain::known(), &name).cloned().map(Json)
 }

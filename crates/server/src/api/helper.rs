@@ -3,52 +3,23 @@
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use ctx_composer::edit::{Applied, Wish};
-use ctx_composer::helper::{Kind, Material, Piece, Question};
+use ctx_api::edit::{Applied, Wish};
+use ctx_api::helper::Kind;
+use ctx_api::helper::{HelperTested, HelperView};
+use ctx_composer::helper::{Material, Piece, Question};
 use ctx_composer::{Composer, Refusal};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::read::{Answer, understood};
 use super::{Api, refused};
-use crate::helper::{Handle, JobView};
+use crate::helper::Handle;
 use crate::local::ControlError;
-
-/// Who finds words, and what that may cost.
-#[derive(Serialize, JsonSchema)]
-pub struct HelperView {
-    /// `none`, `anthropic`, `openai` or `claude`.
-    provider: &'static str,
-    model: Option<String>,
-    url: Option<String>,
-    /// The variable that holds the key, and whether the daemon found something in it.
-    key_env: Option<String>,
-    has_key: bool,
-    /// Tokens of today, and the most that a day may have.
-    used_today: u64,
-    budget_per_day: u64,
-    timeout_seconds: f32,
-    max_chars: usize,
-    /// Whether titles are re-written in the background.
-    titles: bool,
-    /// The newest first.
-    jobs: Vec<JobView>,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub struct HelperTested {
-    by: String,
-    /// What it said, cleaned.
-    said: String,
-    took_ms: u64,
-    used_today: u64,
-}
+use ctx_api::helper::JobView;
 
 pub async fn status(State(api): State<Api>) -> Answer<HelperView> {
     let (helper, jobs) = (&api.0.helper, api.0.jobs.all());
     let settings = helper.settings();
     Ok(Json(HelperView {
-        provider: settings.provider.name(),
+        provider: settings.provider.name().to_owned(),
         model: Some(settings.model().to_owned()).filter(|model| !model.is_empty()),
         url: settings.url.as_ref().map(ToString::to_string),
         key_env: settings.key_env.clone(),

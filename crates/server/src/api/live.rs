@@ -3,6 +3,7 @@
 //! Nothing is kept here for a reader. Each has its place in the log and reads on from there when something new is
 //! stored, a page at a time and only as fast as it takes it: a slow one waits behind and misses nothing.
 
+use ctx_api::live::{After, LiveEvent, Reason, Reset};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,13 +15,10 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::IntoResponse;
 use bytes::Bytes;
-use ctx_composer::streams::{Streaming, Watching};
-use ctx_composer::view::Event;
+use ctx_composer::streams::Watching;
 use ctx_composer::{Composer, Refusal, now};
 use http::{HeaderMap, header};
 use http_body::Frame;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -41,51 +39,6 @@ pub const DESCRIPTION: &str = "Events, each with an `id` of the form `EPOCH-SEQ`
     begins with what happens next. Where it cannot go on from the given id it begins with an event named `reset`: read \
     again what you show, and listen on. The epoch is another one after a restart of the daemon. A line with a colon in \
     front is a sign of life. With `streaming` replies are told while they grow.";
-
-#[derive(Deserialize, JsonSchema)]
-pub struct After {
-    /// Begin with what happened after this event: its `seq`, or its `id` in the stream.
-    #[schemars(regex(pattern = r"^([0-9a-f]{1,16}-)?[0-9]{1,19}$"))]
-    after: Option<String>,
-    /// Also replies while they grow. These events have no id, are never told again, and are dropped for a slow reader.
-    #[serde(default)]
-    streaming: bool,
-    /// Only the beginning of long texts in operations, and no raw JSON.
-    #[serde(default)]
-    brief: bool,
-}
-
-/// What a stream tells.
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum LiveEvent {
-    Happened(Box<Event>),
-    Reset(Reset),
-    /// Only where `streaming` was asked for.
-    Streaming(Streaming),
-}
-
-/// The stream cannot go on from the given id. What is shown has to be read again.
-#[derive(Serialize, JsonSchema)]
-pub struct Reset {
-    #[schemars(extend("const" = "reset"))]
-    kind: &'static str,
-    reason: Reason,
-    /// The stream goes on behind this one.
-    seq: u64,
-    at: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// The daemon was started again since then: what it had not stored yet may have got other numbers.
-    Restarted,
-    /// More has happened since then than is told again.
-    TooFarBehind,
-    /// No event has had this id.
-    UnknownId,
-}
 
 /// The name of an event in a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +96,7 @@ pub async fn events(
     let (at, first) = match start(resumed.or(after.map(Some)), epoch, last) {
         Start::After(at) => (at, format!(": ok\nid: {epoch:x}-{at}\n\n")),
         Start::Reset(reason) => {
-            let reset = LiveEvent::Reset(Reset { kind: "reset", reason, seq: last, at: now() });
+            let reset = LiveEvent::Reset(Reset { kind: "reset".to_owned(), reason, seq: last, at: now() });
             (last, format!("event: reset\n{}", line(epoch, last, &reset)))
         }
     };

@@ -21,30 +21,48 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use ctx_composer::edit::{
-    Applied, Branches, Diff, HistoryView, PendingOutcome, Plan, PlanView, Tags, WaitView, WaitingView, Way, Wish,
-};
-use ctx_composer::view::{
-    ContextMap, ContextView, Conversations, Found, Frames, Misses, ModelsView, Refusal, SentView, Shown, Stats,
-    Timeline, WorthView,
-};
-use ctx_composer::{Composer, Imported, PhaseWish, PhasesView, Recorder, now};
+use ctx_api::cache::Misses;
+use ctx_api::context::{ContextView, WorthView};
+use ctx_api::conversations::Conversations;
+use ctx_api::conversations::Imported;
+use ctx_api::edit::{Applied, Wish};
+use ctx_api::frames::Frames;
+use ctx_api::history::{Branches, Diff, HistoryView, Tags, Way};
+use ctx_api::map::ContextMap;
+use ctx_api::models::ModelsView;
+use ctx_api::phases::{PhaseWish, PhasesView};
+use ctx_api::plan::{Plan, PlanView};
+use ctx_api::requests::SentView;
+use ctx_api::search::Found;
+use ctx_api::show::Shown;
+use ctx_api::stats::Stats;
+use ctx_api::timeline::Timeline;
+use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
+use ctx_composer::view::Refusal;
+use ctx_composer::{Composer, Recorder, now};
 
-use self::automatic::Clear;
-use self::edit::Heal;
-use self::helper::{HelperTested, HelperView};
-use self::live::{After, LiveEvent};
 use self::openapi::{Routes, told};
-pub use self::read::UpstreamView;
-use self::read::{AtQuery, DiffQuery, Explanation, FramesQuery, HistoryQuery, Purge, Purged, Status, TimelineQuery};
-use self::search::SearchQuery;
-use self::stats::{MissesQuery, StatsQuery};
-use self::transfer::ImportQuery;
-use self::waiting::{Cancel, Several};
-use crate::explain::{Term, Terms};
-use crate::helper::{Helper, JobView, Jobs};
+use crate::helper::{Helper, Jobs};
 use crate::local::ControlError;
 use crate::observer::Traffic;
+use ctx_api::cache::MissesQuery;
+use ctx_api::conversations::ImportQuery;
+use ctx_api::conversations::{Purge, Purged};
+use ctx_api::edit::Clear;
+use ctx_api::edit::Heal;
+use ctx_api::explain::{Term, Terms};
+use ctx_api::frames::{AtQuery, FramesQuery};
+use ctx_api::helper::JobView;
+use ctx_api::helper::{HelperTested, HelperView};
+use ctx_api::history::{DiffQuery, HistoryQuery};
+use ctx_api::live::{After, LiveEvent};
+use ctx_api::requests::Explanation;
+use ctx_api::search::SearchQuery;
+use ctx_api::stats::StatsQuery;
+use ctx_api::status::Status;
+use ctx_api::status::UpstreamView;
+use ctx_api::timeline::TimelineQuery;
+use ctx_api::waiting::{Cancel, Several};
 
 /// A reader sees all that passed before it asked, unless the disk is slower than this.
 const SETTLE: Duration = Duration::from_millis(500);

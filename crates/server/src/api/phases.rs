@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use ctx_composer::{PhaseWish, PhasesView};
+use ctx_api::phases::{PhaseWish, PhasesView};
 
 use super::Api;
 use super::read::{Answer, understood};

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use ctx_composer::edit::{Plan, PlanView};
+use ctx_api::plan::{Plan, PlanView};
 
 use super::read::{Answer, understood};
 use super::{Api, refused};
@@ -21,7 +21,7 @@ pub async fn plan(
     // Words are missing. If a model is to find them, that takes its time and must hold up nobody.
     let look = Plan { apply: false, ..plan.clone() };
     let mut view = api.ask(move |composer| composer.plan(&name, look)).await?;
-    let wish = plan.wish(view.head.as_deref()).map_err(refused)?;
+    let wish = ctx_composer::edit::plan_wish(&plan, view.head.as_deref()).map_err(refused)?;
     let id = view.applied.conversation.clone();
     match super::helper::is_wanted(&api, &wish) {
         true => {

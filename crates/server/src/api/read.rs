@@ -1,19 +1,26 @@
 //! Questions with one answer.
 
-use std::path::PathBuf;
+use ctx_api::conversations::{Purge, Purged};
+use ctx_api::frames::{AtQuery, FramesQuery};
+use ctx_api::history::{DiffQuery, HistoryQuery};
+use ctx_api::requests::Explanation;
+use ctx_api::status::{Requests, Status, Stored};
+use ctx_api::timeline::TimelineQuery;
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
-use ctx_composer::edit::{Branches, Diff, Explained, HistoryView, Tags, misread};
-use ctx_composer::provider::ProviderView;
-use ctx_composer::recorder::Load;
-use ctx_composer::view::{ContextMap, Conversations, Event, Frames, SentView, Shown, Timeline};
+use ctx_api::conversations::Conversations;
+use ctx_api::frames::Frames;
+use ctx_api::history::{Branches, Diff, HistoryView, Tags};
+use ctx_api::map::ContextMap;
+use ctx_api::requests::SentView;
+use ctx_api::show::Shown;
+use ctx_api::timeline::{Event, Timeline};
+use ctx_composer::edit::misread;
 use ctx_composer::{Refusal, now};
 use http::{StatusCode, header};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::Api;
 use crate::local::{ControlError, page_is_embedded};
@@ -22,63 +29,6 @@ use crate::observer::Counts;
 pub type Answer<T> = Result<Json<T>, ControlError>;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-
-#[derive(Serialize, JsonSchema)]
-pub struct Status {
-    version: &'static str,
-    pid: u32,
-    listen: Option<String>,
-    upstream: String,
-    /// The other upstreams.
-    upstreams: Vec<UpstreamView>,
-    home: PathBuf,
-    started_at: u64,
-    conversations: usize,
-    /// Conversations with operations.
-    edited: usize,
-    requests: Requests,
-    recorder: Load,
-    store: Stored,
-    /// The provider's own editing.
-    provider: ProviderView,
-    /// Where the system tells.
-    memory_bytes: Option<u64>,
-    /// Whether this program has the page in it.
-    page: bool,
-}
-
-/// An upstream by its name.
-#[derive(Clone, Serialize, JsonSchema)]
-pub struct UpstreamView {
-    pub name: String,
-    pub url: String,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub struct Requests {
-    total: u64,
-    in_flight: u64,
-    /// Without a whole answer, though the client waited for it.
-    failed: u64,
-    /// The client left before the answer was whole.
-    cancelled: u64,
-    /// In a format that is not read: they passed, and nothing of them is shown.
-    unread: u64,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub struct Stored {
-    path: PathBuf,
-    bytes: u64,
-    records: u64,
-    blobs: u64,
-    /// What could not be stored since the start.
-    unsaved: u64,
-    /// Files in the home that tell of acknowledged records which are missing.
-    losses: Vec<PathBuf>,
-    /// The file was removed or replaced while the daemon runs: commits are refused.
-    gone: bool,
-}
 
 pub async fn status(State(api): State<Api>) -> Answer<Status> {
     let inside = api.0.clone();
@@ -92,7 +42,7 @@ pub async fn status(State(api): State<Api>) -> Answer<Status> {
         .await?;
     let trouble = inside.composer.store().trouble();
     Ok(Json(Status {
-        version: env!("CARGO_PKG_VERSION"),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
         listen: inside.listen.get().map(ToString::to_string),
         upstream: inside.upstream.clone(),
@@ -129,18 +79,6 @@ pub async fn conversations(State(api): State<Api>) -> Answer<Conversations> {
     Ok(Json(Conversations { unread: api.0.recorder.load().requests, ..found }))
 }
 
-#[derive(Deserialize, JsonSchema)]
-pub struct FramesQuery {
-    /// Each frame with its steps.
-    #[serde(default)]
-    steps: bool,
-    /// Also the frames that the client has left behind: from before a compaction, or rewound.
-    #[serde(default)]
-    all: bool,
-    /// The point of the history that is meant; the newest without one.
-    at: Option<String>,
-}
-
 pub async fn frames(
     State(api): State<Api>,
     Path(name): Path<String>,
@@ -154,13 +92,6 @@ pub async fn frames(
         })
         .await?;
     Ok(Json(Frames { unread: api.0.recorder.load().requests, ..found }))
-}
-
-/// The point of the history that is meant: the newest without one.
-#[derive(Deserialize, JsonSchema)]
-pub struct AtQuery {
-    /// A commit, the beginning of its id, a tag, a branch, `HEAD` or `source`.
-    at: Option<String>,
 }
 
 pub async fn show(
@@ -208,14 +139,6 @@ pub fn request_number(name: &str) -> Result<u32, ControlError> {
     })
 }
 
-#[derive(Serialize, JsonSchema)]
-pub struct Explanation {
-    #[serde(flatten)]
-    explained: Explained,
-    /// What the provider refuses, if `ctx heal` knows a way out.
-    problem: Option<String>,
-}
-
 pub async fn explain(
     State(api): State<Api>,
     Path(name): Path<String>,
@@ -232,14 +155,6 @@ pub async fn explain(
     .map(Json)
 }
 
-#[derive(Deserialize, JsonSchema)]
-pub struct DiffQuery {
-    /// A point of the history; `source` without one.
-    from: Option<String>,
-    /// `HEAD` without one.
-    to: Option<String>,
-}
-
 pub async fn diff(
     State(api): State<Api>,
     Path(name): Path<String>,
@@ -248,18 +163,6 @@ pub async fn diff(
     let DiffQuery { from, to } = asked(query)?;
     let (from, to) = (from.unwrap_or_else(|| "source".to_owned()), to.unwrap_or_else(|| "HEAD".to_owned()));
     api.ask(move |composer| composer.diff(&name, &from, &to)).await.map(Json)
-}
-
-#[derive(Deserialize, JsonSchema)]
-pub struct HistoryQuery {
-    /// The newest so many; all without it.
-    limit: Option<usize>,
-    /// The commits of all branches, not only of the one that is looked at.
-    #[serde(default)]
-    all: bool,
-    /// Only the beginning of long texts in operations, and no raw JSON.
-    #[serde(default)]
-    brief: bool,
 }
 
 pub async fn history(
@@ -294,15 +197,6 @@ pub async fn tags(State(api): State<Api>, Path(name): Path<String>) -> Answer<Ta
     api.ask(move |composer| composer.tags(&name)).await.map(Json)
 }
 
-#[derive(Deserialize, JsonSchema)]
-pub struct TimelineQuery {
-    /// The newest so many; all without it.
-    limit: Option<usize>,
-    /// Only the beginning of long texts in operations, and no raw JSON.
-    #[serde(default)]
-    brief: bool,
-}
-
 pub async fn timeline(
     State(api): State<Api>,
     Path(name): Path<String>,
@@ -318,22 +212,6 @@ pub async fn timeline(
     })
     .await
     .map(Json)
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Purge {
-    #[serde(default)]
-    conversations: Vec<String>,
-    older_than_days: Option<u64>,
-    #[serde(default)]
-    all: bool,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub struct Purged {
-    conversations: usize,
-    bytes_freed: u64,
 }
 
 pub async fn purge(State(api): State<Api>, wish: Result<Json<Purge>, JsonRejection>) -> Answer<Purged> {

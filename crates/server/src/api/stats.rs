@@ -3,9 +3,12 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use ctx_composer::view::{Asked, Grouping, Misses, ModelsView, Stats};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use ctx_api::cache::Misses;
+use ctx_api::cache::MissesQuery;
+use ctx_api::models::ModelsView;
+use ctx_api::stats::Stats;
+use ctx_api::stats::StatsQuery;
+use ctx_composer::view::Asked;
 
 use super::Api;
 use super::read::{Answer, asked, request_number};
@@ -17,31 +20,10 @@ pub async fn models(State(api): State<Api>) -> Answer<ModelsView> {
     api.ask(|composer| Ok(composer.models())).await.map(Json)
 }
 
-#[derive(Deserialize, JsonSchema)]
-pub struct StatsQuery {
-    /// By what figures are summed up; by conversation without it.
-    #[serde(default)]
-    by: Grouping,
-    /// Only from the day on in which this lies, in milliseconds since 1970. Days are those of UTC.
-    since: Option<u64>,
-    /// One conversation only.
-    conv: Option<String>,
-    /// At most so many groups; the sums are of all.
-    limit: Option<usize>,
-}
-
 pub async fn stats(State(api): State<Api>, query: Result<Query<StatsQuery>, QueryRejection>) -> Answer<Stats> {
     let StatsQuery { by, since, conv, limit } = asked(query)?;
     let wanted = Asked { by, since, conversation: conv, most: limit };
     api.ask(move |composer| composer.stats(&wanted)).await.map(Json)
-}
-
-#[derive(Deserialize, JsonSchema)]
-pub struct MissesQuery {
-    /// One request, by its name (`r17`) or number, whether it missed something or not.
-    request: Option<String>,
-    /// At most so many; 20 without it.
-    limit: Option<usize>,
 }
 
 pub async fn misses(

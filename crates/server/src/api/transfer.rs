@@ -5,9 +5,9 @@ use axum::body::{Body, to_bytes};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse;
-use ctx_composer::Imported;
+use ctx_api::conversations::ImportQuery;
+use ctx_api::conversations::Imported;
 use http::header;
-use serde::Deserialize;
 
 use super::Api;
 use super::read::{Answer, asked};
@@ -22,13 +22,6 @@ pub async fn export(State(api): State<Api>, Path(name): Path<String>) -> Result<
     let (id, file) = api.ask(move |composer| composer.export(&name)).await?;
     let name = format!("attachment; filename=\"{id}.ctx\"");
     Ok(([(header::CONTENT_TYPE, MEDIA.to_owned()), (header::CONTENT_DISPOSITION, name)], file))
-}
-
-#[derive(Deserialize, schemars::JsonSchema)]
-pub struct ImportQuery {
-    /// Only tell what would come of it.
-    #[serde(default)]
-    dry_run: bool,
 }
 
 pub async fn import(

@@ -3,28 +3,11 @@
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
-use ctx_composer::edit::{PendingOutcome, WaitView, WaitingView};
-use serde::Deserialize;
+use ctx_api::waiting::{Cancel, Several};
+use ctx_api::waiting::{PendingOutcome, WaitView, WaitingView};
 
 use super::Api;
 use super::read::{Answer, understood};
-
-#[derive(Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Cancel {
-    /// Who wants it.
-    author: String,
-}
-
-/// Several pending changes.
-#[derive(Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Several {
-    /// `w2`, a range `w2..w5`, or `all`.
-    ids: Vec<String>,
-    /// Who wants it.
-    author: String,
-}
 
 /// Makes several that wait, whatever they wait for.
 pub async fn accept_many(

@@ -1,13 +1,12 @@
 //! Words that are being found, in the background: how far it is, how to stop it, how to try again.
 
+use ctx_api::helper::{JobError, JobView, State};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ctx_composer::edit::{Applied, Wish};
+use ctx_api::edit::{Applied, Wish};
 use ctx_composer::helper::{Open, SELF};
 use ctx_composer::{Refusal, now};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
@@ -15,42 +14,6 @@ use super::Helper;
 
 /// Jobs that are remembered after their end.
 const KEPT: usize = 100;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum State {
-    Asking,
-    Done,
-    Failed,
-    Cancelled,
-}
-
-/// How far a job is.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct JobView {
-    pub job: String,
-    pub conversation: String,
-    pub state: State,
-    /// Who is asked: a model, or `ctx` itself.
-    pub by: String,
-    /// Words that are found, and how many are to be.
-    pub found: usize,
-    pub wanted: usize,
-    pub started_at: u64,
-    /// What came of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub applied: Option<Applied>,
-    /// Why nothing came of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<JobError>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct JobError {
-    pub code: String,
-    pub message: String,
-    pub hint: String,
-}
 
 struct Job {
     /// For another try.

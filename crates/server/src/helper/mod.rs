@@ -8,7 +8,6 @@ mod jobs;
 mod settings;
 mod titles;
 
-pub use jobs::{JobView, State};
 pub use settings::{Provider, Settings, Variables};
 
 pub(crate) use jobs::{Handle, Jobs};

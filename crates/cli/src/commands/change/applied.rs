@@ -1,7 +1,8 @@
 //! What came of a change.
 
-use ctx_composer::edit::{Applied, RepairView, When};
-use ctx_composer::helper::{Kind, SELF, Written};
+use ctx_api::edit::{Applied, RepairView, When};
+use ctx_api::helper::{Kind, Written};
+use ctx_composer::helper::SELF;
 use ctx_composer::now;
 use ctx_wire::rules;
 

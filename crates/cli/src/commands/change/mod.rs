@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use ctx_composer::edit::When;
+use ctx_api::edit::When;
 use ctx_core::edit::Operation;
 use serde_json::{Value, json};
 

@@ -1,6 +1,7 @@
 //! What a change costs, in words: with the cache as it is now, once, and with each request after that.
 
-use ctx_composer::edit::{Cache, Cost, Preview};
+use ctx_api::cost::{Cache, Cost};
+use ctx_api::edit::Preview;
 use ctx_models::Rates;
 
 use crate::output::words::{self, dollars};

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ctx_composer::view::{BlockView, MessageView, Shown};
+use ctx_api::show::{BlockView, MessageView, Shown};
 use serde_json::{Value, json};
 
 use crate::client::{encoded, of_conversation, understood};

@@ -1,6 +1,6 @@
 //! The list in few words: what an agent needs to choose a frame, and no more.
 
-use ctx_composer::view::{FrameView, Frames, StepView};
+use ctx_api::frames::{FrameView, Frames, StepView};
 use serde_json::{Map, Value, json};
 
 use crate::output::text;

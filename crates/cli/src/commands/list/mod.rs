@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use anstyle::Style;
 use clap::Args;
-use ctx_composer::view::{Frames, WorthView};
+use ctx_api::context::WorthView;
+use ctx_api::frames::Frames;
 
 use crate::arguments::{AtArguments, ConversationArguments, JsonArguments};
 use crate::client::{of_conversation, understood};
@@ -180,7 +181,7 @@ fn about(list: &Frames) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ctx_composer::view::FrameView;
+    use ctx_api::frames::FrameView;
     use serde_json::json;
 
     use super::*;

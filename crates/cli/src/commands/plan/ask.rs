@@ -2,8 +2,8 @@
 
 use std::io::{BufRead, Write};
 
-use ctx_composer::edit::{PlanView, Planned};
-use ctx_composer::view::Shown;
+use ctx_api::plan::{PlanView, Planned};
+use ctx_api::show::Shown;
 use ctx_core::edit::Operation;
 
 use super::file::Plan;

@@ -1,6 +1,7 @@
 //! What a plan looks like in a file: an object with its operations, a list of them, or one operation a line.
 
-use ctx_composer::edit::{Planned, When};
+use ctx_api::edit::When;
+use ctx_api::plan::Planned;
 use ctx_core::edit::misread;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::edit::{PlanView, Planned, When};
-use ctx_composer::view::WorthView;
+use ctx_api::context::WorthView;
+use ctx_api::edit::When;
+use ctx_api::plan::{PlanView, Planned};
 use serde_json::Value;
 
 use self::file::{Only, Plan};

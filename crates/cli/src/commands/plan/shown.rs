@@ -1,6 +1,6 @@
 //! A plan in words: each operation with its reason and its risk, then the whole.
 
-use ctx_composer::edit::{Level, PlanView, PlannedView};
+use ctx_api::plan::{Level, PlanView, PlannedView};
 use ctx_composer::now;
 use serde_json::Value;
 

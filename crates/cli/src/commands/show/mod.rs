@@ -6,7 +6,7 @@ pub mod readable;
 use std::process::ExitCode;
 
 use clap::Args;
-use ctx_composer::view::Shown;
+use ctx_api::show::Shown;
 
 use crate::arguments::{AtArguments, ConversationArguments, JsonArguments, non_empty};
 use crate::client::{encoded, of_conversation, understood};

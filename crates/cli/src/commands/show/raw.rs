@@ -1,6 +1,6 @@
 //! What an id stands for, as JSON as it is sent: whole messages, or the one block or tool that was named.
 
-use ctx_composer::view::{BlockView, MessageView, Shown};
+use ctx_api::show::{BlockView, MessageView, Shown};
 use ctx_core::edit::address::Address;
 use serde_json::Value;
 

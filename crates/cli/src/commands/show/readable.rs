@@ -4,7 +4,7 @@
 mod tests;
 
 use anstyle::Style;
-use ctx_composer::view::{BlockView, MessageView, Shown};
+use ctx_api::show::{BlockView, MessageView, Shown};
 
 use crate::output::paint::{FAINT, PLAIN};
 use crate::output::{Output, markdown, text, words};

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use ctx_composer::automatic::{ProjectSettings, Rules};
+use ctx_api::context::ProjectSettings;
+use ctx_composer::automatic::Rules;
 use ctx_composer::provider::ProviderRules;
 use ctx_core::automatic::Settings;
 use ctx_wire::anthropic::context_management;

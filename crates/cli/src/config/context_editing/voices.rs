@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use ctx_composer::automatic::{ProjectSetting, ProjectSettings};
+use ctx_api::context::{ProjectSetting, ProjectSettings};
 use ctx_core::automatic::{Mode, Settings};
 use ctx_wire::anthropic::context_management::Rules;
 

@@ -6,46 +6,15 @@ use crate::edit::client_notes::Written;
 use crate::edit::compare::Overview;
 use crate::edit::summary::tokens;
 use crate::edit::{Ground, Weights};
+use ctx_api::plan::{Level, Risk};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::Effect;
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::edit::layout::layout;
 use ctx_core::message::{Block, Kind, Role};
 use ctx_wire::rules;
-use serde::{Deserialize, Serialize};
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    #[default]
-    Low,
-    Medium,
-    High,
-}
-
-impl Level {
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Low => "low",
-            Level::Medium => "medium",
-            Level::High => "high",
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Risk {
-    pub level: Level,
-    pub what: String,
-}
-
-impl Risk {
-    fn new(level: Level, what: impl Into<String>) -> Risk {
-        Risk { level, what: what.into() }
-    }
-}
 
 /// Names that are told before the rest is counted.
 const MOST: usize = 4;

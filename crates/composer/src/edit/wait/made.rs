@@ -3,15 +3,16 @@
 //! Nobody waits for the disk here. The wish is stored; its commit and the word that it was made are stored as one step
 //! after they count. If that is lost, the wish waits still, and is made again.
 
-use super::{Situation, State, Unmade, When, notes};
+use super::{Situation, State, notes};
 use crate::conversation::Conversation;
 use crate::directory::lock;
-use crate::edit::apply::Wish;
 use crate::edit::import::Imports;
 use crate::edit::offload::Files;
 use crate::log::{self, Wait, Wished};
 use crate::observe::Posture;
 use crate::{Composer, Engine, Refusal, now, record};
+use ctx_api::edit::{When, Wish};
+use ctx_api::waiting::Unmade;
 use ctx_core::edit::Commit;
 use ctx_store::{NewRecord, Step};
 use std::collections::HashSet;

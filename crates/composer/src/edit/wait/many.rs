@@ -1,31 +1,11 @@
 //! Many pending changes at once: several ids, a range of them, or all.
 
-use super::{State, WaitView};
+use super::State;
 use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::{Composer, Refusal};
-use serde::{Deserialize, Serialize};
-
-/// What became of pending changes that were accepted or cancelled together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PendingOutcome {
-    pub conversation: String,
-    /// Accepted or cancelled, in the order in which they were asked for.
-    pub done: Vec<WaitView>,
-    /// Left as they were, each with the reason.
-    pub refused: Vec<PendingRefusal>,
-    /// Worth knowing of all that was accepted: requests that left without it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PendingRefusal {
-    pub id: String,
-    pub code: String,
-    pub message: String,
-    pub hint: String,
-}
+use ctx_api::waiting::WaitView;
+use ctx_api::waiting::{PendingOutcome, PendingRefusal};
 
 impl Composer {
     /// Makes several pending changes, each as a commit of its own. `ids`: `w2`, `w2..w5` or `all`.

@@ -1,8 +1,8 @@
 //! When a moment has come. Pure: the clock and all figures are given.
 
-use super::When;
 use crate::conversation::Conversation;
 use crate::{Engine, card};
+use ctx_api::edit::When;
 
 /// What the settings say of moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

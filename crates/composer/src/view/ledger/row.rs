@@ -1,9 +1,11 @@
 //! One answered request in the ledger, and what it would have been unedited.
 
 use super::super::misses::{Story, Told};
-use super::Spent;
 use crate::Composer;
-use crate::log::{self, Answered, Line, Usage};
+use crate::log::{self, Answered};
+use ctx_api::requests::Usage;
+use ctx_api::stats::Spent;
+use ctx_api::timeline::Line;
 use ctx_core::tokens::Calibration;
 use ctx_models::{Models, Price};
 use ctx_store::Record;

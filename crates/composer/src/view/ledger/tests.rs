@@ -2,7 +2,9 @@
 
 use super::row::{Day, Talk};
 use super::*;
-use crate::log::{self, Usage};
+use crate::log;
+use ctx_api::requests::Usage;
+use ctx_api::stats::Spent;
 use ctx_core::edit::effect::{Effect, Why};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId};

@@ -1,15 +1,10 @@
 //! Each cause with its words.
 
-use super::{Asked, By, CacheMiss, Cause, Edit, Told};
-use crate::log::{Answered, Differs, Usage};
+use super::{Asked, Edit, Told};
+use crate::log::{Answered, Differs};
+use ctx_api::cache::{By, CacheMiss, Cause};
+use ctx_api::requests::Usage;
 use ctx_models::Models;
-
-impl CacheMiss {
-    pub fn new(cause: Cause, by: By, tokens: u64, words: String) -> CacheMiss {
-        let (place, commit, idle_seconds, ttl_seconds) = (None, None, None, None);
-        CacheMiss { cause, by, place, commit, tokens, idle_seconds, ttl_seconds, words }
-    }
-}
 
 pub fn below_minimum(asked: &Asked, told: &Told, usage: &Usage, models: &Models) -> Option<CacheMiss> {
     let model = models.of(told.model.as_deref()?).model()?;

@@ -132,7 +132,7 @@ impl Work {
         (0..steps).map(|at| self.step("Bash", json!({"command": format!("make part-{at}")}))).last().expect("a step")
     }
 
-    pub fn commits(&self) -> Vec<ctx_composer::edit::CommitView> {
+    pub fn commits(&self) -> Vec<ctx_api::history::CommitView> {
         self.composer.history(&self.conversation, 100).expect("a history").commits
     }
 

@@ -4,7 +4,8 @@
 use super::golden;
 use super::trace::Trace;
 use crate::support::{self, Headers, answers};
-use ctx_composer::edit::{Folder, Wish};
+use ctx_api::edit::Wish;
+use ctx_composer::edit::Folder;
 use ctx_composer::{Composer, Seen, Timing};
 use ctx_core::edit::Operation;
 use ctx_store::MemoryStore;

@@ -97,7 +97,7 @@ impl Trace {
     }
 
     /// What an operation or a way through the history did, or the code of its refusal.
-    pub fn done(&mut self, what: &str, outcome: &Result<ctx_composer::edit::Applied, Refusal>) {
+    pub fn done(&mut self, what: &str, outcome: &Result<ctx_api::edit::Applied, Refusal>) {
         match outcome {
             Ok(applied) => self.fields(what, &json(applied), &APPLIED),
             Err(refusal) => self.text(what, refusal.code),

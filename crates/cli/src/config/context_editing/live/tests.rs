@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ctx_composer::automatic::ProjectSetting;
+use ctx_api::context::ProjectSetting;
 use ctx_core::automatic::Mode;
 
 use super::*;

@@ -1,0 +1,42 @@
+//! Explanations of the provider's rules and of error codes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TermKind {
+    /// A rule of the provider, which a repair or a refusal names.
+    Rule,
+    /// An error code of the control API, the proxy, the MCP server or the command line.
+    Code,
+}
+
+/// A rule or an error code, explained.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Term {
+    /// A number such as `A30`, or a code such as `unknown-id`.
+    pub name: String,
+    pub kind: TermKind,
+    pub meaning: String,
+    /// Why the provider has the rule and what happens otherwise; codes have none.
+    #[serde(default)]
+    pub why: Option<String>,
+    /// What to do about it.
+    pub advice: String,
+}
+
+/// All rules and error codes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Terms {
+    pub terms: Vec<Term>,
+}
+
+impl Term {
+    /// An explained error code.
+    pub fn code(name: &str, meaning: &str, advice: &str) -> Term {
+        let (name, meaning, advice) = (name.to_owned(), meaning.to_owned(), advice.to_owned());
+        Term { name, kind: TermKind::Code, meaning, why: None, advice }
+    }
+}

@@ -1,0 +1,31 @@
+//! The types of the control API: every request and answer, one module for each subject.
+//!
+//! The daemon, the command line, the MCP server and the OpenAPI document all use these types; the page generates its
+//! own from that document. The code that fills them is elsewhere.
+
+pub mod cache;
+pub mod context;
+pub mod conversations;
+pub mod cost;
+pub mod edit;
+pub mod explain;
+pub mod frames;
+pub mod helper;
+pub mod history;
+pub mod live;
+pub mod map;
+pub mod models;
+pub mod phases;
+pub mod plan;
+pub mod requests;
+pub mod search;
+pub mod show;
+pub mod stats;
+pub mod status;
+pub mod timeline;
+pub mod waiting;
+
+/// A field that is left out of an answer while it counts nothing.
+fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
+}

@@ -1,0 +1,77 @@
+//! The content of a frame, step, message or block.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::frames::Left;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Shown {
+    pub conversation: String,
+    pub id: String,
+    pub kind: String,
+    pub title: String,
+    pub tokens: u64,
+    pub calibrated: bool,
+    /// Why it is no longer sent, where the client has left it behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
+    /// As in a list.
+    #[serde(default)]
+    pub state: Vec<String>,
+    /// The commits that made it what it is, the newest first.
+    #[serde(default)]
+    pub by: Vec<String>,
+    pub messages: Vec<MessageView>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct MessageView {
+    pub id: String,
+    pub role: String,
+    pub tokens: u64,
+    /// The step it belongs to; 0 before the model's first move.
+    pub step: usize,
+    pub pending: bool,
+    /// It is ours, not the client's.
+    #[serde(default)]
+    pub made: bool,
+    /// Its frame can be split before it.
+    #[serde(default)]
+    pub cut: bool,
+    /// What the client says in it beside its role and content.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub other: Map<String, Value>,
+    pub blocks: Vec<BlockView>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct BlockView {
+    pub id: String,
+    pub kind: String,
+    pub tokens: u64,
+    pub text: String,
+    pub tool: Option<String>,
+    pub tool_use_id: Option<String>,
+    pub is_error: bool,
+    /// The commit that took it out: it is not sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<String>,
+    /// Why the provider's rules take it out: it is not sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<String>,
+    /// The commit that gave a tool result another content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<String>,
+    /// The block as it stands in the request; absent where it is not valid JSON text.
+    #[schemars(with = "Option<Value>")]
+    pub raw: Option<Box<RawValue>>,
+}
+
+impl BlockView {
+    pub fn is_sent(&self) -> bool {
+        self.covered.is_none() && self.repaired.is_none()
+    }
+}
