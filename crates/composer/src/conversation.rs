@@ -22,7 +22,7 @@ use ctx_core::fast_map::FastMap;
 use ctx_core::message::{Message, Role};
 use ctx_core::tokens::{self, Calibration};
 use ctx_core::{Key, Numbers, SlotId, Tree};
-use ctx_store::{Hash, Reader};
+use ctx_store::Hash;
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::dress::Dress;

@@ -14,7 +14,6 @@ use ctx_core::edit::weigh::LeftOut;
 use ctx_core::fast_map::{FastMap, FastSet};
 use ctx_core::{Key, NodeIx, SlotId};
 use ctx_store::Hash;
-use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::compose::Memo;
 use ctx_wire::envelope::Envelope;
