@@ -7,10 +7,10 @@ mod v1;
 
 use crate::automatic::Told;
 use crate::edit::{Unmade, When};
-use ctx_core::automatic::Moment;
 use ctx_core::edit::history::How;
 use ctx_core::edit::{Commit, CommitId, History, Operation};
 use ctx_core::message::{Anchor, Message};
+use ctx_core::policy::Moment;
 use ctx_core::{Key, SlotId};
 use ctx_models::CacheWrite;
 use ctx_models::cache::{FIVE_MINUTES, ONE_HOUR};

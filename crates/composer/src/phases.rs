@@ -5,8 +5,8 @@ use crate::conversation::Conversation;
 use crate::directory::lock;
 use crate::log::{self, Automatic};
 use crate::{Composer, Refusal, now, record};
-use ctx_core::automatic::{Moment, Phase};
 use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_core::policy::{Moment, Phase};
 use ctx_store::Step;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ctx_core::automatic::Settings;
+use ctx_core::policy::Settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

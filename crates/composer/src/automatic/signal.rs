@@ -6,7 +6,7 @@ use crate::log::{self, Automatic};
 use crate::{Composer, record};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, CommitId, Operation};
-use ctx_core::policy::extract::is_extract;
+use ctx_core::policy::stub::is_result_stub;
 use ctx_store::Step;
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +98,7 @@ impl Composer {
 }
 
 fn clears(operation: &Operation) -> bool {
-    !matches!(operation, Operation::SummarizeResults { text: Some(text), .. } if !is_extract(text))
+    !matches!(operation, Operation::SummarizeResults { text: Some(text), .. } if !is_result_stub(text))
 }
 
 fn tell(conversation: &Conversation, told: Told, at: u64, step: &mut Step) {

@@ -3,13 +3,12 @@
 use super::candidates::Candidates;
 use super::facts::Places;
 use super::run::about;
-use super::{Limit, Plain, ProjectSettings};
+use super::{Limit, NoEditor, ProjectSettings};
 use crate::Composer;
 use crate::conversation::Conversation;
-use ctx_core::automatic::{Mode, Tally, Worth, tally, worth};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
-use ctx_core::policy::Texts;
+use ctx_core::policy::{Mode, Tally, Texts, Worth, tally, worth};
 use std::sync::Arc;
 
 pub(crate) struct Standing {
@@ -32,7 +31,7 @@ impl Composer {
     /// What is worth removing by the settings that count for a conversation, and the tokens of all that is sent.
     pub(crate) fn worth_of(&self, conversation: &Conversation, desk: &Desk<'_>, cold: bool) -> (Worth, u64) {
         let editor = self.automatic.get();
-        let by = editor.unwrap_or_else(|| Arc::new(Plain(Arc::new(ctx_core::policy::None))));
+        let by = editor.unwrap_or_else(|| Arc::new(NoEditor));
         let settings = by.settings(&about(conversation, crate::now()), &conversation.text_index.skills());
         let seen = Candidates::of(conversation, desk, &FastSet::default());
         let words = |call: &str| seen.words(conversation, desk.view, call);
@@ -45,7 +44,7 @@ impl Composer {
         let at = crate::now();
         let editor = self.automatic.get();
         let mode = |mode| if editor.is_some() { mode } else { Mode::Off };
-        let by = editor.clone().unwrap_or_else(|| Arc::new(Plain(Arc::new(ctx_core::policy::None))));
+        let by = editor.clone().unwrap_or_else(|| Arc::new(NoEditor));
         let about = about(conversation, at);
         let skills = conversation.text_index.skills();
         let settings = by.settings(&about, &skills);

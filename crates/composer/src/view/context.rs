@@ -5,8 +5,8 @@ use crate::automatic::{AUTHOR, ProjectSettings};
 use crate::directory::lock;
 use crate::edit::{Ground, Weights};
 use crate::{Composer, now};
-use ctx_core::automatic::{Mode, Target};
 use ctx_core::edit::history::CommitId;
+use ctx_core::policy::{Mode, Target};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

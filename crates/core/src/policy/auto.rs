@@ -1,6 +1,6 @@
-use super::extract::{BARE, bare};
+use super::stub::{BARE, without_names};
 use super::trim::trim;
-use super::{Cut, Item, Look, Policy, Price, Proposed};
+use super::{Cut, Item, Look, Policy, Price, Proposal};
 use crate::key::Key;
 use crate::tool::ToolRole;
 use std::collections::HashMap;
@@ -84,11 +84,11 @@ enum What {
 }
 
 impl Old<'_> {
-    fn goes(&self, reason: &str) -> Proposed {
+    fn goes(&self, reason: &str) -> Proposal {
         match &self.what {
-            What::Result => Proposed::shorten([self.item], reason).swap_remove(0),
-            What::Input => Proposed::short_input(self.item, reason),
-            What::Names(bare) => Proposed::instead(self.item, bare.clone(), reason),
+            What::Result => Proposal::shorten([self.item], reason).swap_remove(0),
+            What::Input => Proposal::short_input(self.item, reason),
+            What::Names(bare) => Proposal::instead(self.item, bare.clone(), reason),
         }
     }
 }
@@ -131,11 +131,11 @@ fn is_view(item: &Item) -> bool {
 
 impl Auto {
     /// Results that can be said in fewer words, as long as nobody has seen them.
-    pub fn trimmed(&self, look: &Look) -> Vec<Proposed> {
+    pub fn trimmed(&self, look: &Look) -> Vec<Proposal> {
         let fresh = look.whole().filter(|item| item.fresh && item.tokens >= self.least);
         let short = |item: &Item| {
             let short = trim(item.role, &look.text(&item.call)?)?;
-            Some(Proposed::instead(
+            Some(Proposal::instead(
                 item,
                 short,
                 "trimmed before first sending: line numbers, colours and repeated lines",
@@ -168,7 +168,7 @@ impl Auto {
             if item.cleared
                 && item.tokens > 2 * BARE
                 && age >= self.names_age
-                && let Some(bare) = look.text(&item.call).and_then(|text| bare(&text))
+                && let Some(bare) = look.text(&item.call).and_then(|text| without_names(&text))
             {
                 let cut = Cut { before: item.before, removed: item.tokens - BARE };
                 add(What::Names(bare), cut, self.names_age);
@@ -188,7 +188,7 @@ impl Auto {
         }
     }
 
-    fn shortened(&self, look: &Look) -> Vec<Proposed> {
+    fn shortened(&self, look: &Look) -> Vec<Proposal> {
         if look.tokens < self.floor {
             return Vec::new();
         }
@@ -233,7 +233,7 @@ impl Policy for Auto {
         "new results are trimmed; old results and inputs shrink to their names when that pays off, or when the cache has expired"
     }
 
-    fn propose(&self, look: &Look) -> Vec<Proposed> {
+    fn propose(&self, look: &Look) -> Vec<Proposal> {
         let mut proposed = self.trimmed(look);
         proposed.extend(self.shortened(look));
         proposed
@@ -242,7 +242,7 @@ impl Policy for Auto {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Input, Texts, Wanted};
+    use super::super::{Action, Input, Texts};
     use super::*;
     use crate::edit::Operation;
 
@@ -267,9 +267,9 @@ mod tests {
         Look { tokens: 20_000 + steps as u64 * 5000, items, steps, cold, ..Look::default() }
     }
 
-    fn calls(proposed: &[Proposed]) -> Vec<usize> {
-        let id = |proposed: &Proposed| match &proposed.what {
-            Wanted::Operation(Operation::SummarizeResults { select, text: None, .. }) => {
+    fn calls(proposed: &[Proposal]) -> Vec<usize> {
+        let id = |proposed: &Proposal| match &proposed.what {
+            Action::Operation(Operation::SummarizeResults { select, text: None, .. }) => {
                 select.calls[0].trim_start_matches("toolu_").parse().expect("a number")
             }
             other => panic!("{other:?}"),
@@ -343,7 +343,7 @@ mod tests {
             item.input = Some(Input { tokens: 1000, before: item.before - 1000, left: 100 });
         });
         let proposed = Auto::default().propose(&look);
-        let is_input = |proposed: &Proposed| matches!(proposed.what, Wanted::ShortInput { .. });
+        let is_input = |proposed: &Proposal| matches!(proposed.what, Action::ShortInput { .. });
         assert!(proposed.iter().all(is_input) && proposed.len() == 25, "all but the pinned one: {proposed:?}");
         (look.items[39].file, look.items[39].changes) = (look.items[0].file, true);
         assert_eq!(Auto::default().propose(&look).len(), 24, "its file is being worked on");
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn the_names_that_are_left_go_when_they_are_very_old() {
         let left =
-            super::super::extract::extract(&"some_name other_name ".repeat(9), Some("It is in a file."), |_| false);
+            super::super::stub::result_stub(&"some_name other_name ".repeat(9), Some("It is in a file."), |_| false);
         let text = |_: &str| Some(left.clone().into());
         let proposed = |steps| {
             let mut look = Look { steps, texts: Texts(Some(&text)), ..look(4, true) };
@@ -378,7 +378,7 @@ mod tests {
         };
         assert!(proposed(70).is_empty());
         let [first, _] = &proposed(90)[..] else { panic!("the two that are shortened") };
-        let Wanted::Operation(Operation::SummarizeResults { text: Some(text), .. }) = &first.what else {
+        let Action::Operation(Operation::SummarizeResults { text: Some(text), .. }) = &first.what else {
             panic!("{first:?}")
         };
         assert!(text.contains("It is in a file.") && !text.contains("some_name"), "{text}");
@@ -389,7 +389,7 @@ mod tests {
         let text = |_: &str| Some("still waiting\n".repeat(100).into());
         let look = Look { texts: Texts(Some(&text)), ..look(6, false) };
         let proposed = Auto::default().propose(&look);
-        let [Proposed { what: Wanted::Operation(Operation::SummarizeResults { select, text: Some(text), .. }), .. }] =
+        let [Proposal { what: Action::Operation(Operation::SummarizeResults { select, text: Some(text), .. }), .. }] =
             proposed.as_slice()
         else {
             panic!("one: {proposed:?}")

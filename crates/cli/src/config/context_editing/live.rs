@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ctx_composer::automatic::{ProjectSettings, Rules};
 use ctx_composer::provider::ProviderRules;
-use ctx_core::automatic::Settings;
+use ctx_core::policy::Settings;
 use ctx_wire::anthropic::context_management;
 
 use super::said::{Remark, Said};

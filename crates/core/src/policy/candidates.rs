@@ -5,7 +5,7 @@ use crate::edit::resolve::Desk;
 use crate::key::Key;
 use crate::message::{Block, How, Kind, Role};
 use crate::tool::ToolRole;
-use ctx_models::{BreakEven, CacheState, Rates};
+use ctx_models::Rates;
 use std::collections::HashMap;
 
 /// A conversation just before a request, as that would be sent if nothing were done.
@@ -110,13 +110,6 @@ impl Input {
     }
 }
 
-/// Something that could go: what stands before it, and what it would take along.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cut {
-    pub before: u64,
-    pub removed: u64,
-}
-
 impl Look<'_> {
     /// The text of a result; nothing where it is more than text.
     pub fn text(&self, call: &str) -> Option<String> {
@@ -136,47 +129,6 @@ impl Look<'_> {
     /// Answers since a result was asked for.
     pub fn age(&self, item: &Item) -> usize {
         self.steps.saturating_sub(item.step)
-    }
-
-    /// What it costs to make these, in their order, from each of them on: what stands behind the first one is written to
-    /// the cache again, once, unless it has to be anyway.
-    pub fn prices(&self, cuts: &[Cut]) -> Vec<Price> {
-        let mut removed = 0;
-        let mut prices: Vec<Price> = cuts
-            .iter()
-            .rev()
-            .map(|cut| {
-                removed += cut.removed;
-                let tail = self.tokens.saturating_sub(cut.before + removed) as f64;
-                let state = if self.cold { CacheState::Cold } else { CacheState::Warm };
-                Price { break_even: BreakEven::of(tail, removed as f64, state, self.rates), removed }
-            })
-            .collect();
-        prices.reverse();
-        prices
-    }
-}
-
-/// What clearing costs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Price {
-    pub break_even: BreakEven,
-    pub removed: u64,
-}
-
-impl Price {
-    /// After so many requests it pays off.
-    pub fn pays_after(&self) -> f64 {
-        self.break_even.requests().unwrap_or(if self.break_even.once <= 0.0 { 0.0 } else { f64::INFINITY })
-    }
-
-    /// The same in words: a forecast.
-    pub fn forecast(&self) -> String {
-        match self.pays_after().ceil() as u64 {
-            0 => "at no cost".to_owned(),
-            1 => "pays off after 1 request".to_owned(),
-            requests => format!("pays off after {} requests", crate::format::count(requests)),
-        }
     }
 }
 
@@ -245,27 +197,5 @@ impl Desk<'_> {
             superseded: false,
             input: None,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_price_is_what_stands_behind_the_first_one() {
-        let mut look = Look { tokens: 10_000, ..Look::default() };
-        let (one, other) = (Cut { before: 2000, removed: 900 }, Cut { before: 6000, removed: 900 });
-        let prices = look.prices(&[one, other]);
-        assert_eq!(prices.iter().map(|price| price.removed).collect::<Vec<_>>(), [1800, 900]);
-        assert!(
-            (prices[0].break_even.once - 6200.0 * 1.15).abs() < 1e-6
-                && (prices[1].break_even.once - 3100.0 * 1.15).abs() < 1e-6
-        );
-        assert!((prices[0].break_even.saves - 180.0).abs() < 1e-6);
-        assert_eq!(prices[0].pays_after().ceil(), 40.0);
-        look.cold = true;
-        assert!((look.prices(&[one])[0].break_even.once + 900.0 * 1.25).abs() < 1e-6, "it saves at once");
-        assert_eq!(look.prices(&[one])[0].pays_after(), 0.0);
     }
 }

@@ -1,6 +1,5 @@
 use super::*;
-use crate::automatic::{Artifact, Budget};
-use crate::policy::{Input, Texts};
+use crate::policy::{Artifact, Budget, Input, Texts};
 use crate::tool::ToolRole;
 use ctx_models::Rates;
 
@@ -39,7 +38,7 @@ fn nothing(_: &str) -> Fact<'static> {
     Fact::default()
 }
 
-fn gone(proposed: &[Proposed]) -> Vec<&str> {
+fn gone(proposed: &[Proposal]) -> Vec<&str> {
     proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect()
 }
 
@@ -184,8 +183,8 @@ fn what_calls_were_asked_with_goes_when_results_do_not_suffice() {
         before += 1_450;
     }
     (look.tokens, look.window) = (before, 60_000);
-    let shortened = |proposed: &[Proposed]| {
-        let is_input = |proposed: &&Proposed| matches!(proposed.what, Wanted::ShortInput { .. });
+    let shortened = |proposed: &[Proposal]| {
+        let is_input = |proposed: &&Proposal| matches!(proposed.what, Action::ShortInput { .. });
         proposed.iter().filter(is_input).count()
     };
     let settings = Settings::default();
@@ -225,8 +224,8 @@ fn what_must_stay_is_not_trimmed_and_its_call_stays_as_it_is() {
     let mut settings = Settings { preserve_artifacts: vec!["plan".into()], ..Settings::default() };
     let all = |settings: &Settings| -> Vec<String> {
         let proposed = choose(settings, &look, &nothing, USUAL);
-        let name = |proposed: &Proposed| match &proposed.what {
-            Wanted::ShortInput { call } => vec![format!("input of {call}")],
+        let name = |proposed: &Proposal| match &proposed.what {
+            Action::ShortInput { call } => vec![format!("input of {call}")],
             what => calls(what).to_vec(),
         };
         proposed.iter().flat_map(name).collect()

@@ -1,13 +1,13 @@
 //! What the automatic editor wants of a conversation: what the best policy of the lab wants, within what somebody
 //! decided; and, where the limit forces it, more.
 
-use super::artifacts::Call;
+use super::protect::Call;
 use super::searches::{beyond, is_search};
 use super::settings::{Mode, Settings};
-use super::targets::Target;
+use super::stub::{BARE, without_names};
+use super::target::Target;
+use super::{Action, Auto, Cut, Item, Look, Policy, Price, Proposal};
 use crate::edit::Operation;
-use crate::policy::extract::{BARE, bare};
-use crate::policy::{Auto, Cut, Item, Look, Policy, Price, Proposed, Wanted};
 use std::collections::HashSet;
 
 /// What is known of a call beside its result.
@@ -44,7 +44,7 @@ pub enum Force {
 }
 
 /// What should go before the next request.
-pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: Force) -> Vec<Proposed> {
+pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: Force) -> Vec<Proposal> {
     let mut look = look.clone();
     mark(settings, &mut look, facts);
     // While the provider clears, what would pay is its business: a cut of ours would only cost its cache.
@@ -90,8 +90,8 @@ pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: For
         left = left.saturating_sub(saved(item));
         let why = format!("{} ({})", target.name(), target.in_words());
         match is_dense(item) {
-            true => proposed.push(Proposed { what: Wanted::Bare { call: item.call.to_string() }, reason: why }),
-            false => proposed.extend(Proposed::shorten([item], &why)),
+            true => proposed.push(Proposal { what: Action::Bare { call: item.call.to_string() }, reason: why }),
+            false => proposed.extend(Proposal::shorten([item], &why)),
         }
     }
     let asked = inputs(settings, &look, facts, (&proposed, left.saturating_sub(until), force == Force::All));
@@ -109,12 +109,12 @@ fn inputs(
     settings: &Settings,
     look: &Look<'_>,
     facts: Facts<'_>,
-    (proposed, mut over, all): (&[Proposed], u64, bool),
-) -> Vec<(Proposed, u64)> {
+    (proposed, mut over, all): (&[Proposal], u64, bool),
+) -> Vec<(Proposal, u64)> {
     let gone: HashSet<&str> = proposed
         .iter()
         .filter_map(|proposed| match &proposed.what {
-            Wanted::ShortInput { call } => Some(&**call),
+            Action::ShortInput { call } => Some(&**call),
             _ => None,
         })
         .collect();
@@ -126,7 +126,7 @@ fn inputs(
         if !gone.contains(&*item.call) {
             over = over.saturating_sub(saved);
             let why = format!("{} ({}): what it was asked with", target.name(), target.in_words());
-            chosen.push((Proposed::short_input(item, &why), saved));
+            chosen.push((Proposal::short_input(item, &why), saved));
         }
     }
     chosen
@@ -155,15 +155,15 @@ fn saved(item: &Item) -> u64 {
 
 /// Where even that does not suffice, the names that are left of results go too, the oldest first: otherwise they would
 /// fill the window one day, and until then every request would be cut again. `over`: tokens that are too many.
-fn bared(look: &Look<'_>, mut over: u64) -> Vec<Proposed> {
+fn bared(look: &Look<'_>, mut over: u64) -> Vec<Proposal> {
     let mut proposed = Vec::new();
     for item in look.items.iter().filter(|item| item.cleared && !item.pinned && item.tokens > 2 * BARE) {
         if over == 0 {
             break;
         }
-        if let Some(text) = look.text(&item.call).and_then(|text| bare(&text)) {
+        if let Some(text) = look.text(&item.call).and_then(|text| without_names(&text)) {
             over = over.saturating_sub(item.tokens.saturating_sub(BARE));
-            proposed.push(Proposed::instead(item, text, "the limit is near: the names in it go too"));
+            proposed.push(Proposal::instead(item, text, "the limit is near: the names in it go too"));
         }
     }
     proposed
@@ -209,7 +209,7 @@ fn aged<'t>(settings: &Settings, look: &Look<'t>, facts: Facts<'_>) -> Look<'t> 
 
 /// Searches beyond what a conversation may hold of them: the oldest go, many at once, when that pays off within as many
 /// requests as went before, or when there is twice as much of them. Those that stay count, too.
-fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed: &[Proposed]) -> Vec<Proposed> {
+fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed: &[Proposal]) -> Vec<Proposal> {
     let Some(budget) = settings.attention_budget else { return Vec::new() };
     let gone: HashSet<&str> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect();
     let is_there = |item: &&Item| !item.cleared && (item.fresh || !gone.contains(&*item.call));
@@ -233,7 +233,7 @@ fn beyond_budget(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, propose
         return Vec::new();
     }
     let why = format!("attention_budget (more than {} tokens of searches)", budget.session_total);
-    Proposed::shorten(old.into_iter().take(count), &why)
+    Proposal::shorten(old.into_iter().take(count), &why)
 }
 
 fn cut(item: &Item) -> Cut {
@@ -242,7 +242,7 @@ fn cut(item: &Item) -> Cut {
 
 /// What phases leave behind goes when they have ended, however small the conversation is, if that pays off within as many
 /// requests as went before.
-fn after_phases(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed: &[Proposed]) -> Vec<Proposed> {
+fn after_phases(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed: &[Proposal]) -> Vec<Proposal> {
     let gone: HashSet<&str> = proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect();
     let is_left = |item: &&Item| {
         let details = Some(Target::CompletedPhaseDetails);
@@ -259,7 +259,7 @@ fn after_phases(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, proposed
     let Some(price) = prices.first().filter(pays) else { return Vec::new() };
     let target = Target::CompletedPhaseDetails;
     let why = format!("{} ({}), {}", target.name(), target.in_words(), price.forecast());
-    Proposed::shorten(left, &why)
+    Proposal::shorten(left, &why)
 }
 
 /// What may go, in the order in which it goes.
@@ -296,28 +296,28 @@ fn is_held(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, call: &str) -
     settings.preserves(&call).is_some()
 }
 
-fn calls(wanted: &Wanted) -> &[String] {
+fn calls(wanted: &Action) -> &[String] {
     match wanted {
-        Wanted::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
+        Action::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
             &select.calls
         }
-        Wanted::Bare { call } => std::slice::from_ref(call),
+        Action::Bare { call } => std::slice::from_ref(call),
         _ => &[],
     }
 }
 
 /// What must stay is not changed at all: no result, and nothing that its call was asked with. False: nothing is left of
 /// the operation.
-fn keep_what_stays(wanted: &mut Wanted, is_held: &dyn Fn(&str) -> bool) -> bool {
+fn keep_what_stays(wanted: &mut Action, is_held: &dyn Fn(&str) -> bool) -> bool {
     match wanted {
-        Wanted::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
+        Action::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
             let named = !select.calls.is_empty();
             select.calls.retain(|call| !is_held(call));
             !named || !select.calls.is_empty()
         }
-        Wanted::Bare { call } => !is_held(call),
-        Wanted::ShortInput { call } => !is_held(call),
-        Wanted::Operation(_) => true,
+        Action::Bare { call } => !is_held(call),
+        Action::ShortInput { call } => !is_held(call),
+        Action::Operation(_) => true,
     }
 }
 

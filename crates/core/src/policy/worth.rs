@@ -2,8 +2,8 @@
 
 use super::choose::{Facts, candidates};
 use super::settings::Settings;
-use super::targets::Target;
-use crate::policy::{Cut, Look, Price};
+use super::target::Target;
+use super::{Cut, Look, Price};
 
 /// Tokens that stay of a result whose content is in a file (the note says where), and of one that is dropped.
 const OFFLOADED: u64 = 110;
