@@ -1,13 +1,16 @@
 //! Policies: which tool results of a conversation should go before its next request. All of it is pure.
 //!
 //! A decision of the automatic editor reads from [`choose`] down. Its input is a [`Look`]: the results of a request as it
-//! would be sent ([`candidates`]), with the [`settings`] and the facts of each call. [`protect`] names results that must
-//! stay, [`target`] those that may go; [`Auto`] decides when clearing pays. [`stub`] and [`trim`] write the text that
-//! takes a result's place.
+//! would be sent ([`candidates`]), with the [`settings`] and the facts of each call. `eligible` applies the settings once:
+//! results that must stay ([`protect`]), and the [`target`] of those that may go. Then follow the reasons to clear: it
+//! pays ([`Auto`]), searches exceed their budget, a phase has ended, the `limit` is near. [`stub`] and [`trim`] write the
+//! text that takes a result's place. `tally` and [`worth`] tell people what could go.
 
 mod auto;
 pub mod candidates;
 mod choose;
+mod eligible;
+mod limit;
 pub mod phases;
 mod price;
 mod proposal;
@@ -15,19 +18,22 @@ pub mod protect;
 mod searches;
 pub mod settings;
 pub mod stub;
+mod tally;
 pub mod target;
 pub mod trim;
 mod worth;
 
 pub use auto::Auto;
 pub use candidates::{Input, Item, Look, Texts, Words};
-pub use choose::{Fact, Facts, Force, Tally, choose, tally};
+pub use choose::{Force, choose};
+pub use eligible::{Fact, Facts};
 pub use phases::{Moment, Phase, Phases};
 pub use price::{Cut, Price};
 pub use proposal::{Action, Proposal};
 pub use protect::{Artifact, Call};
 pub use searches::is_search;
 pub use settings::{Budget, Layer, Mode, Settings};
+pub use tally::{Tally, tally};
 pub use target::Target;
 pub use worth::{Worth, worth};
 

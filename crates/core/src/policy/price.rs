@@ -1,18 +1,25 @@
 //! The price of clearing: the tail that the provider caches again, against the tokens that each request saves.
 
-use super::candidates::Look;
+use super::candidates::{Item, Look};
 use ctx_models::{BreakEven, CacheState};
 
-/// Something that could go: what stands before it, and what it would take along.
+/// A possible cut: the tokens before it, and the tokens that it would remove.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cut {
     pub before: u64,
     pub removed: u64,
 }
 
+impl Cut {
+    /// The cut that shortens a result to its stub.
+    pub fn of(item: &Item) -> Cut {
+        Cut { before: item.before, removed: item.tokens.saturating_sub(item.left) }
+    }
+}
+
 impl Look<'_> {
-    /// What it costs to make these, in their order, from each of them on: what stands behind the first one is written to
-    /// the cache again, once, unless it has to be anyway.
+    /// Prices these cuts, in order of their place, from each of them on: the tail behind the first one is written to the
+    /// cache again, once, unless the cache has expired anyway.
     pub fn prices(&self, cuts: &[Cut]) -> Vec<Price> {
         let mut removed = 0;
         let mut prices: Vec<Price> = cuts
@@ -30,7 +37,7 @@ impl Look<'_> {
     }
 }
 
-/// What clearing costs.
+/// The price of clearing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
     pub break_even: BreakEven,
@@ -38,12 +45,12 @@ pub struct Price {
 }
 
 impl Price {
-    /// After so many requests it pays off.
+    /// The number of requests after which it pays off.
     pub fn pays_after(&self) -> f64 {
         self.break_even.requests().unwrap_or(if self.break_even.once <= 0.0 { 0.0 } else { f64::INFINITY })
     }
 
-    /// The same in words: a forecast.
+    /// The same in words.
     pub fn forecast(&self) -> String {
         match self.pays_after().ceil() as u64 {
             0 => "at no cost".to_owned(),

@@ -3,28 +3,53 @@
 use super::candidates::Item;
 use crate::edit::operation::{Operation, Select};
 
-/// Something that a policy wants, and why.
+/// An edit that a policy asks for, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
     pub what: Action,
     pub reason: String,
 }
 
+/// The edit itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
+    /// An operation as a person could give it.
     Operation(Operation),
-    /// Of the long texts that a call was asked with only their names stay.
-    ShortInput {
-        call: Box<str>,
-    },
-    /// Of a result nothing stays but where it is kept.
-    Bare {
-        call: String,
-    },
+    /// Shortens the long texts in a tool input to their names.
+    ShortInput { call: Box<str> },
+    /// Replaces a result by a stub without names.
+    Bare { call: String },
+}
+
+impl Action {
+    /// The calls whose results change.
+    pub(super) fn results(&self) -> &[String] {
+        match self {
+            Action::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
+                &select.calls
+            }
+            Action::Bare { call } => std::slice::from_ref(call),
+            Action::Operation(_) | Action::ShortInput { .. } => &[],
+        }
+    }
+
+    /// Keeps only the calls for which `keep` holds. False: nothing is left of the action.
+    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) -> bool {
+        match self {
+            Action::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
+                let named = !select.calls.is_empty();
+                select.calls.retain(|call| keep(call));
+                !named || !select.calls.is_empty()
+            }
+            Action::Bare { call } => keep(call),
+            Action::ShortInput { call } => keep(call),
+            Action::Operation(_) => true,
+        }
+    }
 }
 
 impl Proposal {
-    /// The contents of these results go.
+    /// Drops these results.
     pub fn clear<'i>(items: impl IntoIterator<Item = &'i Item>, reason: impl Into<String>) -> Option<Proposal> {
         let calls: Vec<String> = items.into_iter().map(|item| item.call.to_string()).collect();
         if calls.is_empty() {
@@ -35,17 +60,17 @@ impl Proposal {
         Some(Proposal { what: Action::Operation(operation), reason: reason.into() })
     }
 
-    /// Of each of these results only its names stay. Whoever has the text fills them in.
+    /// Shortens each of these results to its names; the engine has the texts and fills them in.
     pub fn shorten<'i>(items: impl IntoIterator<Item = &'i Item>, reason: &str) -> Vec<Proposal> {
         items.into_iter().map(|item| Proposal::result(item, None, reason)).collect()
     }
 
-    /// A result gets this content.
+    /// Replaces a result by this text.
     pub fn instead(item: &Item, text: String, reason: &str) -> Proposal {
         Proposal::result(item, Some(text), reason)
     }
 
-    /// What a call was asked with is shortened.
+    /// Shortens the input of a result's call.
     pub fn short_input(item: &Item, reason: &str) -> Proposal {
         Proposal { what: Action::ShortInput { call: item.call.clone() }, reason: reason.to_owned() }
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::policy::{Artifact, Budget, Input, Texts};
+use crate::policy::{Artifact, Budget, Fact, Input, Texts, tally};
 use crate::tool::ToolRole;
 use ctx_models::Rates;
 
@@ -17,6 +17,7 @@ fn item(step: usize, role: ToolRole, tokens: u64) -> Item {
         cleared: false,
         fresh: false,
         pinned: false,
+        released: false,
         superseded: false,
         input: None,
     }
@@ -39,7 +40,7 @@ fn nothing(_: &str) -> Fact<'static> {
 }
 
 fn gone(proposed: &[Proposal]) -> Vec<&str> {
-    proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect()
+    proposed.iter().flat_map(|proposed| proposed.what.results()).map(String::as_str).collect()
 }
 
 const USUAL: Force = Force::Usual { provider_edits: false, cleared: 0, provider_first: false };
@@ -226,7 +227,7 @@ fn what_must_stay_is_not_trimmed_and_its_call_stays_as_it_is() {
         let proposed = choose(settings, &look, &nothing, USUAL);
         let name = |proposed: &Proposal| match &proposed.what {
             Action::ShortInput { call } => vec![format!("input of {call}")],
-            what => calls(what).to_vec(),
+            what => what.results().to_vec(),
         };
         proposed.iter().flat_map(name).collect()
     };
