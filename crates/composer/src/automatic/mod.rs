@@ -23,7 +23,6 @@ mod status;
 mod text_index;
 
 pub use batch::Batch;
-pub(crate) use candidates::Candidates;
 pub use editor::{Editor, ProviderEdits};
 pub(crate) use observed::Noted;
 pub(crate) use restored::calls;
