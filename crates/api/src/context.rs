@@ -1,7 +1,7 @@
 //! How full the context is, what the automatic editor may clear, and what is worth removing.
 
-use ctx_core::automatic::{Mode, Target};
 use ctx_core::edit::Operation;
+use ctx_core::policy::{Mode, Target};
 
 use crate::cache::CacheView;
 use schemars::JsonSchema;

@@ -25,9 +25,9 @@ pub use class::{Glance, ToolsListed, class, sender};
 pub use hints::{HeaderNames, Headers, Hints};
 pub use session::{SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
 
-use ctx_core::automatic::Settings;
-use ctx_core::automatic::artifacts::fits;
 use ctx_core::lexicon::{Lexicon, Vocabulary};
+use ctx_core::pattern::matches;
+use ctx_core::policy::Settings;
 use ctx_core::{Class, ToolRole};
 use launch::Launch;
 
@@ -204,7 +204,7 @@ pub fn named(name: &str) -> Option<&'static Client> {
 pub fn editor_settings() -> Settings {
     let mut exclude_tools: Vec<String> = Vec::new();
     for pattern in every().flat_map(|client| client.bookkeeping) {
-        if !exclude_tools.iter().any(|known| fits(known, pattern)) {
+        if !exclude_tools.iter().any(|known| matches(known, pattern)) {
             exclude_tools.push((*pattern).to_owned());
         }
     }

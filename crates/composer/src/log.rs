@@ -6,14 +6,13 @@
 mod v1;
 
 use ctx_api::edit::When;
-use ctx_api::requests::MOST_TOKENS;
-use ctx_api::requests::{ErrorSaid, Usage};
+use ctx_api::requests::{ErrorSaid, MOST_TOKENS, Usage};
 use ctx_api::timeline::Told;
 use ctx_api::waiting::Unmade;
-use ctx_core::automatic::Moment;
 use ctx_core::edit::history::How;
 use ctx_core::edit::{Commit, CommitId, Operation};
 use ctx_core::message::{Anchor, Message};
+use ctx_core::policy::Moment;
 use ctx_core::{Class, Key, SlotId};
 use ctx_store::Record;
 use ctx_wire::anthropic::context_management::{summary, without_summary};

@@ -6,8 +6,8 @@ use crate::log::{self, Automatic};
 use crate::{Composer, Refusal, now, record};
 use ctx_api::phases::{PhaseAction, PhaseView, PhaseWish, PhasesView};
 use ctx_api::timeline::Signal;
-use ctx_core::automatic::{Moment, Phase};
 use ctx_core::edit::refusal::{nearest, suggest};
+use ctx_core::policy::{Moment, Phase};
 use ctx_store::Step;
 
 /// Names are for people: short, and on one line.

@@ -9,9 +9,8 @@ use ctx_api::edit::Wish;
 use ctx_composer::automatic::{About, Automatic};
 use ctx_composer::recorder::Composition;
 use ctx_composer::{Composer, Recorder};
-use ctx_core::automatic::{Facts, Mode, Settings};
 use ctx_core::edit::Operation;
-use ctx_core::policy::{Look, Proposed};
+use ctx_core::policy::{Facts, Look, Mode, Proposal, Settings};
 use ctx_wire::answer::Ending;
 use ctx_wire::rope::concat;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -173,7 +172,7 @@ impl Automatic for Slow {
         Arc::new(Settings { mode: Mode::On, ..ctx_clients::editor_settings() })
     }
 
-    fn propose(&self, _: &About<'_>, _: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposed> {
+    fn propose(&self, _: &About<'_>, _: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposal> {
         Vec::new()
     }
 }

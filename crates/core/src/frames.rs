@@ -140,12 +140,6 @@ pub fn calls_title<'b>(blocks: impl Iterator<Item = &'b Block>) -> Option<String
     Some(format!("{name}{label}{more}"))
 }
 
-/// The tools that a step calls, in order.
-pub fn step_tools(path: &[&Message], step: &Step) -> Vec<String> {
-    let calls = step_blocks(path, step).into_iter().filter(|block| block.kind == Kind::ToolUse);
-    calls.filter_map(|block| block.tool.as_deref().map(str::to_owned)).collect()
-}
-
 fn step_blocks<'a>(path: &[&'a Message], step: &Step) -> Vec<&'a Block> {
     let parts = parts(path, step.start, step.end);
     parts

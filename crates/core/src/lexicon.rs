@@ -2,8 +2,8 @@
 //!
 //! The rules are here, because wires read messages by them; the words are in `ctx-clients`.
 
-use crate::automatic::artifacts::fits;
 use crate::class::Class;
+use crate::pattern::matches;
 use crate::title::line;
 use crate::tool::ToolRole;
 use std::borrow::Cow;
@@ -273,7 +273,7 @@ impl Lexicon {
         let names = || self.each().flat_map(|words| words.tools);
         let exact = names().find(|(name, _)| *name == tool);
         let folded = || names().find(|(name, _)| name.eq_ignore_ascii_case(tool));
-        let pattern = || self.each().flat_map(|words| words.tool_patterns).find(|(pattern, _)| fits(pattern, tool));
+        let pattern = || self.each().flat_map(|words| words.tool_patterns).find(|(pattern, _)| matches(pattern, tool));
         exact.or_else(folded).or_else(pattern).map_or(ToolRole::Other, |(_, role)| *role)
     }
 

@@ -4,7 +4,6 @@
 //! seen as which slots, [`reconcile`] recognises them when the client sends them again, and
 //! [`frames`] cuts a path into what people talk about. No wire format is known here.
 
-pub mod automatic;
 pub mod class;
 pub mod clean;
 pub mod content;
@@ -16,6 +15,7 @@ pub mod key;
 pub mod lexicon;
 pub mod message;
 pub mod numbers;
+pub mod pattern;
 pub mod policy;
 pub mod reconcile;
 pub mod title;

@@ -3,12 +3,11 @@
 use crate::needs::{value_of, words_in};
 use ctx_composer::Refusal;
 use ctx_composer::automatic::{About, Automatic, Keeping, Removed};
-use ctx_core::automatic::{Facts, Force, Settings, choose};
 use ctx_core::content::Content;
 use ctx_core::edit::effect::Effect;
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, refusal};
-use ctx_core::policy::{Look, Policy, Proposed};
+use ctx_core::policy::{Facts, Force, Look, Policy, Proposal, Settings, choose};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,7 +69,7 @@ impl Automatic for Editor {
         look: &Look<'_>,
         (settings, facts): (&Settings, Facts<'_>),
         _: bool,
-    ) -> Vec<Proposed> {
+    ) -> Vec<Proposal> {
         // What is shipped is played with all that it heeds beside the policy.
         let proposed = match self.policy.name() {
             SHIPPED => {

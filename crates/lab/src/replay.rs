@@ -3,10 +3,10 @@
 
 use crate::charge::Charge;
 use crate::editor::{Editor, Told};
-use crate::foresight::{self, Foresight};
 use crate::frames::{Row, rows, totals};
 use crate::harm::{Recorded, Sight};
 use crate::needs::{Kind, Need};
+use crate::policies::foresight::{self, Foresight};
 use crate::request::{Script, Seen as SeenMessages};
 use ctx_clients::Hints;
 use ctx_composer::edit::Outgoing;

@@ -261,7 +261,7 @@ impl Explained {
         // What a person switched off at home is off, whatever a project says.
         let at_home: Vec<_> = said.iter().filter(|(source, _)| source.speaker == Speaker::Person).cloned().collect();
         let is_off = |(_, said): &(Source, Option<Said>)| {
-            said.as_ref().and_then(Said::layer).is_some_and(|layer| layer.mode == Some(ctx_core::automatic::Mode::Off))
+            said.as_ref().and_then(Said::layer).is_some_and(|layer| layer.mode == Some(ctx_core::policy::Mode::Off))
         };
         let counts = |(source, _): &&(Source, Option<Said>)| !self.waits(&source.path, &key.name);
         let in_force: Vec<_> = said.iter().filter(counts).cloned().collect();
@@ -391,7 +391,7 @@ impl Explained {
     }
 
     /// What is right by itself and odd together.
-    fn relations(&mut self, settings: &ctx_core::automatic::Settings) {
+    fn relations(&mut self, settings: &ctx_core::policy::Settings) {
         let mut note = |key: &str, message: String| {
             self.notes.push(Told { file: None, line: None, key: Some(format!("context_editing.{key}")), message });
         };

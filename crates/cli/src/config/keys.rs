@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use ctx_core::automatic::{Mode, Target};
+use ctx_core::policy::{Mode, Target};
 use ctx_server::helper::Provider;
 use serde_json::{Value, json};
 

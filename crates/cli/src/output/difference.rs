@@ -1,6 +1,9 @@
-//! What differs between two texts, line by line.
+//! The difference of two texts, line by line.
 
-/// A line, and in which of the two it stands.
+use similar::{Algorithm, ChangeTag, capture_diff_slices_deadline};
+use std::time::{Duration, Instant};
+
+/// A line, and the text that it stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     Both(&'a str),
@@ -8,60 +11,20 @@ pub enum Line<'a> {
     New(&'a str),
 }
 
-/// Cells of the table beyond which a middle is shown as replaced altogether.
-const MOST: usize = 4_000_000;
+/// The time after which the rest is compared roughly.
+const LONGEST: Duration = Duration::from_millis(500);
 
+/// The lines of both texts, with as many in common as the time allows.
 pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<Line<'a>> {
-    let (mut old, mut new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let mut all: Vec<Line> = old.drain(..head).map(Line::Both).collect();
-    new.drain(..head);
-    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
-    let tail: Vec<Line> = old.drain(old.len() - tail..).map(Line::Both).collect();
-    new.truncate(new.len() - tail.len());
-    all.extend(middle(&old, &new));
-    all.extend(tail);
-    all
-}
-
-/// The longest common subsequence keeps most.
-fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
-    let width = new.len() + 1;
-    if old.len().saturating_mul(new.len()) > MOST {
-        return old.iter().copied().map(Line::Old).chain(new.iter().copied().map(Line::New)).collect();
-    }
-    // common[i * width + j]: lines in common of old[i..] and new[j..].
-    let mut common = vec![0_u32; (old.len() + 1) * width];
-    let at = |common: &[u32], i: usize, j: usize| common.get(i * width + j).copied().unwrap_or(0);
-    for (i, a) in old.iter().enumerate().rev() {
-        for (j, b) in new.iter().enumerate().rev() {
-            let best = match a == b {
-                true => at(&common, i + 1, j + 1) + 1,
-                false => at(&common, i + 1, j).max(at(&common, i, j + 1)),
-            };
-            if let Some(cell) = common.get_mut(i * width + j) {
-                *cell = best;
-            }
-        }
-    }
-    let (mut i, mut j, mut all) = (0, 0, Vec::new());
-    loop {
-        match (old.get(i), new.get(j)) {
-            (Some(a), Some(b)) if a == b => {
-                all.push(Line::Both(a));
-                (i, j) = (i + 1, j + 1);
-            }
-            (Some(a), b) if b.is_none() || at(&common, i + 1, j) >= at(&common, i, j + 1) => {
-                all.push(Line::Old(a));
-                i += 1;
-            }
-            (_, Some(b)) => {
-                all.push(Line::New(b));
-                j += 1;
-            }
-            _ => return all,
-        }
-    }
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let operations = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(Instant::now() + LONGEST));
+    let changes = operations.iter().flat_map(|operation| operation.iter_changes(&old, &new));
+    let line = |change: similar::Change<&'a str>| match change.tag() {
+        ChangeTag::Equal => Line::Both(change.value()),
+        ChangeTag::Delete => Line::Old(change.value()),
+        ChangeTag::Insert => Line::New(change.value()),
+    };
+    changes.map(line).collect()
 }
 
 #[cfg(test)]

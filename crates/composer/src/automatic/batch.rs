@@ -4,7 +4,7 @@ use super::candidates::Candidates;
 use crate::conversation::Conversation;
 use ctx_core::edit::Operation;
 use ctx_core::format::count;
-use ctx_core::policy::{Look, Proposed, Wanted};
+use ctx_core::policy::{Action, Look, Proposal};
 
 /// How many results and inputs are cleared together, and their tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,21 +16,21 @@ pub struct Batch {
 impl Batch {
     /// The results and inputs that leave the context. Results that are only trimmed, or that have to stay because
     /// they hold more than text, do not count.
-    pub(crate) fn of(proposed: &[Proposed], conversation: &Conversation, seen: &Candidates, look: &Look<'_>) -> Batch {
+    pub(crate) fn of(proposed: &[Proposal], conversation: &Conversation, seen: &Candidates, look: &Look<'_>) -> Batch {
         let item = |call: &str| look.items.iter().find(|item| &*item.call == call);
         let has_source = |call: &str| seen.source(conversation, call).is_some();
         let result = |call: &str| item(call).filter(|_| has_source(call)).map_or(0, |item| item.tokens);
         let input = |call: &str| item(call).and_then(|item| item.input).map_or(0, |input| input.tokens);
         let mut batch = Batch::default();
-        for Proposed { what, .. } in proposed {
+        for Proposal { what, .. } in proposed {
             match what {
-                Wanted::Operation(Operation::SummarizeResults { select, text: None, .. })
-                | Wanted::Operation(Operation::DropResults { select, result: None, .. }) => {
+                Action::Operation(Operation::SummarizeResults { select, text: None, .. })
+                | Action::Operation(Operation::DropResults { select, result: None, .. }) => {
                     select.calls.iter().for_each(|call| batch.add(result(call)));
                 }
-                Wanted::Bare { call } => batch.add(result(call)),
-                Wanted::ShortInput { call } => batch.add(input(call)),
-                Wanted::Operation(_) => {}
+                Action::Bare { call } => batch.add(result(call)),
+                Action::ShortInput { call } => batch.add(input(call)),
+                Action::Operation(_) => {}
             }
         }
         batch

@@ -9,7 +9,7 @@ use ctx_core::edit::fold::{Laid, Unit, View};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
 use ctx_core::message::Role;
-use ctx_core::policy::extract::is_extract;
+use ctx_core::policy::stub::is_result_stub;
 use ctx_core::policy::{Item, Words};
 use std::collections::HashMap;
 
@@ -93,7 +93,7 @@ impl Candidates {
 
     /// What is left of results that were shortened.
     pub fn left_of<'v>(&self, view: &View<'v>) -> Vec<&'v str> {
-        self.laid.values().filter_map(|laid| view.new_result(laid)).filter(|text| is_extract(text)).collect()
+        self.laid.values().filter_map(|laid| view.new_result(laid)).filter(|text| is_result_stub(text)).collect()
     }
 
     /// The words of a result as it would be sent.
@@ -116,5 +116,5 @@ impl Candidates {
 fn is_trimmed(conversation: &Conversation, view: &View<'_>, laid: &Laid) -> bool {
     let Some((effect, _)) = laid.result else { return false };
     let is_ours = conversation.history.get(effect.commit).is_some_and(|commit| commit.author == AUTHOR);
-    is_ours && view.new_result(laid).is_some_and(|text| !is_extract(text))
+    is_ours && view.new_result(laid).is_some_and(|text| !is_result_stub(text))
 }

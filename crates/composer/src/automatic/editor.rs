@@ -4,8 +4,7 @@ use super::keep;
 use super::{About, Automatic, Keeping, Limit, Removed, Rules};
 use crate::edit::Folder;
 use ctx_api::context::ProjectSettings;
-use ctx_core::automatic::{Facts, Force, Mode, Settings, choose};
-use ctx_core::policy::{Look, Proposed};
+use ctx_core::policy::{Facts, Force, Look, Mode, Proposal, Settings, choose};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,7 +85,7 @@ impl Automatic for Editor {
         look: &Look<'_>,
         (settings, facts): (&Settings, Facts<'_>),
         all: bool,
-    ) -> Vec<Proposed> {
+    ) -> Vec<Proposal> {
         let force = match all {
             true => Force::All,
             false => Force::Usual {

@@ -2,9 +2,9 @@
 
 use super::candidates::Candidates;
 use crate::conversation::Conversation;
-use ctx_core::automatic::Fact;
 use ctx_core::edit::fold::{Unit, View};
 use ctx_core::message::Message;
+use ctx_core::policy::Fact;
 use std::ops::Range;
 
 /// Where the phases that have ended lie, and the newest frame.

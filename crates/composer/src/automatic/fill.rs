@@ -7,7 +7,6 @@ use super::run::By;
 use super::text_index::hash;
 use super::{About, Keeping, Removed};
 use crate::conversation::Conversation;
-use ctx_core::automatic::{Facts, Mode};
 use ctx_core::content::{CallInput, Content};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::{Effect, Made, Why};
@@ -16,8 +15,8 @@ use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::{DROPPED, Desk};
 use ctx_core::message::Kind;
-use ctx_core::policy::extract::{extract, names};
-use ctx_core::policy::{Item, Look, Proposed, Wanted};
+use ctx_core::policy::stub::{names, result_stub};
+use ctx_core::policy::{Action, Facts, Item, Look, Mode, Proposal};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
@@ -50,12 +49,12 @@ pub struct Filler<'f> {
 
 impl Filler<'_> {
     /// `stubs`: what is left of results that were shortened before.
-    pub fn fill(&self, proposed: Vec<Proposed>, stubs: &[&str]) -> Filled {
+    pub fn fill(&self, proposed: Vec<Proposal>, stubs: &[&str]) -> Filled {
         let short: HashSet<Box<str>> = proposed
             .iter()
             .filter_map(|proposed| match &proposed.what {
-                Wanted::ShortInput { call } => Some(call.clone()),
-                Wanted::Operation(_) | Wanted::Bare { .. } => None,
+                Action::ShortInput { call } => Some(call.clone()),
+                Action::Operation(_) | Action::Bare { .. } => None,
             })
             .collect();
         let whole = self.look.items.iter().filter(|item| item.input.is_some() && !short.contains(&item.call));
@@ -63,11 +62,11 @@ impl Filler<'_> {
         stubs.iter().for_each(|stub| known.learn(stub));
         let calls = if short.is_empty() { HashMap::new() } else { calls_of(self.desk) };
         let mut filled = Filled::default();
-        for Proposed { what, reason } in proposed {
+        for Proposal { what, reason } in proposed {
             let operation = match what {
-                Wanted::Operation(operation) => self.operation(operation, &reason, &mut known, &mut filled),
-                Wanted::Bare { call } => self.bare(call, &reason, &mut filled),
-                Wanted::ShortInput { call } => {
+                Action::Operation(operation) => self.operation(operation, &reason, &mut known, &mut filled),
+                Action::Bare { call } => self.bare(call, &reason, &mut filled),
+                Action::ShortInput { call } => {
                     let at = calls.get(&call);
                     at.and_then(|at| self.input(&call, at, &reason, &mut known, &mut filled))
                 }
@@ -94,7 +93,7 @@ impl Filler<'_> {
                 if text.is_none() {
                     let whole = self.seen.source(self.conversation, call)?;
                     let kept = self.keep_result(call, &whole, reason)?;
-                    let short = extract(whole.words(), kept.as_deref(), |name| known.has(name));
+                    let short = result_stub(whole.words(), kept.as_deref(), |name| known.has(name));
                     known.learn(&short);
                     *text = Some(short);
                 }
@@ -115,7 +114,7 @@ impl Filler<'_> {
 
     fn bare(&self, call: String, reason: &str, filled: &mut Filled) -> Option<Operation> {
         let kept = self.keep_result(&call, &self.seen.source(self.conversation, &call)?, reason)?;
-        let text = extract("", kept.as_deref(), |_| true);
+        let text = result_stub("", kept.as_deref(), |_| true);
         filled.texts.insert(call.clone(), text.clone());
         let select = Select { calls: vec![call], ..Select::default() };
         Some(Operation::SummarizeResults { ids: Vec::new(), select, result: None, text: Some(text) })

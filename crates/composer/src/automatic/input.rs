@@ -1,6 +1,6 @@
 //! What a call was asked with, its long texts taken out. All else stays as the client wrote it, to the byte.
 
-use ctx_core::policy::extract::removed;
+use ctx_core::policy::stub::input_stub;
 use ctx_wire::json::{self, Span};
 
 /// Texts of an input that are shorter stay.
@@ -30,7 +30,7 @@ impl<'i> LongInput<'i> {
         let mut kept = kept;
         for (span, text) in &self.long {
             out.push_str(self.input.get(at..span.start).unwrap_or_default());
-            out.push_str(&serde_json::Value::from(removed(text, kept.take(), known)).to_string());
+            out.push_str(&serde_json::Value::from(input_stub(text, kept.take(), known)).to_string());
             at = span.end;
         }
         out.push_str(self.input.get(at..).unwrap_or_default());
@@ -50,7 +50,7 @@ fn find(bytes: &[u8], value: &Span, depth: usize, long: &mut Vec<(Span, String)>
         return elements.flatten().for_each(|element| find(bytes, &element, depth + 1, long));
     }
     let text = bytes.get(value.clone()).and_then(|raw| serde_json::from_slice::<String>(raw).ok());
-    let is_long = |text: &String| text.len() >= LONG && !ctx_core::policy::extract::is_removed(text);
+    let is_long = |text: &String| text.len() >= LONG && !ctx_core::policy::stub::is_input_stub(text);
     long.extend(text.filter(is_long).map(|text| (value.clone(), text)));
 }
 

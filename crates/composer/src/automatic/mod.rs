@@ -23,7 +23,6 @@ mod status;
 mod text_index;
 
 pub use batch::Batch;
-pub(crate) use candidates::Candidates;
 pub use editor::{Editor, ProviderEdits};
 pub(crate) use observed::Noted;
 pub(crate) use restored::calls;
@@ -34,9 +33,8 @@ pub(crate) use text_index::TextIndex;
 
 use crate::{Composer, Refusal};
 use ctx_api::context::ProjectSettings;
-use ctx_core::automatic::{Facts, Mode, Settings};
 use ctx_core::edit::Commit;
-use ctx_core::policy::{Look, Policy, Proposed};
+use ctx_core::policy::{Facts, Look, Mode, Policy, Proposal, Settings};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Who signs what is made here.
@@ -56,7 +54,7 @@ pub trait Automatic: Send + Sync {
 
     /// What should be done before this request leaves. Called for every held request of a conversation, while its
     /// client waits. `all`: somebody wants all that may go to go now.
-    fn propose(&self, about: &About<'_>, look: &Look<'_>, by: (&Settings, Facts<'_>), all: bool) -> Vec<Proposed>;
+    fn propose(&self, about: &About<'_>, look: &Look<'_>, by: (&Settings, Facts<'_>), all: bool) -> Vec<Proposal>;
 
     /// From where on the limit of the model is near.
     fn limit(&self, _about: &About<'_>, settings: &Settings, window: u64) -> Limit {
@@ -122,8 +120,17 @@ pub enum Keeping {
 pub struct Plain(pub Arc<dyn Policy>);
 
 impl Automatic for Plain {
-    fn propose(&self, _: &About<'_>, look: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposed> {
+    fn propose(&self, _: &About<'_>, look: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposal> {
         self.0.propose(look)
+    }
+}
+
+/// Proposes nothing; stands in where no editor is switched on.
+pub(crate) struct NoEditor;
+
+impl Automatic for NoEditor {
+    fn propose(&self, _: &About<'_>, _: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposal> {
+        Vec::new()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::log::{Automatic, Trimmed};
 use ctx_core::edit::Operation;
 use ctx_core::edit::effect::{Effect, NewResult};
 use ctx_core::policy::Item;
-use ctx_core::policy::extract::is_extract;
+use ctx_core::policy::stub::is_result_stub;
 use ctx_core::tokens;
 use ctx_wire::Wire;
 use std::borrow::Cow;
@@ -76,7 +76,7 @@ pub fn read(
     });
     let results: Vec<&NewResult> = results.collect();
     let (trims, clears): (Vec<&NewResult>, Vec<&NewResult>) =
-        results.into_iter().partition(|result| !is_extract(&result.text));
+        results.into_iter().partition(|result| !is_result_stub(&result.text));
     let call = |result: &NewResult| result.block.id.as_deref().map(str::to_owned);
     let trimmed = |result: &NewResult| {
         let chars = result.block.chars.saturating_sub(result.text.chars().count() as u32);

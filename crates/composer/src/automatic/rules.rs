@@ -4,7 +4,7 @@ use ctx_api::context::ProjectSettings;
 use std::path::Path;
 use std::sync::Arc;
 
-use ctx_core::automatic::Settings;
+use ctx_core::policy::Settings;
 
 /// Who knows what is wanted. Asking is cheap, and it never fails: what is wrong somewhere does not count.
 pub trait Rules: Send + Sync {

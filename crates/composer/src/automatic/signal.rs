@@ -7,7 +7,7 @@ use crate::{Engine, record};
 use ctx_api::timeline::{Figures, Signal, Told};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
-use ctx_core::policy::extract::is_extract;
+use ctx_core::policy::stub::is_result_stub;
 use ctx_store::Step;
 
 impl Engine {
@@ -53,7 +53,7 @@ impl Engine {
 }
 
 fn clears(operation: &Operation) -> bool {
-    !matches!(operation, Operation::SummarizeResults { text: Some(text), .. } if !is_extract(text))
+    !matches!(operation, Operation::SummarizeResults { text: Some(text), .. } if !is_result_stub(text))
 }
 
 fn tell(conversation: &Conversation, told: Told, at: u64, step: &mut Step) {

@@ -3,15 +3,13 @@
 use super::candidates::Candidates;
 use super::facts::Places;
 use super::run::about;
-use super::{Automatic, Limit, Plain};
+use super::{Automatic, Limit, NoEditor};
 use crate::Engine;
 use crate::conversation::Conversation;
 use ctx_api::context::ProjectSettings;
-use ctx_core::automatic::{Mode, Tally, Worth, tally, worth};
 use ctx_core::edit::resolve::Desk;
 use ctx_core::fast_map::FastSet;
-use ctx_core::policy::Texts;
-use std::sync::Arc;
+use ctx_core::policy::{Mode, Tally, Texts, Worth, tally, worth};
 
 pub(crate) struct Standing {
     pub tokens: u64,
@@ -40,8 +38,7 @@ pub(crate) struct Now<'n> {
 impl Engine {
     /// What is worth removing by the settings that count for a conversation, and the tokens of all that is sent.
     pub(crate) fn worth_of(&self, conversation: &Conversation, desk: &Desk<'_>, now: &Now<'_>) -> (Worth, u64) {
-        let nothing = Plain(Arc::new(ctx_core::policy::None));
-        let by = now.editor.unwrap_or(&nothing);
+        let by = now.editor.unwrap_or(&NoEditor);
         let settings = by.settings(&about(conversation, now.at), &conversation.policy.text_index.skills());
         let seen = Candidates::of(conversation, desk, &FastSet::default());
         let words = |call: &str| seen.words(conversation, desk.view, call);
@@ -52,8 +49,7 @@ impl Engine {
 
     pub(crate) fn standing(&self, conversation: &Conversation, desk: &Desk<'_>, now: &Now<'_>) -> Standing {
         let mode = |mode| if now.editor.is_some() { mode } else { Mode::Off };
-        let nothing = Plain(Arc::new(ctx_core::policy::None));
-        let by = now.editor.unwrap_or(&nothing);
+        let by = now.editor.unwrap_or(&NoEditor);
         let about = about(conversation, now.at);
         let skills = conversation.policy.text_index.skills();
         let settings = by.settings(&about, &skills);

@@ -5,7 +5,7 @@ use super::content::words;
 use super::input::LongInput;
 use ctx_core::content::{CallInput, Content};
 use ctx_core::message::Role;
-use ctx_core::policy::extract::{extract, names};
+use ctx_core::policy::stub::{names, result_stub};
 use ctx_core::tokens;
 use ctx_core::{Key, ToolRole};
 use ctx_wire::Wire;
@@ -65,7 +65,7 @@ impl TextIndex {
                 }
                 Content::Result { id, .. } => {
                     let Some(words) = words(wire, content) else { continue };
-                    let left = extract(&words, None, |name| self.spoken.contains(&hash(name)));
+                    let left = result_stub(&words, None, |name| self.spoken.contains(&hash(name)));
                     let left = tokens::estimate(left.chars().count() as u32, 0) + KEPT;
                     self.left.insert(id.as_deref().unwrap_or_default().into(), left);
                 }

@@ -5,7 +5,6 @@ mod context;
 mod conversations;
 mod frames;
 mod ledger;
-mod look;
 mod map;
 mod misses;
 mod models;

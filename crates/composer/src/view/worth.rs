@@ -8,13 +8,13 @@ use crate::edit::{Ground, Weights};
 use crate::{Composer, Engine};
 use ctx_api::context::{WorthRemoving, WorthView};
 use ctx_api::cost::Cache;
-use ctx_core::automatic::Worth;
 use ctx_core::edit::fold::Unit;
 use ctx_core::edit::layout::layout;
 use ctx_core::edit::operation::Select;
 use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{CommitId, Operation};
 use ctx_core::format::count;
+use ctx_core::policy::Worth;
 use std::collections::HashMap;
 
 /// Less is not worth a line: a share of the context, and tokens.

@@ -4,10 +4,9 @@ use crate::support::{self, House, sides};
 use ctx_composer::automatic::{AUTHOR, About, Automatic, Keeping, Removed};
 use ctx_composer::{Refusal, Seen};
 use ctx_core::Content;
-use ctx_core::automatic::{Facts, Settings};
 use ctx_core::edit::history::Change;
 use ctx_core::edit::{Commit, Operation};
-use ctx_core::policy::{Item, Look, Proposed, Wanted};
+use ctx_core::policy::{Action, Facts, Item, Look, Proposal, Settings};
 use ctx_wire::rope::Arriving;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -28,24 +27,24 @@ struct Editor {
 }
 
 impl Automatic for Editor {
-    fn propose(&self, about: &About<'_>, look: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposed> {
+    fn propose(&self, about: &About<'_>, look: &Look<'_>, _: (&Settings, Facts<'_>), _: bool) -> Vec<Proposal> {
         assert!(about.request > 0 && look.window > 0 && look.tokens > 0);
         self.looks.lock().expect("looks").push(look.items.clone());
         self.folders.lock().expect("folders").push(about.folder.map(str::to_owned));
         self.texts.lock().expect("texts").extend(look.items.iter().map(|item| look.text(&item.call)));
         if self.nonsense {
             let operation = Operation::Pin { ids: vec!["t99".into()] };
-            return vec![Proposed { what: Wanted::Operation(operation), reason: "no reason".into() }];
+            return vec![Proposal { what: Action::Operation(operation), reason: "no reason".into() }];
         }
         if self.inputs {
             let long = look.items.iter().filter(|item| item.input.is_some_and(|input| input.left < input.tokens / 2));
-            return long.map(|item| Proposed::short_input(item, "it is new")).collect();
+            return long.map(|item| Proposal::short_input(item, "it is new")).collect();
         }
         if self.oldest {
             let old = look.whole().find(|item| look.age(item) > 3);
-            return Proposed::shorten(old, "it is new");
+            return Proposal::shorten(old, "it is new");
         }
-        Proposed::shorten(look.whole().filter(|item| item.fresh), "it is new")
+        Proposal::shorten(look.whole().filter(|item| item.fresh), "it is new")
     }
 
     fn keep(

@@ -9,7 +9,7 @@ use ctx_composer::automatic::Plain;
 use ctx_composer::edit::Moments;
 use ctx_composer::view::Asked;
 use ctx_composer::{Composer, Seen, Timing};
-use ctx_core::policy::{Look, Policy, Proposed};
+use ctx_core::policy::{Look, Policy, Proposal};
 use ctx_models::{Models, Setting};
 use ctx_store::MemoryStore;
 use ctx_wire::rope::Arriving;
@@ -34,14 +34,14 @@ impl Policy for Once {
         "clears once"
     }
 
-    fn propose(&self, look: &Look) -> Vec<Proposed> {
+    fn propose(&self, look: &Look) -> Vec<Proposal> {
         let goes = |at: usize| look.steps == self.steps && (1..=4).contains(&at);
         let items = look
             .items
             .iter()
             .enumerate()
             .filter(|(at, item)| goes(*at) || (self.fresh && look.steps > self.steps && item.fresh));
-        Proposed::clear(items.map(|(_, item)| item), "it is time").into_iter().collect()
+        Proposal::clear(items.map(|(_, item)| item), "it is time").into_iter().collect()
     }
 }
 
@@ -270,9 +270,9 @@ impl Policy for WhenCold {
         "clears in the cold"
     }
 
-    fn propose(&self, look: &Look) -> Vec<Proposed> {
+    fn propose(&self, look: &Look) -> Vec<Proposal> {
         let items = look.items.iter().filter(|item| look.cold && !item.fresh && !item.cleared);
-        Proposed::clear(items, "it is cold").into_iter().collect()
+        Proposal::clear(items, "it is cold").into_iter().collect()
     }
 }
 

@@ -46,15 +46,6 @@ pub struct Where {
     pub end: bool,
 }
 
-/// One message given in raw JSON.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RawMessage {
-    pub role: Role,
-    /// A text, or a list of blocks.
-    pub content: serde_json::Value,
-}
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]

@@ -1,105 +1,50 @@
-//! Policies: what of a conversation should go, as a pure function of how it looks. Each one is a file; the list of
-//! them is [`all`].
+//! Policies: which tool results of a conversation should go before its next request. All of it is pure.
+//!
+//! A decision of the automatic editor reads from [`choose`] down. Its input is a [`Look`]: the results of a request as it
+//! would be sent ([`candidates`]), with the [`settings`] and the facts of each call. `eligible` applies the settings once:
+//! results that must stay ([`protect`]), and the [`target`] of those that may go. Then follow the reasons to clear: it
+//! pays ([`Auto`]), searches exceed their budget, a phase has ended, the `limit` is near. [`stub`] and [`trim`] write the
+//! text that takes a result's place. `tally` and [`worth`] tell people what could go.
 
 mod auto;
-mod cold;
-pub mod extract;
-mod keep;
-mod look;
-mod none;
-mod old;
-mod size;
-mod superseded;
+pub mod candidates;
+mod choose;
+mod eligible;
+mod limit;
+pub mod phases;
+mod price;
+mod proposal;
+pub mod protect;
+mod searches;
+pub mod settings;
+pub mod stub;
+mod tally;
+pub mod target;
 pub mod trim;
+mod worth;
 
 pub use auto::Auto;
-pub use cold::Cold;
-pub use keep::Keep;
-pub use look::{Cut, Input, Item, Look, Price, Texts, Words};
-pub use none::None;
-pub use old::Old;
-pub use size::Size;
-pub use superseded::Superseded;
+pub use candidates::{Input, Item, Look, Texts, Words};
+pub use choose::{Force, choose};
+pub use eligible::{Fact, Facts};
+pub use phases::{Moment, Phase, Phases};
+pub use price::{Cut, Price};
+pub use proposal::{Action, Proposal};
+pub use protect::{Artifact, Call};
+pub use searches::is_search;
+pub use settings::{Budget, Layer, Mode, Settings};
+pub use tally::{Tally, tally};
+pub use target::Target;
+pub use worth::{Worth, worth};
 
-use crate::edit::operation::{Operation, Select};
-use std::sync::Arc;
-
-/// Something that a policy wants, and why.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Proposed {
-    pub what: Wanted,
-    pub reason: String,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Wanted {
-    Operation(Operation),
-    /// Of the long texts that a call was asked with only their names stay.
-    ShortInput {
-        call: Box<str>,
-    },
-    /// Of a result nothing stays but where it is kept.
-    Bare {
-        call: String,
-    },
-}
-
-impl Proposed {
-    /// The contents of these results go.
-    pub fn clear<'i>(items: impl IntoIterator<Item = &'i Item>, reason: impl Into<String>) -> Option<Proposed> {
-        let calls: Vec<String> = items.into_iter().map(|item| item.call.to_string()).collect();
-        if calls.is_empty() {
-            return Option::None;
-        }
-        let select = Select { calls, ..Select::default() };
-        let operation = Operation::DropResults { ids: Vec::new(), select, result: Option::None };
-        Some(Proposed { what: Wanted::Operation(operation), reason: reason.into() })
-    }
-
-    /// Of each of these results only its names stay. Whoever has the text fills them in.
-    pub fn shorten<'i>(items: impl IntoIterator<Item = &'i Item>, reason: &str) -> Vec<Proposed> {
-        items.into_iter().map(|item| Proposed::result(item, Option::None, reason)).collect()
-    }
-
-    /// A result gets this content.
-    pub fn instead(item: &Item, text: String, reason: &str) -> Proposed {
-        Proposed::result(item, Some(text), reason)
-    }
-
-    /// What a call was asked with is shortened.
-    pub fn short_input(item: &Item, reason: &str) -> Proposed {
-        Proposed { what: Wanted::ShortInput { call: item.call.clone() }, reason: reason.to_owned() }
-    }
-
-    fn result(item: &Item, text: Option<String>, reason: &str) -> Proposed {
-        let select = Select { calls: vec![item.call.to_string()], ..Select::default() };
-        let operation = Operation::SummarizeResults { ids: Vec::new(), select, result: Option::None, text };
-        Proposed { what: Wanted::Operation(operation), reason: reason.to_owned() }
-    }
-}
-
-/// Looks at a conversation before each request.
+/// Proposes edits before each request, from the look of the conversation alone.
 pub trait Policy: Send + Sync {
+    /// The name by which the lab selects it.
     fn name(&self) -> &str;
 
-    /// In a line, for people.
+    /// One line for people.
     fn about(&self) -> &str;
 
-    /// What should be done before the next request.
-    fn propose(&self, look: &Look) -> Vec<Proposed>;
-}
-
-/// Every policy, by its name. A new one is a file here and a line in this list.
-pub fn all() -> Vec<Arc<dyn Policy>> {
-    vec![
-        Arc::new(None),
-        Arc::new(Keep::above(100_000, 3)),
-        Arc::new(Keep::above(60_000, 5)),
-        Arc::new(Keep::above(0, 3)),
-        Arc::new(Old),
-        Arc::new(Superseded),
-        Arc::new(Size),
-        Arc::new(Cold),
-        Arc::new(Auto::default()),
-    ]
+    /// The edits to make before the next request.
+    fn propose(&self, look: &Look) -> Vec<Proposal>;
 }

@@ -1,7 +1,7 @@
 //! What the requests of a recording are charged as.
 
 use crate::{played, recording};
-use ctx_core::policy::{Keep, None as Nothing};
+use ctx_lab::policies::{Keep, Nothing};
 use ctx_lab::recording::{Recording, Usage};
 use ctx_lab::replay::{Turn, play};
 use ctx_lab::run::{run, with_known};

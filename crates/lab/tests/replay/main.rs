@@ -4,7 +4,8 @@ mod charged;
 mod recorded;
 mod searching;
 
-use ctx_core::policy::{Keep, None as Nothing, Policy};
+use ctx_core::policy::Policy;
+use ctx_lab::policies::{Keep, Nothing};
 use ctx_lab::recording::Recording;
 use ctx_lab::replay::{Played, play};
 use ctx_lab::run::with_known;
@@ -75,7 +76,7 @@ fn clearing_makes_requests_smaller_and_costs_the_rest_of_the_cache_once() {
 #[test]
 fn who_knows_the_future_clears_what_nobody_needs_and_harms_nobody() {
     let recording = recording(60);
-    let foresight = ctx_lab::policies().pop().expect("policies");
+    let foresight = ctx_lab::policies::all().pop().expect("policies");
     assert_eq!(foresight.name(), "foresight");
     let known = with_known(&recording, Models::listed(), |known| play(known, foresight)).expect("played");
     let (cost, missed) = bill(&known);

@@ -1,8 +1,9 @@
 //! The recorded conversations, played again.
 
 use crate::played;
-use ctx_core::policy::{Auto, None as Nothing, Policy};
+use ctx_core::policy::{Auto, Policy};
 use ctx_core::tokens::{self, Calibration};
+use ctx_lab::policies::Nothing;
 use ctx_lab::recording::{Recording, Usage, read};
 use ctx_lab::replay::{Watch, play, play_watching};
 use ctx_lab::request::Script;

@@ -1,6 +1,7 @@
 //! A hundred searches of the web: most of what is found is never needed again.
 
-use ctx_core::policy::{Auto, None as Nothing};
+use ctx_core::policy::Auto;
+use ctx_lab::policies::Nothing;
 
 #[test]
 fn a_long_search_ends_with_a_small_context() {

@@ -353,17 +353,8 @@ impl Rewrite<'_> {
         self.replace(at..at, format!("{comma}\"{name}\":{value}"));
     }
 
-    fn done(mut self) -> Vec<u8> {
-        self.edits.sort_by_key(|(span, _)| (span.start, span.end));
-        let mut out = Vec::with_capacity(self.element.len());
-        let mut at = 0;
-        for (span, by) in self.edits {
-            out.extend_from_slice(self.element.get(at..span.start).unwrap_or_default());
-            out.extend_from_slice(&by);
-            at = span.end.max(at);
-        }
-        out.extend_from_slice(self.element.get(at..).unwrap_or_default());
-        out
+    fn done(self) -> Vec<u8> {
+        crate::compose::spell::spliced(self.element, self.edits)
     }
 }
 

@@ -19,6 +19,20 @@ pub(crate) fn end_of_members(bytes: &[u8], object: &Span) -> (usize, bool) {
     last.map_or((object.start + 1, false), |last| (last.value.end, true))
 }
 
+/// The bytes with each span replaced.
+pub(crate) fn spliced(bytes: &[u8], mut edits: Vec<(Span, Vec<u8>)>) -> Vec<u8> {
+    edits.sort_by_key(|(span, _)| (span.start, span.end));
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    for (span, by) in edits {
+        out.extend_from_slice(bytes.get(at..span.start).unwrap_or_default());
+        out.extend_from_slice(&by);
+        at = span.end.max(at);
+    }
+    out.extend_from_slice(bytes.get(at..).unwrap_or_default());
+    out
+}
+
 /// A place that is counted from `base`.
 pub(crate) fn behind(base: usize, span: &Span) -> Span {
     base + span.start..base + span.end

@@ -123,7 +123,7 @@ fn the_system_prompt_is_no_message_and_results_belong_to_their_step() {
     let frames = frames::frames(&messages);
     assert_eq!(frames.iter().map(|frame| frame.steps.len()).collect::<Vec<_>>(), [2, 0]);
     assert_eq!(frames::title(&messages, &frames[0]), "look");
-    assert_eq!(frames::step_tools(&messages, &frames[0].steps[0]), ["read", "read"]);
+    assert_eq!(frames::step_title(&messages, &frames[0].steps[0]), "read /a (+1)");
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure
         let played = with_known(recording, &models, |known| {
             Ok::<_, ctx_lab::replay::Unplayable>((
                 play_watching(known, policy.clone(), watch)?,
-                play(known, Arc::new(ctx_core::policy::None))?,
+                play(known, Arc::new(ctx_lab::policies::Nothing))?,
             ))
         });
         let (played, none) =

@@ -51,7 +51,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         What::Explain(arguments) => explain::run(&arguments, context),
         What::Policies => {
             let mut table = Table::new(&[Column::Left("POLICY"), Column::Flexible("WHAT IT DOES")]);
-            for policy in ctx_lab::policies() {
+            for policy in ctx_lab::policies::all() {
                 table.row([Cell::styled(policy.name(), ID), Cell::styled(policy.about(), PLAIN)]);
             }
             context.output.print(&table.render(&context.output))?;
@@ -67,7 +67,7 @@ fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
         return Err(Failure::new("unknown-policy", "The name of a policy is empty.")
             .hint("there is a comma too many, or a name is missing"));
     }
-    let mut all = ctx_lab::policies();
+    let mut all = ctx_lab::policies::all();
     match all.iter().position(|policy| policy.name() == name) {
         Some(at) => Ok(all.swap_remove(at)),
         None => {

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 use std::path::{Component, Path};
 
-use ctx_core::automatic::{Artifact, Mode, Target, artifacts};
 use ctx_core::edit::refusal::nearest;
+use ctx_core::policy::{Artifact, Mode, Target, protect};
 
 use super::said::{NAME, Remark, Said, Speaker};
 use super::tree::{Data, Entry, Node};
@@ -171,7 +171,7 @@ impl Reading {
                 let words = format!("`{key}` needs at least one of {}", ARTIFACT.join(", "));
                 self.wrong(entry.line, &key, words);
             }
-            if self.speaker == Speaker::Skill && artifacts::KNOWN.contains(&&*entry.key) {
+            if self.speaker == Speaker::Skill && protect::KNOWN.contains(&&*entry.key) {
                 self.ignore(entry.line, &key, "a skill cannot change what this name means; this is ignored");
                 continue;
             }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ctx_api::context::ProjectSettings;
 use ctx_composer::automatic::Rules;
 use ctx_composer::provider::ProviderRules;
-use ctx_core::automatic::Settings;
+use ctx_core::policy::Settings;
 use ctx_wire::anthropic::context_management;
 
 use super::said::{Remark, Said};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ctx_core::automatic::Layer;
+use ctx_core::policy::Layer;
 
 use super::provider::ProviderFile;
 use crate::config::trust::Fingerprint;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use ctx_api::context::{ProjectSetting, ProjectSettings};
-use ctx_core::automatic::{Mode, Settings};
+use ctx_core::policy::{Mode, Settings};
 use ctx_wire::anthropic::context_management::Rules;
 
 use super::provider::{self, Own, ProviderFile};

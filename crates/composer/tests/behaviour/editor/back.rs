@@ -1,7 +1,7 @@
 //! What somebody brought back stays.
 
 use super::work::{Work, on, results};
-use ctx_core::automatic::{Mode, Settings};
+use ctx_core::policy::{Mode, Settings};
 use serde_json::json;
 
 impl Work {

@@ -1,7 +1,7 @@
 //! What is only observed is all that would be done.
 
 use super::work::{Work, on, results};
-use ctx_core::automatic::{Mode, Settings};
+use ctx_core::policy::{Mode, Settings};
 use serde_json::{Value, json};
 
 fn observe() -> Settings {

@@ -4,7 +4,7 @@ use crate::support::{self, answers};
 use ctx_composer::automatic::Editor;
 use ctx_composer::edit::Folder;
 use ctx_composer::{Composer, Seen, Timing};
-use ctx_core::automatic::{Mode, Settings};
+use ctx_core::policy::{Mode, Settings};
 use ctx_models::{Models, Setting};
 use ctx_store::MemoryStore;
 use ctx_wire::answer::AppliedEdit;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ctx_core::automatic::Layer;
+use ctx_core::policy::Layer;
 
 use super::*;
 use crate::config::context_editing::sources::Places;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use ctx_api::context::ProjectSetting;
-use ctx_core::automatic::Mode;
+use ctx_core::policy::Mode;
 
 use super::*;
 

@@ -1,16 +1,17 @@
-//! What is left of a result that goes: the names in it. They are what later steps mostly need, and a small part of it.
+//! Stubs: the short texts that take the place of cleared results and long tool inputs. A stub keeps the names in the
+//! text, because later steps mostly need those, and they are a small part of it.
 
 use std::collections::HashMap;
 
-/// What stands in the place of a result begins so; where its content is kept, and its names, come behind.
+/// The start of a result's stub; where the content is kept, and its names, follow.
 const CLEARED: &str = "[Cleared to save context.";
 const NAMES: &str = " Names in it:";
-/// So many of them stay: those that stand in it most often.
+/// Names that a stub keeps: the most frequent ones.
 const MOST: usize = 20;
-/// What stands in the place of a long text that a call was asked with.
+/// The start of the stub of a long text in a tool input.
 const REMOVED: &str = "[removed to save context; it was done.";
 
-/// Tokens of a sentence that says where a result is, without its names.
+/// Tokens of a stub without names.
 pub const BARE: u64 = 60;
 
 /// Shorter words are common ones, longer ones are no names.
@@ -39,7 +40,7 @@ fn counted(text: &str) -> Vec<(&str, usize)> {
 }
 
 /// The names that stay of a text, in their order, without those that `known` says stand elsewhere.
-pub fn telling<'t>(text: &'t str, known: &impl Fn(&str) -> bool) -> Vec<&'t str> {
+pub fn top_names<'t>(text: &'t str, known: &impl Fn(&str) -> bool) -> Vec<&'t str> {
     let names = counted(text).into_iter().filter(|(name, _)| !known(name)).enumerate();
     let mut names: Vec<(usize, (&str, usize))> = names.collect();
     names.sort_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
@@ -58,38 +59,36 @@ fn is_name(word: &str) -> bool {
 
 /// The text that takes a result's place: `kept`, a sentence on where its content is to be found, and the names in it that
 /// tell most, without those that `known` says stand elsewhere.
-pub fn extract(text: &str, kept: Option<&str>, known: impl Fn(&str) -> bool) -> String {
-    let names = telling(text, &known);
-    let kept = kept.map(|kept| format!(" {kept}")).unwrap_or_default();
-    match names.is_empty() {
-        true => format!("{CLEARED}{kept}]"),
-        false => format!("{CLEARED}{kept}{NAMES} {}]", names.join(" ")),
-    }
+pub fn result_stub(text: &str, kept: Option<&str>, known: impl Fn(&str) -> bool) -> String {
+    stub(CLEARED, text, kept, &known)
 }
 
-/// Whether a text took a result's place.
-pub fn is_extract(text: &str) -> bool {
+/// The same for a long text in a tool input.
+pub fn input_stub(text: &str, kept: Option<&str>, known: &impl Fn(&str) -> bool) -> String {
+    stub(REMOVED, text, kept, known)
+}
+
+fn stub(start: &str, text: &str, kept: Option<&str>, known: &impl Fn(&str) -> bool) -> String {
+    let names = top_names(text, known);
+    let kept = kept.map(|kept| format!(" {kept}")).unwrap_or_default();
+    let names = if names.is_empty() { String::new() } else { format!("{NAMES} {}", names.join(" ")) };
+    format!("{start}{kept}{names}]")
+}
+
+/// Whether a text is the stub of a result.
+pub fn is_result_stub(text: &str) -> bool {
     text.starts_with(CLEARED)
 }
 
-/// The same without its names, if it has any and its content is to be found elsewhere.
-pub fn bare(text: &str) -> Option<String> {
+/// A result's stub without its names, if it has any and says where the content is kept.
+pub fn without_names(text: &str) -> Option<String> {
     let rest = text.strip_prefix(CLEARED)?;
     let kept = rest.rfind(NAMES).and_then(|at| rest.get(..at)).filter(|kept| !kept.is_empty())?;
     Some(format!("{CLEARED}{kept}]"))
 }
 
-/// The text that takes the place of a long one that a call was asked with: `kept`, a sentence on where it is to be found,
-/// and the names in it that tell most, without those that `known` says stand elsewhere.
-pub fn removed(text: &str, kept: Option<&str>, known: &impl Fn(&str) -> bool) -> String {
-    let names = telling(text, known);
-    let kept = kept.map(|kept| format!(" {kept}")).unwrap_or_default();
-    let names = if names.is_empty() { String::new() } else { format!("{NAMES} {}", names.join(" ")) };
-    format!("{REMOVED}{kept}{names}]")
-}
-
-/// Whether a text took the place of a long one.
-pub fn is_removed(text: &str) -> bool {
+/// Whether a text is the stub of a text in a tool input.
+pub fn is_input_stub(text: &str) -> bool {
     text.starts_with(REMOVED)
 }
 
@@ -100,12 +99,12 @@ mod tests {
     #[test]
     fn what_is_left_can_do_without_its_names_where_the_content_is_kept() {
         let known = |_: &str| false;
-        let short = extract("find_it in src/lib.rs", Some("It is in a file."), known);
-        let bare_one = extract("", Some("It is in a file."), known);
-        assert!(short.contains("src/lib.rs") && bare(&short).as_ref() == Some(&bare_one));
-        assert_eq!(bare(&bare_one), None, "there is nothing more to leave out");
-        assert_eq!(bare(&extract("find_it", None, known)), None, "the names are all there is");
-        assert_eq!(bare("find_it"), None);
+        let short = result_stub("find_it in src/lib.rs", Some("It is in a file."), known);
+        let bare_one = result_stub("", Some("It is in a file."), known);
+        assert!(short.contains("src/lib.rs") && without_names(&short).as_ref() == Some(&bare_one));
+        assert_eq!(without_names(&bare_one), None, "there is nothing more to leave out");
+        assert_eq!(without_names(&result_stub("find_it", None, known)), None, "the names are all there is");
+        assert_eq!(without_names("find_it"), None);
     }
 
     #[test]
@@ -118,7 +117,7 @@ mod tests {
     #[test]
     fn of_many_names_those_stay_that_stand_there_most_often() {
         let once: String = (0..100).map(|at| format!("name_{at}, ")).collect();
-        let left = extract(&format!("{once} the_one, {once} the_one; the_one"), None, |_| false);
+        let left = result_stub(&format!("{once} the_one, {once} the_one; the_one"), None, |_| false);
         let told: Vec<&str> = names(&left).collect();
         assert_eq!(told.len(), MOST);
         assert_eq!((told.first(), told.last()), (Some(&"name_0"), Some(&"the_one")), "in their order");
@@ -126,19 +125,21 @@ mod tests {
 
     #[test]
     fn what_stands_elsewhere_need_not_stay() {
-        let left = extract("src/lib.rs and find_it", None, |name| name == "find_it");
+        let left = result_stub("src/lib.rs and find_it", None, |name| name == "find_it");
         assert_eq!(left, format!("{CLEARED}{NAMES} src/lib.rs]"));
-        assert_eq!(extract("nothing to see", None, |_| false), crate::edit::resolve::DROPPED);
-        assert_eq!(extract("nothing", Some("It is in a.txt."), |_| false), format!("{CLEARED} It is in a.txt.]"));
-        assert!(is_extract(&left) && is_extract(crate::edit::resolve::DROPPED) && !is_extract("src/lib.rs"));
+        assert_eq!(result_stub("nothing to see", None, |_| false), crate::edit::resolve::DROPPED);
+        assert_eq!(result_stub("nothing", Some("It is in a.txt."), |_| false), format!("{CLEARED} It is in a.txt.]"));
+        assert!(
+            is_result_stub(&left) && is_result_stub(crate::edit::resolve::DROPPED) && !is_result_stub("src/lib.rs")
+        );
     }
 
     #[test]
     fn of_a_text_that_a_call_was_asked_with_its_names_stay() {
         let text = "let some_name = 1;\n".repeat(40);
-        let short = removed(&text, Some("It is in a.json."), &|_| false);
+        let short = input_stub(&text, Some("It is in a.json."), &|_| false);
         assert_eq!(short, format!("{REMOVED} It is in a.json.{NAMES} some_name]"));
-        assert_eq!(removed(&text, None, &|_| true), format!("{REMOVED}]"));
-        assert!(is_removed(&short) && !is_removed(&text));
+        assert_eq!(input_stub(&text, None, &|_| true), format!("{REMOVED}]"));
+        assert!(is_input_stub(&short) && !is_input_stub(&text));
     }
 }

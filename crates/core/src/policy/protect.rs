@@ -1,21 +1,24 @@
-//! What must not be cleared, told by patterns on the tool, the path, the command or the text.
+//! Protected results: patterns on the tool, path, command or text of a call whose result must stay.
 
+use crate::pattern::matches;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A call with what is known of it and of its result.
+/// A call and its result, as patterns see them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Call<'c> {
+    /// The name of the tool.
     pub tool: &'c str,
-    /// The file that it is about.
+    /// The file that the call is about.
     pub path: Option<&'c str>,
-    /// The command that it runs, or what it searches for.
+    /// The command that it runs, or the pattern that it searches for.
     pub command: Option<&'c str>,
     /// The text of its result.
     pub text: Option<&'c str>,
 }
 
-/// What is told by patterns. One that fits is enough; in a pattern `*` stands for anything, and case does not matter.
+/// Results that belong together, described by patterns. One matching pattern is enough; `*` stands for anything, and
+/// case does not matter.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -27,11 +30,11 @@ pub struct Artifact {
     pub texts: Vec<String>,
 }
 
-/// The names that are defined from the start.
+/// The predefined artifacts.
 pub const KNOWN: [&str; 5] =
     ["trajectory_events", "quality_gate_results", "decision_records", "notes_session_continuity", "active_beads"];
 
-/// What they mean.
+/// The patterns of the predefined artifacts.
 pub fn known() -> BTreeMap<String, Artifact> {
     let words = |words: &[&str]| -> Vec<String> { words.iter().map(|&word| word.to_owned()).collect() };
     let artifact = |paths: &[&str], commands: &[&str], texts: &[&str]| Artifact {
@@ -61,16 +64,18 @@ pub fn known() -> BTreeMap<String, Artifact> {
 }
 
 impl Artifact {
-    /// What is called so: `test_results` is in `test-results.json`, in `run test results`, in `test_results/`.
+    /// The artifact of a name without patterns: `test_results` is in `test-results.json`, in `run test results`, in
+    /// `test_results/`.
     pub fn named(name: &str) -> Artifact {
         let spelled: Vec<String> =
             ["_", "-", " "].iter().map(|gap| format!("*{}*", name.replace(['_', '-', ' '], gap))).collect();
         Artifact { tools: spelled.clone(), paths: spelled.clone(), commands: spelled, texts: Vec::new() }
     }
 
+    /// Whether a call or its result belongs to this artifact.
     pub fn holds(&self, call: &Call<'_>) -> bool {
         let any = |patterns: &[String], text: Option<&str>| {
-            text.is_some_and(|text| patterns.iter().any(|pattern| fits(pattern, text)))
+            text.is_some_and(|text| patterns.iter().any(|pattern| matches(pattern, text)))
         };
         any(&self.tools, Some(call.tool))
             || any(&self.paths, call.path)
@@ -79,71 +84,9 @@ impl Artifact {
     }
 }
 
-/// Whether a text is as a pattern says: `*` stands for anything, and case does not matter.
-pub fn fits(pattern: &str, text: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let Some(first) = pieces.next() else { return false };
-    let Some(mut rest) = strip(text, first) else { return false };
-    let mut last = first;
-    let mut is_open = false;
-    for piece in pieces {
-        is_open = true;
-        last = piece;
-        let Some(at) = find(rest, piece) else { return false };
-        rest = rest.get(at + piece.len()..).unwrap_or_default();
-    }
-    if !is_open {
-        return rest.is_empty();
-    }
-    // The last piece stands at the end.
-    last.is_empty() || rest.is_empty() || text.len() >= last.len() && ends(text, last)
-}
-
-fn strip<'t>(text: &'t str, start: &str) -> Option<&'t str> {
-    let head = text.get(..start.len())?;
-    head.eq_ignore_ascii_case(start).then(|| &text[start.len()..])
-}
-
-fn ends(text: &str, end: &str) -> bool {
-    text.get(text.len() - end.len()..).is_some_and(|tail| tail.eq_ignore_ascii_case(end))
-}
-
-fn find(text: &str, piece: &str) -> Option<usize> {
-    let (text, piece) = (text.as_bytes(), piece.as_bytes());
-    let Some(first) = piece.first() else { return Some(0) };
-    // Texts are long, and most hold nothing of it.
-    memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), text)
-        .find(|&at| text.get(at..at + piece.len()).is_some_and(|here| here.eq_ignore_ascii_case(piece)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_star_stands_for_anything_and_case_does_not_matter() {
-        for (pattern, text) in [
-            ("*notes.md", "/home/me/NOTES.md"),
-            ("bd *", "bd ready --json"),
-            ("*", ""),
-            ("read", "Read"),
-            ("a*b*c", "a-b-b-c"),
-            ("*ä*", "xäy"),
-            ("*aa", "baaa"),
-        ] {
-            assert!(fits(pattern, text), "{pattern} {text}");
-        }
-        for (pattern, text) in [
-            ("*notes.md", "NOTES.md.bak"),
-            ("bd *", "abd x"),
-            ("read", "Reader"),
-            ("a*b*c", "a-b-c-d"),
-            ("ab", "a"),
-            ("*x*", "ä"),
-        ] {
-            assert!(!fits(pattern, text), "{pattern} {text}");
-        }
-    }
 
     #[test]
     fn what_is_known_is_found_and_nothing_else() {

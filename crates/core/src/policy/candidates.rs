@@ -1,43 +1,44 @@
-//! What a policy sees of a conversation.
+//! The input of a policy: the tool results of a request as it would be sent.
 
 use crate::edit::fold::{Laid, Unit};
 use crate::edit::resolve::Desk;
 use crate::key::Key;
 use crate::message::{Block, How, Kind, Role};
 use crate::tool::ToolRole;
-use ctx_models::{BreakEven, CacheState, Rates};
+use ctx_models::Rates;
 use std::collections::HashMap;
 
-/// A conversation just before a request, as that would be sent if nothing were done.
+/// A conversation just before a request, as it would be sent unedited.
 #[derive(Debug, Clone, Default)]
 pub struct Look<'t> {
     /// The results of tools, oldest first.
     pub items: Vec<Item>,
-    /// Tokens of all of it, system and tools with it.
+    /// Tokens of the whole request, with system and tools.
     pub tokens: u64,
-    /// How many the model takes.
+    /// Tokens that the model takes.
     pub window: u64,
-    /// Answers so far.
+    /// Answers of the model so far.
     pub steps: usize,
-    /// The provider's cache has expired: whatever is sent will be written anew.
+    /// The provider's cache has expired: everything will be written anew.
     pub cold: bool,
-    /// In input tokens.
+    /// Cache prices in input tokens.
     pub rates: Rates,
+    /// The texts of the results.
     pub texts: Texts<'t>,
 }
 
-/// Gives the words of a result as it would be sent, by the id of its call, to whoever asks.
+/// Reads the text of a result as it would be sent, by the id of its call.
 #[derive(Clone, Copy, Default)]
 pub struct Texts<'t>(pub Option<&'t Teller<'t>>);
 
-/// The words of a call's result.
+/// Reads the text of a call's result.
 pub type Teller<'t> = dyn Fn(&str) -> Option<Words> + 't;
 
-/// What of a result is text.
+/// The text in a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
     pub text: String,
-    /// There is nothing else in it, such as an image.
+    /// The result holds nothing else, such as an image.
     pub is_all: bool,
 }
 
@@ -65,28 +66,30 @@ pub struct Item {
     pub role: ToolRole,
     /// The file that was read or changed, if it was about one.
     pub file: Option<Key>,
-    /// It changed that file.
+    /// The call changed that file.
     pub changes: bool,
     pub tokens: u64,
     /// Tokens that stand before it.
     pub before: u64,
-    /// Which answer asked for it, counted from 0.
+    /// The answer that asked for it, counted from 0.
     pub step: usize,
-    /// Tokens that would be left of it.
+    /// Tokens of its stub.
     pub left: u64,
-    /// Its content was taken out already, or somebody gave it another one.
+    /// Its content was removed or replaced already.
     pub cleared: bool,
-    /// It was never sent to the provider: to change it costs no cache and no thinking.
+    /// It was never sent to the provider: changing it costs no cache and no thinking.
     pub fresh: bool,
-    /// Its frame is pinned.
+    /// It stays: its frame is pinned, or the settings protect it.
     pub pinned: bool,
+    /// The settings give it up: it counts as old as the conversation.
+    pub released: bool,
     /// It was read from a file that was read again, or changed, later.
     pub superseded: bool,
-    /// What its call was asked with; none when that was taken out already.
+    /// The input of its call; none if that was shortened already.
     pub input: Option<Input>,
 }
 
-/// What a call was asked with.
+/// The input of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Input {
     pub tokens: u64,
@@ -97,86 +100,43 @@ pub struct Input {
 }
 
 impl Item {
-    /// Whether so much is saved by shortening it that it is worth a change.
+    /// The answer from which its age counts: of a released result the first one.
+    pub fn counted_from(&self) -> usize {
+        if self.released { 0 } else { self.step }
+    }
+
+    /// Whether shortening it saves enough.
     pub fn is_worth(&self, least: u64) -> bool {
         self.tokens >= least.max(self.left * 6 / 5)
     }
 }
 
 impl Input {
-    /// The same.
+    /// Whether shortening it saves enough.
     pub fn is_worth(&self, least: u64) -> bool {
         self.tokens >= self.left + least
     }
 }
 
-/// Something that could go: what stands before it, and what it would take along.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cut {
-    pub before: u64,
-    pub removed: u64,
-}
-
 impl Look<'_> {
-    /// The text of a result; nothing where it is more than text.
+    /// The text of a result that holds nothing else.
     pub fn text(&self, call: &str) -> Option<String> {
         self.words(call).filter(|words| words.is_all).map(|words| words.text)
     }
 
-    /// What of a result is text.
+    /// The text in a result.
     pub fn words(&self, call: &str) -> Option<Words> {
         self.texts.0.and_then(|text| text(call))
     }
 
-    /// What is there and may go.
+    /// Results that are neither cleared nor pinned.
     pub fn whole(&self) -> impl DoubleEndedIterator<Item = &Item> {
         self.items.iter().filter(|item| !item.cleared && !item.pinned)
     }
 
-    /// Answers since a result was asked for.
+    /// The age of a result in answers.
     pub fn age(&self, item: &Item) -> usize {
-        self.steps.saturating_sub(item.step)
-    }
-
-    /// What it costs to make these, in their order, from each of them on: what stands behind the first one is written to
-    /// the cache again, once, unless it has to be anyway.
-    pub fn prices(&self, cuts: &[Cut]) -> Vec<Price> {
-        let mut removed = 0;
-        let mut prices: Vec<Price> = cuts
-            .iter()
-            .rev()
-            .map(|cut| {
-                removed += cut.removed;
-                let tail = self.tokens.saturating_sub(cut.before + removed) as f64;
-                let state = if self.cold { CacheState::Cold } else { CacheState::Warm };
-                Price { break_even: BreakEven::of(tail, removed as f64, state, self.rates), removed }
-            })
-            .collect();
-        prices.reverse();
-        prices
-    }
-}
-
-/// What clearing costs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Price {
-    pub break_even: BreakEven,
-    pub removed: u64,
-}
-
-impl Price {
-    /// After so many requests it pays off.
-    pub fn pays_after(&self) -> f64 {
-        self.break_even.requests().unwrap_or(if self.break_even.once <= 0.0 { 0.0 } else { f64::INFINITY })
-    }
-
-    /// The same in words: a forecast.
-    pub fn forecast(&self) -> String {
-        match self.pays_after().ceil() as u64 {
-            0 => "at no cost".to_owned(),
-            1 => "pays off after 1 request".to_owned(),
-            requests => format!("pays off after {} requests", crate::format::count(requests)),
-        }
+        self.steps.saturating_sub(item.counted_from())
     }
 }
 
@@ -242,30 +202,9 @@ impl Desk<'_> {
             cleared: laid.result.is_some(),
             fresh: false,
             pinned: false,
+            released: false,
             superseded: false,
             input: None,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_price_is_what_stands_behind_the_first_one() {
-        let mut look = Look { tokens: 10_000, ..Look::default() };
-        let (one, other) = (Cut { before: 2000, removed: 900 }, Cut { before: 6000, removed: 900 });
-        let prices = look.prices(&[one, other]);
-        assert_eq!(prices.iter().map(|price| price.removed).collect::<Vec<_>>(), [1800, 900]);
-        assert!(
-            (prices[0].break_even.once - 6200.0 * 1.15).abs() < 1e-6
-                && (prices[1].break_even.once - 3100.0 * 1.15).abs() < 1e-6
-        );
-        assert!((prices[0].break_even.saves - 180.0).abs() < 1e-6);
-        assert_eq!(prices[0].pays_after().ceil(), 40.0);
-        look.cold = true;
-        assert!((look.prices(&[one])[0].break_even.once + 900.0 * 1.25).abs() < 1e-6, "it saves at once");
-        assert_eq!(look.prices(&[one])[0].pays_after(), 0.0);
     }
 }

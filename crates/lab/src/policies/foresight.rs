@@ -6,8 +6,8 @@ use crate::needs::{Kind, Need, Place, value_of};
 use crate::recording::Recording;
 use crate::request::wire;
 use ctx_core::Content;
-use ctx_core::policy::extract::{BARE, telling};
-use ctx_core::policy::{Auto, Cut, Item, Look, Policy, Price, Proposed, Wanted};
+use ctx_core::policy::stub::{BARE, top_names};
+use ctx_core::policy::{Action, Auto, Cut, Item, Look, Policy, Price, Proposal};
 use std::collections::HashMap;
 
 /// How it is called.
@@ -62,7 +62,7 @@ fn said(recording: &Recording) -> HashMap<Place, Said> {
                 call: call.into(),
                 is_input,
                 length: text.len(),
-                names: telling(&text, &|_: &str| false).into_iter().map(Into::into).collect(),
+                names: top_names(&text, &|_: &str| false).into_iter().map(Into::into).collect(),
             };
             let said = match (content, content.answers()) {
                 (Content::Call { id: Some(call), input, .. }, _) if !is_own(call) => {
@@ -115,7 +115,7 @@ impl Foresight {
     }
 
     /// What may go, in the order in which it stands.
-    fn unneeded(&self, look: &Look<'_>) -> Vec<(Cut, Proposed)> {
+    fn unneeded(&self, look: &Look<'_>) -> Vec<(Cut, Proposal)> {
         let needed = |until: &Until, item: &Item| until.get(&item.call).is_some_and(|turn| *turn >= look.steps);
         let reason = "nobody will need it";
         let mut all = Vec::new();
@@ -125,14 +125,14 @@ impl Foresight {
             let left = if is_named { item.left } else { BARE };
             if !item.cleared && !needed(&self.results, item) && item.tokens >= LEAST.max(left * 6 / 5) {
                 let cut = Cut { before: item.before, removed: item.tokens - left };
-                let bare = || Proposed { what: Wanted::Bare { call: item.call.to_string() }, reason: reason.into() };
-                let shorter = Proposed::shorten(Some(item).filter(|_| is_named), reason).pop();
+                let bare = || Proposal { what: Action::Bare { call: item.call.to_string() }, reason: reason.into() };
+                let shorter = Proposal::shorten(Some(item).filter(|_| is_named), reason).pop();
                 all.push((cut, shorter.unwrap_or_else(bare)));
             }
             let input = item.input.filter(|input| input.is_worth(LEAST));
             if let Some(input) = input.filter(|_| !needed(&self.inputs, item)) {
                 let cut = Cut { before: input.before, removed: input.tokens - input.left };
-                all.push((cut, Proposed::short_input(item, reason)));
+                all.push((cut, Proposal::short_input(item, reason)));
             }
         }
         all.sort_by_key(|(cut, _)| cut.before);
@@ -149,7 +149,7 @@ impl Policy for Foresight {
         "what no later step relies on goes: only the lab can know that, so it tells how much there is to save"
     }
 
-    fn propose(&self, look: &Look<'_>) -> Vec<Proposed> {
+    fn propose(&self, look: &Look<'_>) -> Vec<Proposal> {
         let mut proposed = Auto::default().trimmed(look);
         if look.tokens < FLOOR {
             return proposed;

@@ -1,7 +1,8 @@
 //! What somebody wants of the automatic editor.
 
-use super::artifacts::{self, Artifact, Call};
-use super::targets::Target;
+use super::protect::{self, Artifact, Call};
+use super::target::Target;
+use crate::pattern;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -102,8 +103,8 @@ impl Default for Settings {
             clear_targets: Target::ALL.to_vec(),
             clear_after_phases: words(&[EVERY_PHASE]),
             attention_budget: Some(Budget::default()),
-            preserve_artifacts: words(&artifacts::KNOWN),
-            artifacts: artifacts::known(),
+            preserve_artifacts: words(&protect::KNOWN),
+            artifacts: protect::known(),
             exclude_tools: Vec::new(),
             ledger: LEDGER.to_owned(),
             hook: None,
@@ -250,7 +251,7 @@ impl Settings {
 
     /// Whether results of a tool never go.
     pub fn excludes(&self, tool: &str) -> bool {
-        self.exclude_tools.iter().any(|pattern| artifacts::fits(pattern, tool))
+        self.exclude_tools.iter().any(|pattern| pattern::matches(pattern, tool))
     }
 }
 

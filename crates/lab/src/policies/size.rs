@@ -1,9 +1,11 @@
-use super::{Look, Policy, Proposed};
+//! Clears large results soon.
+
+use ctx_core::policy::{Look, Policy, Proposal};
 
 const LARGE: u64 = 4_000;
 const STEPS: usize = 5;
 
-/// Large results go five steps after they came.
+/// Clears large results when they are five steps old.
 pub struct Size;
 
 impl Policy for Size {
@@ -15,8 +17,8 @@ impl Policy for Size {
         "results of more than 4,000 tokens go when they are 5 steps old"
     }
 
-    fn propose(&self, look: &Look) -> Vec<Proposed> {
+    fn propose(&self, look: &Look) -> Vec<Proposal> {
         let large = look.whole().filter(|item| item.tokens > LARGE && look.age(item) >= STEPS);
-        Proposed::clear(large, format!("larger than {LARGE} tokens")).into_iter().collect()
+        Proposal::clear(large, format!("larger than {LARGE} tokens")).into_iter().collect()
     }
 }

@@ -1,13 +1,13 @@
-//! Which results may go, and in what order.
+//! Targets: the kinds of results that may go.
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of result that may go. What goes first stands first.
+/// A kind of result that may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    /// The model has answered often since, and nothing else speaks for it.
+    /// The model has answered often since.
     StaleToolResults,
     /// Results of a phase that has ended.
     CompletedPhaseDetails,
@@ -42,8 +42,12 @@ impl Target {
         Target::ALL.into_iter().find(|target| target.name() == name)
     }
 
-    /// Why something of this kind goes, for the people who read the history.
-    pub fn in_words(self) -> &'static str {
+    /// Why a result of this target goes, for people who read the history.
+    pub fn reason(self) -> String {
+        format!("{} ({})", self.name(), self.in_words())
+    }
+
+    fn in_words(self) -> &'static str {
         match self {
             Target::StaleToolResults => "an old result",
             Target::CompletedPhaseDetails => "of a phase that has ended",

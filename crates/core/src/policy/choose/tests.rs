@@ -1,6 +1,5 @@
 use super::*;
-use crate::automatic::{Artifact, Budget};
-use crate::policy::{Input, Texts};
+use crate::policy::{Artifact, Budget, Fact, Input, Texts, tally};
 use crate::tool::ToolRole;
 use ctx_models::Rates;
 
@@ -18,6 +17,7 @@ fn item(step: usize, role: ToolRole, tokens: u64) -> Item {
         cleared: false,
         fresh: false,
         pinned: false,
+        released: false,
         superseded: false,
         input: None,
     }
@@ -39,8 +39,8 @@ fn nothing(_: &str) -> Fact<'static> {
     Fact::default()
 }
 
-fn gone(proposed: &[Proposed]) -> Vec<&str> {
-    proposed.iter().flat_map(|proposed| calls(&proposed.what)).map(String::as_str).collect()
+fn gone(proposed: &[Proposal]) -> Vec<&str> {
+    proposed.iter().flat_map(|proposed| proposed.what.results()).map(String::as_str).collect()
 }
 
 const USUAL: Force = Force::Usual { provider_edits: false, cleared: 0, provider_first: false };
@@ -184,8 +184,8 @@ fn what_calls_were_asked_with_goes_when_results_do_not_suffice() {
         before += 1_450;
     }
     (look.tokens, look.window) = (before, 60_000);
-    let shortened = |proposed: &[Proposed]| {
-        let is_input = |proposed: &&Proposed| matches!(proposed.what, Wanted::ShortInput { .. });
+    let shortened = |proposed: &[Proposal]| {
+        let is_input = |proposed: &&Proposal| matches!(proposed.what, Action::ShortInput { .. });
         proposed.iter().filter(is_input).count()
     };
     let settings = Settings::default();
@@ -225,9 +225,9 @@ fn what_must_stay_is_not_trimmed_and_its_call_stays_as_it_is() {
     let mut settings = Settings { preserve_artifacts: vec!["plan".into()], ..Settings::default() };
     let all = |settings: &Settings| -> Vec<String> {
         let proposed = choose(settings, &look, &nothing, USUAL);
-        let name = |proposed: &Proposed| match &proposed.what {
-            Wanted::ShortInput { call } => vec![format!("input of {call}")],
-            what => calls(what).to_vec(),
+        let name = |proposed: &Proposal| match &proposed.what {
+            Action::ShortInput { call } => vec![format!("input of {call}")],
+            what => what.results().to_vec(),
         };
         proposed.iter().flat_map(name).collect()
     };

@@ -1,9 +1,11 @@
-use super::{Look, Policy, Proposed};
+//! Clears file reads that a later read or change made out of date.
 
-/// Less is not worth a request.
+use ctx_core::policy::{Look, Policy, Proposal};
+
+/// Fewer tokens are not worth an edit.
 const LEAST: u64 = 5_000;
 
-/// What was read from files that were read again, or changed, later, goes as soon as it is enough.
+/// Clears what was read from files that were read again, or changed, later, as soon as it is enough.
 pub struct Superseded;
 
 impl Policy for Superseded {
@@ -15,11 +17,11 @@ impl Policy for Superseded {
         "what was read from files that were read again or changed goes"
     }
 
-    fn propose(&self, look: &Look) -> Vec<Proposed> {
+    fn propose(&self, look: &Look) -> Vec<Proposal> {
         let go: Vec<_> = look.whole().filter(|item| item.superseded).collect();
         if go.iter().map(|item| item.tokens).sum::<u64>() < LEAST {
             return Vec::new();
         }
-        Proposed::clear(go, "read again, or changed, later").into_iter().collect()
+        Proposal::clear(go, "read again, or changed, later").into_iter().collect()
     }
 }

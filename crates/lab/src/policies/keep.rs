@@ -1,6 +1,8 @@
-use super::{Item, Look, Policy, Proposed};
+//! Clears as the provider does: above a size, all results but the newest.
 
-/// What the provider's `clear_tool_uses` does: above so many tokens, all results but the newest go.
+use ctx_core::policy::{Item, Look, Policy, Proposal};
+
+/// Clears all results but the newest ones above a number of tokens, as the provider's `clear_tool_uses` does.
 pub struct Keep {
     above: u64,
     keep: usize,
@@ -9,6 +11,7 @@ pub struct Keep {
 }
 
 impl Keep {
+    /// Clears all but the newest `keep` results of a conversation of at least `above` tokens.
     pub fn above(above: u64, keep: usize) -> Keep {
         let (name, when) = match above {
             0 => (format!("keep-{keep}"), "before every request".to_owned()),
@@ -27,12 +30,12 @@ impl Policy for Keep {
         &self.about
     }
 
-    fn propose(&self, look: &Look) -> Vec<Proposed> {
+    fn propose(&self, look: &Look) -> Vec<Proposal> {
         if look.tokens < self.above {
             return Vec::new();
         }
         let older = look.items.len().saturating_sub(self.keep);
         let go = look.items.iter().take(older).filter(|item: &&Item| !item.cleared && !item.pinned);
-        Proposed::clear(go, format!("all but the newest {} results go", self.keep)).into_iter().collect()
+        Proposal::clear(go, format!("all but the newest {} results go", self.keep)).into_iter().collect()
     }
 }

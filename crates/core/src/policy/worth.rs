@@ -1,18 +1,18 @@
-//! What of a conversation is worth removing, and what that costs: the results that are stale or superseded.
+//! The results that are worth removing, stale or superseded, and the price of removing them.
 
-use super::choose::{Facts, candidates};
+use super::eligible::{Eligibility, Facts};
 use super::settings::Settings;
-use super::targets::Target;
-use crate::policy::{Cut, Look, Price};
+use super::target::Target;
+use super::{Cut, Look, Price};
 
-/// Tokens that stay of a result whose content is in a file (the note says where), and of one that is dropped.
+/// Tokens left of a result that is offloaded to a file (the note says where), and of one that is dropped.
 const OFFLOADED: u64 = 110;
 const DROPPED: u64 = 40;
 
 /// Results that are worth removing, by the ids of their calls.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Worth {
-    /// Nothing has needed them for long: their content is worth a file.
+    /// Not needed for long: their content is worth a file.
     pub stale: Vec<Box<str>>,
     /// The same file was read again, or changed, later: their content is out of date.
     pub superseded: Vec<Box<str>>,
@@ -20,14 +20,16 @@ pub struct Worth {
     pub removed: u64,
     /// Tokens that the provider reads again once; none with a cold cache.
     pub reread: u64,
+    /// The price of removing them all; none if there are none.
     pub price: Option<Price>,
 }
 
-/// What may go by these settings and is stale, superseded or left behind by a phase that has ended.
+/// Finds results that may go by the settings and are stale, superseded or details of an ended phase.
 pub fn worth(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Worth {
     let mut worth = Worth::default();
     let mut cuts: Vec<Cut> = Vec::new();
-    for (target, item) in candidates(settings, look, facts) {
+    let eligible = Eligibility::of(settings, look, facts);
+    for (target, item) in eligible.results().into_iter().filter(|(_, item)| !eligible.is_held(item)) {
         let (calls, stays) = match target {
             Target::SupersededFileReads => (&mut worth.superseded, DROPPED),
             _ if item.superseded => (&mut worth.superseded, DROPPED),
@@ -50,7 +52,7 @@ pub fn worth(settings: &Settings, look: &Look<'_>, facts: Facts<'_>) -> Worth {
 
 #[cfg(test)]
 mod tests {
-    use super::super::choose::Fact;
+    use super::super::eligible::Fact;
     use super::*;
     use crate::policy::{Item, Texts};
     use ctx_models::Rates;

@@ -1,0 +1,139 @@
+//! A decision of the automatic editor, from top to bottom: which results and tool inputs go before the next request.
+//!
+//! Each reason to clear adds to the plan, knowing what the ones before it chose: clearing pays ([`Auto`]), searches exceed
+//! their budget, a phase has ended, the limit of the model is near ([`super::limit`]).
+
+use super::eligible::{Eligibility, Facts, LEAST};
+use super::limit;
+use super::searches::beyond;
+use super::settings::Settings;
+use super::target::Target;
+use super::{Action, Auto, Cut, Item, Look, Policy, Proposal};
+use std::collections::HashSet;
+
+/// The pressure to clear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    /// Clear if it pays, or if the limit is near. The provider may edit too; `cleared`: tokens of results that it left
+    /// out of the request before; `provider_first`: it edits this request for the first time.
+    Usual { provider_edits: bool, cleared: u64, provider_first: bool },
+    /// Clear everything that may go.
+    All,
+}
+
+/// The edits to make before the next request.
+pub fn choose(settings: &Settings, look: &Look<'_>, facts: Facts<'_>, force: Force) -> Vec<Proposal> {
+    let eligible = Eligibility::of(settings, look, facts);
+    let look = &eligible.look;
+    let mut plan = Plan::default();
+    match force {
+        Force::All => {
+            plan.add(over_search_budget(&eligible, &plan));
+            plan.add(limit::all(&eligible, &plan));
+        }
+        Force::Usual { provider_edits, cleared, provider_first } => {
+            // While the provider clears, clearing that pays is its business: a cut of ours would only cost its cache.
+            if provider_first || cleared > 0 {
+                plan.add_unprotected(Auto::default().trimmed(look), &eligible);
+            } else {
+                plan.add_unprotected(Auto::default().propose(look), &eligible);
+                plan.add(over_search_budget(&eligible, &plan));
+                plan.add(of_ended_phases(&eligible, &plan));
+            }
+            let percent = look.window / 100;
+            if look.tokens >= percent * settings.threshold(provider_edits) + cleared && !provider_first {
+                plan.add(limit::down_to(percent * settings.target(provider_edits), &eligible, &plan));
+            }
+        }
+    }
+    plan.proposals
+}
+
+/// The proposals so far.
+#[derive(Default)]
+pub(super) struct Plan {
+    proposals: Vec<Proposal>,
+    /// The calls whose results they change.
+    results: HashSet<String>,
+    /// The calls whose inputs they shorten.
+    inputs: HashSet<Box<str>>,
+}
+
+impl Plan {
+    fn add(&mut self, proposals: Vec<Proposal>) {
+        for proposal in &proposals {
+            self.results.extend(proposal.what.results().iter().cloned());
+            if let Action::ShortInput { call } = &proposal.what {
+                self.inputs.insert(call.clone());
+            }
+        }
+        self.proposals.extend(proposals);
+    }
+
+    /// Adds proposals without the results that must stay for what they say, and without the inputs of their calls.
+    /// Checked last, because it reads the texts: of a few proposals, not of every candidate.
+    fn add_unprotected(&mut self, mut proposals: Vec<Proposal>, eligible: &Eligibility<'_, '_>) {
+        proposals.retain_mut(|proposal| proposal.what.retain(|call| !eligible.holds(call)));
+        self.add(proposals);
+    }
+
+    /// Whether the plan changes this result.
+    pub fn has_result(&self, item: &Item) -> bool {
+        self.results.contains(&*item.call)
+    }
+
+    /// Whether the plan shortens the input of this result's call.
+    pub fn has_input(&self, item: &Item) -> bool {
+        self.inputs.contains(&item.call)
+    }
+}
+
+/// Searches beyond the budget of a conversation: the oldest go, many at once, if that pays off within as many requests as
+/// went before, or if there is twice as much of them. Searches that stay count too.
+fn over_search_budget(eligible: &Eligibility<'_, '_>, plan: &Plan) -> Vec<Proposal> {
+    let Some(budget) = eligible.settings.attention_budget else { return Vec::new() };
+    let look = &eligible.look;
+    let is_there = |item: &&Item| !item.cleared && (item.fresh || !plan.has_result(item));
+    let searches: Vec<&Item> = look.items.iter().filter(is_there).filter(|item| eligible.is_search(item)).collect();
+    let all: u64 = searches.iter().map(|item| item.tokens).sum();
+    if all <= budget.session_total {
+        return Vec::new();
+    }
+    let may_go = |item: &&Item| {
+        let is_worth = item.tokens >= LEAST.max(item.left * 3 / 2);
+        is_worth && !item.fresh && !item.pinned && !eligible.is_held(item)
+    };
+    let old: Vec<&Item> = searches.into_iter().filter(may_go).collect();
+    let tokens: Vec<u64> = old.iter().map(|item| item.tokens).collect();
+    let others = all - tokens.iter().sum::<u64>();
+    let count = beyond(&tokens, others, budget.session_total);
+    let cuts: Vec<Cut> = old.iter().take(count).map(|item| Cut::of(item)).collect();
+    let pays_after = look.prices(&cuts).first().map_or(0.0, |price| price.pays_after());
+    if pays_after > look.steps as f64 && all <= 2 * budget.session_total {
+        return Vec::new();
+    }
+    let why = format!("attention_budget (more than {} tokens of searches)", budget.session_total);
+    Proposal::shorten(old.into_iter().take(count), &why)
+}
+
+/// Details of ended phases go, however small the conversation is, if that pays off within as many requests as went before.
+fn of_ended_phases(eligible: &Eligibility<'_, '_>, plan: &Plan) -> Vec<Proposal> {
+    let look = &eligible.look;
+    let is_left = |item: &&Item| {
+        !item.fresh
+            && item.is_worth(LEAST)
+            && !plan.has_result(item)
+            && eligible.is_of_ended_phase(item)
+            && !eligible.is_held(item)
+    };
+    let left: Vec<&Item> = look.whole().filter(is_left).collect();
+    let cuts: Vec<Cut> = left.iter().map(|item| Cut::of(item)).collect();
+    let prices = look.prices(&cuts);
+    let Some(price) = prices.first().filter(|price| price.pays_after().ceil() <= look.steps as f64) else {
+        return Vec::new();
+    };
+    Proposal::shorten(left, &format!("{}, {}", Target::CompletedPhaseDetails.reason(), price.forecast()))
+}
+
+#[cfg(test)]
+mod tests;

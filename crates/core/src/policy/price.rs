@@ -1,0 +1,83 @@
+//! The price of clearing: the tail that the provider caches again, against the tokens that each request saves.
+
+use super::candidates::{Item, Look};
+use ctx_models::{BreakEven, CacheState};
+
+/// A possible cut: the tokens before it, and the tokens that it would remove.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cut {
+    pub before: u64,
+    pub removed: u64,
+}
+
+impl Cut {
+    /// The cut that shortens a result to its stub.
+    pub fn of(item: &Item) -> Cut {
+        Cut { before: item.before, removed: item.tokens.saturating_sub(item.left) }
+    }
+}
+
+impl Look<'_> {
+    /// Prices these cuts, in order of their place, from each of them on: the tail behind the first one is written to the
+    /// cache again, once, unless the cache has expired anyway.
+    pub fn prices(&self, cuts: &[Cut]) -> Vec<Price> {
+        let mut removed = 0;
+        let mut prices: Vec<Price> = cuts
+            .iter()
+            .rev()
+            .map(|cut| {
+                removed += cut.removed;
+                let tail = self.tokens.saturating_sub(cut.before + removed) as f64;
+                let state = if self.cold { CacheState::Cold } else { CacheState::Warm };
+                Price { break_even: BreakEven::of(tail, removed as f64, state, self.rates), removed }
+            })
+            .collect();
+        prices.reverse();
+        prices
+    }
+}
+
+/// The price of clearing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    pub break_even: BreakEven,
+    pub removed: u64,
+}
+
+impl Price {
+    /// The number of requests after which it pays off.
+    pub fn pays_after(&self) -> f64 {
+        self.break_even.requests().unwrap_or(if self.break_even.once <= 0.0 { 0.0 } else { f64::INFINITY })
+    }
+
+    /// The same in words.
+    pub fn forecast(&self) -> String {
+        match self.pays_after().ceil() as u64 {
+            0 => "at no cost".to_owned(),
+            1 => "pays off after 1 request".to_owned(),
+            requests => format!("pays off after {} requests", crate::format::count(requests)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_price_is_what_stands_behind_the_first_one() {
+        let mut look = Look { tokens: 10_000, ..Look::default() };
+        let (one, other) = (Cut { before: 2000, removed: 900 }, Cut { before: 6000, removed: 900 });
+        let prices = look.prices(&[one, other]);
+        assert_eq!(prices.iter().map(|price| price.removed).collect::<Vec<_>>(), [1800, 900]);
+        assert!(
+            (prices[0].break_even.once - 6200.0 * 1.15).abs() < 1e-6
+                && (prices[1].break_even.once - 3100.0 * 1.15).abs() < 1e-6
+        );
+        assert!((prices[0].break_even.saves - 180.0).abs() < 1e-6);
+        assert_eq!(prices[0].pays_after().ceil(), 40.0);
+        look.cold = true;
+        assert!((look.prices(&[one])[0].break_even.once + 900.0 * 1.25).abs() < 1e-6, "it saves at once");
+        assert_eq!(look.prices(&[one])[0].pays_after(), 0.0);
+    }
+}

@@ -1,0 +1,83 @@
+//! Proposals: the operations that a policy asks for, and why.
+
+use super::candidates::Item;
+use crate::edit::operation::{Operation, Select};
+
+/// An edit that a policy asks for, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proposal {
+    pub what: Action,
+    pub reason: String,
+}
+
+/// The edit itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// An operation as a person could give it.
+    Operation(Operation),
+    /// Shortens the long texts in a tool input to their names.
+    ShortInput { call: Box<str> },
+    /// Replaces a result by a stub without names.
+    Bare { call: String },
+}
+
+impl Action {
+    /// The calls whose results change.
+    pub(super) fn results(&self) -> &[String] {
+        match self {
+            Action::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
+                &select.calls
+            }
+            Action::Bare { call } => std::slice::from_ref(call),
+            Action::Operation(_) | Action::ShortInput { .. } => &[],
+        }
+    }
+
+    /// Keeps only the calls for which `keep` holds. False: nothing is left of the action.
+    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) -> bool {
+        match self {
+            Action::Operation(Operation::SummarizeResults { select, .. } | Operation::DropResults { select, .. }) => {
+                let named = !select.calls.is_empty();
+                select.calls.retain(|call| keep(call));
+                !named || !select.calls.is_empty()
+            }
+            Action::Bare { call } => keep(call),
+            Action::ShortInput { call } => keep(call),
+            Action::Operation(_) => true,
+        }
+    }
+}
+
+impl Proposal {
+    /// Drops these results.
+    pub fn clear<'i>(items: impl IntoIterator<Item = &'i Item>, reason: impl Into<String>) -> Option<Proposal> {
+        let calls: Vec<String> = items.into_iter().map(|item| item.call.to_string()).collect();
+        if calls.is_empty() {
+            return None;
+        }
+        let select = Select { calls, ..Select::default() };
+        let operation = Operation::DropResults { ids: Vec::new(), select, result: None };
+        Some(Proposal { what: Action::Operation(operation), reason: reason.into() })
+    }
+
+    /// Shortens each of these results to its names; the engine has the texts and fills them in.
+    pub fn shorten<'i>(items: impl IntoIterator<Item = &'i Item>, reason: &str) -> Vec<Proposal> {
+        items.into_iter().map(|item| Proposal::result(item, None, reason)).collect()
+    }
+
+    /// Replaces a result by this text.
+    pub fn instead(item: &Item, text: String, reason: &str) -> Proposal {
+        Proposal::result(item, Some(text), reason)
+    }
+
+    /// Shortens the input of a result's call.
+    pub fn short_input(item: &Item, reason: &str) -> Proposal {
+        Proposal { what: Action::ShortInput { call: item.call.clone() }, reason: reason.to_owned() }
+    }
+
+    fn result(item: &Item, text: Option<String>, reason: &str) -> Proposal {
+        let select = Select { calls: vec![item.call.to_string()], ..Select::default() };
+        let operation = Operation::SummarizeResults { ids: Vec::new(), select, result: None, text };
+        Proposal { what: Action::Operation(operation), reason: reason.to_owned() }
+    }
+}
