@@ -17,9 +17,20 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("ctx-composer", &["ctx-models", "ctx-core", "ctx-clients", "ctx-wire", "ctx-store"]),
     ("ctx-lab", &["ctx-models", "ctx-core", "ctx-clients", "ctx-wire", "ctx-store", "ctx-composer"]),
     ("ctx-server", &["ctx-core", "ctx-clients", "ctx-wire", "ctx-composer"]),
+    ("ctx-config", &["ctx-models", "ctx-core", "ctx-clients", "ctx-wire", "ctx-store", "ctx-composer", "ctx-server"]),
     (
         "ctx-cli",
-        &["ctx-models", "ctx-core", "ctx-clients", "ctx-wire", "ctx-store", "ctx-composer", "ctx-lab", "ctx-server"],
+        &[
+            "ctx-models",
+            "ctx-core",
+            "ctx-clients",
+            "ctx-wire",
+            "ctx-store",
+            "ctx-composer",
+            "ctx-lab",
+            "ctx-server",
+            "ctx-config",
+        ],
     ),
     // The fake provider judges what the others send, so it shares no code with them.
     ("testkit", &[]),

@@ -14,10 +14,10 @@ use ctx_wire::anthropic::context_management;
 use super::said::{Remark, Said};
 use super::sources::{Places, Source, Stamp};
 use super::voices::{self, Voice};
-use crate::config::Flags;
-use crate::config::trust::Trust;
+use crate::Flags;
 use crate::env::Environment;
 use crate::home::Home;
+use crate::trust::Trust;
 
 const EVERY: Duration = Duration::from_secs(1);
 /// Beyond so many, what nobody has asked for in a while is forgotten.

@@ -6,7 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use ctx_models::{Models, Setting};
 
 use super::file::{ConfigFile, DAY, Reader, Value};
-use crate::failure::Failure;
+use crate::error::ConfigError;
 
 /// Nothing costs more for a million tokens.
 const DEAREST: f64 = 100_000.0;
@@ -21,7 +21,7 @@ pub struct ModelFile {
 }
 
 impl ConfigFile {
-    pub(super) fn read_models(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+    pub(super) fn read_models(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), ConfigError> {
         for (name, value) in reader.section("models", section)? {
             if name.get_ref().trim().is_empty() {
                 return Err(reader.refuse(name.span(), "a model has a name, as clients send it".to_owned()));
@@ -67,15 +67,15 @@ impl ConfigFile {
     }
 }
 
-fn seconds(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<u64, Failure> {
+fn seconds(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<u64, ConfigError> {
     within(reader, field, value, (1..=DAY, "seconds"))
 }
 
-fn blocks(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<u64, Failure> {
+fn blocks(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<u64, ConfigError> {
     within(reader, field, value, (1..=1_000, "blocks"))
 }
 
-fn tokens(reader: &Reader<'_>, field: &str, value: &Value<'_>, least: u64) -> Result<u64, Failure> {
+fn tokens(reader: &Reader<'_>, field: &str, value: &Value<'_>, least: u64) -> Result<u64, ConfigError> {
     within(reader, field, value, (least..=MOST, "tokens"))
 }
 
@@ -84,7 +84,7 @@ fn within(
     field: &str,
     value: &Value<'_>,
     (range, unit): (RangeInclusive<u64>, &str),
-) -> Result<u64, Failure> {
+) -> Result<u64, ConfigError> {
     let number = reader.number(field, value)?;
     let told = || format!("`{field}` must be from {} to {} {unit}, not {number}", range.start(), range.end());
     if range.contains(&number) { Ok(number) } else { Err(reader.refuse(value.span(), told())) }
@@ -92,7 +92,7 @@ fn within(
 
 impl Reader<'_> {
     /// A number with or without a fraction.
-    fn amount(&self, name: &str, value: &Value<'_>, range: Range<f64>) -> Result<f64, Failure> {
+    fn amount(&self, name: &str, value: &Value<'_>, range: Range<f64>) -> Result<f64, ConfigError> {
         let number = match value.get_ref() {
             toml::de::DeValue::Float(number) => number.as_str().replace('_', "").parse().ok(),
             toml::de::DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', "").parse().ok(),
@@ -104,12 +104,12 @@ impl Reader<'_> {
 }
 
 /// The table with what the files say, the stronger first.
-pub(super) fn models(files: &[ConfigFile]) -> Result<Models, Failure> {
+pub(super) fn models(files: &[ConfigFile]) -> Result<Models, ConfigError> {
     let mut models = Models::listed().clone();
     for file in files.iter().rev() {
         for ModelFile { name, setting } in &file.models {
             models.set(name, setting).map_err(|why| {
-                Failure::new("config", format!("{}: `models.\"{name}\"`: {why}", file.path.display()))
+                ConfigError::new("config", format!("{}: `models.\"{name}\"`: {why}", file.path.display()))
                     .hint("correct the file, or choose another with --config")
             })?;
         }
@@ -121,7 +121,7 @@ pub(super) fn models(files: &[ConfigFile]) -> Result<Models, Failure> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<ConfigFile, Failure> {
+    fn read(text: &str) -> Result<ConfigFile, ConfigError> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("ctx.toml");
         std::fs::write(&path, text).expect("written");

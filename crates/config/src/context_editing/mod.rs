@@ -12,7 +12,7 @@ mod yaml;
 
 use self::tree::Node;
 use super::file::{ConfigFile, Reader, Value};
-use crate::failure::Failure;
+use crate::error::ConfigError;
 
 pub use self::live::LiveRules;
 pub use self::said::{Remark, Said, Speaker};
@@ -24,7 +24,7 @@ pub struct ContextEditingFile {
     /// What ctx shall do by itself.
     pub own: Said,
     /// Why nothing of what it says of the provider counts: everything that is wrong there.
-    pub provider_wrong: Vec<Failure>,
+    pub provider_wrong: Vec<ConfigError>,
 }
 
 impl ContextEditingFile {
@@ -36,7 +36,7 @@ impl ContextEditingFile {
 }
 
 impl ConfigFile {
-    pub(super) fn read_context_editing(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+    pub(super) fn read_context_editing(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), ConfigError> {
         let node = Node::of_toml(section, &|span| reader.line(span));
         self.context_editing.own = layer::read(&sources::without_provider(node), Speaker::Person);
         self.context_editing.provider_wrong = provider::of(reader, section).err().unwrap_or_default();

@@ -17,7 +17,7 @@ use ctx_server::{Secret, UpstreamUrl};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::failure::Failure;
+use crate::error::ConfigError;
 
 /// No cache lives longer, in seconds.
 pub(super) const DAY: u64 = 86_400;
@@ -61,15 +61,15 @@ pub struct Unknown {
 
 impl ConfigFile {
     /// `Ok(None)`: there is no such file.
-    pub fn read(path: &Path) -> Result<Option<Self>, Failure> {
+    pub fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
         match fs::read_to_string(path) {
             Ok(text) => Self::parse(path, &text).map(Some),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Failure::file("read", path, &error)),
+            Err(error) => Err(ConfigError::file("read", path, &error)),
         }
     }
 
-    fn parse(path: &Path, text: &str) -> Result<Self, Failure> {
+    fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let reader = Reader::new(path, text);
         let document = DeTable::parse(text).map_err(|error| {
             // Only its first line: the rest quotes the file.
@@ -94,7 +94,7 @@ impl ConfigFile {
         Ok(file)
     }
 
-    fn read_listen(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+    fn read_listen(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), ConfigError> {
         for (key, value) in reader.section("listen", section)? {
             match key.get_ref().as_ref() {
                 "address" => {
@@ -109,7 +109,7 @@ impl ConfigFile {
         Ok(())
     }
 
-    fn read_offload(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+    fn read_offload(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), ConfigError> {
         for (key, value) in reader.section("offload", section)? {
             match key.get_ref().as_ref() {
                 "folder" => self.offload = Some(reader.path("offload.folder", value)?),
@@ -119,7 +119,7 @@ impl ConfigFile {
         Ok(())
     }
 
-    fn read_edits(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+    fn read_edits(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), ConfigError> {
         for (key, value) in reader.section("edits", section)? {
             match key.get_ref().as_ref() {
                 "near_limit_percent" => {
@@ -144,7 +144,7 @@ impl ConfigFile {
         Ok(())
     }
 
-    fn read_mcp(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+    fn read_mcp(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), ConfigError> {
         for (key, value) in reader.section("mcp", section)? {
             match key.get_ref().as_ref() {
                 "read_only" => self.mcp.read_only = reader.switch("mcp.read_only", value)?,
@@ -159,7 +159,7 @@ impl ConfigFile {
         Ok(())
     }
 
-    fn read_upstream(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+    fn read_upstream(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), ConfigError> {
         for (key, value) in reader.section("upstream", section)? {
             match key.get_ref().as_ref() {
                 "url" => {
@@ -195,28 +195,28 @@ impl<'file> Reader<'file> {
         Self { path, text }
     }
 
-    pub(super) fn section<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<&'v DeTable<'file>, Failure> {
+    pub(super) fn section<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<&'v DeTable<'file>, ConfigError> {
         match value.get_ref() {
             DeValue::Table(table) => Ok(table),
             _ => Err(self.expected(value, &format!("[{name}]"), "a section")),
         }
     }
 
-    pub(super) fn text<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<&'v str, Failure> {
+    pub(super) fn text<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<&'v str, ConfigError> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text),
             _ => Err(self.expected(value, name, "a text in quotes")),
         }
     }
 
-    pub(super) fn switch(&self, name: &str, value: &Value<'file>) -> Result<bool, Failure> {
+    pub(super) fn switch(&self, name: &str, value: &Value<'file>) -> Result<bool, ConfigError> {
         match value.get_ref() {
             DeValue::Boolean(switch) => Ok(*switch),
             _ => Err(self.expected(value, name, "true or false")),
         }
     }
 
-    pub(super) fn number(&self, name: &str, value: &Value<'file>) -> Result<u64, Failure> {
+    pub(super) fn number(&self, name: &str, value: &Value<'file>) -> Result<u64, ConfigError> {
         let number = match value.get_ref() {
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', "").parse().ok(),
             _ => None,
@@ -224,7 +224,7 @@ impl<'file> Reader<'file> {
         number.ok_or_else(|| self.expected(value, name, "a whole number"))
     }
 
-    pub(super) fn texts<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<Vec<&'v str>, Failure> {
+    pub(super) fn texts<'v>(&self, name: &str, value: &'v Value<'file>) -> Result<Vec<&'v str>, ConfigError> {
         let expected = "a list of texts in quotes";
         let DeValue::Array(items) = value.get_ref() else { return Err(self.expected(value, name, expected)) };
         items
@@ -236,7 +236,7 @@ impl<'file> Reader<'file> {
             .collect()
     }
 
-    pub(super) fn paths(&self, name: &str, value: &Value<'file>) -> Result<Vec<PathBuf>, Failure> {
+    pub(super) fn paths(&self, name: &str, value: &Value<'file>) -> Result<Vec<PathBuf>, ConfigError> {
         let expected = "a list of paths in quotes";
         let DeValue::Array(items) = value.get_ref() else { return Err(self.expected(value, name, expected)) };
         items
@@ -248,7 +248,7 @@ impl<'file> Reader<'file> {
             .collect()
     }
 
-    fn path(&self, name: &str, value: &Value<'file>) -> Result<PathBuf, Failure> {
+    fn path(&self, name: &str, value: &Value<'file>) -> Result<PathBuf, ConfigError> {
         let path = Path::new(self.text(name, value)?);
         let plain = |part: Component<'_>| !matches!(part, Component::ParentDir);
         if path.as_os_str().is_empty() || !path.components().all(plain) {
@@ -263,12 +263,12 @@ impl<'file> Reader<'file> {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    fn expected(&self, value: &Value<'file>, name: &str, expected: &str) -> Failure {
+    fn expected(&self, value: &Value<'file>, name: &str, expected: &str) -> ConfigError {
         self.refuse(value.span(), format!("`{name}` must be {expected}, not {}", kind(value.get_ref())))
     }
 
-    pub(super) fn refuse(&self, span: Range<usize>, why: impl fmt::Display) -> Failure {
-        Failure::new("config", format!("{}, line {}: {why}", self.path.display(), self.line(span)))
+    pub(super) fn refuse(&self, span: Range<usize>, why: impl fmt::Display) -> ConfigError {
+        ConfigError::new("config", format!("{}, line {}: {why}", self.path.display(), self.line(span)))
             .hint("correct the file, or choose another with --config")
     }
 
@@ -311,7 +311,7 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<ConfigFile, Failure> {
+    fn parse(text: &str) -> Result<ConfigFile, ConfigError> {
         ConfigFile::parse(Path::new("/project/ctx.toml"), text)
     }
 

@@ -64,12 +64,10 @@ pub const AGENT_SESSION: Variable = Variable(&[variables::SESSION]);
 #[derive(Clone, Debug)]
 pub enum Environment {
     Process,
-    #[cfg(test)]
     Given(std::collections::BTreeMap<String, OsString>),
 }
 
 impl Environment {
-    #[cfg(test)]
     pub fn of(values: &[(&str, &str)]) -> Self {
         Self::Given(values.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect())
     }
@@ -98,7 +96,6 @@ impl Environment {
     pub fn all(&self) -> Vec<(OsString, OsString)> {
         match self {
             Self::Process => std::env::vars_os().collect(),
-            #[cfg(test)]
             Self::Given(values) => values.iter().map(|(name, value)| (name.into(), value.clone())).collect(),
         }
     }
@@ -106,7 +103,6 @@ impl Environment {
     fn look_up(&self, name: &str) -> Option<OsString> {
         match self {
             Self::Process => std::env::var_os(name),
-            #[cfg(test)]
             Self::Given(values) => values.get(name).cloned(),
         }
     }

@@ -14,11 +14,11 @@ use super::said::{NAME, Remark, Said, Speaker};
 use super::tree::{self, Data, Node};
 use super::yaml;
 use super::{layer, provider};
-use crate::config::file::Reader;
-use crate::config::trust::Fingerprint;
-use crate::config::{Flags, project};
 use crate::env::{self, Environment};
+use crate::file::Reader;
 use crate::home::Home;
+use crate::trust::Fingerprint;
+use crate::{Flags, project};
 use ctx_clients::claude_code::folders;
 
 const YAML: &str = ".loa.config.yaml";

@@ -22,7 +22,7 @@ impl Place {
         path
     }
 
-    fn load(&self, flags: &Flags, environment: &[(&str, &str)], from: &str) -> Result<Settings, Failure> {
+    fn load(&self, flags: &Flags, environment: &[(&str, &str)], from: &str) -> Result<Settings, ConfigError> {
         let home = Home::find(Some(&self.folder.path().join("home")), &Environment::of(&[])).expect("a home");
         Settings::load(flags, &Environment::of(environment), &home, &self.folder.path().join(from))
     }

@@ -12,7 +12,7 @@ use toml::de::DeValue;
 
 use super::super::file::{Reader, Value};
 use super::tree::Node;
-use crate::failure::Failure;
+use crate::error::ConfigError;
 
 const NAME: &str = "context_editing.provider";
 const SIMPLE: &str = "enabled, models, agents, clear_tool_uses, clear_thinking, compact";
@@ -89,7 +89,7 @@ pub fn rules<'f>(files: impl IntoIterator<Item = (Option<Own<'f>>, Cow<'f, Provi
 }
 
 /// What `[context_editing]` says of it, or everything that is wrong with that, in the order of its lines.
-pub(in crate::config) fn of(reader: &Reader<'_>, section: &Value<'_>) -> Result<ProviderFile, Vec<Failure>> {
+pub(crate) fn of(reader: &Reader<'_>, section: &Value<'_>) -> Result<ProviderFile, Vec<ConfigError>> {
     let Some(section) = section.get_ref().get("provider") else { return Ok(ProviderFile::default()) };
     let mut reading = Reading { reader, wrong: Vec::new(), louder: Vec::new() };
     let mut file = reading.section(section);
@@ -105,7 +105,7 @@ pub(in crate::config) fn of(reader: &Reader<'_>, section: &Value<'_>) -> Result<
 struct Reading<'r, 'f> {
     reader: &'r Reader<'f>,
     /// With their lines.
-    wrong: Vec<(usize, Failure)>,
+    wrong: Vec<(usize, ConfigError)>,
     louder: Vec<Setting>,
 }
 
@@ -215,7 +215,7 @@ impl<'f> Reading<'_, 'f> {
     }
 
     /// A value, unless it is wrong.
-    fn one<T>(&mut self, field: &str, key: &Key<'f>, value: &Value<'f>, read: Result<T, Failure>) -> Option<T> {
+    fn one<T>(&mut self, field: &str, key: &Key<'f>, value: &Value<'f>, read: Result<T, ConfigError>) -> Option<T> {
         let line = self.reader.line(key.span());
         let is_off = field.ends_with(".enabled") && matches!(value.get_ref(), DeValue::Boolean(false));
         if !is_off {
@@ -246,7 +246,7 @@ impl<'f> Reading<'_, 'f> {
 
 type Key<'f> = toml::Spanned<Cow<'f, str>>;
 
-fn number(reader: &Reader<'_>, field: &str, value: &Value<'_>, range: RangeInclusive<u64>) -> Result<u64, Failure> {
+fn number(reader: &Reader<'_>, field: &str, value: &Value<'_>, range: RangeInclusive<u64>) -> Result<u64, ConfigError> {
     let (least, most) = (*range.start(), *range.end());
     match reader.number(field, value) {
         Ok(number) if range.contains(&number) => Ok(number),
@@ -261,7 +261,7 @@ fn trigger(
     value: &Value<'_>,
     least: u64,
     by_calls: bool,
-) -> Result<Trigger, Failure> {
+) -> Result<Trigger, ConfigError> {
     let calls = if by_calls { ", or a number of calls such as { tool_uses = 50 }" } else { "" };
     let refuse = || {
         let why = format!(
@@ -289,7 +289,7 @@ fn trigger(
     }
 }
 
-fn keep(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<Keep, Failure> {
+fn keep(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<Keep, ConfigError> {
     let why = format!("`{field}` must be \"all\", or a number of turns from 1 to {MOST_ITEMS}");
     match value.get_ref() {
         DeValue::String(text) if text == "all" => Ok(Keep::All),
@@ -299,7 +299,7 @@ fn keep(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<Keep, Fai
     .map_err(|_| reader.refuse(value.span(), &why))
 }
 
-fn inputs(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<Inputs, Failure> {
+fn inputs(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<Inputs, ConfigError> {
     match value.get_ref() {
         DeValue::Boolean(true) => Ok(Inputs::Go),
         DeValue::Boolean(false) => Ok(Inputs::Stay),
@@ -311,7 +311,7 @@ fn inputs(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<Inputs,
     }
 }
 
-fn agents(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<Agents, Failure> {
+fn agents(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<Agents, ConfigError> {
     let refuse = || reader.refuse(value.span(), format!("`{field}` must be \"main\", \"subagents\" or \"all\""));
     match value.get_ref() {
         DeValue::String(text) => match text.as_ref() {
@@ -324,7 +324,7 @@ fn agents(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<Agents,
     }
 }
 
-fn names(reader: &Reader<'_>, field: &str, value: &Value<'_>, such_as: &str) -> Result<Vec<String>, Failure> {
+fn names(reader: &Reader<'_>, field: &str, value: &Value<'_>, such_as: &str) -> Result<Vec<String>, ConfigError> {
     let names = reader.texts(field, value)?;
     if names.iter().any(|name| name.trim().is_empty() || name.len() > 256) {
         let why = format!("`{field}` must be a list of names such as {such_as}; one is empty or too long");
@@ -333,7 +333,7 @@ fn names(reader: &Reader<'_>, field: &str, value: &Value<'_>, such_as: &str) -> 
     Ok(names.into_iter().map(|name| name.trim().to_owned()).collect())
 }
 
-fn instructions(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<String, Failure> {
+fn instructions(reader: &Reader<'_>, field: &str, value: &Value<'_>) -> Result<String, ConfigError> {
     let text = reader.text(field, value)?;
     if text.trim().is_empty() || text.len() > LONGEST_INSTRUCTIONS {
         let why = format!("`{field}` must be a text of 1 to {LONGEST_INSTRUCTIONS} bytes");
@@ -348,7 +348,7 @@ mod tests {
     use ctx_wire::anthropic::context_management::Who;
     use toml::de::DeTable;
 
-    fn read(text: &str) -> Result<ProviderFile, Vec<Failure>> {
+    fn read(text: &str) -> Result<ProviderFile, Vec<ConfigError>> {
         let document = DeTable::parse(text).expect("TOML");
         let section = document.get_ref().get("context_editing").expect("a section");
         of(&Reader::new(Path::new("ctx.toml"), text), section)

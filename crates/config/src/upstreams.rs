@@ -8,7 +8,7 @@ use ctx_wire::Provider;
 use super::file::{ConfigFile, Reader, Value};
 use super::{Flags, proxies};
 use crate::env::Environment;
-use crate::failure::Failure;
+use crate::error::ConfigError;
 
 /// `[upstream.NAME]`.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,11 @@ pub struct NamedUpstream {
 }
 
 impl NamedUpstream {
-    pub(super) fn read(name: &str, reader: &Reader<'_>, section: &Value<'_>) -> Result<(Self, Vec<String>), Failure> {
+    pub(super) fn read(
+        name: &str,
+        reader: &Reader<'_>,
+        section: &Value<'_>,
+    ) -> Result<(Self, Vec<String>), ConfigError> {
         let mut named = NamedUpstream { name: name.to_owned(), ..Self::default() };
         let mut unknown = Vec::new();
         let path = |key: &str| format!("upstream.{name}.{key}");

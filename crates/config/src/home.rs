@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::env::{self, Environment};
-use crate::failure::Failure;
+use crate::error::ConfigError;
 
 /// The code of the failure of a home that cannot be written to.
 pub const NOT_WRITABLE: &str = "home-not-writable";
@@ -24,16 +24,16 @@ pub struct Home {
 impl Home {
     /// `--home`, then CTX_HOME, then the platform's data folder. Made absolute, because the daemon may change
     /// its working folder.
-    pub fn find(flag: Option<&Path>, environment: &Environment) -> Result<Self, Failure> {
+    pub fn find(flag: Option<&Path>, environment: &Environment) -> Result<Self, ConfigError> {
         let chosen = flag.map(Path::to_owned).or_else(|| environment.get(env::HOME).map(PathBuf::from));
         let is_default = chosen.is_none();
         let path = chosen.or_else(|| default_folder(environment)).ok_or_else(|| {
-            Failure::new("no-home", "the home folder is unknown: neither HOME nor CTX_HOME is set")
+            ConfigError::new("no-home", "the home folder is unknown: neither HOME nor CTX_HOME is set")
                 .hint("name a folder with --home or CTX_HOME")
         })?;
         match std::path::absolute(&path) {
             Ok(path) => Ok(Self { path, is_default }),
-            Err(error) => Err(Failure::file("find the folder", &path, &error)),
+            Err(error) => Err(ConfigError::file("find the folder", &path, &error)),
         }
     }
 
@@ -47,8 +47,8 @@ impl Home {
 
     /// Makes the folder if need be, and closes it to others where it is evidently ours. A folder with other
     /// things in it is left to the store, which refuses it if others can look in.
-    pub fn prepare(&self) -> Result<(), Failure> {
-        let fail = |doing: &str, error: io::Error| Failure::file(doing, &self.path, &error);
+    pub fn prepare(&self) -> Result<(), ConfigError> {
+        let fail = |doing: &str, error: io::Error| ConfigError::file(doing, &self.path, &error);
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
@@ -70,12 +70,12 @@ impl Home {
     }
 
     /// Whether files can be made in it, as far as the system tells.
-    pub fn check_writable(&self) -> Result<(), Failure> {
+    pub fn check_writable(&self) -> Result<(), ConfigError> {
         let checked = ctx_store::confined::Folder::open(&self.path).and_then(|folder| folder.check_writable());
         checked.map_err(|error| self.unwritable(&error))
     }
 
-    fn unwritable(&self, error: &io::Error) -> Failure {
+    fn unwritable(&self, error: &io::Error) -> ConfigError {
         let hint = match error.kind() {
             io::ErrorKind::ReadOnlyFilesystem => {
                 "its disk is mounted read-only; choose another folder with --home or CTX_HOME"
@@ -83,7 +83,7 @@ impl Home {
             io::ErrorKind::StorageFull => "make room, or choose another folder with --home or CTX_HOME",
             _ => "it must be yours; choose another folder with --home or CTX_HOME",
         };
-        Failure::new(NOT_WRITABLE, format!("cannot write to the home {}: {error}", self.path.display())).hint(hint)
+        ConfigError::new(NOT_WRITABLE, format!("cannot write to the home {}: {error}", self.path.display())).hint(hint)
     }
 
     /// Whether conversations were stored in it.
@@ -106,13 +106,13 @@ impl Home {
     }
 
     /// Puts the notice up; whoever reads it meanwhile sees the old one or the new one.
-    pub fn put_up(&self, notice: &Notice) -> Result<(), Failure> {
+    pub fn put_up(&self, notice: &Notice) -> Result<(), ConfigError> {
         let path = self.notice_file();
         let draft = self.path.join(format!("daemon.json.{}", notice.pid));
         let written = open_private(&draft, |options| options.truncate(true))
             .and_then(|mut file| file.write_all(&serde_json::to_vec(notice)?))
             .and_then(|()| fs::rename(&draft, &path));
-        written.map_err(|error| Failure::file("write", &path, &error))
+        written.map_err(|error| ConfigError::file("write", &path, &error))
     }
 
     /// Takes the notice down, unless it is another daemon's by now.

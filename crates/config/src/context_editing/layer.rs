@@ -303,11 +303,9 @@ impl Reading {
     /// Nothing leaves this machine. Its value is not repeated: there may be a secret in it.
     fn webhook(&mut self, key: &str, value: &Node) -> Option<String> {
         let text = self.text(key, value)?;
-        let is_here = text.parse::<hyper::Uri>().is_ok_and(|uri| {
+        let is_here = text.parse::<http::Uri>().is_ok_and(|uri| {
             let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
-            uri.scheme_str() == Some("http")
-                && !has_user
-                && uri.host().is_some_and(super::super::project::is_this_machine)
+            uri.scheme_str() == Some("http") && !has_user && uri.host().is_some_and(crate::project::is_this_machine)
         });
         if !is_here {
             let words = format!("`{key}` must be an address on this machine, such as \"http://127.0.0.1:9000/hook\"");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::error::ConfigError;
 use crate::home::{Home, open_private, sync_name};
 
 const VERSION: u32 = 1;
@@ -49,21 +49,21 @@ impl Trust {
     }
 
     /// Nothing is trusted where there is no such file.
-    pub fn load(home: &Home) -> Result<Trust, Failure> {
+    pub fn load(home: &Home) -> Result<Trust, ConfigError> {
         let path = Trust::path(home);
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Trust::default()),
-            Err(error) => return Err(Failure::file("read", &path, &error)),
+            Err(error) => return Err(ConfigError::file("read", &path, &error)),
         };
         let read = serde_json::from_slice::<Trust>(&text).ok().filter(|trust| trust.version == VERSION);
         read.ok_or_else(|| {
-            Failure::new("trust-unreadable", format!("{} cannot be understood", path.display()))
+            ConfigError::new("trust-unreadable", format!("{} cannot be understood", path.display()))
                 .hint("delete it, then run `ctx trust` again in each project")
         })
     }
 
-    pub fn save(&self, home: &Home) -> Result<(), Failure> {
+    pub fn save(&self, home: &Home) -> Result<(), ConfigError> {
         home.prepare()?;
         let path = Trust::path(home);
         let draft = home.path().join(format!("trust.json.{}", std::process::id()));
@@ -71,7 +71,7 @@ impl Trust {
             .and_then(|mut file| file.write_all(&serde_json::to_vec_pretty(self)?).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&draft, &path))
             .and_then(|()| sync_name(&path));
-        written.map_err(|error| Failure::file("write", &path, &error))
+        written.map_err(|error| ConfigError::file("write", &path, &error))
     }
 
     pub fn holds(&self, path: &Path, print: &Fingerprint) -> bool {

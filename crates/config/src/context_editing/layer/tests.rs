@@ -5,10 +5,10 @@ use std::fs;
 use ctx_core::automatic::Layer;
 
 use super::*;
-use crate::config::context_editing::sources::Places;
-use crate::config::{ConfigFile, Flags};
+use crate::context_editing::sources::Places;
 use crate::env::Environment;
 use crate::home::Home;
+use crate::{ConfigFile, Flags};
 
 /// What a project's YAML file says.
 fn yaml(text: &str) -> Said {

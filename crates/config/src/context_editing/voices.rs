@@ -10,7 +10,7 @@ use ctx_wire::anthropic::context_management::Rules;
 use super::provider::{self, Own, ProviderFile};
 use super::said::{NAME, Said, Speaker};
 use super::sources::Source;
-use crate::config::trust::Trust;
+use crate::trust::Trust;
 
 /// A source and what it says.
 #[derive(Clone, Copy)]

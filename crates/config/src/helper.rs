@@ -10,7 +10,7 @@ use ctx_server::{Secret, UpstreamUrl};
 
 use super::file::{ConfigFile, Reader, Value};
 use crate::env::{self, Environment};
-use crate::failure::Failure;
+use crate::error::ConfigError;
 use crate::home::Home;
 
 /// The variable that holds the key, if the file names no other.
@@ -31,7 +31,7 @@ pub struct HelperFile {
 }
 
 impl ConfigFile {
-    pub(super) fn read_helper(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), Failure> {
+    pub(super) fn read_helper(&mut self, reader: &Reader<'_>, section: &Value<'_>) -> Result<(), ConfigError> {
         let helper = &mut self.helper;
         for (key, value) in reader.section("helper", section)? {
             let refuse = |why: String| reader.refuse(value.span(), why);
@@ -107,7 +107,7 @@ pub fn key_variable(home: &Home, arguments: &[OsString]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<ConfigFile, Failure> {
+    fn read(text: &str) -> Result<ConfigFile, ConfigError> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("ctx.toml");
         std::fs::write(&path, text).expect("written");

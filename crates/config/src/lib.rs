@@ -2,9 +2,12 @@
 //! home or the one that was named, then the defaults. A project's file decides nothing here.
 
 pub mod context_editing;
+pub mod env;
+mod error;
 pub mod explain;
 mod file;
 mod helper;
+pub mod home;
 pub mod keys;
 mod models;
 mod project;
@@ -19,10 +22,10 @@ use ctx_server::{ProxySettings, Secret, Upstream, UpstreamUrl};
 
 pub use self::context_editing::LiveRules;
 use self::context_editing::{Places, Speaker};
+pub use self::error::ConfigError;
 pub use self::file::ConfigFile;
 pub use self::helper::key_variable;
-use crate::env::{self, Environment, Variable};
-use crate::failure::Failure;
+use crate::env::{Environment, Variable};
 use crate::home::Home;
 
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8788);
@@ -65,7 +68,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn load(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Result<Self, Failure> {
+    pub fn load(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Result<Self, ConfigError> {
         let files = read_files(flags, environment, home)?;
         let from_files = |find: fn(&ConfigFile) -> Option<bool>| files.iter().find_map(find);
         let mut remarks: Vec<String> =
@@ -83,7 +86,9 @@ impl Settings {
                 text.parse().map_err(|why: ctx_server::UpstreamUrlError| why.to_string())
             }),
             files.iter().find_map(|file| file.upstream.clone()).map(Ok),
-            Some(DEFAULT_UPSTREAM.parse().map_err(|_| Failure::new("upstream", "the default upstream is not a URL"))),
+            Some(
+                DEFAULT_UPSTREAM.parse().map_err(|_| ConfigError::new("upstream", "the default upstream is not a URL")),
+            ),
         ])?;
         let mut upstream = Upstream::new(url);
         upstream.extra_ca = files.iter().find_map(|file| file.ca_files.clone()).unwrap_or_default();
@@ -123,19 +128,19 @@ fn moments(files: &[ConfigFile]) -> ctx_composer::edit::Moments {
     }
 }
 
-fn read_files(flags: &Flags, environment: &Environment, home: &Home) -> Result<Vec<ConfigFile>, Failure> {
+fn read_files(flags: &Flags, environment: &Environment, home: &Home) -> Result<Vec<ConfigFile>, ConfigError> {
     let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
     let Some(path) = named else { return Ok(ConfigFile::read(&home.config_file())?.into_iter().collect()) };
     let file = ConfigFile::read(&path)?.ok_or_else(|| {
-        Failure::new("config", format!("there is no configuration file {}", path.display()))
+        ConfigError::new("config", format!("there is no configuration file {}", path.display()))
             .hint("--config and CTX_CONFIG must name a file that exists")
     })?;
     Ok(vec![file])
 }
 
 /// The strongest source that says something; what it says must be right.
-fn first<T>(sources: impl IntoIterator<Item = Option<Result<T, Failure>>>) -> Result<T, Failure> {
-    let silent = || Err(Failure::new("config", "nothing decides this setting"));
+fn first<T>(sources: impl IntoIterator<Item = Option<Result<T, ConfigError>>>) -> Result<T, ConfigError> {
+    let silent = || Err(ConfigError::new("config", "nothing decides this setting"));
     sources.into_iter().flatten().next().unwrap_or_else(silent)
 }
 
@@ -143,9 +148,9 @@ fn parsed<T>(
     environment: &Environment,
     variable: Variable,
     parse: impl FnOnce(&str) -> Result<T, String>,
-) -> Option<Result<T, Failure>> {
+) -> Option<Result<T, ConfigError>> {
     let refuse = |why| {
-        Failure::new("environment", format!("{}: {why}", variable.name()))
+        ConfigError::new("environment", format!("{}: {why}", variable.name()))
             .hint(format!("correct or unset {}", variable.name()))
     };
     environment.text(variable).map(|text| parse(&text).map_err(refuse))

@@ -6,7 +6,7 @@ use std::path::Path;
 use ctx_core::automatic::Layer;
 
 use super::provider::ProviderFile;
-use crate::config::trust::Fingerprint;
+use crate::trust::Fingerprint;
 
 pub const NAME: &str = "context_editing";
 

@@ -15,7 +15,7 @@ use super::keys::{self, Key, PROVIDER};
 use super::trust::Trust;
 use super::{Flags, Settings};
 use crate::env::{self, Environment};
-use crate::failure::Failure;
+use crate::error::ConfigError;
 use crate::home::Home;
 
 #[derive(Debug, Serialize)]
@@ -193,7 +193,8 @@ impl Explained {
             };
             let root = Node { line: 1, data: Data::Table(entries(document.get_ref(), &line)) };
             let wrong = said.as_ref().map(|said| said.provider_wrong.clone()).unwrap_or_default();
-            let told: Vec<Told> = wrong.iter().map(|why| self.placed(&Failure::new("config", why.clone()))).collect();
+            let told: Vec<Told> =
+                wrong.iter().map(|why| self.placed(&ConfigError::new("config", why.clone()))).collect();
             self.wrong.extend(told);
             let here = |told: &&Told| told.file.as_ref() == Some(&source.path);
             let waiting = self.waiting.iter().filter(here).filter_map(|told| told.line).collect();
@@ -221,7 +222,8 @@ impl Explained {
                 // What is ignored in the project is told of already.
                 let known: Vec<String> = said.iter().flat_map(ignored).collect();
                 let new = settings.remarks.iter().filter(|remark| !known.contains(remark));
-                let notes: Vec<Told> = new.map(|remark| self.placed(&Failure::new("config", remark.clone()))).collect();
+                let notes: Vec<Told> =
+                    new.map(|remark| self.placed(&ConfigError::new("config", remark.clone()))).collect();
                 self.notes.extend(notes);
             }
             Err(failure) => {
@@ -246,7 +248,7 @@ impl Explained {
     }
 
     /// A failure that names its file and line at the beginning.
-    fn placed(&self, failure: &Failure) -> Told {
+    fn placed(&self, failure: &ConfigError) -> Told {
         for FileView { path, .. } in &self.files {
             let rest = failure.message.strip_prefix(&format!("{}, line ", path.display()));
             let Some((line, message)) = rest.and_then(|rest| rest.split_once(": ")) else { continue };

@@ -45,7 +45,7 @@ impl Place {
         let owner = ctx_store::confined::Identity::of(&fs::metadata(&path).expect("there")).owner;
         let hash = ctx_store::Hash::of(&fs::read(&path).expect("a file")).to_string();
         let mut trust = Trust::load(home).expect("read");
-        trust.add(&path, &crate::config::trust::Fingerprint { owner, hash }, 1);
+        trust.add(&path, &crate::trust::Fingerprint { owner, hash }, 1);
         trust.save(home).expect("saved");
     }
 
