@@ -18,8 +18,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("store/src/sqlite/encode.rs", "\"Read\""),
     ("store/src/sqlite/encode.rs", "<system-reminder>"),
     // Examples of settings that people write: any tool would do, and this is one that they know.
-    ("config/src/keys.rs", "\"Read\""),
-    ("config/src/keys.rs", "\"Bash\""),
+    ("config/src/sections/provider.rs", "\"Read\""),
+    ("config/src/sections/provider.rs", "\"Bash\""),
 ];
 
 /// The texts of a client as they would stand in a source file.

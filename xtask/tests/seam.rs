@@ -16,9 +16,9 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("composer/src/provider/known.rs", "anthropic::context_management"),
     ("composer/src/provider/mod.rs", "anthropic::context_management"),
     ("server/src/proxy/hold.rs", "anthropic::context_management"),
-    ("config/src/context_editing/live.rs", "anthropic::context_management"),
-    ("config/src/context_editing/provider.rs", "anthropic::context_management"),
-    ("config/src/context_editing/voices.rs", "anthropic::context_management"),
+    ("config/src/live.rs", "anthropic::context_management"),
+    ("config/src/sections/provider.rs", "anthropic::context_management"),
+    ("config/src/merge.rs", "anthropic::context_management"),
 ];
 
 /// Crates that ask the wire for content.

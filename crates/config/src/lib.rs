@@ -1,37 +1,49 @@
-//! What the daemon shall do, decided completely before it starts: flags, then the environment, then the `ctx.toml` of the
-//! home or the one that was named, then the defaults. A project's file decides nothing here.
+//! The settings of a daemon: flags, then the environment, then the `ctx.toml` of the home or the one that was named, then
+//! the defaults. A project's file sets nothing here but `[context_editing]`, which is read again while the daemon runs.
+//!
+//! [`sections`] lists every key. A file is read into a [`layer`], layers are merged in [`merge`].
 
-pub mod context_editing;
+mod check;
 pub mod env;
 mod error;
 pub mod explain;
 mod file;
 mod helper;
 pub mod home;
-pub mod keys;
-mod models;
+pub mod layer;
+mod live;
+pub mod merge;
 mod project;
+mod read;
 pub mod schema;
+pub mod sections;
+pub mod sources;
+mod tree;
 pub mod trust;
 pub mod upstreams;
+mod yaml;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use ctx_server::{ProxySettings, Secret, Upstream, UpstreamUrl};
 
-pub use self::context_editing::LiveRules;
-use self::context_editing::{Places, Speaker};
+use self::env::{Environment, Variable};
 pub use self::error::ConfigError;
 pub use self::file::ConfigFile;
 pub use self::helper::key_variable;
-use crate::env::{Environment, Variable};
-use crate::home::Home;
+use self::home::Home;
+use self::layer::Origin;
+pub use self::live::LiveRules;
+use self::sections::UpstreamKeys;
+use self::sources::Places;
 
+/// The address without any setting.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8788);
+/// The upstream without any setting.
 pub const DEFAULT_UPSTREAM: &str = "https://api.anthropic.com";
 
-/// What the command line says about the daemon.
+/// The flags of the command line for a daemon.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
     pub listen: Option<SocketAddr>,
@@ -43,102 +55,123 @@ pub struct Flags {
     pub config: Option<PathBuf>,
 }
 
+/// The settings of a daemon, complete before it starts.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub listen: SocketAddr,
     pub allow_remote: bool,
     pub upstream: Upstream,
     pub upstreams: Vec<(String, Upstream)>,
-    /// Where offloaded content goes, if not into the home.
+    /// The folder of offloaded content, if it is not in the home.
     pub offload: Option<PathBuf>,
-    /// What agents may do over MCP: what no file forbids.
+    /// Limits for agents over MCP.
     pub mcp: ctx_server::mcp::Settings,
-    /// Who finds words for operations that lack them.
+    /// The model that writes summaries and titles.
     pub helper: ctx_server::helper::Settings,
-    /// What the moments are told by that changes wait for.
+    /// The moments that deferred edits wait for.
     pub moments: ctx_composer::edit::Moments,
     /// Prices, windows and the like.
     pub models: ctx_models::Models,
-    /// Things that a person should hear about and that stop nothing.
+    /// Remarks for a person; they stop nothing.
     pub remarks: Vec<String>,
-    /// Things that are wrong, and stop nothing either.
+    /// Errors in sections that are ignored; they stop nothing either.
     pub wrong: Vec<String>,
-    /// The configuration files that were read, the stronger first.
+    /// The configuration file that was read, if there is one.
     pub files: Vec<PathBuf>,
 }
 
 impl Settings {
+    /// Decides all settings. `folder` is where the daemon starts: remarks about the project's files are included.
     pub fn load(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Result<Self, ConfigError> {
-        let files = read_files(flags, environment, home)?;
-        let from_files = |find: fn(&ConfigFile) -> Option<bool>| files.iter().find_map(find);
-        let mut remarks: Vec<String> =
-            files.iter().flat_map(|file| file.unknown.iter().map(|unknown| unknown.words.clone())).collect();
+        let file = read_file(flags, environment, home)?;
+        let files = file.iter().map(|file| file.path.clone()).collect();
+        let file = file.unwrap_or_default();
+        let config = &file.layer.config;
+        let mut remarks: Vec<String> = file.layer.ignored.iter().map(|remark| remark.at(&file.path)).collect();
+        let mut wrong = file.layer.all_wrong(&file.path);
 
         let listen = first([
             flags.listen.map(Ok),
             parsed(environment, env::LISTEN, parse_listen),
-            files.iter().find_map(|file| file.listen).map(Ok),
+            config.listen.address.map(Ok),
             Some(Ok(DEFAULT_LISTEN)),
         ])?;
-        let url = first([
-            flags.upstream.clone().map(Ok),
-            parsed(environment, env::UPSTREAM, |text| {
-                text.parse().map_err(|why: ctx_server::UpstreamUrlError| why.to_string())
-            }),
-            files.iter().find_map(|file| file.upstream.clone()).map(Ok),
-            Some(
-                DEFAULT_UPSTREAM.parse().map_err(|_| ConfigError::new("upstream", "the default upstream is not a URL")),
-            ),
-        ])?;
-        let mut upstream = Upstream::new(url);
-        upstream.extra_ca = files.iter().find_map(|file| file.ca_files.clone()).unwrap_or_default();
-        upstream.extra_ca.extend(ca_files_of_others(environment, &mut remarks));
-        upstream.proxies = proxies(environment, &files);
-        upstream.http2 = from_files(|file| file.http2).unwrap_or(true);
-        let (upstream, upstreams) = upstreams::all(upstream, flags, environment, &files);
-        let mut wrong: Vec<String> = files.iter().flat_map(|file| file.context_editing.wrong(&file.path)).collect();
+        let upstream = upstream(flags, environment, &file, &mut remarks)?;
+        let (upstream, upstreams) = upstreams::all(upstream, flags, &file);
         for source in Places::new(flags, environment, home).project(folder) {
-            let Some(said) = source.read().filter(|_| source.speaker == Speaker::Project) else { continue };
-            remarks.extend(said.ignored.iter().map(|remark| remark.at(&source.path)));
-            wrong.extend(said.all_wrong(&source.path));
+            let Some(layer) = source.read().filter(|_| source.origin == Origin::Project) else { continue };
+            remarks.extend(layer.ignored.iter().map(|remark| remark.at(&source.path)));
+            wrong.extend(layer.all_wrong(&source.path));
         }
+        let usual = ctx_composer::edit::Moments::default();
         Ok(Self {
             listen,
-            allow_remote: flags.allow_remote || from_files(|file| file.allow_remote).unwrap_or(false),
+            allow_remote: flags.allow_remote || config.listen.allow_remote.unwrap_or(false),
             upstream,
             upstreams,
-            mcp: files.iter().map(|file| file.mcp.clone()).fold(Default::default(), ctx_server::mcp::Settings::and),
-            helper: helper::settings(&files, environment),
-            moments: moments(&files),
-            models: models::models(&files)?,
-            offload: files.iter().find_map(|file| file.offload.clone()),
+            mcp: ctx_server::mcp::Settings {
+                read_only: config.mcp.read_only.unwrap_or(false),
+                allow: config.mcp.allow.clone(),
+            },
+            helper: helper::settings(&config.helper, environment),
+            moments: ctx_composer::edit::Moments {
+                near_limit_percent: config.edits.near_limit_percent.unwrap_or(usual.near_limit_percent),
+                cache_seconds: config.edits.cache_seconds,
+            },
+            models: models(&file)?,
+            offload: config.offload.folder.as_ref().map(|folder| file.resolve(folder)),
             remarks,
             wrong,
-            files: files.into_iter().map(|file| file.path).collect(),
+            files,
         })
     }
 }
 
-fn moments(files: &[ConfigFile]) -> ctx_composer::edit::Moments {
-    let usual = ctx_composer::edit::Moments::default();
-    let percent = files.iter().find_map(|file| file.near_limit_percent);
-    ctx_composer::edit::Moments {
-        near_limit_percent: percent.unwrap_or(usual.near_limit_percent),
-        cache_seconds: files.iter().find_map(|file| file.cache_seconds),
-    }
+fn upstream(
+    flags: &Flags,
+    environment: &Environment,
+    file: &ConfigFile,
+    remarks: &mut Vec<String>,
+) -> Result<Upstream, ConfigError> {
+    let keys = &file.layer.config.upstream.all;
+    let url = first([
+        flags.upstream.clone().map(Ok),
+        parsed(environment, env::UPSTREAM, |text| {
+            text.parse().map_err(|why: ctx_server::UpstreamUrlError| why.to_string())
+        }),
+        keys.url.clone().map(Ok),
+        Some(DEFAULT_UPSTREAM.parse().map_err(|_| ConfigError::new("upstream", "the default upstream is not a URL"))),
+    ])?;
+    let mut upstream = Upstream::new(url);
+    upstream.extra_ca = keys.ca_files.iter().flatten().map(|path| file.resolve(path)).collect();
+    upstream.extra_ca.extend(ca_files_of_others(environment, remarks));
+    upstream.proxies = proxies(environment, keys);
+    upstream.http2 = keys.http2.unwrap_or(true);
+    Ok(upstream)
 }
 
-fn read_files(flags: &Flags, environment: &Environment, home: &Home) -> Result<Vec<ConfigFile>, ConfigError> {
+/// The catalogue with the figures of the file.
+fn models(file: &ConfigFile) -> Result<ctx_models::Models, ConfigError> {
+    let mut models = ctx_models::Models::listed().clone();
+    for (name, keys) in &file.layer.config.models {
+        let refuse = |why| ConfigError::new("config", format!("{}: `models.\"{name}\"`: {why}", file.path.display()));
+        models.set(name, &keys.0).map_err(refuse)?;
+    }
+    Ok(models)
+}
+
+/// The file that was named, or else the one of the home, if there is one.
+fn read_file(flags: &Flags, environment: &Environment, home: &Home) -> Result<Option<ConfigFile>, ConfigError> {
     let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
-    let Some(path) = named else { return Ok(ConfigFile::read(&home.config_file())?.into_iter().collect()) };
+    let Some(path) = named else { return ConfigFile::read(&home.config_file()) };
     let file = ConfigFile::read(&path)?.ok_or_else(|| {
         ConfigError::new("config", format!("there is no configuration file {}", path.display()))
             .hint("--config and CTX_CONFIG must name a file that exists")
     })?;
-    Ok(vec![file])
+    Ok(Some(file))
 }
 
-/// The strongest source that says something; what it says must be right.
+/// The value of the strongest source that sets one.
 fn first<T>(sources: impl IntoIterator<Item = Option<Result<T, ConfigError>>>) -> Result<T, ConfigError> {
     let silent = || Err(ConfigError::new("config", "nothing decides this setting"));
     sources.into_iter().flatten().next().unwrap_or_else(silent)
@@ -167,17 +200,17 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
         .ok_or_else(|| "give an address and a port, such as 127.0.0.1:8788".to_owned())
 }
 
-/// The environment's proxies, or else the one of the files.
-fn proxies(environment: &Environment, files: &[ConfigFile]) -> ProxySettings {
+/// The environment's proxies, or else the one of the file.
+fn proxies(environment: &Environment, keys: &UpstreamKeys) -> ProxySettings {
     let secret = |variable| environment.text(variable).map(Secret::new);
     let mut proxies = ProxySettings {
         http: secret(env::HTTP_PROXY),
         https: secret(env::HTTPS_PROXY),
         all: secret(env::ALL_PROXY),
-        no: environment.text(env::NO_PROXY).or_else(|| files.iter().find_map(|file| file.no_proxy.clone())),
+        no: environment.text(env::NO_PROXY).or_else(|| keys.no_proxy.clone()),
     };
     if proxies.http.is_none() && proxies.https.is_none() && proxies.all.is_none() {
-        proxies.all = files.iter().find_map(|file| file.proxy.clone());
+        proxies.all = keys.proxy.clone();
     }
     proxies
 }

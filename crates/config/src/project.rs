@@ -1,14 +1,10 @@
-//! The project's files: where they are. They may have come with somebody else's repository, so they decide nothing for the
-//! daemon, and little for their own project until a person trusts them (`trust`).
+//! The places of a project's files. They may have come with a repository of others, so they set nothing for the daemon, and
+//! little for their own project until a person trusts them (`trust`).
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use crate::home::Home;
-
-/// Sections of `ctx.toml` that hold for the daemon as a whole.
-pub const DAEMON_WIDE: [&str; 7] = ["listen", "upstream", "offload", "mcp", "helper", "edits", "models"];
-pub const HOME_FILE: &str = "the ctx.toml of the home";
 
 /// The nearest `ctx.toml`, from the working folder up to the top of its repository.
 pub fn config_file(folder: &Path, home: &Home) -> Option<PathBuf> {

@@ -14,6 +14,6 @@ pub use artifacts::{Artifact, Call};
 pub use choose::{Fact, Facts, Force, Tally, choose, tally};
 pub use phases::{Moment, Phase, Phases};
 pub use searches::is_search;
-pub use settings::{Budget, Layer, Mode, Settings};
+pub use settings::{Budget, Mode, Settings};
 pub use targets::Target;
 pub use worth::{Worth, worth};

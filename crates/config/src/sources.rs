@@ -1,25 +1,22 @@
-//! Where it is said what the automatic editor shall do, the weaker source first: the home's `ctx.toml` (or the one that
-//! was named), the project's, the project's `.loa.config.yaml`, and the skills that are active.
+//! The sources of the automatic editor's settings, the weaker first: the home's `ctx.toml` (or the one that was named),
+//! the project's, the project's `.loa.config.yaml`, and the active skills.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use ctx_clients::claude_code::folders;
 use ctx_core::edit::refusal::nearest;
 use ctx_store::confined::{self, Identity};
-use toml::de::DeTable;
 
-use super::said::{NAME, Remark, Said, Speaker};
-use super::tree::{self, Data, Node};
-use super::yaml;
-use super::{layer, provider};
 use crate::env::{self, Environment};
-use crate::file::Reader;
 use crate::home::Home;
+use crate::layer::{EDITING, Layer, Origin, Remark};
+use crate::schema::SCHEMA;
+use crate::tree::{Data, Member, Node, SyntaxError};
 use crate::trust::Fingerprint;
-use crate::{Flags, project};
-use ctx_clients::claude_code::folders;
+use crate::{Flags, project, read, yaml};
 
 const YAML: &str = ".loa.config.yaml";
 /// Nothing that is written by hand is larger. A client waits while it is read.
@@ -38,7 +35,7 @@ pub struct Places {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     pub path: PathBuf,
-    pub speaker: Speaker,
+    pub origin: Origin,
     /// It must not lead out of this folder.
     within: Option<PathBuf>,
     /// It was found in a project, so it may be somebody else's.
@@ -70,16 +67,16 @@ impl Places {
     /// For all projects.
     pub fn general(&self) -> Source {
         let path = self.named.clone().unwrap_or_else(|| self.home.config_file());
-        Source { path, speaker: Speaker::Person, within: None, is_of_project: false }
+        Source { path, origin: Origin::User, within: None, is_of_project: false }
     }
 
     /// For a client that works in this folder.
     pub fn project(&self, folder: &Path) -> Vec<Source> {
         let Some(folder) = real(folder) else { return Vec::new() };
-        let source = |path, speaker| Source { path, speaker, within: None, is_of_project: true };
+        let source = |path, origin| Source { path, origin, within: None, is_of_project: true };
         let own = project::config_file(&folder, &self.home).filter(|_| self.named.is_none());
-        let own = own.map(|path| source(path, Speaker::Project));
-        let yaml = project::find(&folder, YAML).map(|path| source(path, Speaker::Yaml));
+        let own = own.map(|path| source(path, Origin::Project));
+        let yaml = project::find(&folder, YAML).map(|path| source(path, Origin::Yaml));
         own.into_iter().chain(yaml).collect()
     }
 
@@ -130,7 +127,7 @@ fn real(folder: &Path) -> Option<PathBuf> {
 
 fn skill(skills: &Path, name: &str, is_own: bool) -> Source {
     let path = skills.join(name).join("SKILL.md");
-    Source { path, speaker: Speaker::Skill, within: Some(skills.to_owned()), is_of_project: !is_own }
+    Source { path, origin: Origin::Skill, within: Some(skills.to_owned()), is_of_project: !is_own }
 }
 
 /// A name of one folder, not a way to another.
@@ -164,16 +161,19 @@ impl Source {
     }
 
     /// What it says; `None` if it is not there.
-    pub fn read(&self) -> Option<Said> {
+    pub fn read(&self) -> Option<Layer> {
         let stamp = match self.stamp() {
             Ok(stamp) => stamp?,
-            Err(why) => return Some(Said::wrong(Remark::new(0, why))),
+            Err(why) => return Some(Layer::unreadable(Remark::new(0, why))),
         };
         if stamp.length > LARGEST {
-            return Some(Said::wrong(Remark::new(0, format!("it is larger than {LARGEST} bytes and is not read"))));
+            return Some(Layer::unreadable(Remark::new(
+                0,
+                format!("it is larger than {LARGEST} bytes and is not read"),
+            )));
         }
         if self.leads_out() {
-            return Some(Said::wrong(Remark::new(
+            return Some(Layer::unreadable(Remark::new(
                 0,
                 "it is a link that leads out of the folder of skills, so it is not read",
             )));
@@ -184,15 +184,15 @@ impl Source {
         };
         let (bytes, print) = match content {
             Ok(Ok(content)) => content,
-            Ok(Err(why)) => return Some(Said::ignored(Remark::new(0, why))),
+            Ok(Err(why)) => return Some(Layer::ignored(Remark::new(0, why))),
             Err(error) if is_missing(&error) => return None,
-            Err(error) => return Some(Said::wrong(Remark::new(0, format!("cannot be read: {error}")))),
+            Err(error) => return Some(Layer::unreadable(Remark::new(0, format!("cannot be read: {error}")))),
         };
-        let said = match String::from_utf8(bytes) {
-            Ok(text) => self.understand(&text),
-            Err(_) => Said::wrong(Remark::new(0, "it is not text in UTF-8")),
+        let layer = match String::from_utf8(bytes) {
+            Ok(text) => self.layer(&text),
+            Err(_) => Layer::unreadable(Remark::new(0, "it is not text in UTF-8")),
         };
-        Some(Said { print, ..said })
+        Some(Layer { print, ..layer })
     }
 
     /// The bytes of a project's file and what it is known by; or why it is not believed. What is checked is what was opened.
@@ -225,77 +225,46 @@ impl Source {
         Ok(Ok((bytes, Some(print))))
     }
 
-    fn understand(&self, text: &str) -> Said {
-        let section = match self.speaker {
-            Speaker::Person | Speaker::Project => return self.of_toml(text).unwrap_or_else(Said::wrong),
-            // Other programs' files may be broken elsewhere; that is not ours to tell.
-            _ if !text.contains(NAME) => return Said::default(),
-            Speaker::Yaml => of_yaml(text),
-            Speaker::Skill => yaml::front_matter(text).map_or(Ok(None), |matter| of_yaml(&matter)),
+    fn layer(&self, text: &str) -> Layer {
+        let document = match self.origin {
+            Origin::User | Origin::Project => Node::of_toml(text),
+            // Files of other programs may be broken elsewhere; that is theirs to report.
+            _ if !text.contains(EDITING) => return Layer::default(),
+            Origin::Yaml => of_yaml(text),
+            Origin::Skill => yaml::front_matter(text).map_or(Ok(Node::EMPTY), |matter| of_yaml(&matter)),
         };
-        match section {
-            Ok(Some(section)) => layer::read(&section, self.speaker),
-            Ok(None) => Said::default(),
-            Err(remark) => Said::wrong(remark),
+        let document = match document {
+            Ok(document) => document,
+            Err(SyntaxError { line, why }) => return Layer::unreadable(Remark::new(line, why)),
+        };
+        let is_toml = matches!(self.origin, Origin::User | Origin::Project);
+        let mut layer = match self.origin {
+            Origin::User => read::read(&document, self.origin),
+            _ => read::read(&only_editing(&document), self.origin),
+        };
+        if self.origin == Origin::Project {
+            layer.ignored.extend(self.daemon_wide(&document));
+            layer.ignored.sort();
         }
+        layer.wrong.extend(misspelt(&document).filter(|_| is_toml));
+        layer
     }
 
-    /// Other sections are read when the daemon starts, this one also later.
-    fn of_toml(&self, text: &str) -> Result<Said, Remark> {
-        let line = |span: std::ops::Range<usize>| {
-            text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1
-        };
-        let document = DeTable::parse(text).map_err(|error| {
-            // Only its first line: the rest quotes the file.
-            let why = error.message().lines().next().unwrap_or("this is not TOML").to_owned();
-            Remark::new(error.span().map_or(0, line), why)
-        })?;
-        let mut ignored = Said::default();
-        if self.speaker == Speaker::Project {
-            self.ignore_daemon_wide(&mut ignored, document.get_ref(), &line);
-        }
-        let Some(section) = document.get_ref().get(NAME) else {
-            // Who misspells it wants something all the same.
-            let is_near = |name: &str| !nearest(name, [NAME].into_iter()).is_empty();
-            let meant = document.get_ref().keys().find(|name| is_near(name.get_ref()));
-            return meant.map_or_else(
-                || Ok(ignored),
-                |name| {
-                    let why = format!("`{}` is unknown (did you mean `{NAME}`?)", name.get_ref());
-                    Err(Remark::new(line(name.span()), why))
-                },
-            );
-        };
-        let mut said = layer::read(&without_provider(Node::of_toml(section, &line)), self.speaker);
-        said.ignored.extend(ignored.ignored);
-        match provider::of(&Reader::new(&self.path, text), section) {
-            Ok(provider) => said.provider = provider,
-            Err(wrong) => said.provider_wrong = wrong.iter().map(ToString::to_string).collect(),
-        }
-        Ok(said)
-    }
-
-    /// Sections of a project's file that only a person can decide, for the whole daemon.
-    fn ignore_daemon_wide(
-        &self,
-        said: &mut Said,
-        document: &DeTable<'_>,
-        line: &dyn Fn(std::ops::Range<usize>) -> usize,
-    ) {
-        for entry in tree::entries(document, line).into_iter().filter(|entry| entry.key != NAME) {
-            let is_known = project::DAEMON_WIDE.contains(&entry.key.as_str());
-            let keys = match &entry.value.data {
-                Data::Table(keys) if is_known => {
-                    keys.iter().map(|key| (key.line, format!("{}.{}", entry.key, key.key))).collect()
-                }
-                _ => vec![(entry.line, entry.key.clone())],
+    /// The sections of a project's file that only a person can set, for the whole daemon.
+    fn daemon_wide(&self, document: &Node) -> Vec<Remark> {
+        let mut ignored = Vec::new();
+        for member in members(document).iter().filter(|member| member.key != EDITING) {
+            let is_known = SCHEMA["properties"].get(&member.key).is_some();
+            let keys: Vec<(usize, String)> = match members(&member.value) {
+                [] => vec![(member.line, member.key.clone())],
+                _ if !is_known => vec![(member.line, member.key.clone())],
+                keys => keys.iter().map(|key| (key.line, format!("{}.{}", member.key, key.key))).collect(),
             };
-            said.ignored.extend(keys.into_iter().map(|(line, key)| {
+            ignored.extend(keys.into_iter().map(|(line, key)| {
                 let words = match is_known {
                     true => format!(
-                        "`{key}` is ignored: it concerns the whole daemon, so a project cannot set it. Set it in {}, or start the \
-                         daemon with --config {}",
-                        project::HOME_FILE,
+                        "`{key}` is ignored: it concerns the whole daemon, so a project cannot set it. Set it in the ctx.toml of \
+                         the home, or start the daemon with --config {}",
                         self.path.display()
                     ),
                     false => format!("`{key}` is unknown to this version and is ignored"),
@@ -303,7 +272,7 @@ impl Source {
                 Remark { line, key, words }
             }));
         }
-        said.ignored.sort();
+        ignored
     }
 
     fn leads_out(&self) -> bool {
@@ -319,25 +288,30 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// What the provider shall do is read elsewhere.
-pub fn without_provider(mut section: Node) -> Node {
-    if let Data::Table(entries) = &mut section.data {
-        entries.retain(|tree::Entry { key, .. }| key != "provider");
+fn members(node: &Node) -> &[Member] {
+    match &node.data {
+        Data::Table(members) => members,
+        _ => &[],
     }
-    section
 }
 
-fn of_yaml(text: &str) -> Result<Option<Node>, Remark> {
-    let document =
-        yaml::parse(text).map_err(|broken| Remark::new(broken.line, format!("this is not YAML: {}", broken.why)))?;
-    let Data::Table(entries) = document.data else { return Ok(None) };
-    let mut sections = entries.into_iter().filter(|entry| entry.key == NAME);
-    let first = sections.next();
-    match (first, sections.next()) {
-        (Some(first), Some(second)) => {
-            let words = format!("`{NAME}` is set twice, first in line {}", first.line);
-            Err(Remark::new(second.line, words))
-        }
-        (first, _) => Ok(first.map(|entry| entry.value)),
+/// A document with nothing but the section of the automatic editor.
+fn only_editing(document: &Node) -> Node {
+    let members = members(document).iter().filter(|member| member.key == EDITING).cloned();
+    Node { line: document.line, data: Data::Table(members.collect()) }
+}
+
+/// A misspelt name of that section: its author wants it all the same.
+fn misspelt(document: &Node) -> Option<Remark> {
+    if document.get(EDITING).is_some() {
+        return None;
     }
+    let is_near = |member: &&Member| !nearest(&member.key, [EDITING].into_iter()).is_empty();
+    let member = members(document).iter().find(is_near)?;
+    Some(Remark::new(member.line, format!("`{}` is unknown (did you mean `{EDITING}`?)", member.key)))
+}
+
+fn of_yaml(text: &str) -> Result<Node, SyntaxError> {
+    let broken = |error: SyntaxError| SyntaxError { why: format!("this is not YAML: {}", error.why), ..error };
+    yaml::parse(text).map_err(broken)
 }

@@ -3,17 +3,10 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-use super::tree::{Data, Entry, Node};
+use crate::tree::{Data, Member, Node, SyntaxError};
 
 /// Deeper nesting is no configuration.
 const DEEPEST: usize = 60;
-
-/// Why it cannot be read, and where.
-#[derive(Debug, PartialEq)]
-pub struct Broken {
-    pub line: usize,
-    pub why: String,
-}
 
 /// A list or a section that is not complete yet.
 struct Open {
@@ -32,23 +25,23 @@ impl Open {
         let mut entries = Vec::with_capacity(items.len() / 2);
         let mut items = items.into_iter();
         while let (Some(key), Some(value)) = (items.next(), items.next()) {
-            entries.push(Entry { line: key.line, key: key.in_words(), value });
+            entries.push(Member { line: key.line, key: key.in_words(), value });
         }
         Node { line, data: Data::Table(entries) }
     }
 }
 
 /// The first document; `Nothing` if there is none.
-pub fn parse(text: &str) -> Result<Node, Broken> {
+pub fn parse(text: &str) -> Result<Node, SyntaxError> {
     let mut open: Vec<Open> = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, span) =
-            event.map_err(|error| Broken { line: error.marker().line(), why: error.info().to_owned() })?;
+            event.map_err(|error| SyntaxError { line: error.marker().line(), why: error.info().to_owned() })?;
         let line = span.start.line();
         let done = match event {
             Event::MappingStart(..) | Event::SequenceStart(..) => {
                 if open.len() >= DEEPEST {
-                    return Err(Broken { line, why: format!("it is nested more than {DEEPEST} times") });
+                    return Err(SyntaxError { line, why: format!("it is nested more than {DEEPEST} times") });
                 }
                 let is_table = matches!(event, Event::MappingStart(..));
                 open.push(Open { line, items: Vec::new(), is_table });

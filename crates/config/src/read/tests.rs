@@ -2,35 +2,34 @@
 
 use std::fs;
 
-use ctx_core::automatic::Layer;
+use ctx_core::automatic::{Mode, Target};
 
 use super::*;
-use crate::context_editing::sources::Places;
+use crate::Flags;
 use crate::env::Environment;
 use crate::home::Home;
-use crate::{ConfigFile, Flags};
+use crate::sections::{AttentionBudget, ContextEditing, Patterns};
+use crate::sources::Places;
 
 /// What a project's YAML file says.
-fn yaml(text: &str) -> Said {
+fn yaml(text: &str) -> Layer {
     let folder = tempfile::tempdir().expect("a folder");
     let home = Home::find(Some(&folder.path().join("home")), &Environment::of(&[])).expect("a home");
     let places = Places::new(&Flags::default(), &Environment::of(&[]), &home);
     fs::write(folder.path().join(".loa.config.yaml"), text).expect("written");
     let said = places.project(folder.path()).pop().expect("a source").read().expect("a file");
     assert!(said.print.is_some(), "it is known by its content");
-    Said { print: None, ..said }
+    Layer { print: None, ..said }
 }
 
-/// What the user's own file says, or a project's.
-fn toml(text: &str, is_project: bool) -> Said {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("ctx.toml");
-    fs::write(&path, text).expect("written");
-    let mut said = ConfigFile::read(&path).expect("read").expect("a file").context_editing.own;
-    if is_project {
-        said.distrust();
-    }
-    said
+/// The layer of the user's own file, or of a project's.
+fn toml(text: &str, is_project: bool) -> Layer {
+    let origin = if is_project { Origin::Project } else { Origin::User };
+    read(&Node::of_toml(text).expect("TOML"), origin)
+}
+
+fn line(said: &Layer, key: &str) -> usize {
+    said.line(&format!("context_editing.{key}")).expect(key)
 }
 
 fn told(remarks: &[Remark]) -> Vec<String> {
@@ -51,13 +50,13 @@ fn every_key_is_read_with_its_line() {
     let said = toml(ALL, false);
     assert_eq!((told(&said.wrong), told(&said.ignored)), (vec![], vec![]));
     let words = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
-    let plans = Artifact {
+    let plans = Patterns {
         tools: vec!["Plan".into()],
         paths: vec!["*/plans/*".into()],
         commands: vec!["plan *".into()],
         texts: vec!["*the plan*".into()],
     };
-    let expected = Layer {
+    let expected = ContextEditing {
         mode: Some(Mode::Observe),
         compact_threshold_percent: Some(70),
         threshold_with_provider_percent: Some(92),
@@ -65,19 +64,24 @@ fn every_key_is_read_with_its_line() {
         preserve_recent_turns: Some(3),
         clear_targets: Some(vec![Target::VerboseDebug, Target::StaleToolResults]),
         clear_after_phases: words(&["testing"]),
-        single_search: Some(1_000),
-        accumulated: Some(2_000),
-        session_total: Some(9_000),
+        attention_budget: AttentionBudget {
+            single_search: Some(1_000),
+            accumulated: Some(2_000),
+            session_total: Some(9_000),
+        },
         preserve_artifacts: words(&["active_beads", "plans"]),
         artifacts: [("plans".to_owned(), plans)].into(),
         exclude_tools: words(&["mcp__*"]),
         ledger: Some("docs/LEDGER.md".into()),
         hook: Some("notify-send ctx".into()),
         webhook: Some("http://127.0.0.1:9000/hook".into()),
+        provider: said.config.context_editing.provider.clone(),
+        enabled: None,
     };
-    assert_eq!(said.layer(), Some(&expected));
-    assert_eq!((said.lines["mode"], said.lines["attention_budget.accumulated"]), (2, 9));
-    assert_eq!(said.lines["artifacts.plans"], 15);
+    assert_eq!(said.config.context_editing.provider.wish.enabled, Some(true));
+    assert_eq!(said.editing(), Some(&expected));
+    assert_eq!((line(&said, "mode"), line(&said, "attention_budget.accumulated")), (2, 9));
+    assert_eq!(line(&said, "artifacts.plans"), 16);
 }
 
 #[test]
@@ -98,25 +102,24 @@ fn the_yaml_section_is_read_as_it_stands_in_the_world() {
             "F, line 31: `context_editing.runtime_signals.signal_threshold_percent` is not used",
         ]
     );
-    let mut settings = ctx_clients::editor_settings();
-    settings.lay(said.layer().expect("a layer"));
+    let settings = crate::merge::lay(&ctx_clients::editor_settings(), said.editing().expect("a layer"));
     assert_eq!((settings.mode, settings.compact_threshold_percent, settings.preserve_recent_turns), (Mode::On, 75, 4));
     assert_eq!(settings.clear_targets, [Target::StaleToolResults, Target::VerboseDebug]);
     assert_eq!(settings.clear_after_phases, ["initialization", "testing"]);
     assert_eq!(settings.preserve_artifacts, ["trajectory_events", "test_results"]);
     assert_eq!(settings.attention_budget.map(|budget| budget.session_total), Some(12_000));
-    assert_eq!((said.lines["mode"], said.lines["compact_threshold_percent"]), (7, 8));
+    assert_eq!((line(&said, "mode"), line(&said, "compact_threshold_percent")), (7, 8));
 }
 
 #[test]
 fn enabled_is_a_mode_and_a_mode_wins() {
-    let mode = |text: &str| toml(text, false).layer().expect(text).mode;
+    let mode = |text: &str| toml(text, false).editing().expect(text).mode;
     assert_eq!(mode("[context_editing]\nenabled = true\n"), Some(Mode::On));
     assert_eq!(mode("[context_editing]\nenabled = false\n"), Some(Mode::Off));
     assert_eq!(mode("[context_editing]\nmode = \"ask\"\nenabled = true\n"), Some(Mode::Ask));
     assert_eq!(mode("[context_editing]\nenabled = true\nmode = \"ask\"\n"), Some(Mode::Ask));
     assert_eq!(mode("[context_editing]\n"), None);
-    assert_eq!(yaml("context_editing:\n  mode: on\n").layer().map(|layer| layer.mode), Some(Some(Mode::On)));
+    assert_eq!(yaml("context_editing:\n  mode: on\n").editing().map(|editing| editing.mode), Some(Some(Mode::On)));
 }
 
 #[test]
@@ -132,17 +135,17 @@ fn what_cannot_be_is_wrong_with_its_line_and_what_is_allowed() {
         ("clear_targets = [\n\"stale_tool_result\"]", 3, "(did you mean `stale_tool_results`?)"),
         ("clear_targets = [\"everything\"]", 2, "allowed: stale_tool_results, completed_phase_details"),
         ("clear_targets = \"verbose_debug\"", 2, "must be a list of stale_tool_results"),
-        ("clear_targets = [3]", 2, "not 3"),
+        ("clear_targets = [3]", 2, "not a number"),
         ("mode = \"onn\"", 2, "cannot be `onn` (did you mean `on`?); allowed: off, observe, ask, on"),
         ("mode = true", 2, "must be one of off, observe, ask, on, not true or false"),
         ("enabled = \"yes\"", 2, "must be true or false, not a text"),
         ("compact_treshold_percent = 80", 2, "is unknown (did you mean `compact_threshold_percent`?)"),
         ("attention_budget = { single = 3 }", 2, "known keys: single_search, accumulated, session_total"),
         ("attention_budget = { accumulated = 0 }", 2, "from 1 to 100000000, not 0"),
-        ("attention_budget = 5", 2, "must be a section, not 5"),
+        ("attention_budget = 5", 2, "must be a section, not a number"),
         ("clear_after_phases = [\"\"]", 2, "names of 1 to 256 bytes"),
         ("preserve_artifacts = true", 2, "must be a list of names, not true or false"),
-        ("exclude_tools = [1]", 2, "must be a list of names, not 1"),
+        ("exclude_tools = [1]", 2, "must be a list of names, not a number"),
         ("artifacts = { x = {} }", 2, "needs at least one of tools, paths, commands, texts"),
         ("artifacts = { x = { path = [\"a\"] } }", 2, "(did you mean `paths`?)"),
         ("ledger = \"../NOTES.md\"", 2, "a whole path without `..`"),
@@ -158,7 +161,7 @@ fn what_cannot_be_is_wrong_with_its_line_and_what_is_allowed() {
         let said = toml(&format!("[context_editing]\n{text}\n"), false);
         let told = told(&said.wrong).join("\n");
         assert!(told.contains(&format!("F, line {line}: ")) && told.contains(says), "{text}: {told}");
-        assert!(said.layer().is_none() && !told.contains("hush"), "{text}: {told}");
+        assert!(said.editing().is_none() && !told.contains("hush"), "{text}: {told}");
     }
     let many = format!("[context_editing]\nexclude_tools = [{}]\n", "\"x\", ".repeat(501));
     assert_eq!(
@@ -166,7 +169,7 @@ fn what_cannot_be_is_wrong_with_its_line_and_what_is_allowed() {
         ["F, line 2: `context_editing.exclude_tools` must hold at most 500, not 501"]
     );
     let said = toml("context_editing = 3\n", false);
-    assert_eq!(told(&said.wrong), ["F, line 1: `context_editing` must be a section, not 3"]);
+    assert_eq!(told(&said.wrong), ["F, line 1: `[context_editing]` must be a section, not a number"]);
 }
 
 #[test]
@@ -196,12 +199,15 @@ fn the_same_is_wrong_in_yaml() {
 #[test]
 fn what_another_program_may_mean_is_mentioned_and_does_no_harm() {
     let said = yaml("context_editing:\n  enabled: true\n  compact_treshold: 3\n  clear_targets:\n");
-    assert_eq!(said.layer().map(|layer| (layer.mode, layer.clear_targets.clone())), Some((Some(Mode::On), None)));
+    assert_eq!(
+        said.editing().map(|editing| (editing.mode, editing.clear_targets.clone())),
+        Some((Some(Mode::On), None))
+    );
     let told = told(&said.ignored);
     assert!(told[0].contains("line 3") && told[0].contains("is ignored"), "{told:?}");
     assert_eq!(told[1], "F, line 4: `context_editing.clear_targets` says nothing");
-    assert_eq!(yaml("other: [broken\n"), Said::default(), "what is not ours is not ours to tell of");
-    assert_eq!(yaml(""), Said::default());
+    assert_eq!(yaml("other: [broken\n").ignored, [], "what is not ours is not ours to tell of");
+    assert!(yaml("").entries.is_empty());
 }
 
 #[test]
@@ -212,15 +218,15 @@ fn a_project_cannot_run_commands_or_write_elsewhere() {
         ("ledger = \"/etc/notes\"", "have files written outside of it"),
     ] {
         let text = format!("[context_editing]\nmode = \"ask\"\n{text}\n");
-        assert_ne!(toml(&text, false).layer(), toml(&text, true).layer(), "{text}");
+        assert_ne!(toml(&text, false).editing(), toml(&text, true).editing(), "{text}");
         let said = toml(&text, true);
         let told = told(&said.ignored).join("\n");
         assert!(told.contains("line 3") && told.contains("is ignored") && told.contains(wants), "{told}");
         assert!(told.contains("the ctx.toml of the home") && !told.contains("evil"), "{told}");
-        let rest = Layer { mode: Some(Mode::Ask), ..Layer::default() };
-        assert_eq!(said.layer(), Some(&rest), "the rest counts");
+        let rest = ContextEditing { mode: Some(Mode::Ask), ..ContextEditing::default() };
+        assert_eq!(said.editing(), Some(&rest), "the rest counts");
     }
     assert!(told(&yaml("context_editing:\n  hook: rm -rf .\n").ignored).join("").contains("run commands"));
     let inside = toml("[context_editing]\nledger = \"notes/LEDGER.md\"\n", true);
-    assert_eq!(inside.layer().and_then(|layer| layer.ledger.as_deref()), Some("notes/LEDGER.md"));
+    assert_eq!(inside.editing().and_then(|editing| editing.ledger.as_deref()), Some("notes/LEDGER.md"));
 }

@@ -1,5 +1,5 @@
-//! What is wanted while the daemon runs: files are looked at again, at most once a second, and read when they have changed. One
-//! that has become wrong is told of once, and its previous settings stay in force.
+//! The settings while the daemon runs: files are checked again, at most once a second, and read when they have changed. A
+//! file that has become wrong is logged once, and its previous settings stay in force.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use ctx_composer::provider::ProviderRules;
 use ctx_core::automatic::Settings;
 use ctx_wire::anthropic::context_management;
 
-use super::said::{Remark, Said};
-use super::sources::{Places, Source, Stamp};
-use super::voices::{self, Voice};
 use crate::Flags;
 use crate::env::Environment;
 use crate::home::Home;
+use crate::layer::{Layer, Remark};
+use crate::merge::{self, SourceLayer};
+use crate::sources::{Places, Source, Stamp};
 use crate::trust::Trust;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// Beyond so many, what nobody has asked for in a while is forgotten.
+/// Beyond so many entries, those that were not used for a while are removed.
 const MOST: usize = 500;
 const A_WHILE: Duration = Duration::from_secs(3_600);
 
@@ -28,33 +28,33 @@ const A_WHILE: Duration = Duration::from_secs(3_600);
 pub struct LiveRules {
     places: Places,
     every: Duration,
-    /// Nobody holds these while a disk is waited for, only an entry.
-    files: Mutex<HashMap<PathBuf, Arc<Mutex<Kept>>>>,
-    found: Mutex<HashMap<Who, Found>>,
-    made: Mutex<HashMap<Who, Made<Settings>>>,
-    asked: Mutex<HashMap<Who, Made<context_management::Rules>>>,
+    /// Locked only for a lookup; an entry has a lock of its own, held while its file is read.
+    files: Mutex<HashMap<PathBuf, Arc<Mutex<CachedFile>>>>,
+    sources: Mutex<HashMap<Who, CachedSources>>,
+    settings: Mutex<HashMap<Who, Cached<Settings>>>,
+    rules: Mutex<HashMap<Who, Cached<context_management::Rules>>>,
     trust: Mutex<KnownTrust>,
 }
 
 /// A folder, and the skills that are active.
 type Who = (Option<PathBuf>, Vec<String>);
 
-/// The sources for somebody.
+/// The sources for a folder and its skills.
 #[derive(Clone)]
-struct Found {
+struct CachedSources {
     at: Instant,
     sources: Arc<[Source]>,
 }
 
-/// What came of what they said.
-struct Made<T> {
+/// A result, and the layers that it was merged from.
+struct Cached<T> {
     at: Instant,
-    of: Vec<Option<Arc<Said>>>,
+    of: Vec<Option<Arc<Layer>>>,
     trust: Arc<Trust>,
     what: Arc<T>,
 }
 
-/// What people trust, as of the last look.
+/// The trusted files, as of the last check.
 #[derive(Default)]
 struct KnownTrust {
     looked: Option<Instant>,
@@ -64,12 +64,12 @@ struct KnownTrust {
 
 /// One file.
 #[derive(Default)]
-struct Kept {
+struct CachedFile {
     looked: Option<Instant>,
     stamp: Option<Result<Option<Stamp>, String>>,
-    /// What it said when it was last right.
-    good: Option<Arc<Said>>,
-    /// What is wrong with it now, and what holds meanwhile.
+    /// Its last layer without errors.
+    good: Option<Arc<Layer>>,
+    /// Its errors now, and the settings that hold meanwhile.
     wrong: Vec<String>,
 }
 
@@ -79,9 +79,9 @@ impl LiveRules {
             places: Places::new(flags, environment, home),
             every: EVERY,
             files: Mutex::default(),
-            found: Mutex::default(),
-            made: Mutex::default(),
-            asked: Mutex::default(),
+            sources: Mutex::default(),
+            settings: Mutex::default(),
+            rules: Mutex::default(),
             trust: Mutex::default(),
         }
     }
@@ -96,64 +96,64 @@ impl LiveRules {
     }
 
     fn sources(&self, who: &Who, now: Instant) -> Arc<[Source]> {
-        if let Some(found) = lock(&self.found).get(who).filter(|found| is_fresh(found.at, now, self.every)) {
+        if let Some(found) = lock(&self.sources).get(who).filter(|found| is_fresh(found.at, now, self.every)) {
             return Arc::clone(&found.sources);
         }
         let (folder, skills) = who;
         let project = folder.iter().flat_map(|folder| self.places.project(folder));
         let skills = skills.iter().filter_map(|name| self.places.skill(folder.as_deref(), name));
         let sources: Arc<[Source]> = std::iter::once(self.places.general()).chain(project).chain(skills).collect();
-        let mut all = lock(&self.found);
+        let mut all = lock(&self.sources);
         forget(&mut all, now, |found| found.at);
-        all.insert(who.clone(), Found { at: now, sources: Arc::clone(&sources) });
+        all.insert(who.clone(), CachedSources { at: now, sources: Arc::clone(&sources) });
         sources
     }
 
-    fn said(&self, source: &Source, now: Instant) -> Option<Arc<Said>> {
-        lock(&self.kept(source, now)).good.clone()
+    fn layer(&self, source: &Source, now: Instant) -> Option<Arc<Layer>> {
+        lock(&self.file(source, now)).good.clone()
     }
 
     /// A file as it was within the last moment.
-    fn kept(&self, source: &Source, now: Instant) -> Arc<Mutex<Kept>> {
+    fn file(&self, source: &Source, now: Instant) -> Arc<Mutex<CachedFile>> {
         let shared = {
             let mut files = lock(&self.files);
-            forget(&mut files, now, |kept| kept.try_lock().ok().and_then(|kept| kept.looked).unwrap_or(now));
+            forget(&mut files, now, |file| file.try_lock().ok().and_then(|file| file.looked).unwrap_or(now));
             Arc::clone(files.entry(source.path.clone()).or_default())
         };
-        let mut kept = lock(&shared);
-        if !kept.looked.is_some_and(|looked| is_fresh(looked, now, self.every)) {
-            kept.look(source);
-            kept.looked = Some(now);
+        let mut file = lock(&shared);
+        if !file.looked.is_some_and(|looked| is_fresh(looked, now, self.every)) {
+            file.look(source);
+            file.looked = Some(now);
         }
-        drop(kept);
+        drop(file);
         shared
     }
 
-    /// What was made of the same words before, or what is made of them now.
-    fn made<T>(
+    /// The result of the same layers as before, or a new one.
+    fn cached<T>(
         &self,
-        before: &Mutex<HashMap<Who, Made<T>>>,
+        before: &Mutex<HashMap<Who, Cached<T>>>,
         who: Who,
-        make: impl FnOnce(&[Voice<'_>], &Trust) -> T,
+        make: impl FnOnce(&[SourceLayer<'_>], &Trust) -> T,
     ) -> Arc<T> {
         let now = Instant::now();
         let (sources, trust) = (self.sources(&who, now), self.trust(now));
-        let said: Vec<Option<Arc<Said>>> = sources.iter().map(|source| self.said(source, now)).collect();
+        let layers: Vec<Option<Arc<Layer>>> = sources.iter().map(|source| self.layer(source, now)).collect();
         let mut all = lock(before);
-        let is_same = |made: &&mut Made<T>| are_same(&made.of, &said) && Arc::ptr_eq(&made.trust, &trust);
+        let is_same = |made: &&mut Cached<T>| are_same(&made.of, &layers) && Arc::ptr_eq(&made.trust, &trust);
         if let Some(made) = all.get_mut(&who).filter(is_same) {
             made.at = now;
             return Arc::clone(&made.what);
         }
-        let what = Arc::new(make(&voices_of(&sources, &said), &trust));
+        let what = Arc::new(make(&source_layers(&sources, &layers), &trust));
         forget(&mut all, now, |made| made.at);
-        all.insert(who, Made { at: now, of: said, trust, what: Arc::clone(&what) });
+        all.insert(who, Cached { at: now, of: layers, trust, what: Arc::clone(&what) });
         what
     }
 }
 
-fn voices_of<'v>(sources: &'v [Source], said: &'v [Option<Arc<Said>>]) -> Vec<Voice<'v>> {
-    sources.iter().zip(said).map(|(source, said)| Voice { source, said: said.as_deref() }).collect()
+fn source_layers<'v>(sources: &'v [Source], layers: &'v [Option<Arc<Layer>>]) -> Vec<SourceLayer<'v>> {
+    sources.iter().zip(layers).map(|(source, layer)| SourceLayer { source, layer: layer.as_deref() }).collect()
 }
 
 impl KnownTrust {
@@ -174,7 +174,7 @@ impl KnownTrust {
     }
 }
 
-impl Kept {
+impl CachedFile {
     fn look(&mut self, source: &Source) {
         let stamp = source.stamp();
         if self.stamp.as_ref() == Some(&stamp) {
@@ -182,30 +182,31 @@ impl Kept {
         }
         self.stamp = Some(stamp);
         self.wrong.clear();
-        let Some(mut said) = source.read() else {
+        let Some(mut layer) = source.read() else {
             self.good = None;
             return;
         };
-        if !said.provider_wrong.is_empty() {
-            let why = said.provider_wrong.join("; ");
-            self.wrong.push(format!("{why}; its previous settings of the provider stay in force"));
-            said.provider = self.good.as_ref().map(|good| good.provider.clone()).unwrap_or_default();
-        }
         let words =
             |remarks: &[Remark]| remarks.iter().map(|remark| remark.at(&source.path)).collect::<Vec<_>>().join("; ");
-        // What was trusted stays in force as a whole: the changed file is not trusted yet.
-        let stays = !said.provider_wrong.is_empty() && said.print.is_some() && self.good.is_some();
-        if said.wrong.is_empty() && !stays {
-            if !said.ignored.is_empty() {
-                tracing::info!("{}", words(&said.ignored));
+        if !layer.provider_wrong.is_empty() {
+            let why = words(&layer.provider_wrong);
+            self.wrong.push(format!("{why}; its previous settings of the provider stay in force"));
+            let before = self.good.as_ref().map(|good| good.config.context_editing.provider.clone());
+            layer.config.context_editing.provider = before.unwrap_or_default();
+        }
+        // A trusted file stays in force as a whole: the changed one is not trusted yet.
+        let stays = !layer.provider_wrong.is_empty() && layer.print.is_some() && self.good.is_some();
+        if layer.wrong.is_empty() && !stays {
+            if !layer.ignored.is_empty() {
+                tracing::info!("{}", words(&layer.ignored));
             }
-            self.good = Some(Arc::new(said));
-        } else if !said.wrong.is_empty() {
+            self.good = Some(Arc::new(layer));
+        } else if !layer.wrong.is_empty() {
             let meanwhile = match &self.good {
                 Some(_) => "its previous settings stay in force",
                 None => "it is ignored",
             };
-            self.wrong.push(format!("{}; {meanwhile}", words(&said.wrong)));
+            self.wrong.push(format!("{}; {meanwhile}", words(&layer.wrong)));
         }
         for wrong in &self.wrong {
             tracing::warn!("{wrong}. `ctx config check` has details.");
@@ -215,26 +216,26 @@ impl Kept {
 
 impl Rules for LiveRules {
     fn of(&self, folder: Option<&Path>, skills: &[&str]) -> Arc<Settings> {
-        self.made(&self.made, who(folder, skills), |voices, trust| voices::settings(voices, trust).0)
+        self.cached(&self.settings, who(folder, skills), |layers, trust| merge::settings(layers, trust).0)
     }
 
     fn wrong(&self, folder: Option<&Path>, skills: &[&str]) -> Vec<String> {
         let now = Instant::now();
         let sources = self.sources(&who(folder, skills), now);
-        sources.iter().flat_map(|source| lock(&self.kept(source, now)).wrong.clone()).collect()
+        sources.iter().flat_map(|source| lock(&self.file(source, now)).wrong.clone()).collect()
     }
 
     fn project(&self, folder: Option<&Path>, skills: &[&str]) -> Option<ProjectSettings> {
         let now = Instant::now();
         let (sources, trust) = (self.sources(&who(folder, skills), now), self.trust(now));
-        let said: Vec<Option<Arc<Said>>> = sources.iter().map(|source| self.said(source, now)).collect();
-        voices::of_project(folder?, &voices_of(&sources, &said), &trust)
+        let layers: Vec<Option<Arc<Layer>>> = sources.iter().map(|source| self.layer(source, now)).collect();
+        merge::of_project(folder?, &source_layers(&sources, &layers), &trust)
     }
 }
 
 impl ProviderRules for LiveRules {
     fn provider(&self, folder: Option<&Path>) -> Arc<context_management::Rules> {
-        self.made(&self.asked, who(folder, &[]), |voices, trust| voices::provider_rules(folder, voices, trust).0)
+        self.cached(&self.rules, who(folder, &[]), |layers, trust| merge::provider_rules(folder, layers, trust).0)
     }
 }
 
@@ -246,8 +247,8 @@ fn is_fresh(at: Instant, now: Instant, every: Duration) -> bool {
     now.saturating_duration_since(at) < every
 }
 
-fn are_same(one: &[Option<Arc<Said>>], other: &[Option<Arc<Said>>]) -> bool {
-    let same = |(one, other): (&Option<Arc<Said>>, &Option<Arc<Said>>)| match (one, other) {
+fn are_same(one: &[Option<Arc<Layer>>], other: &[Option<Arc<Layer>>]) -> bool {
+    let same = |(one, other): (&Option<Arc<Layer>>, &Option<Arc<Layer>>)| match (one, other) {
         (Some(one), Some(other)) => Arc::ptr_eq(one, other),
         (None, None) => true,
         _ => false,
@@ -261,7 +262,7 @@ fn forget<K: std::hash::Hash + Eq, V>(all: &mut HashMap<K, V>, now: Instant, at:
     }
 }
 
-/// What is kept is whole at any time.
+/// Every value is complete whenever its lock is free, so a poisoned lock does no harm.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
