@@ -19,6 +19,10 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("ctx-lab", &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store", "ctx-composer"]),
     ("ctx-server", &["ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-composer"]),
     (
+        "ctx-config",
+        &["ctx-models", "ctx-core", "ctx-api", "ctx-clients", "ctx-wire", "ctx-store", "ctx-composer", "ctx-server"],
+    ),
+    (
         "ctx-cli",
         &[
             "ctx-models",
@@ -30,6 +34,7 @@ const HOUSE: &[(&str, &[&str])] = &[
             "ctx-composer",
             "ctx-lab",
             "ctx-server",
+            "ctx-config",
         ],
     ),
     // The fake provider judges what the others send, so it shares no code with them.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-const CRATES: &[&str] = &["core", "clients", "store", "composer", "lab", "server", "cli"];
+const CRATES: &[&str] = &["core", "clients", "store", "composer", "lab", "server", "config", "cli"];
 
 /// Files that name a wire, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
@@ -16,13 +16,13 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("composer/src/provider/known.rs", "anthropic::context_management"),
     ("composer/src/provider/mod.rs", "anthropic::context_management"),
     ("server/src/proxy/hold.rs", "anthropic::context_management"),
-    ("cli/src/config/context_editing/live.rs", "anthropic::context_management"),
-    ("cli/src/config/context_editing/provider.rs", "anthropic::context_management"),
-    ("cli/src/config/context_editing/voices.rs", "anthropic::context_management"),
+    ("config/src/live.rs", "anthropic::context_management"),
+    ("config/src/sections/provider.rs", "anthropic::context_management"),
+    ("config/src/merge.rs", "anthropic::context_management"),
 ];
 
 /// Crates that ask the wire for content.
-const READERS: &[&str] = &["core", "composer", "lab", "server", "cli"];
+const READERS: &[&str] = &["core", "composer", "lab", "server", "config", "cli"];
 
 /// Members and types of one provider's JSON. Some are names of a `Kind` too, which may be stored, shown and compared.
 const NAMES: &[&str] = &["tool_use", "tool_result", "tool_use_id", "cache_control", "thinking"];

@@ -22,7 +22,7 @@ impl Context {
     }
 
     pub fn home(&self) -> Result<Home, Failure> {
-        Home::find(self.place.home.as_deref(), &self.environment)
+        Home::find(self.place.home.as_deref(), &self.environment).map_err(Failure::from)
     }
 
     /// The daemon, for a verb that cannot do without one: a person in a terminal is asked whether to start it.

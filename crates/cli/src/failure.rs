@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ctx_composer::Refusal;
+use ctx_config::ConfigError;
 use ctx_server::daemon::DaemonError;
 use ctx_server::{BindError, TokenError};
 use ctx_store::StoreError;
@@ -49,12 +50,7 @@ impl Failure {
 
     /// Something could not be done with a file.
     pub fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
-        let hint = match error.kind() {
-            io::ErrorKind::ReadOnlyFilesystem => "the disk is mounted read-only; choose another folder",
-            io::ErrorKind::StorageFull => "the disk is full; make room",
-            _ => "check that the path is right and that the file is yours",
-        };
-        Self::new("file", format!("cannot {doing} {}: {error}", path.display())).hint(hint)
+        ConfigError::file(doing, path, error).into()
     }
 
     /// Says it, and tells how the process shall end.
@@ -100,6 +96,12 @@ impl From<StoreError> for Failure {
             cause = deeper.source();
         }
         Self::new(error.code(), message).hint(error.hint())
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::new(error.code, error.message).hint(error.hint.unwrap_or_default())
     }
 }
 

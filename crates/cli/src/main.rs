@@ -8,16 +8,15 @@ mod client;
 mod codes;
 mod commands;
 mod commit;
-mod config;
 mod context;
-mod env;
 mod event;
 mod failure;
 mod help;
-mod home;
 mod logging;
 mod output;
 mod setup;
+
+pub(crate) use ctx_config::{self as config, env, home};
 
 use std::process::ExitCode;
 

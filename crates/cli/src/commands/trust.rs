@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use crate::arguments::{JsonArguments, non_empty_path};
 use crate::config::Flags;
-use crate::config::context_editing::voices::{self, Voice, WaitingSetting};
-use crate::config::context_editing::{Places, Said, Source, Speaker};
+use crate::config::layer::{Layer, Origin};
+use crate::config::merge::{self, SourceLayer, WaitingSetting};
+use crate::config::sources::{Places, Source};
 use crate::config::trust::{Fingerprint, Trust, TrustedFile};
 use crate::context::Context;
 use crate::env;
@@ -109,7 +110,7 @@ fn real(folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// The project's sources, and the home's before them.
-fn sources(folder: &Path, home: &Home, context: &Context) -> Vec<(Source, Option<Said>)> {
+fn sources(folder: &Path, home: &Home, context: &Context) -> Vec<(Source, Option<Layer>)> {
     let places = Places::new(&Flags::default(), &context.environment, home);
     let skills = places.skills(Some(folder)).into_iter().map(|(_, source)| source);
     let all = std::iter::once(places.general()).chain(places.project(folder)).chain(skills);
@@ -122,23 +123,24 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
             .hint("run `ctx trust` in a terminal of your own"));
     }
     let all = sources(&folder, home, context);
-    let voices: Vec<Voice<'_>> = all.iter().map(|(source, said)| Voice { source, said: said.as_ref() }).collect();
-    let waiting = voices::waiting(&folder, &voices, trust);
+    let layers: Vec<SourceLayer<'_>> =
+        all.iter().map(|(source, layer)| SourceLayer { source, layer: layer.as_ref() }).collect();
+    let waiting = merge::waiting(&folder, &layers, trust);
     let mut files = Vec::new();
-    for (source, said) in all.iter().filter(|(source, _)| source.is_of_project) {
-        let Some(said) = said else { continue };
-        if let Some(wrong) = said.all_wrong(&source.path).first() {
+    for (source, layer) in all.iter().filter(|(source, _)| source.is_of_project) {
+        let Some(layer) = layer else { continue };
+        if let Some(wrong) = layer.all_wrong(&source.path).first() {
             return Err(Failure::new("config", wrong.clone()).hint("correct the file, then trust it"));
         }
-        match &said.print {
-            Some(print) if says_something(source, said) => {
+        match &layer.print {
+            Some(print) if says_something(source, layer) => {
                 trust.add(&source.path, print, ctx_composer::now());
                 files.push(source.path.clone());
             }
             Some(_) => {}
             // It is another user's, or others can write to it.
             None => {
-                let why = said.ignored.first().map(|remark| remark.words.clone()).unwrap_or_default();
+                let why = layer.ignored.first().map(|remark| remark.words.clone()).unwrap_or_default();
                 return Err(Failure::new("not-yours", why).hint("only files that are yours alone can be trusted"));
             }
         }
@@ -156,8 +158,8 @@ fn add(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Re
 }
 
 /// A skill that says nothing of this needs no trust.
-fn says_something(source: &Source, said: &Said) -> bool {
-    source.speaker == Speaker::Project || !said.lines.is_empty()
+fn says_something(source: &Source, layer: &Layer) -> bool {
+    source.origin == Origin::Project || !layer.entries.is_empty()
 }
 
 fn revoke(folder: PathBuf, trust: &mut Trust, home: &Home, context: &Context) -> Result<Answer, Failure> {

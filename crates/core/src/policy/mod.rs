@@ -32,7 +32,7 @@ pub use price::{Cut, Price};
 pub use proposal::{Action, Proposal};
 pub use protect::{Artifact, Call};
 pub use searches::is_search;
-pub use settings::{Budget, Layer, Mode, Settings};
+pub use settings::{Budget, Mode, Settings};
 pub use tally::{Tally, tally};
 pub use target::Target;
 pub use worth::{Worth, worth};

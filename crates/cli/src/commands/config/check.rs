@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::arguments::{JsonArguments, non_empty_path};
 use crate::config::Flags;
-use crate::config::explain::{Explained, State, Told, ValueView, explain};
-use crate::config::keys::PROVIDER;
+use crate::config::explain::{Explained, Note, State, ValueView, explain};
+use crate::config::layer::PROVIDER;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::paint::{FAINT, ID, PLAIN};
@@ -88,7 +88,7 @@ fn render(explained: &Explained, output: &Output) -> String {
         };
         page.push_str(&format!("{state} {}\n", text::line(&file.path.display().to_string())));
     }
-    let lines = |page: &mut String, told: &[Told], level: &str| {
+    let lines = |page: &mut String, told: &[Note], level: &str| {
         for told in told {
             page.push_str(&format!("{level} {}\n", text::line(&sentence(told, &explained.project))));
         }
@@ -134,8 +134,8 @@ fn table(values: &[ValueView], section: &str, project: &Path) -> Table {
     table
 }
 
-fn sentence(told: &Told, project: &Path) -> String {
-    let Told { file, line, key, message } = told;
+fn sentence(told: &Note, project: &Path) -> String {
+    let Note { file, line, key, message } = told;
     let place = match (file, line) {
         (Some(file), Some(line)) => format!("{}, line {line}: ", shown(file, project)),
         (Some(file), None) => format!("{}: ", shown(file, project)),
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_page_tells_values_files_and_what_is_wrong() {
-        let told = |file: Option<&str>, line, key: &str, message: &str| Told {
+        let told = |file: Option<&str>, line, key: &str, message: &str| Note {
             file: file.map(PathBuf::from),
             line,
             key: Some(key.to_owned()),

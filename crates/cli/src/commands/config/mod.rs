@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use crate::config::schema::schema;
+use crate::config::schema::SCHEMA;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -38,7 +38,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     match arguments.what {
         What::Check(arguments) => check::run(arguments, context),
         What::Schema => {
-            context.output.print(&format!("{:#}\n", schema()))?;
+            context.output.print(&format!("{:#}\n", *SCHEMA))?;
             Ok(ExitCode::SUCCESS)
         }
     }

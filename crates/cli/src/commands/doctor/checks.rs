@@ -28,7 +28,7 @@ pub(super) fn home(home: &Home) -> Vec<Finding> {
         ];
     }
     if let Err(failure) = home.check_writable() {
-        return vec![Finding::wrong("home", failure)];
+        return vec![Finding::wrong("home", failure.into())];
     }
     if is_open_to_others(path) {
         return vec![
@@ -61,7 +61,7 @@ pub(super) fn configuration(flags: &Flags, context: &Context, home: &Home) -> (O
             }
             (Some(settings), findings)
         }
-        Err(failure) => (None, vec![Finding::wrong("config", failure)]),
+        Err(failure) => (None, vec![Finding::wrong("config", failure.into())]),
     }
 }
 

@@ -82,7 +82,7 @@ fn named(name: &str) -> Result<Arc<dyn Policy>, Failure> {
 fn models(context: &Context) -> (Models, Option<String>) {
     let folder = std::env::current_dir().unwrap_or_default();
     let flags = Flags::default();
-    match context.home().and_then(|home| Settings::load(&flags, &context.environment, &home, &folder)) {
+    match context.home().and_then(|home| Ok(Settings::load(&flags, &context.environment, &home, &folder)?)) {
         Ok(settings) => (settings.models, None),
         Err(failure) => {
             let said = failure.message.trim_end_matches('.');

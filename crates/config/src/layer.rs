@@ -1,0 +1,175 @@
+//! The settings of one source: every key with its value and its line, and everything that is wrong with it.
+
+use std::fmt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::sections::{Config, ContextEditing};
+use crate::trust::Fingerprint;
+
+/// The section of the automatic editor.
+pub const EDITING: &str = "context_editing";
+/// Its section about the provider.
+pub const PROVIDER: &str = "context_editing.provider";
+
+/// The kind of a source, which decides how far it is trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The `ctx.toml` of the home, or one that was named.
+    User,
+    /// The `ctx.toml` of a project, which may come from others.
+    Project,
+    /// The project's YAML file. It belongs to another program too, so unknown keys are not wrong.
+    Yaml,
+    /// A skill, which can only add.
+    Skill,
+}
+
+/// A message about a line of a source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Remark {
+    /// 0: about the whole file.
+    pub line: usize,
+    pub key: String,
+    pub words: String,
+}
+
+impl Remark {
+    /// About the section of the automatic editor.
+    pub fn new(line: usize, words: impl Into<String>) -> Remark {
+        Remark { line, key: EDITING.to_owned(), words: words.into() }
+    }
+
+    /// The message with its file and line.
+    pub fn at(&self, path: &Path) -> String {
+        match self.line {
+            0 => format!("{}: {}", path.display(), self.words),
+            line => format!("{}, line {line}: {}", path.display(), self.words),
+        }
+    }
+}
+
+/// One key that a source sets.
+#[derive(Clone, PartialEq)]
+pub struct Entry {
+    pub path: Vec<String>,
+    pub line: usize,
+    pub value: Value,
+}
+
+/// Without the value, which may be a secret.
+impl fmt::Debug for Entry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} in line {}", self.key(), self.line)
+    }
+}
+
+impl Entry {
+    /// The key as TOML spells it.
+    pub fn key(&self) -> String {
+        self.path.iter().fold(String::new(), |section, name| joined(&section, name))
+    }
+
+    /// Whether the key is this one, or in this section.
+    pub fn is_in(&self, section: &str) -> bool {
+        self.key().strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+
+    /// The value in one line.
+    pub fn in_words(&self) -> String {
+        in_words(&self.value)
+    }
+}
+
+/// A name after its section, quoted if TOML requires it. Names of models are always quoted: many have a dot.
+pub fn joined(section: &str, name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let dot = if section.is_empty() { "" } else { "." };
+    match !name.is_empty() && section != "models" && name.chars().all(is_bare) {
+        true => format!("{section}{dot}{name}"),
+        false => format!("{section}{dot}\"{name}\""),
+    }
+}
+
+/// A value as a person would write it in one line.
+pub fn in_words(value: &Value) -> String {
+    let list = |items: &mut dyn Iterator<Item = String>| items.collect::<Vec<_>>().join(", ");
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => list(&mut items.iter().map(in_words)),
+        Value::Object(members) => {
+            list(&mut members.iter().map(|(name, value)| format!("{name} = {}", in_words(value))))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The settings of one source.
+#[derive(Clone, Debug, Default)]
+pub struct Layer {
+    /// All keys that are right.
+    pub entries: Vec<Entry>,
+    /// The same, typed.
+    pub config: Config,
+    /// Errors in `[context_editing]`: with one, nothing of that section counts.
+    pub wrong: Vec<Remark>,
+    /// Errors in `[context_editing.provider]`, likewise.
+    pub provider_wrong: Vec<Remark>,
+    /// Errors in other sections: with one, a daemon does not start.
+    pub fatal: Vec<Remark>,
+    /// Keys that are ignored and do no harm.
+    pub ignored: Vec<Remark>,
+    /// Identifies the content of a project's file; none of a file that is the user's own.
+    pub print: Option<Fingerprint>,
+}
+
+impl Layer {
+    /// A source that cannot be read.
+    pub fn unreadable(remark: Remark) -> Layer {
+        Layer { wrong: vec![remark], ..Layer::default() }
+    }
+
+    /// A source that is ignored, and why.
+    pub fn ignored(remark: Remark) -> Layer {
+        Layer { ignored: vec![remark], ..Layer::default() }
+    }
+
+    /// The settings of the automatic editor, if they are right.
+    pub fn editing(&self) -> Option<&ContextEditing> {
+        self.wrong.is_empty().then_some(&self.config.context_editing)
+    }
+
+    /// The line that sets a key of the automatic editor, or the first of a section.
+    pub fn line(&self, key: &str) -> Option<usize> {
+        self.entries.iter().find(|entry| entry.is_in(key)).map(|entry| entry.line)
+    }
+
+    /// All errors that stop nothing.
+    pub fn all_wrong(&self, path: &Path) -> Vec<String> {
+        let said = |remarks: &[Remark], section: &str| -> Vec<String> {
+            remarks.iter().map(|remark| format!("{}; its [{section}] section is ignored", remark.at(path))).collect()
+        };
+        [said(&self.wrong, EDITING), said(&self.provider_wrong, PROVIDER)].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_spelt_as_in_toml_and_a_value_is_not_printed() {
+        let entry = |path: &[&str]| Entry {
+            path: path.iter().map(|&name| name.to_owned()).collect(),
+            line: 3,
+            value: Value::from("hush"),
+        };
+        let folder = entry(&["context_editing", "provider", "projects", "/srv/a.b", "enabled"]);
+        assert_eq!(folder.key(), "context_editing.provider.projects.\"/srv/a.b\".enabled");
+        assert_eq!(entry(&["models", "gpt-6", "input"]).key(), "models.\"gpt-6\".input");
+        let proxy = entry(&["upstream", "proxy"]);
+        assert!(proxy.is_in("upstream") && proxy.is_in("upstream.proxy") && !proxy.is_in("up"));
+        assert_eq!(format!("{proxy:?}"), "upstream.proxy in line 3");
+    }
+}

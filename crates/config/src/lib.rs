@@ -1,0 +1,233 @@
+//! The settings of a daemon: flags, then the environment, then the `ctx.toml` of the home or the one that was named, then
+//! the defaults. A project's file sets nothing here but `[context_editing]`, which is read again while the daemon runs.
+//!
+//! [`sections`] lists every key. A file is read into a [`layer`], layers are merged in [`merge`].
+
+mod check;
+pub mod env;
+mod error;
+pub mod explain;
+mod file;
+mod helper;
+pub mod home;
+pub mod layer;
+mod live;
+pub mod merge;
+mod project;
+mod read;
+pub mod schema;
+pub mod sections;
+pub mod sources;
+mod tree;
+pub mod trust;
+pub mod upstreams;
+mod yaml;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use ctx_server::{ProxySettings, Secret, Upstream, UpstreamUrl};
+
+use self::env::{Environment, Variable};
+pub use self::error::ConfigError;
+pub use self::file::ConfigFile;
+pub use self::helper::key_variable;
+use self::home::Home;
+use self::layer::Origin;
+pub use self::live::LiveRules;
+use self::sections::UpstreamKeys;
+use self::sources::Places;
+
+/// The address without any setting.
+pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8788);
+/// The upstream without any setting.
+pub const DEFAULT_UPSTREAM: &str = "https://api.anthropic.com";
+
+/// The flags of the command line for a daemon.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    pub listen: Option<SocketAddr>,
+    pub allow_remote: bool,
+    /// Anthropic's.
+    pub upstream: Option<UpstreamUrl>,
+    /// All others, by name.
+    pub upstreams: Vec<(String, UpstreamUrl)>,
+    pub config: Option<PathBuf>,
+}
+
+/// The settings of a daemon, complete before it starts.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub listen: SocketAddr,
+    pub allow_remote: bool,
+    pub upstream: Upstream,
+    pub upstreams: Vec<(String, Upstream)>,
+    /// The folder of offloaded content, if it is not in the home.
+    pub offload: Option<PathBuf>,
+    /// Limits for agents over MCP.
+    pub mcp: ctx_server::mcp::Settings,
+    /// The model that writes summaries and titles.
+    pub helper: ctx_server::helper::Settings,
+    /// The moments that deferred edits wait for.
+    pub moments: ctx_composer::edit::Moments,
+    /// Prices, windows and the like.
+    pub models: ctx_models::Models,
+    /// Remarks for a person; they stop nothing.
+    pub remarks: Vec<String>,
+    /// Errors in sections that are ignored; they stop nothing either.
+    pub wrong: Vec<String>,
+    /// The configuration file that was read, if there is one.
+    pub files: Vec<PathBuf>,
+}
+
+impl Settings {
+    /// Decides all settings. `folder` is where the daemon starts: remarks about the project's files are included.
+    pub fn load(flags: &Flags, environment: &Environment, home: &Home, folder: &Path) -> Result<Self, ConfigError> {
+        let file = read_file(flags, environment, home)?;
+        let files = file.iter().map(|file| file.path.clone()).collect();
+        let file = file.unwrap_or_default();
+        let config = &file.layer.config;
+        let mut remarks: Vec<String> = file.layer.ignored.iter().map(|remark| remark.at(&file.path)).collect();
+        let mut wrong = file.layer.all_wrong(&file.path);
+
+        let listen = first([
+            flags.listen.map(Ok),
+            parsed(environment, env::LISTEN, parse_listen),
+            config.listen.address.map(Ok),
+            Some(Ok(DEFAULT_LISTEN)),
+        ])?;
+        let upstream = upstream(flags, environment, &file, &mut remarks)?;
+        let (upstream, upstreams) = upstreams::all(upstream, flags, &file);
+        for source in Places::new(flags, environment, home).project(folder) {
+            let Some(layer) = source.read().filter(|_| source.origin == Origin::Project) else { continue };
+            remarks.extend(layer.ignored.iter().map(|remark| remark.at(&source.path)));
+            wrong.extend(layer.all_wrong(&source.path));
+        }
+        let usual = ctx_composer::edit::Moments::default();
+        Ok(Self {
+            listen,
+            allow_remote: flags.allow_remote || config.listen.allow_remote.unwrap_or(false),
+            upstream,
+            upstreams,
+            mcp: ctx_server::mcp::Settings {
+                read_only: config.mcp.read_only.unwrap_or(false),
+                allow: config.mcp.allow.clone(),
+            },
+            helper: helper::settings(&config.helper, environment),
+            moments: ctx_composer::edit::Moments {
+                near_limit_percent: config.edits.near_limit_percent.unwrap_or(usual.near_limit_percent),
+                cache_seconds: config.edits.cache_seconds,
+            },
+            models: models(&file)?,
+            offload: config.offload.folder.as_ref().map(|folder| file.resolve(folder)),
+            remarks,
+            wrong,
+            files,
+        })
+    }
+}
+
+fn upstream(
+    flags: &Flags,
+    environment: &Environment,
+    file: &ConfigFile,
+    remarks: &mut Vec<String>,
+) -> Result<Upstream, ConfigError> {
+    let keys = &file.layer.config.upstream.all;
+    let url = first([
+        flags.upstream.clone().map(Ok),
+        parsed(environment, env::UPSTREAM, |text| {
+            text.parse().map_err(|why: ctx_server::UpstreamUrlError| why.to_string())
+        }),
+        keys.url.clone().map(Ok),
+        Some(DEFAULT_UPSTREAM.parse().map_err(|_| ConfigError::new("upstream", "the default upstream is not a URL"))),
+    ])?;
+    let mut upstream = Upstream::new(url);
+    upstream.extra_ca = keys.ca_files.iter().flatten().map(|path| file.resolve(path)).collect();
+    upstream.extra_ca.extend(ca_files_of_others(environment, remarks));
+    upstream.proxies = proxies(environment, keys);
+    upstream.http2 = keys.http2.unwrap_or(true);
+    Ok(upstream)
+}
+
+/// The catalogue with the figures of the file.
+fn models(file: &ConfigFile) -> Result<ctx_models::Models, ConfigError> {
+    let mut models = ctx_models::Models::listed().clone();
+    for (name, keys) in &file.layer.config.models {
+        let refuse = |why| ConfigError::new("config", format!("{}: `models.\"{name}\"`: {why}", file.path.display()));
+        models.set(name, &keys.0).map_err(refuse)?;
+    }
+    Ok(models)
+}
+
+/// The file that was named, or else the one of the home, if there is one.
+fn read_file(flags: &Flags, environment: &Environment, home: &Home) -> Result<Option<ConfigFile>, ConfigError> {
+    let named = flags.config.clone().or_else(|| environment.get(env::CONFIG).map(PathBuf::from));
+    let Some(path) = named else { return ConfigFile::read(&home.config_file()) };
+    let file = ConfigFile::read(&path)?.ok_or_else(|| {
+        ConfigError::new("config", format!("there is no configuration file {}", path.display()))
+            .hint("--config and CTX_CONFIG must name a file that exists")
+    })?;
+    Ok(Some(file))
+}
+
+/// The value of the strongest source that sets one.
+fn first<T>(sources: impl IntoIterator<Item = Option<Result<T, ConfigError>>>) -> Result<T, ConfigError> {
+    let silent = || Err(ConfigError::new("config", "nothing decides this setting"));
+    sources.into_iter().flatten().next().unwrap_or_else(silent)
+}
+
+fn parsed<T>(
+    environment: &Environment,
+    variable: Variable,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Option<Result<T, ConfigError>> {
+    let refuse = |why| {
+        ConfigError::new("environment", format!("{}: {why}", variable.name()))
+            .hint(format!("correct or unset {}", variable.name()))
+    };
+    environment.text(variable).map(|text| parse(&text).map_err(refuse))
+}
+
+/// `127.0.0.1:8788`, `[::1]:8788`, `localhost:8788` or just `8788`. Other names are not looked up: a name that
+/// resolves elsewhere tomorrow must not open the door to others.
+pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let text = text.trim();
+    let local = |port: &str| port.parse().ok().map(|port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+    text.parse()
+        .ok()
+        .or_else(|| local(text.strip_prefix("localhost:").unwrap_or(text)))
+        .ok_or_else(|| "give an address and a port, such as 127.0.0.1:8788".to_owned())
+}
+
+/// The environment's proxies, or else the one of the file.
+fn proxies(environment: &Environment, keys: &UpstreamKeys) -> ProxySettings {
+    let secret = |variable| environment.text(variable).map(Secret::new);
+    let mut proxies = ProxySettings {
+        http: secret(env::HTTP_PROXY),
+        https: secret(env::HTTPS_PROXY),
+        all: secret(env::ALL_PROXY),
+        no: environment.text(env::NO_PROXY).or_else(|| keys.no_proxy.clone()),
+    };
+    if proxies.http.is_none() && proxies.https.is_none() && proxies.all.is_none() {
+        proxies.all = keys.proxy.clone();
+    }
+    proxies
+}
+
+/// Files that variables of other programs name. Those programs go on without a file that is not there.
+fn ca_files_of_others(environment: &Environment, remarks: &mut Vec<String>) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for variable in [env::SSL_CERT_FILE, env::NODE_EXTRA_CA_CERTS] {
+        let Some(path) = environment.get(variable).map(PathBuf::from) else { continue };
+        if path.is_file() {
+            paths.push(path);
+        } else {
+            remarks.push(format!("{} names {}, which does not exist; it is ignored", variable.name(), path.display()));
+        }
+    }
+    paths
+}
+
+#[cfg(test)]
+mod tests;

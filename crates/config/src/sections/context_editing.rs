@@ -1,0 +1,127 @@
+//! `[context_editing]`: the automatic editor.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use ctx_core::policy::{Artifact, Mode, Target};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use super::ProviderEditing;
+
+/// The automatic editor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ContextEditing {
+    /// what the automatic editor may do
+    #[schemars(schema_with = "modes", example = &"observe")]
+    pub mode: Option<Mode>,
+    /// true is mode "on", false is "off"; a mode wins
+    #[schemars(example = true)]
+    pub enabled: Option<bool>,
+    /// from this share of the window on, clear whether it pays or not
+    #[schemars(range(min = 1, max = 100), example = 80)]
+    pub compact_threshold_percent: Option<u64>,
+    /// the same while the provider's own editing is on
+    #[schemars(range(min = 1, max = 100), example = 95)]
+    pub threshold_with_provider_percent: Option<u64>,
+    /// clear down to this share of the window
+    #[schemars(range(min = 1, max = 100), example = 60)]
+    pub target_percent: Option<u64>,
+    /// number of newest replies whose tool results stay
+    #[schemars(range(min = 0, max = 100_000), example = 5)]
+    pub preserve_recent_turns: Option<usize>,
+    /// what may be cleared, in this order
+    #[schemars(example = ["stale_tool_results"])]
+    pub clear_targets: Option<Vec<Target>>,
+    /// phases whose details may be cleared after their end; "*" for all
+    #[schemars(inner(length(min = 1, max = 256)), example = ["testing"])]
+    pub clear_after_phases: Option<Vec<String>>,
+    pub attention_budget: AttentionBudget,
+    /// artifacts that are never cleared, by name
+    #[schemars(inner(length(min = 1, max = 256)), example = ["decision_records", "plans"])]
+    pub preserve_artifacts: Option<Vec<String>>,
+    pub artifacts: BTreeMap<String, Patterns>,
+    /// tools whose results are never cleared
+    #[schemars(inner(length(min = 1, max = 256)), example = ["Todo*"])]
+    pub exclude_tools: Option<Vec<String>>,
+    /// the file that gets a line for each clearing
+    #[schemars(length(min = 1, max = 4_096), example = "NOTES.md")]
+    #[serde(deserialize_with = "ledger")]
+    pub ledger: Option<String>,
+    /// a command that gets the signals; not in a project's file
+    #[schemars(length(min = 1, max = 4_096), example = "notify-send ctx")]
+    pub hook: Option<String>,
+    /// an address on this machine that gets the signals; not in a project's file
+    #[schemars(length(min = 1, max = 4_096), example = "http://127.0.0.1:9000/hook", extend("writeOnly" = true))]
+    #[serde(deserialize_with = "webhook")]
+    pub webhook: Option<String>,
+    #[serde(skip_serializing)]
+    pub provider: ProviderEditing,
+}
+
+/// Token budgets for search results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AttentionBudget {
+    /// token budget for one search result
+    #[schemars(range(min = 1, max = 100_000_000), example = 2_000)]
+    pub single_search: Option<u64>,
+    /// token budget for search results that are no longer recent
+    #[schemars(range(min = 1, max = 100_000_000), example = 5_000)]
+    pub accumulated: Option<u64>,
+    /// token budget for all search results of a session
+    #[schemars(range(min = 1, max = 100_000_000), example = 15_000)]
+    pub session_total: Option<u64>,
+}
+
+/// Patterns of one artifact. One that matches is enough.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Patterns {
+    /// an artifact by its tool; * matches anything
+    #[schemars(inner(length(min = 1, max = 256)), example = ["Plan*"])]
+    pub tools: Vec<String>,
+    /// an artifact by the path
+    #[schemars(inner(length(min = 1, max = 256)), example = ["*/plans/*"])]
+    pub paths: Vec<String>,
+    /// an artifact by the command
+    #[schemars(inner(length(min = 1, max = 256)), example = ["plan *"])]
+    pub commands: Vec<String>,
+    /// an artifact by words in the result
+    #[schemars(inner(length(min = 1, max = 256)), example = ["*the plan*"])]
+    pub texts: Vec<String>,
+}
+
+impl From<Patterns> for Artifact {
+    fn from(Patterns { tools, paths, commands, texts }: Patterns) -> Artifact {
+        Artifact { tools, paths, commands, texts }
+    }
+}
+
+fn modes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": Mode::ALL})
+}
+
+/// An absolute path, or a file in the project.
+fn ledger<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(value)?;
+    let path = Path::new(&text);
+    let climbs = path.components().any(|part| matches!(part, Component::ParentDir));
+    if climbs || text.starts_with('~') || path.file_name().is_none() || text.ends_with(['/', '\\']) {
+        let why = "must be a file in the project, such as \"NOTES.md\", or a whole path without `..`";
+        return Err(de::Error::custom(why));
+    }
+    Ok(Some(text))
+}
+
+/// Signals never leave this machine. The error does not repeat the address: it may hold a secret.
+fn webhook<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(value)?;
+    let is_here = text.parse::<http::Uri>().is_ok_and(|uri| {
+        let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
+        uri.scheme_str() == Some("http") && !has_user && uri.host().is_some_and(crate::project::is_this_machine)
+    });
+    let why = "must be an address on this machine, such as \"http://127.0.0.1:9000/hook\"";
+    if is_here { Ok(Some(text)) } else { Err(de::Error::custom(why)) }
+}

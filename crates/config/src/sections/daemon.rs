@@ -1,0 +1,180 @@
+//! The sections that hold for the daemon as a whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::{Component, Path, PathBuf};
+
+use ctx_server::helper::Provider;
+use ctx_server::{Secret, UpstreamUrl, UpstreamUrlError};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, de};
+
+/// The address of the daemon.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Listen {
+    /// where the daemon listens
+    #[schemars(with = "String", example = "127.0.0.1:8788")]
+    #[serde(deserialize_with = "address")]
+    pub address: Option<SocketAddr>,
+    /// accept connections from other machines
+    #[schemars(example = false)]
+    pub allow_remote: Option<bool>,
+}
+
+/// The way to the providers: settings for all upstreams, and a section for each one with a name.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Upstreams {
+    #[serde(flatten)]
+    pub all: UpstreamKeys,
+    #[serde(flatten)]
+    pub named: BTreeMap<String, UpstreamKeys>,
+}
+
+/// An upstream. One with a name is reached below /to/NAME/; anthropic, openai, chatgpt and gemini have an address.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct UpstreamKeys {
+    /// where requests go
+    #[schemars(with = "String", example = "https://api.anthropic.com")]
+    #[serde(deserialize_with = "url")]
+    pub url: Option<UpstreamUrl>,
+    /// additional certificate authorities
+    #[schemars(inner(length(min = 1)), title = "a list of paths in quotes", example = ["ca.pem"])]
+    pub ca_files: Option<Vec<PathBuf>>,
+    /// a proxy for the connection to the upstream
+    #[schemars(with = "String", example = "http://proxy:3128", extend("writeOnly" = true))]
+    #[serde(deserialize_with = "secret")]
+    pub proxy: Option<Secret>,
+    /// hosts to reach without the proxy
+    #[schemars(example = &"localhost")]
+    pub no_proxy: Option<String>,
+    /// use HTTP/2 if the upstream supports it
+    #[schemars(example = true)]
+    pub http2: Option<bool>,
+}
+
+/// Content that edits move to files.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Offload {
+    /// where offloaded content goes
+    #[schemars(example = ".ctx/offload")]
+    #[serde(deserialize_with = "folder")]
+    pub folder: Option<PathBuf>,
+}
+
+/// Limits for agents that use the MCP server.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Mcp {
+    /// agents may only read over MCP
+    #[schemars(example = true)]
+    pub read_only: Option<bool>,
+    /// operations that agents may use over MCP
+    #[schemars(with = "Vec<String>", title = "a list of texts in quotes", inner(length(min = 1)))]
+    #[schemars(example = ["delete", "pin"])]
+    #[serde(deserialize_with = "operations")]
+    pub allow: Option<BTreeSet<String>>,
+}
+
+/// The model that writes summaries and titles.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Helper {
+    /// who writes summaries and titles
+    #[schemars(schema_with = "provider_names", example = &"none")]
+    #[serde(deserialize_with = "provider")]
+    pub provider: Option<Provider>,
+    /// its address
+    #[schemars(with = "String", example = "http://localhost:11434/v1")]
+    #[serde(deserialize_with = "helper_url")]
+    pub url: Option<UpstreamUrl>,
+    /// which model
+    #[schemars(example = &"qwen")]
+    pub model: Option<String>,
+    /// the environment variable that contains its key
+    #[schemars(example = &"MY_KEY")]
+    #[serde(deserialize_with = "variable")]
+    pub key_env: Option<String>,
+    /// tokens per day
+    #[schemars(example = 200_000)]
+    pub budget_per_day: Option<u64>,
+    /// timeout for one answer, in seconds
+    #[schemars(example = 60)]
+    pub timeout: Option<u64>,
+    /// maximum number of characters that it is shown
+    #[schemars(example = 100_000)]
+    pub max_chars: Option<u64>,
+    /// write titles in the background
+    #[schemars(example = true)]
+    pub titles: Option<bool>,
+}
+
+/// The moments that deferred edits wait for.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Edits {
+    /// share of the window from which deferred edits count as near the limit
+    #[schemars(range(min = 1, max = 100), example = 80)]
+    pub near_limit_percent: Option<u64>,
+    /// how long the provider's cache lives
+    #[schemars(range(min = 1, max = 86_400), example = 600)]
+    pub cache_seconds: Option<u64>,
+}
+
+/// A text that is parsed; the error is the parser's.
+fn parsed<'de, T, D: Deserializer<'de>>(
+    value: D,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Option<T>, D::Error> {
+    parse(&String::deserialize(value)?).map(Some).map_err(de::Error::custom)
+}
+
+fn address<'de, D: Deserializer<'de>>(value: D) -> Result<Option<SocketAddr>, D::Error> {
+    parsed(value, crate::parse_listen)
+}
+
+fn url<'de, D: Deserializer<'de>>(value: D) -> Result<Option<UpstreamUrl>, D::Error> {
+    parsed(value, |text| text.parse().map_err(|why: UpstreamUrlError| why.to_string()))
+}
+
+fn helper_url<'de, D: Deserializer<'de>>(value: D) -> Result<Option<UpstreamUrl>, D::Error> {
+    parsed(value, |text| text.parse().map_err(|why: UpstreamUrlError| why.to_string().replace("upstream", "helper's")))
+}
+
+fn secret<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Secret>, D::Error> {
+    parsed(value, |text| Ok(Secret::new(text)))
+}
+
+fn folder<'de, D: Deserializer<'de>>(value: D) -> Result<Option<PathBuf>, D::Error> {
+    parsed(value, |text| {
+        let climbs = Path::new(text).components().any(|part| matches!(part, Component::ParentDir));
+        let is_fine = !text.is_empty() && !climbs;
+        is_fine.then(|| PathBuf::from(text)).ok_or_else(|| "must be a path without `..`".to_owned())
+    })
+}
+
+fn operations<'de, D: Deserializer<'de>>(value: D) -> Result<Option<BTreeSet<String>>, D::Error> {
+    let names = Vec::<String>::deserialize(value)?;
+    let known = ctx_server::mcp::Settings::allowing(names.iter().map(String::as_str));
+    known.map(Some).map_err(de::Error::custom)
+}
+
+fn provider<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Provider>, D::Error> {
+    parsed(value, |text| Provider::named(text).ok_or_else(|| "is unknown".to_owned()))
+}
+
+fn provider_names(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": Provider::NAMES})
+}
+
+fn variable<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    parsed(value, |name| {
+        let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let is_name = is_plain && name.len() <= 64 && name.chars().next().is_some_and(|c| !c.is_ascii_digit());
+        let why = "must be the name of a variable; the key itself does not belong here";
+        is_name.then(|| name.to_owned()).ok_or_else(|| why.to_owned())
+    })
+}

@@ -1,0 +1,42 @@
+//! The value of each key that no source sets. A text in place of a number or a list describes what happens without one.
+
+use serde_json::{Value, json};
+
+use super::PROJECT_MEMBER;
+
+/// All defaults, as they would stand in a file; `*` stands for a name that a user chooses.
+pub fn defaults() -> Value {
+    let (helper, moments) = (ctx_server::helper::Settings::default(), ctx_composer::edit::Moments::default());
+    let mut provider = json!({
+        "enabled": false,
+        "agents": "all",
+        "clear_tool_uses": {
+            "enabled": true,
+            "trigger": "60%",
+            "keep": 5,
+            "clear_at_least": "enough to pay for the cache",
+            "exclude_tools": "tools for memory, skills and todos",
+            "clear_tool_inputs": false,
+        },
+        "clear_thinking": {"enabled": true, "keep": "all"},
+        "compact": {"enabled": false, "trigger": "80%"},
+    });
+    provider[PROJECT_MEMBER] = json!({"*": provider.clone()});
+    let mut context_editing = serde_json::to_value(ctx_clients::editor_settings()).unwrap_or_default();
+    context_editing["provider"] = provider;
+    json!({
+        "context_editing": context_editing,
+        "listen": {"address": crate::DEFAULT_LISTEN, "allow_remote": false},
+        "upstream": {"url": crate::DEFAULT_UPSTREAM, "ca_files": [], "http2": true},
+        "offload": {"folder": "offload in the home"},
+        "mcp": {"read_only": false, "allow": "all operations"},
+        "helper": {
+            "provider": "none",
+            "budget_per_day": helper.budget_per_day,
+            "timeout": helper.timeout.as_secs(),
+            "max_chars": helper.max_chars,
+            "titles": false,
+        },
+        "edits": {"near_limit_percent": moments.near_limit_percent, "cache_seconds": "the provider's own"},
+    })
+}
