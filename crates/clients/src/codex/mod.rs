@@ -1,6 +1,7 @@
 //! Codex: it names its thread, and says of each request what it is for.
 
 mod headers;
+mod install;
 mod vocabulary;
 
 pub use vocabulary::VOCABULARY;
@@ -21,6 +22,7 @@ pub static CLIENT: Client = Client {
     tells_side_requests: true,
     vocabulary: &VOCABULARY,
     bookkeeping: &["update_plan", "spawn_agent", "wait_agent", "send_message", "list_agents", "request_user_input"],
+    installer: Some(&install::INSTALLER),
     launch: Launch { programs: &["codex"], routes: &[WITH_KEY, WITH_LOGIN] },
     ..Client::BASE
 };
