@@ -2,6 +2,7 @@
 
 mod headers;
 mod install;
+mod session;
 mod vocabulary;
 
 pub use vocabulary::VOCABULARY;
@@ -21,6 +22,7 @@ pub static CLIENT: Client = Client {
     class: class::of_agent,
     tells_side_requests: true,
     vocabulary: &VOCABULARY,
+    sessions: Some(session::FILES),
     bookkeeping: &["update_plan", "spawn_agent", "wait_agent", "send_message", "list_agents", "request_user_input"],
     installer: Some(&install::INSTALLER),
     launch: Launch { programs: &["codex"], routes: &[WITH_KEY, WITH_LOGIN] },
