@@ -233,6 +233,7 @@ impl Composer {
         conversation.keep_for(self.kept_for(envelope.model.as_deref()));
         // As it was before this request warms it. Each model has a cache of its own.
         let model = envelope.model.as_deref();
+        model.into_iter().for_each(|model| conversation.calibration.expects(model));
         let is_other =
             conversation.envelope.model.as_deref() != model && !conversation.cache_forecast.holds(model, seen.at);
         let warm_until = if is_other { 0 } else { conversation.warm_until() };
