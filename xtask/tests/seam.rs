@@ -29,8 +29,6 @@ const NAMES: &[&str] = &["tool_use", "tool_result", "tool_use_id", "cache_contro
 
 /// Files that read or write such JSON, and why.
 const JSON_EXCEPTIONS: &[(&str, &str)] = &[
-    // Recordings are kept in one format, and their requests are made from them.
-    ("lab/src/request.rs", "cache_control"),
     // It is a field of our own API.
     ("server/src/mcp/own.rs", "tool_use_id"),
     // People edit the blocks as they are sent; the API does not say on which wire that is.

@@ -21,8 +21,8 @@ const GROUPS: [Group; 8] = [
         &[
             ("run", "-- claude"),
             ("ui", "--open"),
-            ("install", "claude-code"),
-            ("uninstall", "claude-code"),
+            ("install", "codex"),
+            ("uninstall", "codex"),
             ("status-line", ""),
             ("mcp", ""),
         ],

@@ -1,6 +1,8 @@
 //! aider: it has no tools, names no session, and begins every conversation with the same examples.
 
 use crate::launch::{Launch, Route};
+use crate::setup::Syntax;
+use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller};
 use crate::{Client, ClientId, Headers};
 use ctx_core::Class;
 use ctx_core::lexicon::{Tag, Vocabulary};
@@ -12,6 +14,7 @@ pub static CLIENT: Client = Client {
     recognises,
     introductions: &["Act as an expert software developer. Always use best practices when coding."],
     vocabulary: &VOCABULARY,
+    installer: Some(&INSTALLER),
     launch: Launch { programs: &["aider"], routes: &[ROUTE] },
     ..Client::BASE
 };
@@ -21,6 +24,25 @@ const ROUTE: Route = Route {
     check: Some("`--openai-api-base` and .aider.conf.yml win over the environment"),
     ..Route::BASE
 };
+
+static INSTALLER: SettingsInstaller = SettingsInstaller {
+    name: "aider",
+    title: "aider",
+    folder: Folder { variable: None, home: "" },
+    files: &[".aider.conf.yml"],
+    project: Some(""),
+    syntax: Syntax::Yaml,
+    entries: |_, _| &ENTRIES,
+    needs: None,
+    server: None,
+    variables: &[],
+    note: None,
+};
+
+static ENTRIES: [Entry; 2] = [
+    Entry { path: &["openai-api-base"], value: Setting::Url { value: "{url}/v1", upstream: "openai" } },
+    Entry { path: &["set-env"], value: Setting::List(&["ANTHROPIC_API_BASE={url}"]) },
+];
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
     // It follows the human's newest words, to the end of the text.

@@ -3,6 +3,8 @@
 use crate::class;
 use crate::hints::is_product;
 use crate::launch::{Launch, Route};
+use crate::setup::Syntax;
+use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller};
 use crate::{Client, ClientId, Headers};
 use ctx_core::ToolRole;
 use ctx_core::lexicon::{Arguments, Vocabulary};
@@ -17,6 +19,7 @@ pub static CLIENT: Client = Client {
     class: class::of_agent,
     vocabulary: &VOCABULARY,
     bookkeeping: &["ask_question", "spawn_agent", "team_*"],
+    installer: Some(&INSTALLER),
     launch: Launch { programs: &["cline"], routes: &[ROUTE] },
     ..Client::BASE
 };
@@ -30,6 +33,29 @@ const ROUTE: Route = Route {
     check: Some("its settings name another base URL, or its own daemon still runs with the old ones"),
     ..Route::BASE
 };
+
+static INSTALLER: SettingsInstaller = SettingsInstaller {
+    name: "cline",
+    title: "Cline",
+    folder: Folder { variable: None, home: ".cline/data/settings" },
+    files: &["providers.json"],
+    project: None,
+    syntax: Syntax::Json,
+    entries: |_, _| &ENTRIES,
+    needs: Some((
+        &["providers", "anthropic", "settings"],
+        "set up Anthropic as its provider first (`cline auth`); for a provider that speaks like OpenAI, run `cline \
+         auth openai-compatible -b URL/v1 -k KEY -m MODEL` with the daemon's URL",
+    )),
+    server: None,
+    variables: &[],
+    note: Some("a daemon of Cline's own keeps the old settings until it ends"),
+};
+
+static ENTRIES: [Entry; 1] = [Entry {
+    path: &["providers", "anthropic", "settings", "baseUrl"],
+    value: Setting::Url { value: "{url}/v1", upstream: "anthropic" },
+}];
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
     folders: &["orking Directory: "],

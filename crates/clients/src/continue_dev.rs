@@ -3,6 +3,7 @@
 use crate::class;
 use crate::hints::is_product;
 use crate::launch::{Launch, Route};
+use crate::setup::settings::{ByHand, Folder};
 use crate::{Client, ClientId, Headers};
 use ctx_core::ToolRole;
 use ctx_core::lexicon::{Arguments, Vocabulary};
@@ -17,6 +18,7 @@ pub static CLIENT: Client = Client {
     class: class::of_agent,
     vocabulary: &VOCABULARY,
     bookkeeping: &["Checklist", "AskQuestion", "CheckBackgroundJob"],
+    installer: Some(&INSTALLER),
     launch: Launch { programs: &["cn"], routes: &[ROUTE] },
     ..Client::BASE
 };
@@ -29,6 +31,15 @@ const ROUTE: Route = Route {
     ),
     check: Some("the model in use has no `apiBase: {url}/v1/` in config.yaml"),
     ..Route::BASE
+};
+
+static INSTALLER: ByHand = ByHand {
+    name: "continue",
+    title: "Continue",
+    folder: Folder { variable: None, home: ".continue" },
+    file: "config.yaml",
+    reason: "Continue keeps a base URL with each of your models, and ctx does not choose among them",
+    line: "`apiBase: {url}/v1/` below each model of Anthropic or OpenAI",
 };
 
 pub static VOCABULARY: Vocabulary = Vocabulary {

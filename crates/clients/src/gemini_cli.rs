@@ -1,5 +1,7 @@
 //! Gemini CLI: it names no session, and puts its context before the human's first words.
 
+pub mod install;
+
 use crate::class;
 use crate::hints::is_product;
 use crate::launch::{Launch, Route};
@@ -16,6 +18,7 @@ pub static CLIENT: Client = Client {
     class: class::of_agent,
     vocabulary: &VOCABULARY,
     bookkeeping: &["write_todos", "save_memory", "activate_skill", "ask_user"],
+    installer: Some(&install::INSTALLER),
     launch: Launch { programs: &["gemini"], routes: &[ROUTE] },
     ..Client::BASE
 };

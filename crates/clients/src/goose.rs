@@ -2,6 +2,8 @@
 
 use crate::class;
 use crate::launch::{Launch, Route};
+use crate::setup::Syntax;
+use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller};
 use crate::{Client, ClientId, HeaderNames, Headers, Hints};
 use ctx_core::lexicon::{Arguments, Tag, Vocabulary};
 use ctx_core::{Class, ToolRole};
@@ -19,11 +21,31 @@ pub static CLIENT: Client = Client {
     class: class::of_agent,
     vocabulary: &VOCABULARY,
     bookkeeping: &["delegate", "load", "load_skill", "todo__*"],
+    installer: Some(&INSTALLER),
     launch: Launch { programs: &["goose"], routes: &[ROUTE] },
     ..Client::BASE
 };
 
 const ROUTE: Route = Route { variables: &[("ANTHROPIC_HOST", "{url}"), ("OPENAI_HOST", "{url}")], ..Route::BASE };
+
+static INSTALLER: SettingsInstaller = SettingsInstaller {
+    name: NAME,
+    title: NAME,
+    folder: Folder { variable: Some(("XDG_CONFIG_HOME", NAME)), home: ".config/goose" },
+    files: &["config.yaml"],
+    project: None,
+    syntax: Syntax::Yaml,
+    entries: |_, _| &ENTRIES,
+    needs: None,
+    server: None,
+    variables: &["ANTHROPIC_HOST", "OPENAI_HOST"],
+    note: None,
+};
+
+static ENTRIES: [Entry; 2] = [
+    Entry { path: &["ANTHROPIC_HOST"], value: Setting::Url { value: "{url}", upstream: "anthropic" } },
+    Entry { path: &["OPENAI_HOST"], value: Setting::Url { value: "{url}", upstream: "openai" } },
+];
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
     // It stands in another message with each request, so it is no part of what a message says.

@@ -73,7 +73,7 @@ pub struct Client {
     pub sessions: Option<SessionFiles>,
     pub mcp: Option<McpCaller>,
     /// Makes it speak through the daemon wherever it is started.
-    pub installer: Option<setup::Installer>,
+    pub installer: Option<&'static dyn setup::Installer>,
     /// Tools whose results the automatic editor leaves alone unless told otherwise, by patterns.
     pub bookkeeping: &'static [&'static str],
     /// How it is started so that it speaks through the daemon.

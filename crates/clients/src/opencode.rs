@@ -3,9 +3,12 @@
 use crate::class;
 use crate::hints::is_product;
 use crate::launch::{Launch, Route};
+use crate::setup::Syntax;
+use crate::setup::settings::{Entries, Entry, Folder, ServerCommand, ServerPlace, Setting, SettingsInstaller, path};
 use crate::{Client, ClientId, HeaderNames, Headers};
 use ctx_core::lexicon::{Arguments, Vocabulary};
 use ctx_core::{Class, ToolRole};
+use serde_json::{Value, json};
 
 pub static CLIENT: Client = Client {
     id: ClientId::Opencode,
@@ -21,6 +24,7 @@ pub static CLIENT: Client = Client {
     class: class::of_agent,
     vocabulary: &VOCABULARY,
     bookkeeping: &["task", "todo*", "skill", "question"],
+    installer: Some(&INSTALLER),
     launch: Launch { programs: &["opencode"], routes: &[ROUTE] },
     ..Client::BASE
 };
@@ -34,6 +38,44 @@ const ROUTE: Route = Route {
     )],
     ..Route::BASE
 };
+
+static INSTALLER: SettingsInstaller = SettingsInstaller {
+    name: "opencode",
+    title: "opencode",
+    folder: Folder { variable: Some(("XDG_CONFIG_HOME", "opencode")), home: ".config/opencode" },
+    files: &["opencode.jsonc", "opencode.json"],
+    project: Some(""),
+    syntax: Syntax::Json,
+    entries: |_, _| &ENTRIES,
+    needs: None,
+    server: Some(ServerPlace { file: None, entries: server }),
+    variables: &[],
+    note: None,
+};
+
+static ENTRIES: [Entry; 3] = [
+    Entry {
+        path: &["provider", "anthropic", "options", "baseURL"],
+        value: Setting::Url { value: "{url}/v1", upstream: "anthropic" },
+    },
+    Entry {
+        path: &["provider", "openai", "options", "baseURL"],
+        value: Setting::Url { value: "{url}/v1", upstream: "openai" },
+    },
+    Entry {
+        path: &["provider", "google", "options", "baseURL"],
+        value: Setting::Url { value: "{url}/v1beta", upstream: "gemini" },
+    },
+];
+
+fn server(command: &ServerCommand) -> Entries {
+    let line: Vec<&String> = [&command.program].into_iter().chain(&command.arguments).collect();
+    let mut server = json!({ "type": "local", "command": line, "enabled": true });
+    if !command.variables.is_empty() {
+        server["environment"] = Value::Object(command.variables.clone());
+    }
+    vec![(path(&["mcp", "ctx"]), server)]
+}
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
     summary_questions: &["What did we do so far?"],

@@ -3,6 +3,8 @@
 use crate::class;
 use crate::hints::{is_product, product};
 use crate::launch::{Launch, Route};
+use crate::setup::Syntax;
+use crate::setup::settings::{Entry, Folder, Setting, SettingsInstaller};
 use crate::{Client, ClientId, Headers};
 use ctx_core::lexicon::Vocabulary;
 use ctx_core::{Class, ToolRole};
@@ -15,6 +17,7 @@ pub static CLIENT: Client = Client {
     products: &["pi/"],
     class: class::of_agent,
     vocabulary: &VOCABULARY,
+    installer: Some(&INSTALLER),
     launch: Launch { programs: &["pi"], routes: &[ROUTE] },
     ..Client::BASE
 };
@@ -31,6 +34,33 @@ const ROUTE: Route = Route {
     check: Some("a provider of your own in ~/.pi/agent/models.json needs `\"baseUrl\": \"{url}\"` there"),
     ..Route::BASE
 };
+
+/// A provider in `models.json` without models moves the built-in one of that name.
+static INSTALLER: SettingsInstaller = SettingsInstaller {
+    name: "pi",
+    title: "pi",
+    folder: Folder { variable: Some(("PI_CODING_AGENT_DIR", "")), home: ".pi/agent" },
+    files: &["models.json"],
+    project: None,
+    syntax: Syntax::Json,
+    entries: |_, _| &ENTRIES,
+    needs: None,
+    server: None,
+    variables: &[],
+    note: None,
+};
+
+static ENTRIES: [Entry; 3] = [
+    Entry {
+        path: &["providers", "anthropic", "baseUrl"],
+        value: Setting::Url { value: "{url}", upstream: "anthropic" },
+    },
+    Entry { path: &["providers", "openai", "baseUrl"], value: Setting::Url { value: "{url}/v1", upstream: "openai" } },
+    Entry {
+        path: &["providers", "google", "baseUrl"],
+        value: Setting::Url { value: "{url}/v1beta", upstream: "gemini" },
+    },
+];
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
     summaries: &["The conversation history before this point was compacted into the following summary:"],

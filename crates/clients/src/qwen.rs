@@ -1,8 +1,11 @@
 //! Qwen Code: it names no session, and calls itself Claude Code on base URLs that are not Anthropic's own.
 
 use crate::class::{self, ToolsListed};
+use crate::gemini_cli;
 use crate::hints::is_product;
 use crate::launch::{Launch, Route};
+use crate::setup::Syntax;
+use crate::setup::settings::{Entry, Folder, ServerPlace, Setting, SettingsInstaller};
 use crate::{Client, ClientId, Glance, Headers, Hints};
 use ctx_core::lexicon::{Arguments, Vocabulary};
 use ctx_core::{Class, ToolRole};
@@ -22,6 +25,7 @@ pub static CLIENT: Client = Client {
     class,
     vocabulary: &VOCABULARY,
     bookkeeping: &["agent", "list_agents", "skill", "get_goal"],
+    installer: Some(&INSTALLER),
     launch: Launch { programs: &["qwen"], routes: &[ROUTE] },
     ..Client::BASE
 };
@@ -33,6 +37,26 @@ const ROUTE: Route = Route {
 };
 
 /// Its reminders have Claude Code's tag.
+/// Its own `env` section sets variables that nothing else sets.
+static INSTALLER: SettingsInstaller = SettingsInstaller {
+    name: "qwen",
+    title: "Qwen Code",
+    folder: Folder { variable: None, home: ".qwen" },
+    files: &["settings.json"],
+    project: Some(".qwen"),
+    syntax: Syntax::Json,
+    entries: |_, _| &ENTRIES,
+    needs: None,
+    server: Some(ServerPlace { file: None, entries: gemini_cli::install::server }),
+    variables: &["ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"],
+    note: Some("a `baseUrl` of a model in `modelProviders`, and a variable in a `.env` file, win over these settings"),
+};
+
+static ENTRIES: [Entry; 2] = [
+    Entry { path: &["env", "ANTHROPIC_BASE_URL"], value: Setting::Url { value: "{url}", upstream: "anthropic" } },
+    Entry { path: &["env", "OPENAI_BASE_URL"], value: Setting::Url { value: "{url}/v1", upstream: "openai" } },
+];
+
 pub static VOCABULARY: Vocabulary = Vocabulary {
     summaries: &["<state_snapshot>"],
     requests: &[

@@ -1,5 +1,6 @@
 //! Session files: conversations as a client keeps them on disk, in the form that its requests have.
 
+use ctx_core::content::WireId;
 use serde_json::value::RawValue;
 use std::path::Path;
 
@@ -25,6 +26,8 @@ pub struct SessionFile {
 #[derive(Debug)]
 pub struct SessionConversation {
     pub name: String,
+    /// The format of its messages.
+    pub wire: WireId,
     /// The model of its last answer.
     pub model: String,
     /// The request without its messages, as an object; system and tools where the file holds them.
@@ -36,7 +39,7 @@ pub struct SessionConversation {
 /// One request and its answer.
 #[derive(Debug, Clone)]
 pub struct SessionTurn {
-    /// Which message the model answered with. The request held the messages before it.
+    /// The first message that the model answered with. The request held the messages before it.
     pub answer: usize,
     /// When it was asked, as the file writes it.
     pub at: Option<Box<str>>,

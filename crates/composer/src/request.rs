@@ -171,6 +171,7 @@ impl Engine {
     /// Until when the provider's cache was warm before this request warms it. Each model has a cache of its own.
     fn warm_until(&self, conversation: &mut Conversation, model: Option<&str>, at: u64) -> u64 {
         conversation.keep_for(self.kept_for(model));
+        model.into_iter().for_each(|model| conversation.calibration.expects(model));
         let is_other = conversation.envelope.model.as_deref() != model && !conversation.cache.forecast.holds(model, at);
         if is_other { 0 } else { conversation.warm_until() }
     }

@@ -1,7 +1,7 @@
 //! How many tokens something will cost: an estimate, corrected by what the provider reports.
 
 use crate::message::{Block, Message};
-use ctx_models::tokens::CLAUDE;
+use ctx_models::tokens::{CLAUDE, weights};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A request of this estimate tells the size of a token by itself: what every request costs on top is small beside it.
@@ -28,6 +28,8 @@ pub struct Calibration {
     basis: f64,
     /// The hash of the model's name: another one may have another tokenizer.
     model: Option<u64>,
+    /// The scale of the model's family, until a report tells.
+    family: Option<f64>,
 }
 
 impl Calibration {
@@ -41,6 +43,11 @@ impl Calibration {
         if reported > 0 && (0.2..5.0).contains(&factor) && tells {
             (self.factor, self.basis) = (Some(factor), estimated);
         }
+    }
+
+    /// Names the model that is asked: its family has a tokenizer of its own, and until a report that is the scale.
+    pub fn expects(&mut self, model: &str) {
+        self.family = Some(CLAUDE.chars_per_token / weights(model, CLAUDE).chars_per_token);
     }
 
     /// Names the model of the next report. Whatever its size, the first report of another model counts.
@@ -59,7 +66,7 @@ impl Calibration {
     }
 
     pub fn tokens(&self, estimated: f64) -> u64 {
-        (estimated * self.factor.unwrap_or(1.0)).round() as u64
+        (estimated * self.factor.or(self.family).unwrap_or(1.0)).round() as u64
     }
 }
 
@@ -76,6 +83,22 @@ mod tests {
         calibration.learn(1000.0, 0);
         calibration.learn(1000.0, 1_000_000);
         assert_eq!(calibration.tokens(2000.0), 2500);
+    }
+
+    #[test]
+    fn before_a_report_the_family_of_the_model_tells_the_size_of_a_token() {
+        let tokens = |model: &str| {
+            let mut calibration = Calibration::default();
+            calibration.expects(model);
+            assert!(!calibration.is_calibrated(), "{model}");
+            calibration.tokens(1000.0)
+        };
+        assert_eq!([tokens("claude-opus-5"), tokens("gpt-5.5"), tokens("deepseek-chat")], [1000, 839, 846]);
+        assert_eq!(tokens("of no known family"), 1000);
+        let mut calibration = Calibration::default();
+        calibration.learn(1000.0, 1250);
+        calibration.expects("gpt-5.5");
+        assert_eq!(calibration.tokens(1000.0), 1250, "a report counts more");
     }
 
     #[test]

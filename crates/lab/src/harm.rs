@@ -2,7 +2,6 @@
 
 use crate::needs::{Kind, Need, Place, bare};
 use crate::recording::Recording;
-use crate::request::wire;
 use ctx_core::Content;
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +19,7 @@ pub fn results(recording: &Recording) -> Vec<Recorded> {
     let mut results = Vec::new();
     let mut calls: HashMap<String, Place> = HashMap::new();
     for (at, message) in recording.messages.iter().enumerate() {
-        for (block, content) in wire().contents(message.get().as_bytes()).iter().enumerate() {
+        for (block, content) in recording.wire().contents(message.get().as_bytes()).iter().enumerate() {
             let place = Place { message: at, block };
             if let Some(call) = content.calls() {
                 calls.insert(call.to_owned(), place);

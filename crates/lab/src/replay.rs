@@ -16,9 +16,8 @@ use ctx_core::policy::Policy;
 use ctx_models::cache::{FIVE_MINUTES, PromptCache, Reading};
 use ctx_models::{Models, Price, Rates};
 use ctx_store::MemoryStore;
-use ctx_wire::answer::Ending;
+use ctx_wire::answer::{Ending, Usage};
 use ctx_wire::rope::Arriving;
-use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Fewer tokens may come from rounding.
@@ -194,7 +193,8 @@ impl Player<'_> {
         let mut pieces = Arriving::alone();
         pieces.push(body);
         let mut outgoing: Option<Outgoing> = None;
-        let seen = Seen { wire: crate::request::wire(), hints, pieces: pieces.finish(), at, counting: false };
+        let seen =
+            Seen { wire: self.known.script.recording.wire(), hints, pieces: pieces.finish(), at, counting: false };
         let ticket = self.composer.hold(seen, &mut |out| outgoing = out)?;
         let sent = outgoing.map_or_else(|| body.to_vec(), |outgoing| outgoing.bytes(body));
         ticket.map(|ticket| (ticket, sent)).ok_or(Unplayable::Lost)
@@ -203,26 +203,24 @@ impl Player<'_> {
     /// The answer that was recorded, with what the provider would have counted.
     fn answer(&self, ticket: &Ticket, turn: usize, reading: &Reading, at: u64) -> Result<(), Unplayable> {
         let script = self.known.script;
-        let recorded = script.recording.turns.get(turn).and_then(|turn| script.recording.messages.get(turn.answer));
-        let message: Value = recorded.and_then(|json| serde_json::from_str(json.get()).ok()).unwrap_or_default();
-        let content = match &message["content"] {
-            Value::String(text) => json!([{"type": "text", "text": text}]),
-            content => content.clone(),
-        };
+        let recording = script.recording;
+        let messages = recording.messages.get(recording.answer(turn)).unwrap_or_default();
+        let messages: Vec<&str> = messages.iter().map(|message| message.get()).collect();
         let tokens = |tokens: f64| tokens.round() as u64;
         let is_long = script.lifetime(turn) > FIVE_MINUTES;
         let (short, long) = if is_long { (0.0, reading.written) } else { (reading.written, 0.0) };
-        let usage = json!({
-            "input_tokens": tokens(reading.input), "output_tokens": tokens(script.output(turn)),
-            "cache_read_input_tokens": tokens(reading.read), "cache_creation_input_tokens": tokens(reading.written),
-            "cache_creation": {"ephemeral_5m_input_tokens": tokens(short), "ephemeral_1h_input_tokens": tokens(long)},
-        });
-        let body = json!({"id": format!("msg_{turn}"), "type": "message", "role": "assistant", "content": content,
-            "model": script.recording.model_of(turn), "stop_reason": "end_turn", "usage": usage});
-        let mut tap = crate::request::wire().tap(200, Some("application/json"), None);
-        tap.feed(body.to_string().as_bytes());
+        let usage = Usage {
+            input: tokens(reading.input),
+            cache_read: tokens(reading.read),
+            cache_write: tokens(reading.written),
+            cache_write_5m: Some(tokens(short)),
+            cache_write_1h: Some(tokens(long)),
+            output: tokens(script.output(turn)),
+            thinking: None,
+        };
+        let answer = recording.wire().recorded_answer(&messages, recording.model_of(turn), usage);
         let timing = Timing { at: at + 1, first_byte_ms: Some(1), total_ms: 1 };
-        Ok(self.composer.answered(ticket, Some(Ending::Complete), Some(tap.finish(Ending::Complete)), timing)?)
+        Ok(self.composer.answered(ticket, Some(Ending::Complete), Some(answer), timing)?)
     }
 
     /// What it costs to look again at what was taken away: one more request with all of the context, a short call, and

@@ -6,14 +6,11 @@ use ctx_models::CacheRules;
 use ctx_models::cache::{Breakpoints, FIVE_MINUTES, ONE_HOUR, Outline, PromptCache, Reading};
 use ctx_models::tokens::CLAUDE;
 use ctx_wire::dress::undress;
-use ctx_wire::{Wire, WireId, body};
-use serde_json::{Value, json};
+use ctx_wire::{Opening, body};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What a recording says of its head when it does not say how large it was.
 const USUAL_HEAD: f64 = 20_000.0;
-/// Words that stand for a system prompt and tools that were not recorded.
-const FILLER: &str = "what the agent was told before the conversation began; ";
 
 pub struct Script<'r> {
     pub recording: &'r Recording,
@@ -85,16 +82,12 @@ impl Prompt {
     }
 }
 
-/// The format that recordings are kept in.
-pub fn wire() -> &'static dyn Wire {
-    ctx_wire::wire(WireId::Anthropic)
-}
-
 impl<'r> Script<'r> {
     pub fn of(recording: &'r Recording) -> Script<'r> {
         let mut before = vec![0.0];
         for message in &recording.messages {
-            let own = tokens::of_message(&wire().read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
+            let own =
+                tokens::of_message(&recording.wire().read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
             before.push(before.last().copied().unwrap_or(0.0) + own);
         }
         let estimate = |answer: usize| before.get(answer).copied().unwrap_or(0.0);
@@ -107,13 +100,17 @@ impl<'r> Script<'r> {
         let (scale, head_tokens) = fit(&counts);
         let lifetimes = lifetimes(recording);
         let tools = tools_of(recording);
-        let with_head =
-            |(model, lifetime)| with_head(recording.head.get(), (model, head_tokens / scale), lifetime, &tools);
+        let lead: Vec<&str> = recording.lead.iter().map(|message| message.get()).collect();
+        let chars = (head_tokens / scale * CLAUDE.chars_per_token) as usize;
+        let with_head = |(model, lifetime)| {
+            let head = recording.head.get();
+            recording.wire().opening(&Opening { head, model, lead: &lead, tools: &tools, chars, lifetime })
+        };
         let kinds = lifetimes.iter().enumerate().map(|(turn, lifetime)| (recording.model_of(turn), *lifetime));
         let kinds: HashSet<(&str, u64)> = kinds.collect();
         let heads = kinds.into_iter().map(|kind| (kind, with_head(kind))).collect();
         let head_key = Key::of([with_head((&*recording.model, FIVE_MINUTES)).as_bytes()]);
-        let messages = recording.messages.iter().map(|message| as_list(message.get())).collect();
+        let messages = recording.messages.iter().map(|message| recording.wire().replayed(message.get())).collect();
         let timed = recording.turns.iter().all(|turn| turn.at.is_some());
         let counted = !counts.is_empty();
         Script { recording, messages, heads, head_key, head_tokens, before, scale, lifetimes, counted, timed }
@@ -131,7 +128,7 @@ impl<'r> Script<'r> {
                 body.push(',');
             }
             match at + 1 == answer {
-                true => body.push_str(&marked(message, lifetime)),
+                true => body.push_str(&self.recording.wire().marked(message, lifetime)),
                 false => body.push_str(message),
             }
         }
@@ -141,15 +138,16 @@ impl<'r> Script<'r> {
 
     /// A request as the cache sees it; `None` if it cannot be read.
     pub fn prompt(&self, sent: &[u8], seen: &mut Seen) -> Option<Prompt> {
-        let spans = body::parse(sent, wire().shape()).ok()?;
+        let wire = self.recording.wire();
+        let spans = body::parse(sent, wire.shape()).ok()?;
         let (mut prefix, mut tokens) = (self.head_key, self.head_tokens);
-        let breakpoints = Breakpoints { head: true, messages: Vec::new() };
+        let breakpoints = Breakpoints { head: wire.cache_lifetime(sent).is_some(), messages: Vec::new() };
         let (after, places) = (Vec::new(), Vec::new());
         let mut prompt = Prompt { head: prefix, after, breakpoints, places, tokens: vec![tokens] };
         let messages = spans.messages.iter().filter_map(|span| sent.get(span.clone()));
         for (at, bytes) in messages.enumerate() {
             let part = *seen.0.entry(Key::of([bytes])).or_insert_with(|| {
-                let read = wire().read(bytes, ctx_clients::lexicon());
+                let read = wire.read(bytes, ctx_clients::lexicon());
                 let (bare, _) = undress(bytes, &read.cuts);
                 let tokens = tokens::of_message(&read.facts) * self.scale;
                 Part { key: Key::of([&*bare]), tokens, places: read.facts.cache_places(), marked: read.marked }
@@ -178,12 +176,12 @@ impl<'r> Script<'r> {
     /// Tokens of an answer: what was recorded of them, or what is there to be seen, where that is more. Clients often
     /// write down the count that stood at the beginning of a stream.
     pub fn output(&self, turn: usize) -> f64 {
-        let Some(turn) = self.recording.turns.get(turn) else { return 0.0 };
-        let answer = self.recording.messages.get(turn.answer);
-        let seen = answer.map_or(0.0, |answer| {
-            tokens::of_message(&wire().read(answer.get().as_bytes(), ctx_clients::lexicon()).facts)
-        });
-        let counted = turn.usage.map_or(0.0, |usage| usage.output as f64);
+        let messages = self.recording.messages.get(self.recording.answer(turn)).unwrap_or_default();
+        let bytes = messages.iter().map(|message| message.get().as_bytes());
+        let facts = bytes.map(|message| self.recording.wire().read(message, ctx_clients::lexicon()).facts);
+        let seen: f64 = facts.map(|facts| tokens::of_message(&facts)).sum();
+        let usage = self.recording.turns.get(turn).and_then(|turn| turn.usage);
+        let counted = usage.map_or(0.0, |usage| usage.output as f64);
         (seen * self.scale).max(counted)
     }
 
@@ -233,79 +231,21 @@ fn guessed_lifetime(recording: &Recording) -> u64 {
     if is_long { ONE_HOUR } else { FIVE_MINUTES }
 }
 
-fn mark(lifetime: u64) -> Value {
-    if lifetime > FIVE_MINUTES { json!({"type": "ephemeral", "ttl": "1h"}) } else { json!({"type": "ephemeral"}) }
-}
-
-/// The body up to its first message, with a system prompt of so many tokens, as estimated.
-fn with_head(head: &str, (model, estimated): (&str, f64), lifetime: u64, tools: &[String]) -> String {
-    let mut head: Value = serde_json::from_str(head).unwrap_or_else(|_| json!({}));
-    head["model"] = model.into();
-    if head["tools"].as_array().is_none_or(Vec::is_empty) && !tools.is_empty() {
-        let tool = |name: &String| json!({"name": name, "input_schema": {"type": "object"}});
-        head["tools"] = tools.iter().map(tool).collect();
-    }
-    let mut system = match head["system"].take() {
-        Value::String(text) => vec![json!({"type": "text", "text": text})],
-        Value::Array(blocks) => blocks,
-        _ => Vec::new(),
-    };
-    system.iter_mut().for_each(unmark);
-    let tools = head.get_mut("tools").and_then(Value::as_array_mut);
-    tools.into_iter().flatten().for_each(unmark);
-    let own: usize = system.iter().map(|block| block["text"].as_str().map_or(0, str::len)).sum::<usize>()
-        + head["tools"].as_array().map_or(0, |tools| tools.iter().map(|tool| tool.to_string().len()).sum());
-    let missing = (estimated * CLAUDE.chars_per_token) as usize;
-    let filler: String = FILLER.chars().cycle().take(missing.saturating_sub(own).max(1)).collect();
-    // The stock client marks two blocks of it.
-    system.insert(0, json!({"type": "text", "text": "You are an agent.", "cache_control": mark(lifetime)}));
-    system.push(json!({"type": "text", "text": filler, "cache_control": mark(lifetime)}));
-    head["system"] = Value::Array(system);
-    let mut text = head.to_string();
-    text.pop();
-    text.push_str(",\"messages\":[");
-    text
-}
-
 /// The tools that are called in it: a provider refuses calls of others, and session files do not say which there were.
 fn tools_of(recording: &Recording) -> Vec<String> {
-    let facts =
-        recording.messages.iter().map(|message| wire().read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
+    let facts = recording
+        .messages
+        .iter()
+        .map(|message| recording.wire().read(message.get().as_bytes(), ctx_clients::lexicon()).facts);
     let calls = facts.flat_map(|facts| facts.blocks).filter(|block| block.kind == ctx_core::Kind::ToolUse);
     let names: BTreeSet<String> = calls.filter_map(|block| Some(block.tool?.to_string())).collect();
     names.into_iter().collect()
 }
 
-/// A message whose content is a list, written in the one way in which it will be written with a mark too.
-fn as_list(message: &str) -> String {
-    let Ok(mut value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
-    match &mut value["content"] {
-        Value::String(text) => value["content"] = json!([{"type": "text", "text": std::mem::take(text)}]),
-        // Where the marks stand is decided here.
-        Value::Array(blocks) if message.contains("\"cache_control\"") => blocks.iter_mut().for_each(unmark),
-        _ => {}
-    }
-    value.to_string()
-}
-
-fn unmark(block: &mut Value) {
-    if let Some(fields) = block.as_object_mut() {
-        fields.remove("cache_control");
-    }
-}
-
-/// A message with a cache mark on its last block.
-fn marked(message: &str, lifetime: u64) -> String {
-    let Ok(mut value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
-    if let Some(block) = value["content"].as_array_mut().and_then(|blocks| blocks.last_mut()) {
-        block["cache_control"] = mark(lifetime);
-    }
-    value.to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ctx_wire::WireId;
 
     #[test]
     fn a_line_is_laid_through_what_was_counted() {
@@ -323,9 +263,9 @@ mod tests {
         };
         let lives = |turns: Vec<Turn>| {
             let nothing = || serde_json::value::RawValue::from_string("{}".into()).expect("JSON");
-            let recording =
-                Recording { name: "r".into(), model: "m".into(), head: nothing(), messages: Vec::new(), turns };
-            lifetimes(&recording)
+            let (lead, messages) = (Vec::new(), Vec::new());
+            let (name, model, wire) = ("r".into(), "m".into(), WireId::Anthropic);
+            lifetimes(&Recording { name, wire, model, head: nothing(), lead, messages, turns })
         };
         let silent = Turn::default();
         assert_eq!(
@@ -343,20 +283,5 @@ mod tests {
             "it was read after minutes"
         );
         assert_eq!(lives(vec![turn(0, 0, None), turn(9, 0, None)]), [FIVE_MINUTES, FIVE_MINUTES]);
-    }
-
-    #[test]
-    fn how_a_message_was_written_makes_no_difference_to_the_cache() {
-        let spaced = as_list(r#"{ "role": "user", "content": [ {"type": "text", "text": "h\u00e9"} ] }"#);
-        assert_eq!(spaced, as_list(r#"{"role":"user","content":[{"type":"text","text":"hé"}]}"#));
-    }
-
-    #[test]
-    fn a_mark_stands_on_the_last_block() {
-        let marked = marked(&as_list(r#"{"role":"user","content":"hi"}"#), FIVE_MINUTES);
-        assert_eq!(
-            marked,
-            r#"{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}"#
-        );
     }
 }

@@ -18,6 +18,7 @@ mod folder;
 pub mod json;
 mod openai;
 mod provider;
+mod recorded;
 pub mod responses;
 pub mod rope;
 pub mod rules;
@@ -27,6 +28,7 @@ mod wire;
 
 pub use ctx_core::WireId;
 pub use provider::Provider;
+pub use recorded::{Opening, of_body};
 pub use wire::{Call, Insertion, LocalError, Reading, Wire};
 
 /// All wires, in the order in which they are asked whether a call is theirs.

@@ -1,10 +1,11 @@
 //! The seam: everything the rest of the program asks of a provider's format.
 
-use crate::answer::Tap;
+use crate::answer::{Answer, Tap, Usage};
 use crate::body::{Body, Shape, Spans};
 use crate::compose::{Composed, Input};
 use crate::envelope::Envelope;
 use crate::json::Span;
+use crate::recorded::{self, Opening};
 use ctx_core::content::{Content, WireId};
 use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::Draft;
@@ -187,5 +188,31 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     /// itself: without any. `body` is the request as it was sent. `None` when nothing in it reasons, or never helps.
     fn without_reasoning(&self, _: &Body) -> Option<Vec<u8>> {
         None
+    }
+    // A recording is played again.
+
+    /// A request of a recording up to its first message.
+    fn opening(&self, opening: &Opening<'_>) -> String {
+        opening.text(&opening.members(), self.shape().list, opening.lead)
+    }
+
+    /// A recorded message as a client sends it, without cache marks.
+    fn replayed(&self, message: &str) -> String {
+        message.to_owned()
+    }
+
+    /// The same with a cache mark at its end, on wires that have marks.
+    fn marked(&self, message: &str, _: u64) -> String {
+        message.to_owned()
+    }
+
+    /// Whether an answer may be several messages.
+    fn answers_in_items(&self) -> bool {
+        false
+    }
+
+    /// An answer that was recorded as these messages.
+    fn recorded_answer(&self, messages: &[&str], model: &str, usage: Usage) -> Answer {
+        recorded::answer(messages, model, usage)
     }
 }

@@ -24,33 +24,54 @@ pub struct How {
     pub format: JsonArguments,
 }
 
+/// Applies the plan of one agent.
 pub fn apply(plan: &Plan, how: &How, host: &dyn Host, context: &Context) -> Result<(), Failure> {
-    let is_needed = plan.changes.iter().any(Change::is_needed);
+    let done = make_all(std::slice::from_ref(plan), how, host, context)?;
+    if how.format.json {
+        return context.output.json(told(plan, done).to_string().as_bytes()).map_err(Failure::from);
+    }
+    Ok(())
+}
+
+/// Applies the plans of several agents, with one question for all.
+pub fn apply_all(plans: &[Plan], how: &How, host: &dyn Host, context: &Context) -> Result<(), Failure> {
+    let done = make_all(plans, how, host, context)?;
+    if how.format.json {
+        let agents: Vec<_> = plans.iter().map(|plan| told(plan, done)).collect();
+        return context.output.json(json!({ "agents": agents }).to_string().as_bytes()).map_err(Failure::from);
+    }
+    Ok(())
+}
+
+/// Shows all plans, asks, and makes the changes; returns whether it wrote anything.
+fn make_all(plans: &[Plan], how: &How, host: &dyn Host, context: &Context) -> Result<bool, Failure> {
+    let is_needed = plans.iter().any(|plan| needed(plan).next().is_some());
     let json = how.format.json;
     if !json {
-        let shown: Vec<String> =
-            needed(plan).map(|change| preview::difference(change, &context.output.paint)).collect();
+        let changes = plans.iter().flat_map(needed);
+        let shown: Vec<String> = changes.map(|change| preview::difference(change, &context.output.paint)).collect();
         context.output.print(&shown.join("\n"))?;
     }
     let does = !how.dry_run && is_needed;
     if does && !how.yes && !confirmed(json)? {
         return Err(Failure::new("not-confirmed", "nothing was changed"));
     }
-    if !how.dry_run {
+    for plan in plans.iter().filter(|_| !how.dry_run) {
         setup::make(plan, host)?;
     }
-    if json {
-        return context.output.json(told(plan, does).to_string().as_bytes()).map_err(Failure::from);
+    for plan in plans.iter().filter(|_| !json) {
+        plan.notes.iter().for_each(|note| context.note(note));
+        let words = match (needed(plan).next().is_some(), does) {
+            (false, _) => format!("{}\n", plan.nothing),
+            (true, false) => continue,
+            (true, true) => format!("\n{}\n", plan.done),
+        };
+        context.output.print(&text::block(&words))?;
     }
-    for note in &plan.notes {
-        context.note(note);
+    if is_needed && !does && !json {
+        context.output.print("\nNothing was changed: this was a dry run.\n")?;
     }
-    let words = match (is_needed, does) {
-        (false, _) => format!("{}\n", plan.nothing),
-        (true, false) => "\nNothing was changed: this was a dry run.\n".to_owned(),
-        (true, true) => format!("\n{}\n", plan.done),
-    };
-    context.output.print(&text::block(&words)).map_err(Failure::from)
+    Ok(does)
 }
 
 fn needed(plan: &Plan) -> impl Iterator<Item = &Change> {
@@ -65,6 +86,7 @@ fn told(plan: &Plan, written: bool) -> serde_json::Value {
         .collect();
     let difference: Vec<String> = needed(plan).map(|change| preview::difference(change, &Paint::plain())).collect();
     json!({
+        "agent": plan.client,
         "scope": plan.scope.name(),
         "written": written,
         "base_url": plan.base_url,

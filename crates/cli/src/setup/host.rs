@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ctx_clients::setup::{Daemon, Host, Scope, SetupError};
 use ctx_server::UpstreamUrl;
+use ctx_wire::Provider;
 
 use crate::background;
 use crate::client::callable;
@@ -31,7 +32,8 @@ impl<'c> ThisHost<'c> {
     fn find_daemon(&self) -> Result<Daemon, Failure> {
         let context = self.context;
         if let Some((client, status)) = background::running(context)? {
-            return Ok(daemon(client.address(), status.upstream, true));
+            let others = status.upstreams.into_iter().map(|upstream| (upstream.name, upstream.url)).collect();
+            return Ok(daemon(client.address(), status.upstream, others, true));
         }
         let flags = Flags { listen: context.place.listen, ..Flags::default() };
         let settings = Settings::load(&flags, &context.environment, &context.home()?, &self.folder)?;
@@ -39,7 +41,14 @@ impl<'c> ThisHost<'c> {
             return Err(Failure::new("no-port", "the daemon would use any free port, so its address is unknown")
                 .hint("give it one: --listen 127.0.0.1:8788"));
         }
-        Ok(daemon(callable(settings.listen), settings.upstream.url.to_string(), false))
+        let others =
+            settings.upstreams.iter().map(|(name, upstream)| (name.clone(), upstream.url.to_string())).collect();
+        Ok(daemon(callable(settings.listen), settings.upstream.url.to_string(), others, false))
+    }
+
+    /// Whether a program of this name is on the PATH.
+    pub fn finds_program(&self, name: &str) -> bool {
+        on_path(name, &self.context.environment).is_some()
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
@@ -90,7 +99,9 @@ impl Host for ThisHost<'_> {
     }
 }
 
-fn daemon(address: SocketAddr, upstream: String, is_up: bool) -> Daemon {
+/// `upstreams`: those of other providers than the first.
+fn daemon(address: SocketAddr, upstream: String, mut upstreams: Vec<(String, String)>, is_up: bool) -> Daemon {
+    upstreams.push((Provider::Anthropic.name().to_owned(), upstream.clone()));
     let mut served = vec!["mcp".to_owned()];
     if address != DEFAULT_LISTEN {
         served.extend(["--listen".to_owned(), address.to_string()]);
@@ -98,7 +109,7 @@ fn daemon(address: SocketAddr, upstream: String, is_up: bool) -> Daemon {
     if upstream.trim_end_matches('/') != DEFAULT_UPSTREAM {
         served.extend(["--upstream".to_owned(), upstream.clone()]);
     }
-    Daemon { address, upstream, is_up, served }
+    Daemon { address, upstream, upstreams, is_up, served }
 }
 
 impl From<Failure> for SetupError {
@@ -116,12 +127,16 @@ impl From<SetupError> for Failure {
     }
 }
 
+fn on_path(name: &str, environment: &Environment) -> Option<PathBuf> {
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let folders = environment.get(env::PATH).unwrap_or_default();
+    std::env::split_paths(&folders).map(|folder| folder.join(&name)).find(|path| path.is_file())
+}
+
 /// How the agent calls this program: by its name where that leads here, else by its path.
 fn program(scope: Scope, environment: &Environment) -> (String, Option<String>) {
     let own = std::env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_default();
-    let name = format!("ctx{}", std::env::consts::EXE_SUFFIX);
-    let folders = environment.get(env::PATH).unwrap_or_default();
-    let found = std::env::split_paths(&folders).map(|folder| folder.join(&name)).find(|path| path.is_file());
+    let found = on_path("ctx", environment);
     let is_own = found.as_ref().and_then(|path| path.canonicalize().ok()).is_some_and(|path| path == own);
     if is_own {
         return ("ctx".to_owned(), None);

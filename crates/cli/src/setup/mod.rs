@@ -5,13 +5,16 @@ mod apply;
 mod host;
 mod preview;
 
-pub use apply::{How, apply};
+pub use apply::{How, apply, apply_all};
 pub use host::ThisHost;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use ctx_clients::setup::{self, Installer};
+use ctx_clients::setup::{self, Host, Installer, Plan, SetupError};
 use ctx_clients::{CLIENTS, Client};
+
+use crate::context::Context;
+use crate::failure::Failure;
 
 /// For which projects a client is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -34,8 +37,8 @@ impl From<Scope> for setup::Scope {
 /// A client that can be set up.
 #[derive(Clone, Copy, Debug)]
 pub struct Agent {
-    client: &'static Client,
-    pub installer: Installer,
+    pub client: &'static Client,
+    pub installer: &'static dyn Installer,
 }
 
 /// Reads the name of a client that can be set up.
@@ -46,6 +49,39 @@ pub fn agents() -> impl TypedValueParser<Value = Agent> {
 
 fn installable() -> impl Iterator<Item = Agent> {
     CLIENTS.into_iter().filter_map(|client| Some(Agent { client, installer: client.installer? }))
+}
+
+/// The agents on this machine: those whose program is on the PATH, or that have settings here.
+pub fn found(host: &ThisHost<'_>) -> Vec<Agent> {
+    let has_program = |agent: &Agent| agent.client.launch.programs.iter().any(|name| host.finds_program(name));
+    installable().filter(|agent| has_program(agent) || agent.installer.is_found(host)).collect()
+}
+
+/// The agents that were set up before.
+pub fn installed(host: &ThisHost<'_>) -> Result<Vec<Agent>, Failure> {
+    let mut agents = Vec::new();
+    for agent in installable() {
+        if host.journal(agent.client.name)?.exists() {
+            agents.push(agent);
+        }
+    }
+    Ok(agents)
+}
+
+/// Plans for several agents. One that cannot be set up does not keep the others from it.
+pub fn plan_all(agents: &[Agent], plan: impl Fn(&Agent) -> Result<Plan, SetupError>, context: &Context) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for agent in agents {
+        match plan(agent) {
+            Ok(plan) => plans.push(plan),
+            Err(error) => {
+                let failure = Failure::from(error);
+                let hint = failure.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+                context.note(&format!("{} is left out: {}{hint}", agent.client.title, failure.message));
+            }
+        }
+    }
+    plans
 }
 
 #[cfg(test)]

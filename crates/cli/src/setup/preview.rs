@@ -54,6 +54,16 @@ fn told(line: &Line, paint: &Paint) -> String {
 
 /// A line of settings without what must not be shown: values whose name says so, and passwords in addresses.
 fn masked(line: &str) -> Cow<'_, str> {
+    // NAME=value, name: value and name = value, as variables, YAML and TOML are written.
+    if let Some((name, value)) = line.split_once(['=', ':'])
+        && !name.contains('"')
+        && !value.trim().is_empty()
+    {
+        let name = name.trim().trim_start_matches("export ").trim_matches('\'');
+        if ctx_server::is_secret_name(name) || has_password(value) {
+            return Cow::Owned(line.replacen(value, " …", 1));
+        }
+    }
     // "name": "value", as settings are written. Escapes only make a name or value look longer than it is.
     let quotes: Vec<usize> = line.match_indices('"').map(|(at, _)| at).filter(|at| !is_escaped(line, *at)).collect();
     let mut hidden = line.to_owned();
@@ -62,13 +72,15 @@ fn masked(line: &str) -> Cow<'_, str> {
         let part = |from: usize, to: usize| line.get(from..to).unwrap_or_default();
         let is_pair = part(b + 1, *c).trim() == ":";
         let value = part(c + 1, *d);
-        let has_password =
-            value.split_once("://").is_some_and(|(_, rest)| rest.split('/').next().unwrap_or_default().contains('@'));
-        if is_pair && !value.is_empty() && (ctx_server::is_secret_name(part(a + 1, *b)) || has_password) {
+        if is_pair && !value.is_empty() && (ctx_server::is_secret_name(part(a + 1, *b)) || has_password(value)) {
             hidden.replace_range(c + 1..*d, "…");
         }
     }
     if hidden == line { Cow::Borrowed(line) } else { Cow::Owned(hidden) }
+}
+
+fn has_password(value: &str) -> bool {
+    value.split_once("://").is_some_and(|(_, rest)| rest.split('/').next().unwrap_or_default().contains('@'))
 }
 
 fn is_escaped(line: &str, at: usize) -> bool {
@@ -89,5 +101,10 @@ mod tests {
         );
         assert_eq!(masked(r#""ANTHROPIC_BASE_URL": "https://me:hush@gw.example/x","#), r#""ANTHROPIC_BASE_URL": "…","#);
         assert_eq!(masked(r#""command": "ctx status-line""#), r#""command": "ctx status-line""#);
+        assert_eq!(masked("export GEMINI_API_KEY=hush"), "export GEMINI_API_KEY= …");
+        assert_eq!(masked("openai-api-key: hush"), "openai-api-key: …");
+        assert_eq!(masked("OPENAI_HOST: http://me:hush@h/"), "OPENAI_HOST: …");
+        assert_eq!(masked("experimental_bearer_token = \"hush\""), "experimental_bearer_token = …");
+        assert_eq!(masked("OPENAI_HOST: http://h/"), "OPENAI_HOST: http://h/");
     }
 }

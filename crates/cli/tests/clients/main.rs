@@ -7,6 +7,7 @@ mod claude;
 mod editing;
 mod failures;
 mod installed;
+mod installed_others;
 mod interactive;
 mod openai;
 mod page;

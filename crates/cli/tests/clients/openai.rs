@@ -11,7 +11,7 @@ use crate::stage::{finish, needed, until};
 
 const KEY: &str = "sk-proj-this-credential-is-marked-QJZX7320";
 
-struct OpenAi {
+pub struct OpenAi {
     stand_in: Child,
     folder: tempfile::TempDir,
     program: PathBuf,
@@ -19,7 +19,7 @@ struct OpenAi {
 
 impl OpenAi {
     /// `None` when the client or the stand-in is missing.
-    fn with(variable: &str) -> Option<OpenAi> {
+    pub fn with(variable: &str) -> Option<OpenAi> {
         let program = needed(variable)?;
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/tools/fake_upstreams.py");
         if !script.exists() {
@@ -56,12 +56,21 @@ impl OpenAi {
         Some(stage)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().canonicalize().expect("the folder").join(name)
     }
 
-    fn ctx(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ctx"));
+    pub fn ctx(&self, arguments: &[&str]) -> Output {
+        self.run(env!("CARGO_BIN_EXE_ctx").as_ref(), arguments)
+    }
+
+    /// Runs the agent as its user does, without `ctx run`.
+    pub fn alone(&self, arguments: &[&str]) -> Output {
+        self.run(&self.program, arguments)
+    }
+
+    fn run(&self, program: &Path, arguments: &[&str]) -> Output {
+        let mut command = Command::new(program);
         let programs = self.program.parent().expect("a folder").display().to_string();
         command
             .args(arguments)
@@ -86,7 +95,7 @@ impl OpenAi {
         said
     }
 
-    fn json(&self, arguments: &[&str]) -> Value {
+    pub fn json(&self, arguments: &[&str]) -> Value {
         let output = self.ctx(&[arguments, &["--json"]].concat());
         assert!(output.status.success(), "ctx {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("JSON")
@@ -98,7 +107,7 @@ impl OpenAi {
     }
 
     /// The bodies that the stand-in got, oldest first, and whether it took them.
-    fn received(&self) -> Vec<(String, bool)> {
+    pub fn received(&self) -> Vec<(String, bool)> {
         let entries = std::fs::read_dir(self.path("log")).expect("a log").flatten().map(|entry| entry.path());
         let mut heads: Vec<PathBuf> =
             entries.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
@@ -112,7 +121,7 @@ impl OpenAi {
     }
 
     /// The client of the active conversation.
-    fn client(&self) -> String {
+    pub fn client(&self) -> String {
         self.json(&["conversations"])["conversations"][0]["client"].as_str().unwrap_or_default().to_owned()
     }
 
@@ -123,7 +132,7 @@ impl OpenAi {
     }
 
     /// Everything that was sent was taken, and the newest request is shown as it left.
-    fn assert_taken(&self) {
+    pub fn assert_taken(&self) {
         let received = self.received();
         assert!(!received.is_empty());
         for (body, is_taken) in &received {

@@ -9,6 +9,7 @@ mod crowded;
 mod doctor;
 mod editing;
 mod install;
+mod install_agents;
 mod lab;
 mod looking;
 mod money;

@@ -32,7 +32,7 @@ pub static CLIENT: Client = Client {
     bookkeeping: &["Task*", "Agent", "Todo*", "AskUserQuestion", "Skill", "*memory*", "ExitPlanMode"],
     sessions: Some(session::FILES),
     mcp: Some(McpCaller { name: NAME, call: "claudecode/toolUseId", reads_structure: true }),
-    installer: Some(install::INSTALLER),
+    installer: Some(&install::ClaudeCodeInstaller),
     launch: Launch { programs: &["claude"], routes: &[ROUTE] },
     ..Client::BASE
 };

@@ -1,6 +1,8 @@
 //! Codex: it names its thread, and says of each request what it is for.
 
 mod headers;
+mod install;
+mod session;
 mod vocabulary;
 
 pub use vocabulary::VOCABULARY;
@@ -20,7 +22,9 @@ pub static CLIENT: Client = Client {
     class: class::of_agent,
     tells_side_requests: true,
     vocabulary: &VOCABULARY,
+    sessions: Some(session::FILES),
     bookkeeping: &["update_plan", "spawn_agent", "wait_agent", "send_message", "list_agents", "request_user_input"],
+    installer: Some(&install::INSTALLER),
     launch: Launch { programs: &["codex"], routes: &[WITH_KEY, WITH_LOGIN] },
     ..Client::BASE
 };

@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::journal::{Base, Entry, Journal, Original};
+use super::jsonc::Broken;
 use super::jsonc::splice::Draft;
-use super::jsonc::{Broken, Document};
-use super::{Host, Plan, SetupError, file};
+use super::{Host, Plan, SetupError, Syntax, file};
 
 /// What shall stand in a file.
 #[derive(Clone, Debug)]
 pub enum Wanted {
     /// All of it is ours.
     Whole(String),
-    Entries(Vec<(Vec<String>, Value)>),
+    /// Entries by their paths.
+    Entries(Syntax, Vec<(Vec<String>, Value)>),
 }
 
 /// What becomes of one file.
@@ -47,14 +48,16 @@ impl Change {
             stays: base.stays.clone(),
         };
         let mut draft = Draft::of(base.text.as_deref().unwrap_or_default());
+        let mut written = Syntax::default();
         let entries = match wanted {
             Wanted::Whole(_) if !base.stays.is_empty() && !force => return Ok(change),
             Wanted::Whole(text) => {
                 draft.replace(0..draft.text.len(), text);
                 Vec::new()
             }
-            Wanted::Entries(wanted) => {
-                set(&mut draft, wanted).map_err(|broken| SetupError::unreadable(path, &broken))?
+            Wanted::Entries(syntax, wanted) => {
+                written = *syntax;
+                set(*syntax, &mut draft, wanted).map_err(|broken| SetupError::unreadable(path, &broken))?
             }
         };
         let is_ours = !draft.steps.is_empty() && base.text.as_deref() != Some(&draft.text);
@@ -67,6 +70,7 @@ impl Change {
             folders,
             hash: Original::hash_of(&draft.text),
             steps: draft.steps,
+            syntax: written,
             entries,
         });
         change.after = Some(draft.text).filter(|_| is_ours).or(base.text);
@@ -113,26 +117,17 @@ fn base(path: &Path, current: Option<&str>, known: Option<&Original>) -> Result<
     }
 }
 
-fn set(draft: &mut Draft, wanted: &[(Vec<String>, Value)]) -> Result<Vec<Entry>, Broken> {
+fn set(syntax: Syntax, draft: &mut Draft, wanted: &[(Vec<String>, Value)]) -> Result<Vec<Entry>, Broken> {
     let mut entries = Vec::new();
     for (path, value) in wanted {
-        let text = draft.text.clone();
-        let document = Document::read(&text).ok();
-        let there =
-            document.as_ref().and_then(|document| Some((document.raw(document.find(path)?), document.get(path))));
-        if let Some((_, Some(same))) = &there
-            && same == value
-        {
+        let there = syntax.find(&draft.text, path)?;
+        if there.as_ref().is_some_and(|entry| entry.value.as_ref() == Some(value)) {
             // It was there already, so it is not ours.
             continue;
         }
-        let made = draft.set(path, value)?;
-        entries.push(Entry {
-            path: path.clone(),
-            ours: value.clone(),
-            before: there.map(|(raw, _)| raw.to_owned()),
-            made,
-        });
+        let made = syntax.set(draft, path, value)?;
+        let before = there.map(|entry| entry.raw);
+        entries.push(Entry { path: path.clone(), ours: value.clone(), before, made });
     }
     Ok(entries)
 }

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::jsonc::Document;
 use super::jsonc::splice::{Draft, Step, take_back};
-use super::{Host, SetupError};
+use super::{Host, SetupError, Syntax};
 
 const VERSION: u32 = 1;
 
@@ -33,6 +32,8 @@ pub struct Original {
     /// Of the file as we left it.
     pub hash: String,
     pub steps: Vec<Step>,
+    #[serde(default, skip_serializing_if = "Syntax::is_default")]
+    pub syntax: Syntax,
     /// None for a file that is ours altogether.
     pub entries: Vec<Entry>,
 }
@@ -119,29 +120,30 @@ impl Original {
 
     fn without_entries(&self, path: &Path, current: &str) -> Result<Base, SetupError> {
         let broken = |broken| SetupError::unreadable(path, &broken);
+        let syntax = self.syntax;
         let mut draft = Draft::of(current);
         let mut stays = Vec::new();
         for entry in self.entries.iter().rev() {
-            let text = draft.text.clone();
-            let document = Document::read(&text).map_err(broken)?;
-            let Some(node) = document.find(&entry.path) else { continue };
-            match (&entry.before, document.get(&entry.path).as_ref() == Some(&entry.ours)) {
-                (Some(before), _) if document.raw(node) == before => {}
+            let Some(there) = syntax.find(&draft.text, &entry.path).map_err(broken)? else { continue };
+            match (&entry.before, there.value.as_ref() == Some(&entry.ours)) {
+                (Some(before), _) if there.raw == *before => {}
                 (_, false) => stays.push(format!("{} in {}", entry.path.join("."), path.display())),
-                (Some(before), true) => draft.put_back(&entry.path, before).map_err(broken)?,
-                (None, true) => draft.remove(&entry.path).map_err(broken)?,
+                (Some(before), true) => syntax.put_back(&mut draft, &entry.path, before).map_err(broken)?,
+                (None, true) => syntax.remove(&mut draft, &entry.path).map_err(broken)?,
             }
         }
-        let made = self.entries.iter().filter_map(|entry| entry.made.as_ref());
-        for path_of_made in made {
-            let is_empty = Document::read(&draft.text).map_err(broken)?.get(path_of_made)
-                == Some(Value::Object(Default::default()));
-            if is_empty {
-                draft.remove(path_of_made).map_err(broken)?;
+        for made in self.entries.iter().filter_map(|entry| entry.made.as_ref()) {
+            let there = syntax.find(&draft.text, made).map_err(broken)?;
+            if there.and_then(|there| there.value).is_some_and(|value| is_hollow(&value)) {
+                syntax.remove(&mut draft, made).map_err(broken)?;
             }
         }
-        let is_empty =
-            serde_json::from_str::<Value>(&draft.text).is_ok_and(|value| value == Value::Object(Default::default()));
+        let is_empty = syntax.is_empty(&draft.text);
         Ok(Base { text: Some(draft.text).filter(|_| self.existed || !is_empty), stays })
     }
+}
+
+/// Whether an object holds nothing but such objects.
+fn is_hollow(value: &Value) -> bool {
+    value.as_object().is_some_and(|members| members.values().all(is_hollow))
 }

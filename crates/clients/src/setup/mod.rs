@@ -1,18 +1,25 @@
 //! Setup: how a client's own settings are changed so that it speaks through the daemon, and changed back.
 //!
 //! The files of a client are planned completely, shown by the caller, and then written all or none. [`Journal`] keeps
-//! what is needed to restore them; [`jsonc`] changes one entry of a settings file and nothing else. A client adds where
-//! its settings are and which entries it needs: an [`Installer`].
+//! what is needed to restore them; a [`Syntax`] changes one entry of a settings file and nothing else. A client adds
+//! where its settings are and which entries it needs: an [`Installer`], for most clients a [`settings::SettingsInstaller`].
 
 mod change;
+mod env_lines;
 mod error;
 pub(crate) mod file;
 mod journal;
 pub(crate) mod jsonc;
+mod line;
+pub(crate) mod settings;
+mod syntax;
+mod toml;
+mod yaml;
 
 pub use change::{Change, Wanted, make};
 pub use error::SetupError;
 pub use journal::Journal;
+pub use syntax::Syntax;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -44,10 +51,15 @@ impl Scope {
 }
 
 /// Adds the daemon to a client's settings, and removes it again.
-#[derive(Clone, Copy, Debug)]
-pub struct Installer {
-    pub install: fn(&Wishes, &dyn Host) -> Result<Plan, SetupError>,
-    pub uninstall: fn(Scope, bool, &dyn Host) -> Result<Plan, SetupError>,
+pub trait Installer: std::fmt::Debug + Sync {
+    /// Plans the changes that lead the client to the daemon.
+    fn install(&self, wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError>;
+
+    /// Plans the way back; `force` also removes files that were changed by hand.
+    fn uninstall(&self, scope: Scope, force: bool, host: &dyn Host) -> Result<Plan, SetupError>;
+
+    /// Whether the client has settings on this machine.
+    fn is_found(&self, host: &dyn Host) -> bool;
 }
 
 /// What shall be installed.
@@ -77,11 +89,28 @@ pub struct Plan {
     pub nothing: String,
 }
 
+impl Plan {
+    /// The plan of an uninstallation.
+    pub(crate) fn undo(client: &'static str, scope: Scope, journal: Journal, changes: Vec<Change>) -> Plan {
+        let stays = changes.iter().flat_map(|change| &change.stays);
+        let notes = stays
+            .map(|what| format!("{what} was changed since it was installed and stays; remove it yourself"))
+            .collect();
+        let (name, other) = (scope.name(), scope.other().name());
+        let done = format!("Done. {client} no longer goes through ctx, from its next start on.");
+        let nothing =
+            format!("Nothing of ctx is installed there ({name} scope); `--scope {other}` looks at the other place.");
+        Plan { scope, client, journal, changes, notes, base_url: None, done, nothing }
+    }
+}
+
 /// The daemon that is meant, whether it runs or not.
 #[derive(Clone, Debug)]
 pub struct Daemon {
     pub address: SocketAddr,
     pub upstream: String,
+    /// The upstreams of all providers: name and URL.
+    pub upstreams: Vec<(String, String)>,
     pub is_up: bool,
     /// Arguments of the MCP server: if it has to start the daemon, it starts this one.
     pub served: Vec<String>,
@@ -90,6 +119,11 @@ pub struct Daemon {
 impl Daemon {
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// The URL of the upstream of a provider.
+    pub fn upstream_of(&self, provider: &str) -> Option<&str> {
+        self.upstreams.iter().find(|(name, _)| name == provider).map(|(_, url)| url.as_str())
     }
 }
 

@@ -89,6 +89,7 @@ impl Conversation {
                     self.sides.came(arrived.request, &arrived.class, record.at);
                 }
                 if let Some(turn) = &arrived.turn {
+                    arrived.model.iter().for_each(|model| self.calibration.expects(model));
                     let versions = versions_of(self.wire, turn, &record.uses, blobs)?;
                     let compacted = arrived.verdict == Verdict::Compaction.name();
                     self.grow(turn, versions, record.uses.get(turn.envelope as usize).copied()?, compacted)?;

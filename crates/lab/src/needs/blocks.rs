@@ -1,9 +1,9 @@
 //! The blocks of a message, and the text of each that a model could rely on.
 
 use super::Place;
-use crate::request::wire;
 use ctx_core::content::{CallInput, Content, Origin};
 use ctx_core::message::Role;
+use ctx_wire::Wire;
 use serde_json::Value;
 
 pub(super) struct Block {
@@ -29,9 +29,9 @@ pub(super) enum What {
 }
 
 /// Nothing for a message that cannot be read.
-pub(super) fn read(json: &str, message: usize) -> Vec<Block> {
-    let by_model = wire().glance(json.as_bytes()).0 == Role::Assistant;
-    let contents = wire().contents(json.as_bytes()).into_iter().enumerate();
+pub(super) fn read(wire: &dyn Wire, json: &str, message: usize) -> Vec<Block> {
+    let by_model = wire.glance(json.as_bytes()).0 == Role::Assistant;
+    let contents = wire.contents(json.as_bytes()).into_iter().enumerate();
     contents.map(|(block, content)| read_block(content, Place { message, block }, by_model)).collect()
 }
 

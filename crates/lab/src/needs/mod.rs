@@ -69,11 +69,11 @@ pub fn needs(recording: &Recording) -> Vec<Need> {
     let mut index = Index::with_head(&blocks::words_of(recording.head.get()));
     let mut reads = reads::Reads::default();
     let mut needs = Vec::new();
-    let mut turns = recording.turns.iter().enumerate().peekable();
+    let mut turns = (0..recording.turns.len()).map(|turn| (turn, recording.answer(turn))).peekable();
     for (message, json) in recording.messages.iter().enumerate() {
-        let read = blocks::read(json.get(), message);
-        while turns.next_if(|(_, turn)| turn.answer < message).is_some() {}
-        let turn = turns.next_if(|(_, turn)| turn.answer == message).map(|(turn, _)| turn);
+        let read = blocks::read(recording.wire(), json.get(), message);
+        while turns.next_if(|(_, answer)| answer.end <= message).is_some() {}
+        let turn = turns.peek().filter(|(_, answer)| answer.contains(&message)).map(|(turn, _)| *turn);
         if let Some(turn) = turn {
             let mut told = HashSet::new();
             let mut add = |kind, text: String, sources: Vec<Place>| {

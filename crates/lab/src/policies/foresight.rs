@@ -4,7 +4,6 @@
 use crate::harm::text_of;
 use crate::needs::{Kind, Need, Place, value_of};
 use crate::recording::Recording;
-use crate::request::wire;
 use ctx_core::Content;
 use ctx_core::policy::stub::{BARE, top_names};
 use ctx_core::policy::{Action, Auto, Cut, Item, Look, Policy, Price, Proposal};
@@ -54,7 +53,7 @@ impl Said {
 fn said(recording: &Recording) -> HashMap<Place, Said> {
     let mut all = HashMap::new();
     for (message, json) in recording.messages.iter().enumerate() {
-        let contents = wire().contents(json.get().as_bytes());
+        let contents = recording.wire().contents(json.get().as_bytes());
         // A call that is answered where it stands is one of the provider's own: it stays as it is.
         let is_own = |id: &str| contents.iter().any(|content| content.answers() == Some(id));
         for (block, content) in contents.iter().enumerate() {

@@ -1,7 +1,11 @@
 //! A request body as it stood at the last request of a conversation, and beside it what the provider reported for each
-//! request: `conversations/<name>.json` and `usage/<name>.json`. Any Messages body is read; usage may be missing.
+//! request: `conversations/<name>.json` and `usage/<name>.json`. A body of any wire is read; usage may be missing.
 
 use super::{Recording, Turn, Usage, time};
+use ctx_core::message::Role;
+use ctx_wire::body::parse;
+use ctx_wire::json::Span;
+use ctx_wire::{WireId, of_body};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -27,27 +31,43 @@ pub(super) fn unanswered(name: String, body: &[u8]) -> Result<Recording, String>
 fn all(name: String, body: &[u8], usage: Option<&[u8]>) -> Result<Recording, String> {
     let Object(fields) = serde_json::from_slice(body).map_err(|error| format!("it is not a request body: {error}"))?;
     let field = |name: &str| fields.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
-    let Some(messages) = field("messages") else { return Err("it holds no list of messages".into()) };
-    let messages: Vec<&RawValue> =
-        serde_json::from_str(messages.get()).map_err(|_| "its `messages` is not a list".to_owned())?;
+    let wire = of_body(body).ok_or_else(|| match field("messages") {
+        Some(_) => "its `messages` is not a list".to_owned(),
+        None => "it holds no list of messages".to_owned(),
+    })?;
+    let spans = parse(body, wire.shape()).map_err(|error| error.to_string())?;
+    let raw =
+        |span: &Span| serde_json::from_slice(body.get(span.clone()).unwrap_or_default()).map_err(|_| "it is no JSON");
+    let lead: Vec<Box<RawValue>> = spans.lead.iter().map(raw).collect::<Result<_, _>>()?;
+    let messages: Vec<Box<RawValue>> = spans.messages.iter().map(raw).collect::<Result<_, _>>()?;
     let model = field("model").and_then(|model| serde_json::from_str(model.get()).ok()).unwrap_or_default();
     let reported = usage.map(reports).transpose()?.unwrap_or_default();
-
     let mut turns = Vec::new();
+    let mut follows_answer = false;
     for (index, message) in messages.iter().enumerate() {
-        let Ok(Shape { role, content }) = serde_json::from_str(message.get()) else {
-            return Err(format!("message {index} has no role or no content"));
-        };
-        if !content.get().starts_with(['"', '[']) {
-            return Err(format!("the content of message {index} is neither a text nor a list"));
-        }
-        if role == "assistant" && index > 0 {
-            let (at, usage) = reported.get(&index).copied().unwrap_or_default();
+        check(wire.id(), index, message)?;
+        let is_answer = wire.glance(message.get().as_bytes()).0 == Role::Assistant;
+        if is_answer && index > 0 && !(follows_answer && wire.answers_in_items()) {
+            let (at, usage) = reported.get(&(index + lead.len())).copied().unwrap_or_default();
             turns.push(Turn { answer: index, at, usage, model: None });
         }
+        follows_answer = is_answer;
     }
-    let messages = messages.into_iter().map(RawValue::to_owned).collect();
-    Ok(Recording { name, model, head: head(&fields)?, messages, turns })
+    Ok(Recording { name, wire: wire.id(), model, head: head(&fields, wire.shape().list)?, lead, messages, turns })
+}
+
+/// Refuses a message that could not be played.
+fn check(wire: WireId, index: usize, message: &RawValue) -> Result<(), String> {
+    if wire != WireId::Anthropic {
+        return Ok(());
+    }
+    let Ok(Shape { content, .. }) = serde_json::from_str(message.get()) else {
+        return Err(format!("message {index} has no role or no content"));
+    };
+    match content.get().starts_with(['"', '[']) {
+        true => Ok(()),
+        false => Err(format!("the content of message {index} is neither a text nor a list")),
+    }
 }
 
 /// Where the usage of a conversation would lie.
@@ -59,17 +79,18 @@ pub(super) fn usage_of(conversation: &Path) -> Option<std::path::PathBuf> {
 pub(super) fn belongs(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Entry<'a> {
+        #[serde(alias = "items", alias = "messages", alias = "contents")]
         msg: Option<u64>,
-        #[serde(borrow)]
+        #[serde(borrow, alias = "raw")]
         file: Option<Cow<'a, str>>,
     }
     let entries: Result<Vec<Entry>, _> = serde_json::from_slice(bytes);
     entries.is_ok_and(|entries| entries.iter().all(|entry| entry.msg.is_some() || entry.file.is_some()))
 }
 
-fn head(fields: &[(String, &RawValue)]) -> Result<Box<RawValue>, String> {
+fn head(fields: &[(String, &RawValue)], list: &str) -> Result<Box<RawValue>, String> {
     let mut head = String::from("{");
-    for (key, value) in fields.iter().filter(|(key, _)| key != "messages") {
+    for (key, value) in fields.iter().filter(|(key, _)| key != list) {
         let comma = if head.len() > 1 { "," } else { "" };
         let key = serde_json::to_string(key).map_err(|error| error.to_string())?;
         head.push_str(&format!("{comma}{key}:{}", value.get()));
@@ -83,6 +104,8 @@ type Report = (Option<i64>, Option<Usage>);
 fn reports(bytes: &[u8]) -> Result<HashMap<usize, Report>, String> {
     #[derive(Deserialize)]
     struct Entry<'a> {
+        /// The length of the request in messages.
+        #[serde(alias = "items", alias = "messages", alias = "contents")]
         msg: usize,
         #[serde(default)]
         input: u64,
@@ -90,30 +113,44 @@ fn reports(bytes: &[u8]) -> Result<HashMap<usize, Report>, String> {
         cache_creation: u64,
         #[serde(default)]
         cache_read: u64,
+        /// The share of `input` that was read from the cache.
+        #[serde(default)]
+        cached: u64,
         #[serde(default)]
         output: u64,
         #[serde(borrow)]
-        ts: Option<Cow<'a, str>>,
+        ts: Option<Moment<'a>>,
+    }
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Moment<'a> {
+        Milliseconds(i64),
+        #[serde(borrow)]
+        Text(Cow<'a, str>),
     }
     let entries: Vec<Entry> =
         serde_json::from_slice(bytes).map_err(|error| format!("the report of usage beside it is broken: {error}"))?;
     let report = |entry: Entry| {
         let usage = Usage {
-            input: entry.input,
-            cache_read: entry.cache_read,
+            input: entry.input.saturating_sub(entry.cached),
+            cache_read: entry.cache_read + entry.cached,
             cache_written: entry.cache_creation,
             cache_written_1h: None,
             output: entry.output,
         };
-        (entry.msg, (entry.ts.and_then(|moment| time::milliseconds(&moment)), Some(usage)))
+        let at = entry.ts.and_then(|moment| match moment {
+            Moment::Milliseconds(at) => Some(at),
+            Moment::Text(text) => time::milliseconds(&text),
+        });
+        (entry.msg, (at, Some(usage)))
     };
     Ok(entries.into_iter().map(report).collect())
 }
 
 #[derive(Deserialize)]
 struct Shape<'a> {
-    #[serde(borrow)]
-    role: Cow<'a, str>,
+    #[serde(borrow, rename = "role")]
+    _role: Cow<'a, str>,
     #[serde(borrow)]
     content: &'a RawValue,
 }

@@ -8,17 +8,24 @@ mod time;
 
 pub use gather::{Gathered, Skipped, read};
 
+use ctx_core::message::Role;
+use ctx_wire::{Wire, WireId};
 use serde_json::value::RawValue;
+use std::ops::Range;
 
 /// One conversation, as it stood at its last request. The request of a turn is everything before its answer.
 #[derive(Debug)]
 pub struct Recording {
     pub name: String,
+    /// The format of its messages.
+    pub wire: WireId,
     /// Of its last answer, as it was recorded; which prices hold for it is decided elsewhere.
     pub model: String,
     /// The request without its messages: system, tools and settings, as an object.
     /// Where a recording does not tell them they are absent.
     pub head: Box<RawValue>,
+    /// The messages at its beginning that belong to the system prompt.
+    pub lead: Vec<Box<RawValue>>,
     /// The bytes that were recorded; only a message that was recorded in pieces is written anew.
     pub messages: Vec<Box<RawValue>>,
     pub turns: Vec<Turn>,
@@ -28,7 +35,7 @@ pub struct Recording {
 /// the recording before.
 #[derive(Debug, Clone, Default)]
 pub struct Turn {
-    /// Which message the model answered with. The request held the messages before it.
+    /// The first message that the model answered with. The request held the messages before it.
     pub answer: usize,
     /// When it was asked, in milliseconds since 1970, if that is known.
     pub at: Option<i64>,
@@ -38,6 +45,22 @@ pub struct Turn {
 }
 
 impl Recording {
+    /// The format of its messages.
+    pub fn wire(&self) -> &'static dyn Wire {
+        ctx_wire::wire(self.wire)
+    }
+
+    /// The messages of a turn's answer: one, or as many items as the model gave.
+    pub fn answer(&self, turn: usize) -> Range<usize> {
+        let Some(start) = self.turns.get(turn).map(|turn| turn.answer) else { return 0..0 };
+        let next = self.turns.get(turn + 1).map_or(self.messages.len(), |next| next.answer);
+        let others = self.messages.get(start + 1..next.max(start + 1)).unwrap_or_default();
+        let others = others.iter().map(|message| message.get().as_bytes());
+        let is_answer = |message: &&[u8]| self.wire().glance(message).0 == Role::Assistant;
+        let more = if self.wire().answers_in_items() { others.take_while(is_answer).count() } else { 0 };
+        start..start + 1 + more
+    }
+
     /// The model of a turn.
     pub fn model_of(&self, turn: usize) -> &str {
         self.turns.get(turn).and_then(|turn| turn.model.as_deref()).unwrap_or(&self.model)

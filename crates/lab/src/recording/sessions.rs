@@ -4,8 +4,9 @@ use super::{Recording, Turn, Usage, time};
 use ctx_clients::{CLIENTS, SessionConversation, SessionFile, SessionFiles, SessionTurn, SessionUsage};
 use std::path::Path;
 
+/// The first client takes every file of lines, so it is asked last.
 fn kinds() -> impl Iterator<Item = SessionFiles> {
-    CLIENTS.iter().filter_map(|client| client.sessions)
+    CLIENTS.iter().rev().filter_map(|client| client.sessions)
 }
 
 /// The session of a client in a file; `None` where it is no such file.
@@ -20,8 +21,9 @@ pub(super) fn passes_over(path: &Path) -> bool {
 
 impl From<SessionConversation> for Recording {
     fn from(conversation: SessionConversation) -> Recording {
-        let SessionConversation { name, model, head, messages, turns } = conversation;
-        Recording { name, model, head, messages, turns: turns.into_iter().map(Turn::from).collect() }
+        let SessionConversation { name, wire, model, head, messages, turns } = conversation;
+        let turns = turns.into_iter().map(Turn::from).collect();
+        Recording { name, wire, model, head, lead: Vec::new(), messages, turns }
     }
 }
 

@@ -58,6 +58,8 @@ impl Talk {
         let raw = |value: &Value| RawValue::from_string(value.to_string()).expect("JSON");
         let answers = self.messages.iter().enumerate().filter(|(_, message)| message["role"] == "assistant");
         Recording {
+            wire: ctx_wire::WireId::Anthropic,
+            lead: Vec::new(),
             name: "talk".into(),
             model: "claude-x".into(),
             head: raw(&self.head),

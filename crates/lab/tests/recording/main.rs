@@ -5,6 +5,7 @@ mod broken;
 mod recorded;
 mod sessions;
 mod stored;
+mod wires;
 
 use ctx_lab::recording::{Gathered, Recording, read};
 use serde_json::Value;

@@ -3,6 +3,7 @@
 mod charged;
 mod recorded;
 mod searching;
+mod wires;
 
 use ctx_core::policy::Policy;
 use ctx_lab::policies::{Keep, Nothing};
@@ -32,6 +33,8 @@ fn recording(calls: usize) -> Recording {
     let raw = |value: &Value| -> Box<RawValue> { to_raw_value(value).expect("JSON") };
     Recording {
         name: "made".into(),
+        wire: ctx_wire::WireId::Anthropic,
+        lead: Vec::new(),
         model: "claude-opus-4-5-20251101".into(),
         head: raw(
             &json!({"model": "claude-opus-4-5-20251101", "max_tokens": 1000, "tools": [{"name": "Read", "input_schema": {}}]}),

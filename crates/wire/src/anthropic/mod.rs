@@ -11,14 +11,16 @@ pub mod envelope;
 mod image;
 pub mod message;
 mod pdf;
+mod recorded;
 mod recover;
 pub mod rules;
 mod tap;
 
-use crate::answer::Tap;
+use crate::answer::{Answer, Tap, Usage};
 use crate::body::{Body, Shape, Spans};
 use crate::envelope::Envelope;
 use crate::json::Span;
+use crate::recorded::Opening;
 use crate::wire::{Call, Insertion, LocalError, Reading, Wire};
 use compose::{Composed, Input};
 use ctx_core::Lexicon;
@@ -174,6 +176,22 @@ impl Wire for Anthropic {
 
     fn tap(&self, status: u16, content_type: Option<&str>, content_encoding: Option<&str>) -> Box<dyn Tap> {
         Box::new(tap::Tap::new(status, content_type, content_encoding))
+    }
+
+    fn opening(&self, opening: &Opening<'_>) -> String {
+        recorded::opening(opening)
+    }
+
+    fn replayed(&self, message: &str) -> String {
+        recorded::replayed(message)
+    }
+
+    fn marked(&self, message: &str, lifetime: u64) -> String {
+        recorded::marked(message, lifetime)
+    }
+
+    fn recorded_answer(&self, messages: &[&str], model: &str, usage: Usage) -> Answer {
+        recorded::answer(messages, model, usage)
     }
 
     fn is_unbound(&self, status: u16, body: &[u8]) -> bool {

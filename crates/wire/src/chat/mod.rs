@@ -15,6 +15,7 @@ use crate::body::{Shape, Spans};
 use crate::compose::{Composed, Input, generic};
 use crate::envelope::Envelope;
 use crate::openai;
+use crate::recorded::Opening;
 use crate::wire::{Call, LocalError, Reading, Wire};
 use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
@@ -24,7 +25,7 @@ use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::Role;
 use ctx_models::cache::CacheRules;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The Chat Completions API.
@@ -122,6 +123,18 @@ impl Wire for Chat {
 
     fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed {
         generic::compose(&dialect::ChatDialect, input, view)
+    }
+
+    fn opening(&self, opening: &Opening<'_>) -> String {
+        let mut head = opening.members();
+        if opening.wants_tools(&head) {
+            let tool = |name: &String| json!({"type": "function", "function": {"name": name, "parameters": {"type": "object"}}});
+            head["tools"] = opening.tools.iter().map(tool).collect();
+        }
+        let own = opening.lead.iter().map(|message| message.len()).sum::<usize>() + head["tools"].to_string().len();
+        let system = json!({"role": "system", "content": opening.filler(own)}).to_string();
+        let lead: Vec<&str> = [system.as_str()].into_iter().chain(opening.lead.iter().copied()).collect();
+        opening.text(&head, SHAPE.list, &lead)
     }
 
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String {

@@ -20,6 +20,7 @@ use crate::compose::{Composed, Input, generic};
 use crate::envelope::Envelope;
 use crate::json::Span;
 use crate::openai;
+use crate::recorded::Opening;
 use crate::wire::{Call, LocalError, Reading, Wire};
 use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
@@ -29,7 +30,7 @@ use ctx_core::edit::fold::View;
 use ctx_core::edit::resolve::{Draft, DraftScope};
 use ctx_core::message::Role;
 use ctx_models::cache::CacheRules;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The Responses API.
@@ -138,6 +139,23 @@ impl Wire for Responses {
 
     fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed {
         generic::compose(&dialect::ResponsesDialect, input, view)
+    }
+
+    fn opening(&self, opening: &Opening<'_>) -> String {
+        let mut head = opening.members();
+        if opening.wants_tools(&head) {
+            let tool = |name: &String| json!({"type": "function", "name": name, "parameters": {"type": "object"}});
+            head["tools"] = opening.tools.iter().map(tool).collect();
+        }
+        let told = head["instructions"].as_str().unwrap_or_default().to_owned();
+        let lead = opening.lead.iter().map(|message| message.len()).sum::<usize>();
+        let filler = opening.filler(told.len() + lead + head["tools"].to_string().len());
+        head["instructions"] = format!("{told}{filler}").into();
+        opening.text(&head, SHAPE.list, opening.lead)
+    }
+
+    fn answers_in_items(&self) -> bool {
+        true
     }
 
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String {

@@ -6,13 +6,29 @@ mod settings;
 pub mod skill;
 
 use super::{NAME, TITLE};
-use crate::setup::{Change, Host, Installer, Journal, Plan, Scope, SetupError, Wanted, Wishes};
+use crate::setup::{Change, Host, Installer, Journal, Plan, Scope, SetupError, Syntax, Wanted, Wishes};
 use places::Places;
 use serde_json::json;
 use settings::SettingsFile;
 use std::path::Path;
 
-pub const INSTALLER: Installer = Installer { install, uninstall };
+/// The installer of Claude Code.
+#[derive(Debug)]
+pub struct ClaudeCodeInstaller;
+
+impl Installer for ClaudeCodeInstaller {
+    fn install(&self, wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
+        install(wishes, host)
+    }
+
+    fn uninstall(&self, scope: Scope, force: bool, host: &dyn Host) -> Result<Plan, SetupError> {
+        uninstall(scope, force, host)
+    }
+
+    fn is_found(&self, host: &dyn Host) -> bool {
+        places(Scope::User, host).is_ok_and(|places| places.settings.exists())
+    }
+}
 
 fn places(scope: Scope, host: &dyn Host) -> Result<Places, SetupError> {
     Places::find(scope, host.folder(), |name| host.variable(name))
@@ -39,13 +55,13 @@ fn install(wishes: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
 
     let install = |path: &Path, wanted| Change::install(path, &wanted, &journal, wishes.force);
     let mut changes = vec![
-        install(&places.settings, Wanted::Entries(wanted))?,
+        install(&places.settings, Wanted::Entries(Syntax::Json, wanted))?,
         install(&places.skill, Wanted::Whole(skill::text(&program)))?,
     ];
     if with_server {
         let server = json!({ "type": "stdio", "command": program, "args": daemon.served });
         let entry = (vec!["mcpServers".to_owned(), "ctx".to_owned()], server);
-        changes.push(install(&places.servers, Wanted::Entries(vec![entry]))?);
+        changes.push(install(&places.servers, Wanted::Entries(Syntax::Json, vec![entry]))?);
     }
     notes.extend(
         changes
@@ -87,22 +103,7 @@ fn uninstall(scope: Scope, force: bool, host: &dyn Host) -> Result<Plan, SetupEr
     let journal = journal(host)?;
     let change = |path: &Path| Change::uninstall(path, &journal, force).transpose();
     let changes: Vec<Change> = places.all().into_iter().filter_map(change).collect::<Result<_, _>>()?;
-    let stays = changes.iter().flat_map(|change| &change.stays);
-    let notes =
-        stays.map(|what| format!("{what} was changed since it was installed and stays; remove it yourself")).collect();
-    let (name, other) = (scope.name(), scope.other().name());
-    Ok(Plan {
-        scope,
-        client: TITLE,
-        journal,
-        changes,
-        notes,
-        base_url: None,
-        done: format!("Done. {TITLE} no longer goes through ctx, from its next start on."),
-        nothing: format!(
-            "Nothing of ctx is installed there ({name} scope); `--scope {other}` looks at the other place."
-        ),
-    })
+    Ok(Plan::undo(TITLE, scope, journal, changes))
 }
 
 /// What to say without a daemon; the MCP server starts one.

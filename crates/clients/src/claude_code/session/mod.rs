@@ -11,6 +11,7 @@ mod line;
 mod merge;
 
 use crate::session::{SessionConversation, SessionFile, SessionFiles, SessionTurn};
+use ctx_core::content::WireId;
 use line::Line;
 use serde_json::value::RawValue;
 use std::path::Path;
@@ -97,6 +98,7 @@ fn recording(lines: &[Line], segment: &chain::Segment, name: String) -> Option<S
     let messages: Result<Vec<_>, _> = merged.iter().map(|message| RawValue::from_string(message.json())).collect();
     Some(SessionConversation {
         name,
+        wire: WireId::Anthropic,
         model: model.to_owned(),
         head: head(model, shape)?,
         messages: messages.ok()?,

@@ -1,0 +1,36 @@
+//! Gemini CLI is led to the daemon by a variable in its `.env` file.
+
+use serde_json::{Value, json};
+
+use crate::setup::Syntax;
+use crate::setup::settings::{Entries, Entry, Folder, ServerCommand, ServerPlace, Setting, SettingsInstaller, path};
+
+const VARIABLE: &str = "GOOGLE_GEMINI_BASE_URL";
+
+pub static INSTALLER: SettingsInstaller = SettingsInstaller {
+    name: "gemini-cli",
+    title: "Gemini CLI",
+    folder: Folder { variable: Some(("GEMINI_CLI_HOME", ".gemini")), home: ".gemini" },
+    files: &[".env"],
+    project: Some(".gemini"),
+    syntax: Syntax::Env,
+    entries: |_, _| &ENTRIES,
+    needs: None,
+    server: Some(ServerPlace { file: Some(("settings.json", Syntax::Json)), entries: server }),
+    variables: &[VARIABLE],
+    note: Some(
+        "only requests with a Gemini API key (GEMINI_API_KEY) go there; and Gemini CLI reads one `.env` file: one of a \
+         project hides this one",
+    ),
+};
+
+static ENTRIES: [Entry; 1] = [Entry { path: &[VARIABLE], value: Setting::Url { value: "{url}", upstream: "gemini" } }];
+
+/// The entry of an MCP server in the settings of Gemini CLI and of its descendants.
+pub fn server(command: &ServerCommand) -> Entries {
+    let mut server = json!({ "command": command.program, "args": command.arguments });
+    if !command.variables.is_empty() {
+        server["env"] = Value::Object(command.variables.clone());
+    }
+    vec![(path(&["mcpServers", "ctx"]), server)]
+}

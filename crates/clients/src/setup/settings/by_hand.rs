@@ -1,0 +1,36 @@
+//! Clients whose settings ctx does not change: it says what to write.
+
+use super::Folder;
+use crate::launch::fill;
+use crate::setup::{Host, Installer, Journal, Plan, Scope, SetupError, Wishes};
+
+/// A client whose user writes the entry.
+#[derive(Debug)]
+pub struct ByHand {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub folder: Folder,
+    pub file: &'static str,
+    /// Why ctx does not write it.
+    pub reason: &'static str,
+    /// The line to write; `{url}` stands for the daemon's URL.
+    pub line: &'static str,
+}
+
+impl Installer for ByHand {
+    fn install(&self, _: &Wishes, host: &dyn Host) -> Result<Plan, SetupError> {
+        let file = self.folder.find(host).map(|folder| folder.join(self.file)).unwrap_or_default();
+        let line = fill(self.line, &host.daemon()?.url(), "");
+        let hint = format!("write {line} in {}", file.display());
+        Err(SetupError::new("by-hand", format!("{}; nothing was changed", self.reason), hint))
+    }
+
+    fn uninstall(&self, scope: Scope, _: bool, host: &dyn Host) -> Result<Plan, SetupError> {
+        let journal = Journal::load(&host.journal(self.name)?, self.title)?;
+        Ok(Plan::undo(self.title, scope, journal, Vec::new()))
+    }
+
+    fn is_found(&self, host: &dyn Host) -> bool {
+        self.folder.find(host).is_some_and(|folder| folder.join(self.file).exists())
+    }
+}

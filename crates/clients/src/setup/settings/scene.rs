@@ -1,0 +1,181 @@
+//! One installation: the client's settings as they would be without us, and the changes to make.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Entries, Entry, ServerCommand, Setting, SettingsInstaller, path};
+use crate::launch::fill;
+use crate::setup::journal::Original;
+use crate::setup::{Change, Daemon, Host, Journal, Scope, SetupError, Syntax, Wanted, Wishes, file};
+
+const PROXIES: [&str; 6] = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+
+/// Entries of one file.
+struct FileEntries {
+    path: PathBuf,
+    syntax: Syntax,
+    entries: Entries,
+}
+
+pub(super) struct Scene<'a> {
+    client: &'a SettingsInstaller,
+    wishes: &'a Wishes,
+    host: &'a dyn Host,
+    folder: PathBuf,
+    settings: PathBuf,
+    /// The settings without the entries of an earlier installation.
+    text: String,
+    pub(super) journal: Journal,
+    pub(super) daemon: Daemon,
+    has_server: bool,
+    pub(super) notes: Vec<String>,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn read(
+        client: &'a SettingsInstaller,
+        wishes: &'a Wishes,
+        host: &'a dyn Host,
+    ) -> Result<Self, SetupError> {
+        let folder = client.settings_folder(wishes.scope, host)?;
+        let settings = client.settings_file(&folder);
+        let journal = client.journal(host)?;
+        let text = without_us(&settings, &journal)?.unwrap_or_default();
+        let daemon = host.daemon()?;
+        Ok(Self { client, wishes, host, folder, settings, text, journal, daemon, has_server: false, notes: Vec::new() })
+    }
+
+    pub(super) fn changes(&mut self) -> Result<Vec<Change>, SetupError> {
+        self.check_section()?;
+        let mut entries = Vec::new();
+        for entry in (self.client.entries)(self.host, &self.folder) {
+            self.check(entry)?;
+            entries.push((path(entry.path), entry.value.value(&self.daemon.url())));
+        }
+        let mut files = vec![FileEntries { path: self.settings.clone(), syntax: self.client.syntax, entries }];
+        if let Some(server) = self.server()? {
+            match files.iter_mut().find(|file| file.path == server.path) {
+                Some(file) => file.entries.extend(server.entries),
+                None => files.push(server),
+            }
+        }
+        let change = |file: FileEntries| {
+            Change::install(&file.path, &Wanted::Entries(file.syntax, file.entries), &self.journal, self.wishes.force)
+        };
+        files.into_iter().map(change).collect()
+    }
+
+    /// The value at a path of the settings; null for one that cannot be compared.
+    fn find(&self, keys: &[&str]) -> Result<Option<Value>, SetupError> {
+        let found = self.client.syntax.find(&self.text, &path(keys));
+        let found = found.map_err(|broken| SetupError::unreadable(&self.settings, &broken))?;
+        Ok(found.map(|entry| entry.value.unwrap_or(Value::Null)))
+    }
+
+    fn check_section(&self) -> Result<(), SetupError> {
+        let Some((section, hint)) = self.client.needs else { return Ok(()) };
+        if self.find(section)?.is_some() {
+            return Ok(());
+        }
+        let message = format!("{} has no `{}`; nothing was changed", self.settings.display(), section.join("."));
+        Err(SetupError::new("not-set-up", message, hint))
+    }
+
+    /// Refuses to replace an address or a choice of the user's own, unless the daemon goes there.
+    fn check(&mut self, entry: &Entry) -> Result<(), SetupError> {
+        let Some(own) = self.find(entry.path)? else { return Ok(()) };
+        let own = own.as_str().unwrap_or_default();
+        let name = format!("{} in {}", entry.path.join("."), self.settings.display());
+        let what = match &entry.value {
+            Setting::Url { value, upstream } => {
+                let upstream = self.daemon.upstream_of(upstream).unwrap_or_default();
+                let given = self.host.base_url(own);
+                let is = |url: &str| given.is_some() && self.host.base_url(&fill(value, url, "")) == given;
+                if is(upstream) || is(&self.daemon.url()) {
+                    return Ok(());
+                }
+                // It may hold a password; only what is sure to be an address is repeated.
+                let named = given.unwrap_or_else(|| "another address".to_owned());
+                format!("{name} is {named}, but the daemon forwards to {upstream}")
+            }
+            Setting::Choice { value, instead_of } if own != *instead_of && own != *value => {
+                format!("{name} is `{own}`, and ctx would replace it by `{value}`")
+            }
+            _ => return Ok(()),
+        };
+        if self.wishes.force {
+            self.notes.push(format!("{what}; `ctx uninstall {}` undoes this", self.client.name));
+            return Ok(());
+        }
+        let hint = "name that address as an upstream of the daemon (`[upstream.NAME]` in ctx.toml) and put \
+                    `/to/NAME/` of the daemon's address there yourself; or replace it with --force";
+        Err(SetupError::new("other-base-url", format!("{what}; nothing was changed"), hint))
+    }
+
+    /// The MCP server, where it is wanted or was installed before.
+    fn server(&mut self) -> Result<Option<FileEntries>, SetupError> {
+        let Some(place) = &self.client.server else {
+            if self.wishes.mcp {
+                let title = self.client.title;
+                self.notes.push(format!("ctx does not register its MCP server with {title}: add `ctx mcp` yourself"));
+            }
+            return Ok(None);
+        };
+        let (path, syntax) = match place.file {
+            Some((name, syntax)) => (self.folder.join(name), syntax),
+            None => (self.settings.clone(), self.client.syntax),
+        };
+        let (program, note) = self.host.program(self.wishes.scope);
+        let home = self.host.own_home()?.map(|home| ("CTX_HOME".to_owned(), home.to_string_lossy().into()));
+        let arguments = self.daemon.served.clone();
+        let entries = (place.entries)(&ServerCommand { program, arguments, variables: home.into_iter().collect() });
+        let is_ours =
+            |kept: &Original| kept.entries.iter().any(|known| entries.iter().any(|(path, _)| *path == known.path));
+        self.has_server = self.wishes.mcp || self.journal.files.get(&path).is_some_and(is_ours);
+        if !self.has_server {
+            return Ok(None);
+        }
+        self.notes.extend(note);
+        Ok(Some(FileEntries { path, syntax, entries }))
+    }
+
+    pub(super) fn add_notes(&mut self) {
+        let title = self.client.title;
+        let mut notes = Vec::new();
+        if !self.daemon.is_up {
+            let start = if self.has_server { "starts it with `ctx mcp`" } else { "needs `ctx up`" };
+            notes.push(format!(
+                "no daemon is running, and without one {title} cannot reach its provider: {title} {start}"
+            ));
+        }
+        notes.extend(self.client.note.map(str::to_owned));
+        for name in self.client.variables.iter().filter(|name| self.host.variable(name).is_some()) {
+            notes.push(format!("{name} is set in the environment and wins over these settings: unset it"));
+        }
+        let ip = self.daemon.address.ip().to_string();
+        let spared = ["NO_PROXY", "no_proxy"].into_iter().find_map(|name| self.host.variable(name)).unwrap_or_default();
+        let is_spared = spared.to_string_lossy().split(',').any(|name| name.trim() == ip || name.trim() == "*");
+        if PROXIES.iter().any(|name| self.host.variable(name).is_some()) && !is_spared {
+            notes.push(format!(
+                "a proxy is set in the environment: add {ip} to NO_PROXY, or {title} asks the proxy for it"
+            ));
+        }
+        if self.wishes.status_line {
+            notes.push(format!("{title} has no status line that ctx can fill"));
+        }
+        if self.wishes.scope == Scope::Project {
+            notes.push("this affects everyone who works in this folder: they need ctx and its daemon too".to_owned());
+        }
+        self.notes.extend(notes);
+    }
+}
+
+/// The text of a settings file without the entries of an earlier installation.
+fn without_us(path: &Path, journal: &Journal) -> Result<Option<String>, SetupError> {
+    let text = file::read(path)?;
+    match journal.files.get(path) {
+        Some(kept) => Ok(kept.base(path, text.as_deref())?.text),
+        None => Ok(text),
+    }
+}

@@ -1,0 +1,70 @@
+//! Recordings of other wires: request bodies with usage, and Codex's own session files.
+
+use super::{answers, read_all, read_files};
+use ctx_lab::recording::{Recording, read};
+use ctx_wire::WireId;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+fn corpus() -> Option<PathBuf> {
+    let is_there = !testkit::recorded_bodies("codex").is_empty();
+    is_there.then(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus-wires"))
+}
+
+fn counts(recording: &Recording) -> Vec<(usize, u64, u64)> {
+    let counted = recording.turns.iter().filter_map(|turn| Some((turn.answer, turn.usage?)));
+    counted.map(|(answer, usage)| (answer, usage.input + usage.cache_read, usage.cache_read)).collect()
+}
+
+#[test]
+fn bodies_of_chat_and_responses_are_read_with_what_the_provider_counted() {
+    let Some(corpus) = corpus() else { return };
+    let gathered = read_all(&corpus.join("bodies"));
+    let of = |wire: WireId| gathered.recordings.iter().filter(move |recording| recording.wire == wire);
+    // One holds a history that was compacted and not continued.
+    assert_eq!((of(WireId::OpenaiResponses).count(), of(WireId::OpenaiChat).count()), (57, 20));
+    for recording in gathered.recordings.iter().filter(|recording| !recording.name.starts_with("gemini")) {
+        let counted = recording.turns.iter().filter(|turn| turn.usage.is_some() && turn.at.is_some()).count();
+        assert!(
+            counted * 10 >= recording.turns.len() * 9,
+            "{}: {counted} of {}",
+            recording.name,
+            recording.turns.len()
+        );
+        assert!(answers(recording).iter().all(|answer| *answer > 0 && *answer < recording.messages.len()));
+    }
+}
+
+#[test]
+fn rollouts_of_codex_have_the_turns_and_the_counts_of_their_bodies() {
+    let Some(corpus) = corpus() else { return };
+    let gathered = read_all(&corpus.join("bodies"));
+    let bodies: HashMap<&str, &Recording> = gathered.recordings.iter().map(|one| (one.name.as_str(), one)).collect();
+    let entries = std::fs::read_dir(corpus.join("raw")).expect("a folder").flatten().map(|entry| entry.path());
+    let rollouts: Vec<PathBuf> = entries.filter(|path| path.to_string_lossy().contains("codex-")).collect();
+    let read = read(&rollouts);
+    assert_eq!(read.skipped, []);
+    assert_eq!(read.recordings.len(), rollouts.len());
+    let mut same = 0;
+    for rollout in &read.recordings {
+        assert_eq!(rollout.wire, WireId::OpenaiResponses);
+        let body = bodies.get(format!("{}-w0", rollout.name).as_str()).expect("a body");
+        let lead = body.lead.len();
+        let told: Vec<_> = counts(body).into_iter().map(|(answer, all, cached)| (answer + lead, all, cached)).collect();
+        let is_same = |count: &&(usize, u64, u64)| counts(rollout).contains(count);
+        same += usize::from(told.iter().filter(is_same).count() * 20 >= told.len() * 19);
+    }
+    assert!(same * 10 >= rollouts.len() * 9, "{same} of {}", rollouts.len());
+}
+
+#[test]
+fn an_answer_of_several_items_is_one_turn() {
+    let body = r#"{"model":"gpt-5.5","input":[{"type":"message","role":"developer","content":"d"},
+        {"type":"message","role":"user","content":"u"},{"type":"reasoning","summary":[]},
+        {"type":"function_call","call_id":"1","name":"shell","arguments":"{}"},
+        {"type":"function_call_output","call_id":"1","output":"o"},{"type":"message","role":"assistant","content":"a"}]}"#;
+    let (gathered, _folder) = read_files(&[("conversations/a.json", body)]);
+    let [recording] = &gathered.recordings[..] else { panic!("{gathered:?}") };
+    assert_eq!((recording.lead.len(), answers(recording)), (1, vec![1, 4]));
+    assert_eq!((recording.answer(0), recording.answer(1)), (1..3, 4..5));
+}

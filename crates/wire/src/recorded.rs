@@ -1,0 +1,125 @@
+//! Recorded conversations as requests and answers: how each wire writes what a recording does not hold.
+
+use crate::answer::{Answer, Usage};
+use crate::body;
+use crate::compose::spell;
+use crate::wire::Wire;
+use crate::{WIRES, WireId, wire};
+use serde_json::{Value, json};
+
+/// Words that stand for a system prompt and tools that were not recorded.
+const FILLER: &str = "what the agent was told before the conversation began; ";
+
+/// A request made from a recording, up to its first message.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening<'a> {
+    /// The request without its messages, as an object.
+    pub head: &'a str,
+    pub model: &'a str,
+    /// The messages at its beginning that belong to the system prompt.
+    pub lead: &'a [&'a str],
+    /// The tools to list where the head lists none.
+    pub tools: &'a [String],
+    /// Characters that head and lead shall have together; words without meaning fill the rest.
+    pub chars: usize,
+    /// Seconds that a cache mark asks for.
+    pub lifetime: u64,
+}
+
+impl Opening<'_> {
+    /// The members of the request, with its model.
+    pub(crate) fn members(&self) -> Value {
+        let mut head = serde_json::from_str(self.head).ok().filter(Value::is_object).unwrap_or_else(|| json!({}));
+        head["model"] = self.model.into();
+        head
+    }
+
+    /// Whether the recording does not tell the tools.
+    pub(crate) fn wants_tools(&self, head: &Value) -> bool {
+        head["tools"].as_array().is_none_or(Vec::is_empty) && !self.tools.is_empty()
+    }
+
+    /// Words for what is missing beside so many characters.
+    pub(crate) fn filler(&self, own: usize) -> String {
+        FILLER.chars().cycle().take(self.chars.saturating_sub(own).max(1)).collect()
+    }
+
+    /// The text of a request whose list of messages is the last member, up to its first message.
+    pub(crate) fn text(&self, head: &Value, list: &str, lead: &[&str]) -> String {
+        let mut text = head.to_string();
+        text.pop();
+        text.push_str(&format!(",\"{list}\":["));
+        lead.iter().for_each(|message| text.extend([message, ","]));
+        text
+    }
+}
+
+/// An answer that was recorded, as a tap would have found it.
+pub(crate) fn answer(messages: &[&str], model: &str, usage: Usage) -> Answer {
+    // The engine takes one reply as one message.
+    let reply = match messages {
+        [message] => Some(message.as_bytes().to_vec()),
+        _ => None,
+    };
+    let model = Some(model.to_owned());
+    Answer { whole_message: true, model, usage: Some(usage), reply, ..Answer::new(200) }
+}
+
+/// The wire of a body whose path is not known: where its history stands tells, and how its calls are written.
+pub fn of_body(bytes: &[u8]) -> Option<&'static dyn Wire> {
+    let fitting = WIRES.into_iter().filter(|wire| body::parse(bytes, wire.shape()).is_ok());
+    let fitting: Vec<&dyn Wire> = fitting.collect();
+    let is_chat = fitting.iter().any(|wire| wire.id() == WireId::OpenaiChat) && has_chat_messages(bytes);
+    match is_chat {
+        true => Some(wire(WireId::OpenaiChat)),
+        false => fitting.first().copied(),
+    }
+}
+
+/// Whether a message is of a role, or has a member, that only Chat Completions know.
+fn has_chat_messages(bytes: &[u8]) -> bool {
+    let Ok(spans) = body::parse(bytes, wire(WireId::OpenaiChat).shape()) else { return false };
+    let of_chat = |message: &[u8]| {
+        let member = |name| spell::member(message, 0, name);
+        let role = member("role").and_then(|role| message.get(role.value));
+        let is_role = role.is_some_and(|role| [&b"\"tool\""[..], b"\"developer\""].contains(&role));
+        is_role || member("tool_calls").is_some()
+    };
+    !spans.lead.is_empty() || spans.messages.iter().any(|span| bytes.get(span.clone()).is_some_and(of_chat))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_tells_its_wire() {
+        let of = |body: &str| of_body(body.as_bytes()).map(|wire| wire.id());
+        assert_eq!(of(r#"{"input":[{"type":"message","role":"user","content":"x"}]}"#), Some(WireId::OpenaiResponses));
+        assert_eq!(of(r#"{"messages":[{"role":"user","content":"x"}]}"#), Some(WireId::Anthropic));
+        assert_eq!(of(r#"{"messages":[{"role":"system","content":"x"}]}"#), Some(WireId::OpenaiChat));
+        assert_eq!(of(r#"{"messages":[{"role":"tool","tool_call_id":"1","content":"x"}]}"#), Some(WireId::OpenaiChat));
+        assert_eq!(of(r#"{"messages":[{"role":"assistant","tool_calls":[]}]}"#), Some(WireId::OpenaiChat));
+        assert_eq!((of("{}"), of("[]")), (None, None));
+    }
+
+    #[test]
+    fn an_opening_has_the_size_that_is_asked_for_on_every_wire() {
+        let tools = ["read".to_owned()];
+        for wire in WIRES {
+            let opening = |chars| {
+                let opening = Opening { head: "{\"a\":1}", model: "m", lead: &[], tools: &tools, chars, lifetime: 300 };
+                wire.opening(&opening)
+            };
+            let message = String::from_utf8(wire.written(&[ctx_core::content::Content::text("hi")])).expect("text");
+            let body = format!("{}{message}]}}", opening(5_000));
+            let spans = body::parse(body.as_bytes(), wire.shape()).expect("a body");
+            assert_eq!(spans.messages.len(), 1, "{body}");
+            let envelope = wire.envelope(body.as_bytes(), &spans, &ctx_core::Lexicon(&[]));
+            assert_eq!(envelope.model.as_deref(), Some("m"));
+            assert_eq!(envelope.tools.map(|tools| tools.len()), Some(1), "{body}");
+            let more = opening(6_000).len() - opening(5_000).len();
+            assert_eq!(more, 1_000, "{:?}", wire.id());
+        }
+    }
+}
