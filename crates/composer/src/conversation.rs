@@ -348,6 +348,7 @@ impl Conversation {
                         self.rewritten();
                     }
                     if turn.current {
+                        Arc::make_mut(&mut self.envelope).model = arrived.model.as_deref().map(Into::into);
                         self.next = arrived.next;
                         self.last_turn = arrived.request;
                         self.last_activity = record.at;
@@ -596,12 +597,19 @@ impl Conversation {
         }
     }
 
+    /// Reads all of a body that is not the history. Where the body names no model, it is that of the newest request.
+    pub fn envelope_of(&self, body: &Body) -> Envelope {
+        let envelope = body.envelope(ctx_clients::lexicon());
+        let model = envelope.model.clone().or_else(|| self.envelope.model.clone());
+        Envelope { model, ..envelope }
+    }
+
     fn restore_body(&mut self, store: &dyn Reader) -> Result<(), StoreError> {
         self.body = self.rebuild(store)?.and_then(|whole| Body::parse(whole.bytes, self.wire).ok());
         if let Some(body) = &self.body {
             self.folder = body.folder(ctx_clients::lexicon());
             self.aligned = body.spans().messages.len();
-            self.envelope = Arc::new(body.envelope(ctx_clients::lexicon()));
+            self.envelope = Arc::new(self.envelope_of(body));
             self.body_envelope = self.envelope.clone();
             self.body_packed = self.packed;
         }
