@@ -1,4 +1,4 @@
-//! The real clients that end-to-end tests drive: the stock Claude Code, Codex and opencode, the official SDKs, and schemathesis, which
+//! The real clients that end-to-end tests drive: the stock Claude Code, Codex, opencode and Gemini CLI, the official SDKs, and schemathesis, which
 //! asks the control API whatever its description allows. All at pinned versions, each in its own folder of the cache.
 //! A client that already answers with its version is left alone.
 
@@ -12,6 +12,7 @@ use crate::{page, shell, system, workspace};
 const CLAUDE_CODE: &str = "2.1.325";
 const CODEX: &str = "0.166.0";
 const OPENCODE: &str = "1.18.33";
+const GEMINI_CLI: &str = "0.61.0";
 const PYTHON_SDK: &str = "2.8.0";
 const TYPESCRIPT_SDK: &str = "1.8.0";
 const SCHEMATHESIS: &str = "4.32.5";
@@ -29,6 +30,7 @@ pub fn install_missing() -> Outcome<Environment> {
         ("CTX_TEST_CLAUDE", claude_code(&cache)?),
         ("CTX_TEST_CODEX", npm_program(&cache, "@openai/codex", "codex", CODEX)?),
         ("CTX_TEST_OPENCODE", npm_program(&cache, "opencode-ai", "opencode", OPENCODE)?),
+        ("CTX_TEST_GEMINI", npm_program(&cache, "@google/gemini-cli", "gemini", GEMINI_CLI)?),
         ("CTX_TEST_ANTHROPIC_PY", python_sdk(&cache)?),
         ("CTX_TEST_ANTHROPIC_TS", typescript_sdk(&cache)?),
         ("CTX_TEST_SCHEMATHESIS", schemathesis(&cache)?),

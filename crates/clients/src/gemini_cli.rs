@@ -31,7 +31,7 @@ const ROUTE: Route = Route {
 
 pub static VOCABULARY: Vocabulary = Vocabulary {
     reminder: Some(Tag { open: "<session_context>", close: "</session_context>" }),
-    folders: &["currently working in the directory: "],
+    folders: &["currently working in the directory: ", "**Workspace Directories:**\\n  - "],
     summaries: &["<state_snapshot>"],
     tools: &[
         ("read_file", ToolRole::Read),

@@ -51,6 +51,8 @@ pub struct Hints {
     pub client: ClientId,
     /// The client marks this request as one of a conversation.
     pub is_marked_turn: bool,
+    /// The model, where the address of the request names it and the body does not.
+    pub model: Option<Box<str>>,
 }
 
 impl Hints {
@@ -86,6 +88,7 @@ impl Hints {
             product: product(headers).map(Into::into),
             client: client.id,
             is_marked_turn: false,
+            model: None,
         };
         (client.refine)(headers, &mut hints);
         hints

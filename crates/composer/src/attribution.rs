@@ -104,7 +104,7 @@ impl Composer {
             Some(parsed) => parsed,
             None => {
                 let body = Body::read(&seen.pieces, seen.wire)?;
-                let envelope = Arc::new(body.envelope(ctx_clients::lexicon()));
+                let envelope = with_model(Arc::new(body.envelope(ctx_clients::lexicon())), seen);
                 parsed.insert((body, envelope))
             }
         };
@@ -437,7 +437,8 @@ fn facts(body: &Body, from: usize) -> Vec<Message> {
 }
 
 /// Takes the body in by comparing it with the one before.
-pub fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Received, Problem> {
+pub fn receive(conversation: &mut Conversation, seen: &Seen) -> Result<Received, Problem> {
+    let pieces = &seen.pieces;
     match conversation.last.body.take() {
         Some(old) if old.shares_history(pieces) => {
             let behind = old.spans().array.end;
@@ -452,7 +453,7 @@ pub fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Recei
             Ok(Received {
                 same: shared.messages.min(conversation.last.aligned),
                 body,
-                envelope,
+                envelope: with_model(envelope, seen),
                 packed,
                 spare: None,
                 messages: None,
@@ -461,10 +462,18 @@ pub fn receive(conversation: &mut Conversation, pieces: &Pieces) -> Result<Recei
         old => {
             conversation.last.body = old;
             let body = Body::read(pieces, conversation.wire)?;
-            let envelope = Arc::new(body.envelope(ctx_clients::lexicon()));
+            let envelope = with_model(Arc::new(body.envelope(ctx_clients::lexicon())), seen);
             Ok(beside(conversation, (body, envelope)))
         }
     }
+}
+
+/// The envelope with the model that the address of the request names.
+fn with_model(mut envelope: Arc<Envelope>, seen: &Seen) -> Arc<Envelope> {
+    if seen.hints.model.is_some() && seen.hints.model != envelope.model {
+        Arc::make_mut(&mut envelope).model = seen.hints.model.clone();
+    }
+    envelope
 }
 
 /// A body that was parsed on its own; the one kept so far is set aside.

@@ -63,7 +63,7 @@ impl Composer {
         {
             let mut conversation = lock(&shared);
             if self.is_current(&conversation.id, &shared) {
-                let received = attribution::receive(&mut conversation, &seen.pieces)?;
+                let received = attribution::receive(&mut conversation, seen)?;
                 if attribution::goes_on(&conversation, &received) {
                     let found = Attributed::new(&conversation, received, &seen.hints, None);
                     agent = found.unnamed_agent(&conversation, &seen.hints);
@@ -85,7 +85,7 @@ impl Composer {
             }
             let received = match parsed.take() {
                 Some(parsed) => attribution::beside(&mut conversation, parsed),
-                None => attribution::receive(&mut conversation, &seen.pieces)?,
+                None => attribution::receive(&mut conversation, seen)?,
             };
             let mut found = Attributed::new(&conversation, received, &seen.hints, detail);
             if agent.is_none() {

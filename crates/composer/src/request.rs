@@ -504,15 +504,18 @@ fn beside(conversation: &mut Conversation, body: &Body, envelope: &Envelope, sam
     }
     let same = same.min(conversation.tree.current().len());
     let count = body.spans().messages.len();
-    let rest: Vec<Message> = (same..count).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect();
+    let mut rest: Vec<Message> = (same..count).map(|at| body.read_message(at, ctx_clients::lexicon()).facts).collect();
     let placed = reconcile(&conversation.tree, &Sighting { same, rest: &rest, compacted: false });
     conversation.keep(same);
     let mut memo = std::mem::take(&mut conversation.composing.memo);
     let known: Vec<&Slot> = conversation.tree.path().take(same).collect();
+    let behind = slots(conversation, &placed, same);
+    let before: Vec<&Message> = known.iter().map(|slot| &slot.message).collect();
+    ctx_core::links::link(&mut rest, &behind, &before);
     let at_hand = AtHand {
         body,
         envelope,
-        slots: known.iter().map(|slot| slot.id).chain(slots(conversation, &placed, same)).collect(),
+        slots: known.iter().map(|slot| slot.id).chain(behind).collect(),
         messages: known.iter().map(|slot| &slot.message).chain(&rest).collect(),
         digests: conversation
             .digests()

@@ -11,6 +11,7 @@ pub enum WireId {
     Anthropic,
     OpenaiChat,
     OpenaiResponses,
+    Gemini,
 }
 
 impl WireId {
@@ -19,6 +20,7 @@ impl WireId {
             WireId::Anthropic => "anthropic",
             WireId::OpenaiChat => "openai-chat",
             WireId::OpenaiResponses => "openai-responses",
+            WireId::Gemini => "gemini",
         }
     }
 }
@@ -121,6 +123,17 @@ impl Content {
             Content::Result { id, .. } | Content::Raw { answers: id, .. } => id.as_deref(),
             _ => None,
         }
+    }
+
+    /// The same call or result under this id, if it has none of its own.
+    #[must_use]
+    pub fn linked(mut self, to: Option<&str>) -> Content {
+        if let Content::Call { id, .. } | Content::Result { id, .. } = &mut self
+            && id.is_none()
+        {
+            *id = to.map(str::to_owned);
+        }
+        self
     }
 
     /// The uncorrected estimate of its tokens.

@@ -13,6 +13,7 @@ pub mod format;
 pub mod frames;
 pub mod key;
 pub mod lexicon;
+pub mod links;
 pub mod message;
 pub mod numbers;
 pub mod pattern;

@@ -9,6 +9,7 @@
 
 mod search;
 
+use crate::links;
 use crate::message::{Anchor, Message};
 pub(crate) use search::{REACH, is_injected};
 use serde::{Deserialize, Serialize};
@@ -111,8 +112,9 @@ impl Tree {
     }
 
     /// Records a version of a slot: the first one creates it.
-    pub fn put(&mut self, id: SlotId, message: Message) {
+    pub fn put(&mut self, id: SlotId, mut message: Message) {
         self.reserve(id);
+        links::name_calls(&mut message, id);
         let ix = *self.by_id.entry(id).or_insert(self.slots.len() as u32);
         for &anchor in &message.anchors {
             self.anchors
@@ -132,6 +134,17 @@ impl Tree {
                 slot.identified |= identified;
             }
             None => self.slots.push(Slot { id, message, version: 0, identified, nodes: Vec::new() }),
+        }
+        (0..self.slots[ix as usize].nodes.len()).for_each(|at| self.link(self.slots[ix as usize].nodes[at]));
+    }
+
+    /// Links the results at a node with the calls before it.
+    fn link(&mut self, node: NodeIx) {
+        let slot = self.nodes[node as usize].slot as usize;
+        let before = std::iter::successors(self.parent(node), |&node| self.parent(node));
+        let before = before.map(|node| &self.slot_at(node).message);
+        for (at, id) in links::answered_calls(&self.slots[slot].message, before) {
+            self.slots[slot].message.blocks[at].tool_use_id = Some(id);
         }
     }
 
@@ -158,6 +171,7 @@ impl Tree {
             Some(parent) => self.nodes[parent as usize].children.push(ix),
             None => self.roots.push(ix),
         }
+        self.link(ix);
         ix
     }
 

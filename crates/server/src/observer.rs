@@ -83,7 +83,8 @@ impl Observer for ComposerObserver {
                 .then(|| Watch { request: Box::new(IgnoreRequest), response: Box::new(listening()) });
         }
         let headers = head.headers();
-        let hints = Hints::read(|name| headers.text(name));
+        let model = wire.model(head.path()).map(Into::into);
+        let hints = Hints { model, ..Hints::read(|name| headers.text(name)) };
         // There is nothing to learn from a count; what it counts must be what would be sent.
         if call == Call::Count && !self.composer.holds(&hints) {
             return None;

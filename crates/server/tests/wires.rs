@@ -1,10 +1,12 @@
-//! Clients of the OpenAI formats through the whole daemon: seen, edited, and answered in their own words.
+//! Clients of the formats of OpenAI and Google through the whole daemon: seen, edited, and answered in their own words.
 
 mod support;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ctx_server::Upstream;
+use ctx_store::MemoryStore;
 use serde_json::{Value, json};
 use support::house::{Arrived, Router, answer};
 use support::raw::RawServer;
@@ -14,11 +16,17 @@ const MOMENT: Duration = Duration::from_millis(150);
 
 /// A daemon before two providers: Anthropic's, which nothing may reach here, and OpenAI's.
 async fn daemon() -> (RawServer, RawServer, Router) {
+    daemon_on(Arc::new(MemoryStore::new())).await
+}
+
+/// The same with what another one has stored.
+async fn daemon_on(store: Arc<MemoryStore>) -> (RawServer, RawServer, Router) {
     let (anthropic, openai) = (RawServer::open().await, RawServer::open().await);
     let url = format!("http://{}", openai.address);
-    let router = Router::with(&format!("http://{}", anthropic.address), |config| {
+    let router = Router::on(store, &format!("http://{}", anthropic.address), |config| {
         let upstream = || Upstream::new(url.parse().expect("an address"));
-        config.upstreams = vec![("openai".to_owned(), upstream()), ("local".to_owned(), upstream())];
+        let names = ["openai", "local", "gemini"];
+        config.upstreams = names.map(|name| (name.to_owned(), upstream())).to_vec();
     })
     .await;
     (anthropic, openai, router)
@@ -177,7 +185,7 @@ async fn a_path_names_its_upstream_and_errors_have_the_providers_shape() {
     let body: Value = serde_json::from_str(body_of(&said)).expect("JSON");
     assert_eq!(body["error"]["code"], "no-such-upstream");
     assert_eq!(body["error"]["type"], "invalid_request_error");
-    assert!(body["error"]["message"].as_str().is_some_and(|words| words.contains("anthropic, openai, local")));
+    assert!(body["error"]["message"].as_str().is_some_and(|words| words.contains("anthropic, openai, local, gemini")));
     assert!(body.get("type").is_none(), "Anthropic's shape is not this client's");
     assert!(anthropic.stays_alone(MOMENT).await);
 }
@@ -189,4 +197,118 @@ async fn a_format_that_is_not_read_passes_and_is_counted() {
     let arrived = talk(&router, &openai, ("/v1/embeddings", "e"), body, "{}").await;
     assert_eq!(arrived.text(), body);
     assert_eq!(router.get("status").await["requests"]["unread"], 1);
+}
+
+/// A conversation whose calls have no ids: two at once in the first frame, a tangent, and an open third frame.
+fn contents(frames: usize) -> String {
+    let call = |path: &str| json!({"functionCall": {"name": "read", "args": {"path": path}}});
+    let found = |text: &str| json!({"functionResponse": {"name": "read", "response": {"output": text}}});
+    let mut first = call("/a");
+    first["thoughtSignature"] = "sealed-one".into();
+    let mut contents = vec![
+        json!({"role": "user", "parts": [{"text": "read both"}]}),
+        json!({"role": "model", "parts": [first, call("/b")]}),
+        json!({"role": "user", "parts": [found("long output of a"), found("long output of b")]}),
+        json!({"role": "model", "parts": [{"text": "read"}]}),
+        json!({"role": "user", "parts": [{"text": "a tangent"}]}),
+    ];
+    if frames > 2 {
+        contents.push(json!({"role": "model", "parts": [{"text": "off the way"}]}));
+        contents.push(json!({"role": "user", "parts": [{"text": "go on"}]}));
+    }
+    let system = json!({"parts": [{"text": "You are a coding agent."}]});
+    let tools = json!([{"functionDeclarations": [{"name": "read"}]}]);
+    json!({"contents": contents, "systemInstruction": system, "tools": tools}).to_string()
+}
+
+const CONTENT: &str = r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"off the way"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":100,"cachedContentTokenCount":60,"candidatesTokenCount":5},"modelVersion":"gemini-3-pro"}"#;
+
+const GENERATE: &str = "/v1beta/models/gemini-3-pro-preview:generateContent?key=AIza-secret-of-google";
+
+#[tokio::test]
+async fn calls_without_ids_are_edited_in_their_pairs() {
+    let (anthropic, gemini, router) = daemon().await;
+    let at = (GENERATE, "gem");
+    let untouched = contents(2);
+    let arrived = talk(&router, &gemini, at, &untouched, CONTENT).await;
+    assert_eq!(arrived.text(), untouched, "untouched bytes");
+    assert!(arrived.head.starts_with(&format!("POST {GENERATE} HTTP/1.1")), "{}", arrived.head);
+
+    let list = router.get("conversations/gem/frames?steps=true").await;
+    assert_eq!(list["model"], "gemini-3-pro-preview", "{list}");
+    let titles: Vec<&str> =
+        list["frames"].as_array().expect("frames").iter().filter_map(|frame| frame["title"].as_str()).collect();
+    assert!(titles.contains(&"read both") && titles.contains(&"a tangent"), "{titles:?}");
+    let shown = router.get("conversations/gem/frames/t1").await.to_string();
+    assert!(shown.contains("long output of b") && !shown.contains("AIza-secret"), "{shown}");
+
+    let select = json!({"tool": "read"});
+    router.edit("gem", json!([{"op": "delete", "ids": ["t1/1"], "select": select, "force": true}])).await;
+    let arrived = talk(&router, &gemini, at, &contents(3), CONTENT).await;
+    assert!(!arrived.text().contains("long output"), "{}", arrived.text());
+    assert!(!arrived.text().contains("functionCall") && arrived.text().contains("go on"), "{}", arrived.text());
+    assert_eq!(arrived.text(), router.composed("gem").await, "what is shown is what is sent");
+    router.post("conversations/gem/history", &json!({"action": "undo", "author": "test"})).await;
+
+    let cut = json!({"operations": [{"op": "split", "id": "t1", "at": [2]}], "author": "test"}).to_string();
+    router.refuses("POST", "conversations/gem/operations", &cut, 422, "cuts-a-pair").await;
+
+    // The result of the second call goes, and the call with it.
+    router.edit("gem", json!([{"op": "delete", "ids": ["t1#2.1"]}, {"op": "delete", "ids": ["t2"]}])).await;
+    let arrived = talk(&router, &gemini, at, &contents(3), CONTENT).await;
+    let sent: Value = serde_json::from_slice(&arrived.body).expect("JSON");
+    let history = sent["contents"].as_array().expect("contents");
+    assert_eq!(history[1]["parts"].as_array().map(Vec::len), Some(1), "{sent}");
+    assert_eq!(history[1]["parts"][0]["thoughtSignature"], "sealed-one", "{sent}");
+    assert_eq!(history[2]["parts"][0]["functionResponse"]["response"]["output"], "long output of a", "{sent}");
+    assert!(!arrived.text().contains("long output of b") && !arrived.text().contains("tangent"), "{sent}");
+    assert_eq!(arrived.text(), router.composed("gem").await, "what is shown is what is sent");
+    router.edit("gem", json!([{"op": "drop-results", "ids": ["t1"]}])).await;
+    let arrived = talk(&router, &gemini, at, &contents(3), CONTENT).await;
+    assert!(!arrived.text().contains("long output"), "{}", arrived.text());
+    assert!(anthropic.stays_alone(MOMENT).await);
+}
+
+#[tokio::test]
+async fn a_signature_that_is_refused_is_left_out_once() {
+    let (_, gemini, router) = daemon().await;
+    talk(&router, &gemini, (GENERATE, "signed"), &contents(2), CONTENT).await;
+    router.edit("signed", json!([{"op": "delete", "ids": ["t2"]}])).await;
+    let mut client = router.connect().await;
+    client.send(post(GENERATE, "signed", &contents(3))).await;
+    let mut first = Arrived::at(&gemini).await;
+    assert!(first.text().contains("sealed-one"));
+    let refusal = r#"{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}"#;
+    first.peer.send(answer("400 Bad Request", refusal)).await;
+    let mut second = Arrived::at(&gemini).await;
+    assert!(!second.text().contains("sealed-one") && !second.text().contains("tangent"), "{}", second.text());
+    second.peer.send(answer("200 OK", CONTENT)).await;
+    assert!(client.head().await.starts_with("HTTP/1.1 200 "));
+}
+
+#[tokio::test]
+async fn an_envelope_around_a_request_passes_and_is_counted() {
+    let (_, gemini, router) = daemon().await;
+    let body = format!(r#"{{"model":"gemini-3-pro","project":"p","request":{}}}"#, contents(2));
+    let path = "/v1internal:streamGenerateContent?alt=sse";
+    assert_eq!(talk(&router, &gemini, (path, "assist"), &body, "{}").await.text(), body);
+    assert_eq!(router.get("status").await["requests"]["unread"], 1);
+}
+
+#[tokio::test]
+async fn calls_without_ids_have_the_same_links_after_a_restart() {
+    let store = Arc::new(MemoryStore::new());
+    let (_, gemini, router) = daemon_on(store.clone()).await;
+    talk(&router, &gemini, (GENERATE, "kept"), &contents(2), CONTENT).await;
+    router.edit("kept", json!([{"op": "delete", "ids": ["t1#2.0"]}])).await;
+    talk(&router, &gemini, (GENERATE, "kept"), &contents(3), CONTENT).await;
+    let before = router.composed("kept").await;
+    assert!(!before.contains("long output of a") && before.contains("skip_thought_signature_validator"), "{before}");
+    drop(router);
+
+    let (_, gemini, router) = daemon_on(store).await;
+    assert_eq!(router.composed("kept").await, before);
+    assert_eq!(router.get("conversations/kept/frames").await["model"], "gemini-3-pro-preview");
+    let arrived = talk(&router, &gemini, (GENERATE, "kept"), &contents(3), CONTENT).await;
+    assert_eq!(arrived.text(), before);
 }

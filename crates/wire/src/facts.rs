@@ -9,6 +9,7 @@ use ctx_core::lexicon::{Lexicon, SUMMARY_TITLE, Speech};
 use ctx_core::message::{Anchor, Block, Kind, Message, Role};
 use ctx_core::title::line;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// A text of at least this many characters is not said twice by chance.
 const LONG_TEXT: usize = 80;
@@ -110,13 +111,29 @@ impl<'a> Facts<'a> {
     /// Adds a tool call; `input` is the JSON of its arguments.
     pub fn call(&mut self, bare: Bare<'_>, id: Option<Cow<'_, str>>, name: Cow<'_, str>, input: &[u8]) {
         let id = self.id(b"call", id, &bare);
+        self.push_call(bare.at, id, &name, input);
+    }
+
+    /// Adds a tool call of a wire that needs no ids: without one it is its name and its arguments, however spelled.
+    pub fn nameless_call(&mut self, at: &Span, name: &str, input: &[u8]) {
+        let arguments = serde_json::from_slice::<BTreeMap<String, serde_json::Value>>(input);
+        self.key.feed(b"call");
+        self.key.feed(name.as_bytes());
+        match arguments.and_then(|arguments| serde_json::to_vec(&arguments)) {
+            Ok(sorted) => self.key.feed(&sorted),
+            Err(_) => self.key.feed(input),
+        }
+        self.push_call(at, None, name, input);
+    }
+
+    fn push_call(&mut self, at: &Span, id: Option<Box<str>>, name: &str, input: &[u8]) {
         let label = main_argument(input, self.lexicon).map(|text| line(&text));
         let chars = name.chars().count() as u32 + visible_chars(input, 0..input.len(), &|_, _| None).0;
-        let role = self.lexicon.role(&name);
+        let role = self.lexicon.role(name);
         let touches = touch(input, role, self.lexicon);
-        self.push(bare.at.clone(), Kind::ToolUse, chars, 0, label);
+        self.push(at.clone(), Kind::ToolUse, chars, 0, label);
         if let Some(block) = self.blocks.last_mut() {
-            block.tool = Some(name.as_ref().into());
+            block.tool = Some(name.into());
             block.tool_use_id = id;
             block.role = role;
             block.touches = touches.map(Box::new);
@@ -129,6 +146,20 @@ impl<'a> Facts<'a> {
         self.push(bare.at.clone(), Kind::ToolResult, size.0, size.1, None);
         if let Some(block) = self.blocks.last_mut() {
             block.tool_use_id = id;
+        }
+    }
+
+    /// Names the tool that the result added last is from, where the wire says so beside it.
+    pub fn answers_tool(&mut self, name: Option<Cow<'_, str>>) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.tool = name.map(|name| name.as_ref().into());
+        }
+    }
+
+    /// Names the pair that the block added last is one half of.
+    pub fn belongs_together(&mut self, id: Option<Cow<'_, str>>) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.tool_use_id = id.map(|id| id.as_ref().into());
         }
     }
 

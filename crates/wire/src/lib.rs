@@ -15,6 +15,7 @@ pub mod encoding;
 pub mod envelope;
 mod facts;
 mod folder;
+pub mod gemini;
 pub mod json;
 mod openai;
 mod provider;
@@ -32,7 +33,7 @@ pub use recorded::{Opening, of_body};
 pub use wire::{Call, Insertion, LocalError, Reading, Wire};
 
 /// All wires, in the order in which they are asked whether a call is theirs.
-static WIRES: [&dyn Wire; 3] = [&anthropic::Anthropic, &chat::Chat, &responses::Responses];
+static WIRES: [&dyn Wire; 4] = [&anthropic::Anthropic, &chat::Chat, &responses::Responses, &gemini::Gemini];
 
 /// The wire of this name.
 pub fn wire(id: WireId) -> &'static dyn Wire {
@@ -40,6 +41,7 @@ pub fn wire(id: WireId) -> &'static dyn Wire {
         WireId::Anthropic => &anthropic::Anthropic,
         WireId::OpenaiChat => &chat::Chat,
         WireId::OpenaiResponses => &responses::Responses,
+        WireId::Gemini => &gemini::Gemini,
     }
 }
 

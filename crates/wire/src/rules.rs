@@ -2,7 +2,7 @@
 //! refusals name a rule by its number; [`named`] puts its name beside it, and `ctx explain` prints the whole entry.
 //! Every wire has numbers of its own.
 
-use crate::{anthropic, chat, responses};
+use crate::{anthropic, chat, gemini, responses};
 
 /// One rule by which a provider refuses requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) const fn rule(number: &'static str, name: &'static str, why: &'static
     Rule { number, name, why, advice }
 }
 
-/// Rules that the OpenAI formats share.
+/// Rules that the formats of OpenAI and Google share.
 const SHARED: &[Rule] = &[
     rule(
         "X1",
@@ -50,7 +50,7 @@ const SHARED: &[Rule] = &[
 
 /// All rules that a repair or a refusal can name, in order.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let lists = [anthropic::rules::RULES, chat::rules::RULES, responses::rules::RULES, SHARED];
+    let lists = [anthropic::rules::RULES, chat::rules::RULES, responses::rules::RULES, gemini::rules::RULES, SHARED];
     lists.into_iter().flatten()
 }
 

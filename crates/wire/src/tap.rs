@@ -22,7 +22,7 @@ pub(crate) trait AnswerReader: std::fmt::Debug + Default + Send {
     /// Takes one event of a stream.
     fn event(&mut self, event: sse::Event<'_>, answer: &mut Answer);
 
-    /// Takes a body that is one JSON object; false if it is none.
+    /// Takes a body that is one JSON value; false if it is not an answer of this wire.
     fn whole(&mut self, body: &str, answer: &mut Answer) -> bool;
 
     /// The message so far, in the form of [`Answer::reply`].
@@ -185,11 +185,11 @@ impl<R: AnswerReader> Body<R> {
         }
     }
 
-    /// Gateways mislabel answers, and an opening brace can not begin an event.
+    /// Gateways mislabel answers, and neither an opening brace nor a bracket can begin an event.
     fn decide(label: Label, first: u8, status: u16) -> Self {
         let whole = |limit| Self::Whole { bytes: Vec::new(), limit, truncated: false };
         match (label, first) {
-            (Label::Stream | Label::Json | Label::Missing, b'{') => whole(ANSWER_LIMIT),
+            (Label::Stream | Label::Json | Label::Missing, b'{' | b'[') => whole(ANSWER_LIMIT),
             (Label::Stream, _) => Self::Stream(Box::new(Stream { framing: sse::Reader::new(), reader: R::default() })),
             _ if status >= 400 => whole(FOREIGN_ERROR_LIMIT),
             (Label::Json | Label::Missing, _) => {
@@ -210,7 +210,7 @@ impl<R: AnswerReader> Stream<R> {
     }
 }
 
-/// Reads a body that is one JSON object, or an error in somebody else's words.
+/// Reads a body that is one JSON value, or an error in other words than the provider's.
 fn read_whole<R: AnswerReader>(bytes: &[u8], truncated: bool, answer: &mut Answer) {
     let body = String::from_utf8_lossy(bytes);
     let is_object = R::default().whole(&body, answer);

@@ -61,6 +61,11 @@ pub trait Wire: Draft + std::fmt::Debug + Send + Sync + 'static {
     /// Tells what a client asks for by the path, or that this wire does not know it.
     fn route(&self, method: &str, path: &str) -> Option<Call>;
 
+    /// The model that the address of a call names, where the body does not.
+    fn model<'p>(&self, _: &'p str) -> Option<&'p str> {
+        None
+    }
+
     // A request comes.
 
     /// Where the history stands in a body.

@@ -7,3 +7,7 @@ mod case;
 mod chat;
 #[path = "wires/effects.rs"]
 mod effects;
+#[path = "wires/gemini.rs"]
+mod gemini;
+#[path = "wires/gemini_judge.rs"]
+mod gemini_judge;

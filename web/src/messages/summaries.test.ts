@@ -37,6 +37,8 @@ test("pictures of other formats are shown if they are data", () => {
   const data = "data:image/png;base64,iVBO";
   expect(picture({ type: "image_url", image_url: { url: data } })).toBe(data);
   expect(picture({ type: "input_image", image_url: data })).toBe(data);
+  expect(picture({ inlineData: { mimeType: "image/png", data: "iVBO" } })).toBe(data);
+  expect(picture({ inlineData: { mimeType: "image/svg+xml", data: "iVBO" } })).toBe(null);
   expect(picture({ type: "image_url", image_url: { url: "https://example.com/a.png" } })).toBe(null);
   expect(picture({ type: "image_url", image_url: { url: "data:image/svg+xml;base64,PHN2Zz4=" } })).toBe(null);
 });

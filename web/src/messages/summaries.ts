@@ -1,7 +1,7 @@
 // One line for a folded block: what a person would want to know before opening it.
 
 import type { Block, BlockKind, Message } from "../api";
-import { callInput } from "./wires";
+import { callInput, inlinePicture } from "./wires";
 
 export { callInput };
 
@@ -107,8 +107,7 @@ export function picture(raw: unknown): string | null {
   const url = typeof image === "string" ? image : field(image, "url");
   if (typeof url === "string") return /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/.test(url) ? url : null;
   const source = field(raw, "source");
-  const type = field(source, "media_type");
-  const data = field(source, "data");
+  const { type, data } = inlinePicture(raw) ?? { type: field(source, "media_type"), data: field(source, "data") };
   if (typeof type !== "string" || typeof data !== "string") return null;
   if (!/^image\/(png|jpeg|gif|webp)$/.test(type) || !/^[A-Za-z0-9+/=\s]+$/.test(data)) return null;
   return `data:${type};base64,${data}`;

@@ -4,14 +4,14 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::openai::OpenAi;
+use crate::providers::Providers;
 
 fn said(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
 }
 
 /// Installs the agent, runs it, and uninstalls it; `settings` holds `own` before and after.
-fn goes_through_ctx(stage: &OpenAi, agent: &str, settings: &Path, own: &str, arguments: &[&str]) {
+fn goes_through_ctx(stage: &Providers, agent: &str, settings: &Path, own: &str, arguments: &[&str]) {
     std::fs::create_dir_all(settings.parent().expect("a folder")).expect("folders");
     std::fs::write(settings, own).expect("settings");
     let installed = stage.ctx(&["install", agent, "--yes"]);
@@ -30,7 +30,7 @@ fn goes_through_ctx(stage: &OpenAi, agent: &str, settings: &Path, own: &str, arg
 
 #[test]
 fn codex_comes_by_its_settings_alone() {
-    let Some(stage) = OpenAi::with("CTX_TEST_CODEX") else { return };
+    let Some(stage) = Providers::with("CTX_TEST_CODEX", "openai") else { return };
     let own = "# my own words\nmodel = \"gpt-5.5\"   # why\n\n[tui]\nnotifications = false\n";
     let options = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
     let arguments = [&options[..], &["look [[tool echo pelican_word]]"]].concat();
@@ -39,7 +39,7 @@ fn codex_comes_by_its_settings_alone() {
 
 #[test]
 fn opencode_comes_by_its_settings_alone() {
-    let Some(stage) = OpenAi::with("CTX_TEST_OPENCODE") else { return };
+    let Some(stage) = Providers::with("CTX_TEST_OPENCODE", "openai") else { return };
     // opencode adds the first entry itself.
     let schema = "\"$schema\": \"https://opencode.ai/config.json\"";
     let own = format!("{{\n  {schema},\n  // my own words\n  \"share\": \"disabled\",\n  \"autoupdate\": false,\n}}\n");

@@ -1,17 +1,19 @@
-//! Real clients through the real program: stock Claude Code, headless and in a terminal, Codex, opencode and the
-//! official SDKs, in front of strict fake providers. Each test asserts that what the provider got is what the
+//! Real clients through the real program: stock Claude Code, headless and in a terminal, Codex, opencode,
+//! Gemini CLI and the official SDKs, in front of strict fake providers. Each test asserts that what the provider got is what the
 //! client sent, byte for byte, and that frames and classes are right.
 
 mod automatic;
 mod claude;
 mod editing;
 mod failures;
+mod gemini;
 mod installed;
 mod installed_others;
 mod interactive;
 mod openai;
 mod page;
 mod provider_edits;
+mod providers;
 mod sdks;
 mod secrets;
 mod sessions;

@@ -11,6 +11,7 @@ use ctx_store::{Blob, Hash, Reader, Record, Records, StoreError};
 use ctx_wire::Wire;
 use ctx_wire::body::Body;
 use ctx_wire::dress::{Dress, dress};
+use ctx_wire::envelope::Envelope;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -98,6 +99,7 @@ impl Conversation {
                         self.rewritten();
                     }
                     if turn.current {
+                        Arc::make_mut(&mut self.envelope).model = arrived.model.as_deref().map(Into::into);
                         self.policy.next = arrived.next;
                         self.progress.last_turn = arrived.request;
                         self.progress.last_activity = record.at;
@@ -159,12 +161,19 @@ impl Conversation {
         }
     }
 
+    /// Reads all of a body that is not the history. Where the body names no model, it is that of the newest request.
+    pub fn envelope_of(&self, body: &Body) -> Envelope {
+        let envelope = body.envelope(ctx_clients::lexicon());
+        let model = envelope.model.clone().or_else(|| self.envelope.model.clone());
+        Envelope { model, ..envelope }
+    }
+
     fn restore_body(&mut self, store: &dyn Reader) -> Result<(), StoreError> {
         self.last.body = self.rebuild(store)?.and_then(|whole| Body::parse(whole.bytes, self.wire).ok());
         if let Some(body) = &self.last.body {
             self.folder = body.folder(ctx_clients::lexicon());
             self.last.aligned = body.spans().messages.len();
-            self.envelope = Arc::new(body.envelope(ctx_clients::lexicon()));
+            self.envelope = Arc::new(self.envelope_of(body));
             self.last.envelope = self.envelope.clone();
             self.last.packed = self.packed;
         }

@@ -294,9 +294,13 @@ fn content_of(
     result: Option<&str>,
 ) -> Option<Content> {
     let content = conversation.wire.content(std::str::from_utf8(show::at_of(message, block)).ok()?)?;
+    let content = content.linked(block.tool_use_id.as_deref());
     let Some(text) = result else { return Some(content) };
     match conversation.wire.contents(message).into_iter().nth(at)? {
-        Content::Result { id, error, .. } => Some(Content::Result { id, parts: vec![Content::text(text)], error }),
+        Content::Result { id, error, .. } => {
+            let result = Content::Result { id, parts: vec![Content::text(text)], error };
+            Some(result.linked(block.tool_use_id.as_deref()))
+        }
         _ => Some(content),
     }
 }

@@ -413,7 +413,7 @@ impl Engine {
                 "Its next request completes it.",
             )
         })?;
-        let envelope = body.envelope(ctx_clients::lexicon());
+        let envelope = conversation.envelope_of(&body);
         Ok(with(&conversation.newest(&body, &envelope)))
     }
 
@@ -473,7 +473,7 @@ impl Composer {
         }
         let effects = at_point(&conversation, at.unwrap_or("HEAD"))?;
         let Ok(body) = Body::parse(whole.bytes.clone(), conversation.wire) else { return Ok(whole.bytes) };
-        let envelope = body.envelope(ctx_clients::lexicon());
+        let envelope = conversation.envelope_of(&body);
         let composed = conversation.compose(&conversation.newest(&body, &envelope), effects);
         let mut outgoing = match composed {
             Some(Written { composed, .. }) => Outgoing::of(composed.segments.into_iter().map(Part::from).collect()),

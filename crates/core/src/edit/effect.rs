@@ -4,6 +4,7 @@
 use super::history::CommitId;
 use crate::content::Content;
 use crate::key::Key;
+use crate::links::own_id;
 use crate::message::{Block, Kind, Message, Role};
 use crate::tree::SlotId;
 use serde::{Deserialize, Serialize};
@@ -227,11 +228,13 @@ pub struct NewResult {
 
 impl Named {
     pub fn of(at: u32, block: &Block) -> Named {
-        Named { at, kind: block.kind, chars: block.chars, id: block.tool_use_id.clone() }
+        Named { at, kind: block.kind, chars: block.chars, id: own_id(block).map(Into::into) }
     }
 
     fn is(&self, block: &Block) -> bool {
-        self.kind == block.kind && self.id == block.tool_use_id && (self.id.is_some() || self.chars == block.chars)
+        self.kind == block.kind
+            && self.id.as_deref() == own_id(block)
+            && (self.id.is_some() || self.chars == block.chars)
     }
 }
 

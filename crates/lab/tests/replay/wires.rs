@@ -1,6 +1,7 @@
 //! Conversations of Codex (Responses) and opencode (Chat Completions), played again.
 
-use ctx_core::policy::{Auto, None as Nothing, Policy};
+use ctx_core::policy::{Auto, Policy};
+use ctx_lab::policies::Nothing;
 use ctx_lab::recording::{Recording, read};
 use ctx_lab::run::run;
 use ctx_models::Models;

@@ -38,10 +38,10 @@ impl Dialect for ChatDialect {
 
     fn repair(&self, _: &mut Plan<'_>) {}
 
-    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], input: &Input<'_>) -> Vec<Vec<u8>> {
+    fn rewrite(&self, element: &[u8], _: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let parts = Parts::read(element);
         if parts.is_tool() {
-            return tool(element, &parts, message, kept, input);
+            return tool(element, &parts, kept, plan);
         }
         let sites = parts.sites();
         let mut rewrite = Rewrite { element, parts: &parts, edits: Vec::new() };
@@ -62,7 +62,7 @@ impl Dialect for ChatDialect {
         out
     }
 
-    fn elements(&self, role: Role, content: &[&Content], input: &Input<'_>) -> Vec<Vec<u8>> {
+    fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let (results, rest): (Vec<&Content>, Vec<&Content>) = content.iter().partition(|content| is_result(content));
         let mut out = result_messages(&results);
         if rest.is_empty() {
@@ -71,14 +71,14 @@ impl Dialect for ChatDialect {
         let (calls, said): (Vec<&Content>, Vec<&Content>) = rest.into_iter().partition(|content| is_call(content));
         let role = match role {
             Role::Assistant => "assistant",
-            Role::System => system_role(input),
+            Role::System => system_role(plan.input),
             Role::User | Role::Other => "user",
         };
         let mut message = format!(r#"{{"role":"{role}","content":{}"#, content_of(&said));
         if !calls.is_empty() {
             let calls: Vec<_> = calls.into_iter().map(write).collect();
             message.push_str(&format!(r#","tool_calls":[{}]"#, calls.join(",")));
-            if brings_reasoning_back(input) {
+            if brings_reasoning_back(plan.input) {
                 message.push_str(r#","reasoning_content":" ""#);
             }
         }
@@ -168,7 +168,7 @@ fn is_named(element: &[u8], parts: &Parts, member: usize, name: &str) -> bool {
 }
 
 /// The result of a call: it stays, with another text, or something of ours takes its place.
-fn tool(element: &[u8], parts: &Parts, _: &Message, kept: &[Kept<'_>], input: &Input<'_>) -> Vec<Vec<u8>> {
+fn tool(element: &[u8], parts: &Parts, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
     let mut out = Vec::new();
     let mut made: Vec<&Content> = Vec::new();
     for kept in kept {
@@ -184,7 +184,7 @@ fn tool(element: &[u8], parts: &Parts, _: &Message, kept: &[Kept<'_>], input: &I
         }
     }
     if !made.is_empty() {
-        out.extend(ChatDialect.elements(Role::User, &made, input));
+        out.extend(ChatDialect.elements(Role::User, &made, plan));
     }
     out
 }

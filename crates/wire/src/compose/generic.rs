@@ -25,14 +25,24 @@ pub(crate) trait Dialect: Sync {
     /// Whether one move of the model may be several elements in a row, with the results behind all of them.
     fn has_flat_steps(&self) -> bool;
 
+    /// The rule under which a system message of ours becomes one of the user, where the history has none.
+    fn no_system(&self) -> Option<Repair> {
+        None
+    }
+
     /// Makes the repairs that only this wire needs.
     fn repair(&self, plan: &mut Plan<'_>);
 
     /// Writes what is left of a client's element, possibly as several, possibly as none.
-    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], input: &Input<'_>) -> Vec<Vec<u8>>;
+    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>>;
 
     /// Writes a message of ours.
-    fn elements(&self, role: Role, content: &[&Content], input: &Input<'_>) -> Vec<Vec<u8>>;
+    fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>>;
+
+    /// Changes what only the neighbours of an element tell, once all of them are written.
+    fn polish(&self, elements: Vec<Element>, _: &Input<'_>) -> Vec<Element> {
+        elements
+    }
 
     /// Writes a text of the system prompt in the place of a client's piece, whose bytes are `like`.
     fn system(&self, text: &str, like: &[u8]) -> Vec<u8>;
@@ -96,6 +106,12 @@ impl<'a> Plan<'a> {
                 _ => Tag::Other,
             },
         }
+    }
+
+    /// A piece that a rule wants.
+    pub fn add(&mut self, content: &'a Content) -> Piece {
+        self.made.push(MadeBlock { content, from: None });
+        Piece::Made(self.made.len() as u32 - 1)
     }
 
     /// Takes pieces out of a message.
@@ -205,7 +221,7 @@ impl<'a, D: Dialect + ?Sized> Grammar<'a> for Rules<'_, D> {
     }
 
     fn no_system(&self) -> Option<Repair> {
-        None
+        self.0.no_system()
     }
 
     fn fixed_result(&self) -> Option<Repair> {
@@ -235,10 +251,23 @@ pub(crate) fn compose<D: Dialect + ?Sized>(dialect: &D, input: &Input<'_>, view:
 }
 
 /// One element of the array that is sent.
-enum Element {
+pub(crate) enum Element {
     /// The client's, by its place in the array.
     Source(usize),
     Made(Vec<u8>),
+}
+
+impl Element {
+    pub fn bytes<'e>(&'e self, input: &'e Input<'_>) -> &'e [u8] {
+        let spans = input.body.spans();
+        match self {
+            Element::Source(at) => {
+                let span = spans.lead.iter().chain(&spans.messages).nth(*at);
+                span.and_then(|span| input.body.bytes().get(span.clone())).unwrap_or_default()
+            }
+            Element::Made(bytes) => bytes,
+        }
+    }
 }
 
 fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Composed {
@@ -263,6 +292,7 @@ fn write<D: Dialect + ?Sized>(dialect: &D, plan: Plan<'_>, head: Head) -> Compos
         prefix = prefix.then(digest);
         after.push(prefix);
     }
+    let elements = dialect.polish(elements, input);
     let all: Vec<&Span> = spans.lead.iter().chain(&spans.messages).collect();
     let mut edits = head.edits;
     edits.push((spans.array.clone(), None));
@@ -300,7 +330,7 @@ fn written<D: Dialect + ?Sized>(dialect: &D, plan: &Plan<'_>, out: &Out) -> Opti
     let facts = own.and_then(|own| input.messages.get(own));
     let Some(facts) = facts else {
         let content: Vec<&Content> = pieces(input, out).filter_map(|piece| made(plan, piece)).collect();
-        return Some(dialect.elements(out.role, &content, input));
+        return Some(dialect.elements(out.role, &content, plan));
     };
     let kept: Vec<Kept<'_>> = pieces(input, out)
         .filter_map(|piece| match piece {
@@ -311,7 +341,7 @@ fn written<D: Dialect + ?Sized>(dialect: &D, plan: &Plan<'_>, out: &Out) -> Opti
             piece => made(plan, piece).map(Kept::Made),
         })
         .collect();
-    Some(dialect.rewrite(input.body.message(own.unwrap_or_default()), facts, &kept, input))
+    Some(dialect.rewrite(input.body.message(own.unwrap_or_default()), facts, &kept, plan))
 }
 
 fn made<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<&'p Content> {

@@ -101,6 +101,7 @@ fn system<D: Dialect + ?Sized>(
     let (bytes, spans) = (input.body.bytes(), input.body.spans());
     let mut lead: Vec<(usize, Vec<LeadPart>)> = (0..spans.lead.len()).map(|at| (at, vec![LeadPart::Own(at)])).collect();
     let mut parts = Vec::new();
+    let mut listed: Vec<(Span, Vec<u8>)> = Vec::new();
     for (at, piece) in input.envelope.system.iter().enumerate() {
         let fate = view.system.get(at).cloned().unwrap_or_default();
         let mut texts = Vec::new();
@@ -120,6 +121,13 @@ fn system<D: Dialect + ?Sized>(
         if is_own {
             parts.push(Part::Own(at));
         }
+        if holder(input, &piece.at).is_some() {
+            let own = bytes.get(piece.at.clone()).unwrap_or_default();
+            let made = texts.iter().map(|text| dialect.system(text, own));
+            let all: Vec<Vec<u8>> = made.chain(is_own.then(|| own.to_vec())).collect();
+            listed.push((piece.at.clone(), all.join(b",".as_slice())));
+            continue;
+        }
         if is_own && texts.is_empty() {
             continue;
         }
@@ -133,7 +141,27 @@ fn system<D: Dialect + ?Sized>(
         }
     }
     head.parts.system = Some(parts);
+    list(input, &listed, head);
     head.lead = Lead(Some(lead.into_iter().flat_map(|(_, parts)| parts).collect()));
+}
+
+/// The member of the body whose value holds a piece as an element of a list in it.
+fn holder(input: &Input<'_>, piece: &Span) -> Option<usize> {
+    let spans = input.body.spans();
+    let holds = |member: &json::Member| member.value.start < piece.start && piece.end < member.value.end;
+    spans.members.iter().position(|member| holds(member) && member.value != spans.array)
+}
+
+/// The pieces of a system prompt that are the elements of one list, as they are sent. Without any the member goes.
+fn list(input: &Input<'_>, pieces: &[(Span, Vec<u8>)], head: &mut Head) {
+    let (Some((first, _)), Some((last, _))) = (pieces.first(), pieces.last()) else { return };
+    let written: Vec<&[u8]> = pieces.iter().map(|(_, sent)| sent.as_slice()).filter(|sent| !sent.is_empty()).collect();
+    if written.is_empty() {
+        let wholes: Vec<Span> = input.body.spans().members.iter().map(json::Member::whole).collect();
+        let place = holder(input, first);
+        return head.edits.extend(place.map(|place| (cut(&wholes, place), Some(Vec::new()))));
+    }
+    head.edits.push((first.start..last.end, Some(written.join(b",".as_slice()))));
 }
 
 /// A piece of the system prompt that is the text of a member: ours stand before it or in its place.
@@ -193,15 +221,26 @@ fn tools<D: Dialect + ?Sized>(
     if inside.iter().all(|at| sent[*at].is_none()) {
         return without_tools(dialect, input, head);
     }
-    let elements: Vec<Span> = inside.iter().map(|at| all[*at].at.clone()).collect();
-    let mut written: Vec<&[u8]> = Vec::new();
-    for at in inside {
-        written.extend(sent[at].as_deref());
-    }
-    let (first, last) = (elements.first(), elements.last());
-    if let (Some(first), Some(last)) = (first, last) {
+    let elements: Vec<Span> =
+        list.into_iter().flat_map(|list| json::elements(bytes, list.start).into_iter().flatten().flatten()).collect();
+    let pieces: Vec<(Span, Option<&[u8]>)> =
+        inside.iter().map(|at| (all[*at].at.clone(), sent[*at].as_deref())).collect();
+    let written: Vec<Vec<u8>> =
+        elements.iter().filter_map(|element| element_of_tools(bytes, element, &pieces)).collect();
+    if let (Some(first), Some(last)) = (elements.first(), elements.last()) {
         head.edits.push((first.start..last.end, Some(written.join(b",".as_slice()))));
     }
+}
+
+/// An element of the list of tools: a definition, or an object with a list of them. `None`: nothing of it is left.
+fn element_of_tools(bytes: &[u8], element: &Span, pieces: &[(Span, Option<&[u8]>)]) -> Option<Vec<u8>> {
+    let held: Vec<_> = pieces.iter().filter(|(at, _)| element.start <= at.start && at.end <= element.end).collect();
+    let (Some((first, _)), Some((last, _))) = (held.first(), held.last()) else {
+        return Some(bytes[element.clone()].to_vec());
+    };
+    let sent: Vec<&[u8]> = held.iter().filter_map(|(_, sent)| *sent).collect();
+    let written = [&bytes[element.start..first.start], &sent.join(b",".as_slice()), &bytes[last.end..element.end]];
+    (!sent.is_empty()).then(|| written.concat())
 }
 
 /// The list of tools goes, and the members that speak of it: an empty list is refused (C3).

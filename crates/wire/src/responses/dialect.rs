@@ -59,10 +59,10 @@ impl Dialect for ResponsesDialect {
         ties::loosen(plan);
     }
 
-    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], input: &Input<'_>) -> Vec<Vec<u8>> {
+    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let item = Item::read(element);
         if item.sort == Sort::Message || item.sort == Sort::Agent {
-            return said(element, &item, message.role, kept, input);
+            return said(element, &item, message.role, kept, plan);
         }
         let mut out = Vec::new();
         for kept in kept {
@@ -73,13 +73,14 @@ impl Dialect for ResponsesDialect {
                     rewrite.output(text);
                     out.push(rewrite.done());
                 }
-                Kept::Made(content) => out.extend(self.elements(message.role, &[*content], input)),
+                Kept::Made(content) => out.extend(self.elements(message.role, &[*content], plan)),
             }
         }
         out
     }
 
-    fn elements(&self, role: Role, content: &[&Content], input: &Input<'_>) -> Vec<Vec<u8>> {
+    fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>> {
+        let input = plan.input;
         // Results come before words of the user: a message between a call and its result is refused (R19).
         let (results, rest): (Vec<&Content>, Vec<&Content>) = content.iter().partition(|content| is_output(content));
         let mut out: Vec<Vec<u8>> = results.into_iter().map(|content| item(content, input)).collect();
@@ -160,7 +161,7 @@ fn system_role(input: &Input<'_>) -> &'static str {
 }
 
 /// What is left of a client's message.
-fn said(element: &[u8], item: &Item<'_>, role: Role, kept: &[Kept<'_>], input: &Input<'_>) -> Vec<Vec<u8>> {
+fn said(element: &[u8], item: &Item<'_>, role: Role, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
     let is_inside = |kept: &&Kept<'_>| match kept {
         Kept::Own(_) | Kept::Text(..) => true,
         Kept::Made(content) => stands_inside(content),
@@ -170,7 +171,7 @@ fn said(element: &[u8], item: &Item<'_>, role: Role, kept: &[Kept<'_>], input: &
         .into_iter()
         .filter_map(|kept| if let Kept::Made(content) = kept { Some(*content) } else { None })
         .collect();
-    let mut items = ResponsesDialect.elements(role, &items, input);
+    let mut items = ResponsesDialect.elements(role, &items, plan);
     if inside.is_empty() {
         return items;
     }

@@ -50,7 +50,7 @@ fn every_rule_that_the_program_can_name_is_in_the_table_and_no_other() {
 #[test]
 fn the_table_is_in_order_and_every_entry_says_what_to_do() {
     let place = |rule: &&Rule| (rule.number[..1].to_owned(), rule.number[1..].parse::<u32>().unwrap_or(0));
-    for table in [anthropic::rules::RULES, chat::rules::RULES, responses::rules::RULES, SHARED] {
+    for table in [anthropic::rules::RULES, chat::rules::RULES, responses::rules::RULES, gemini::rules::RULES, SHARED] {
         assert!(table.iter().collect::<Vec<_>>().windows(2).all(|pair| place(&pair[0]) < place(&pair[1])));
     }
     for rule in all() {

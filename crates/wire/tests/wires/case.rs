@@ -4,6 +4,7 @@ use ctx_core::edit::effect::{Effect, EffectId};
 use ctx_core::edit::fold::{Source, View, fold};
 use ctx_core::edit::history::CommitId;
 use ctx_core::key::Key;
+use ctx_core::links;
 use ctx_core::message::Message;
 use ctx_core::tree::SlotId;
 use ctx_wire::Wire;
@@ -29,7 +30,9 @@ impl Case {
             (0..body.spans().messages.len()).map(|at| body.read_message(at, ctx_clients::lexicon())).collect();
         let bare = |at: usize| Key::of([dress::undress(body.message(at), &reads[at].cuts).0.as_slice()]);
         let digests = (0..reads.len()).map(bare).collect();
-        let facts = reads.into_iter().map(|read| read.facts).collect();
+        let mut facts: Vec<Message> = reads.into_iter().map(|read| read.facts).collect();
+        let slots: Vec<SlotId> = (0..facts.len() as u64).map(SlotId).collect();
+        links::link(&mut facts, &slots, &[]);
         Case { body, facts, digests, effects: Vec::new() }
     }
 

@@ -159,7 +159,31 @@ impl Desk<'_> {
             Scope::Tool => DraftScope::Tool,
             Scope::Frame | Scope::Steps | Scope::Message => DraftScope::Messages,
         };
-        self.draft.draft(raw, drafted).map(New::Content)
+        let mut made = self.draft.draft(raw, drafted)?;
+        if drafted == DraftScope::Blocks {
+            made.iter_mut().for_each(|made| self.link(target, &mut made.content));
+        }
+        Ok(New::Content(made))
+    }
+
+    /// Calls and results without ids are linked like those in whose place they stand.
+    fn link(&self, target: &Target, content: &mut [Content]) {
+        let ids = |kind: Kind| {
+            let blocks = target.units.iter().filter_map(move |laid| match laid.unit {
+                Unit::Source { message, block: Some(block) } => self.source.messages[message].blocks.get(block),
+                _ => None,
+            });
+            blocks.filter(move |block| block.kind == kind).filter_map(|block| block.tool_use_id.as_deref())
+        };
+        let (mut calls, mut results) = (ids(Kind::ToolUse), ids(Kind::ToolResult));
+        for content in content {
+            let id = match content {
+                Content::Call { id: None, .. } => calls.next(),
+                Content::Result { id: None, .. } => results.next(),
+                _ => continue,
+            };
+            *content = content.clone().linked(id);
+        }
     }
 
     fn neutral(&self, target: &Target, content: &[Content]) -> Result<New, Refusal> {
@@ -175,7 +199,9 @@ impl Desk<'_> {
             return Err(thinking(&target.name));
         }
         content.iter().try_for_each(|content| self.draft.check(content))?;
-        Ok(New::Content(vec![Made { role: None, content: content.to_vec() }]))
+        let mut content = content.to_vec();
+        self.link(target, &mut content);
+        Ok(New::Content(vec![Made { role: None, content }]))
     }
 
     fn sends_thinking(&self, target: &Target) -> bool {

@@ -1,0 +1,233 @@
+//! How contents of this wire are written, and what its provider refuses.
+
+use super::content::{Spelling, part, replaced_response};
+use super::part::{Contents, Part};
+use super::{hosted, order, turns};
+use crate::compose::generic::{Dialect, Element, Kept, Plan, Tag};
+use crate::compose::layout::{Out, Piece, facts, pieces};
+use crate::compose::{Input, Repair};
+use ctx_core::content::{Content, WireId};
+use ctx_core::links;
+use ctx_core::message::{Kind, Message, Role};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+pub(super) struct GeminiDialect;
+
+/// What the user says where an edit left the model the first word (G6).
+static CONTINUED: LazyLock<Content> = LazyLock::new(|| Content::text("[continued]"));
+
+impl Dialect for GeminiDialect {
+    fn check(&self, content: &Content, role: Role) -> Result<(), Repair> {
+        let refuse =
+            |rule: &'static str, what: &str| Err(Repair::new(rule, format!("a block of ours is left out: {what}")));
+        let is_model = role == Role::Assistant;
+        match content {
+            Content::Text { text } if text.is_empty() || text.trim().is_empty() => refuse("G2", "its text is empty"),
+            Content::Reasoning { .. } => refuse("G36", "thoughts are never ours"),
+            Content::Call { id: None, .. } => refuse("G13", "nothing tells which result is that of the call"),
+            Content::Result { id: None, .. } => refuse("G13", "nothing tells which call the result answers"),
+            Content::Call { .. } if !is_model => refuse("G11", "only the model calls functions"),
+            Content::Result { .. } if is_model => refuse("G12", "results answer the model"),
+            Content::Image { .. } | Content::Document { .. } if is_model => {
+                refuse("G2", "only the user shows images and files")
+            }
+            Content::Raw { wire, .. } if *wire != WireId::Gemini => {
+                refuse("G2", "it is JSON of another provider's format")
+            }
+            Content::Raw { json, .. } if super::content::type_name(json).is_none() => {
+                refuse("G2", "it is no part of this format")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn has_flat_steps(&self) -> bool {
+        true
+    }
+
+    fn no_system(&self) -> Option<Repair> {
+        Some(Repair::new("G1", "a system message of ours is said by the user: the history has no system messages"))
+    }
+
+    fn repair(&self, plan: &mut Plan<'_>) {
+        hosted::close(plan);
+        order::restore(plan);
+        begin_with_the_user(plan);
+        plan.drop_empty();
+        plan.settle();
+        rename_results(plan);
+    }
+
+    fn rewrite(&self, element: &[u8], message: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
+        let content = Contents::read(element);
+        let names = Names::of(plan);
+        let tool = |id: &str| names.tool(id);
+        let spelling = Spelling { tool: &tool, has_ids: names.has_ids };
+        let (mut results, mut rest) = (Vec::new(), Vec::new());
+        for kept in kept {
+            let (is_result, written) = match kept {
+                Kept::Own(at) | Kept::Text(at, _) => {
+                    let own = content.parts.get(*at).and_then(|span| element.get(span.clone())).unwrap_or_default();
+                    let is_result = message.blocks.get(*at).is_some_and(|block| block.kind == Kind::ToolResult);
+                    let text = if let Kept::Text(_, text) = kept { Some(*text) } else { None };
+                    let id =
+                        message.blocks.get(*at).filter(|_| is_result).and_then(|block| block.tool_use_id.as_deref());
+                    let own = with_tool(own, id.and_then(tool));
+                    (is_result, text.map_or_else(|| own.to_vec(), |text| with_text(&own, text)))
+                }
+                Kept::Made(content) => (is_result(content), part(content, &spelling).into_owned().into_bytes()),
+            };
+            if is_result { &mut results } else { &mut rest }.push(written);
+        }
+        // Results have a content of their own (G14, G16).
+        let lists = [results, rest].into_iter().filter(|list| !list.is_empty());
+        match content.list {
+            Some(list) => lists
+                .map(|parts| {
+                    let parts = parts.join(b",".as_slice());
+                    [&element[..list.start], b"[", &parts, b"]", &element[list.end..]].concat()
+                })
+                .collect(),
+            None => lists.map(|parts| written(message.role, &parts)).collect(),
+        }
+    }
+
+    fn elements(&self, role: Role, content: &[&Content], plan: &Plan<'_>) -> Vec<Vec<u8>> {
+        let names = Names::of(plan);
+        let tool = |id: &str| names.tool(id);
+        let spelling = Spelling { tool: &tool, has_ids: names.has_ids };
+        let (results, rest): (Vec<&Content>, Vec<&Content>) = content.iter().partition(|content| is_result(content));
+        let list = |list: Vec<&Content>| -> Vec<Vec<u8>> {
+            list.into_iter().map(|content| part(content, &spelling).into_owned().into_bytes()).collect()
+        };
+        let lists = [list(results), list(rest)];
+        lists.iter().filter(|list| !list.is_empty()).map(|list| written(role, list)).collect()
+    }
+
+    fn polish(&self, elements: Vec<Element>, input: &Input<'_>) -> Vec<Element> {
+        turns::sign(turns::join(elements, input), input)
+    }
+
+    fn system(&self, text: &str, _: &[u8]) -> Vec<u8> {
+        serde_json::json!({ "text": text }).to_string().into_bytes()
+    }
+
+    fn with_tools(&self) -> &'static [&'static str] {
+        &["toolConfig", "tool_config"]
+    }
+}
+
+fn is_result(content: &Content) -> bool {
+    matches!(content, Content::Result { .. })
+}
+
+/// A content of ours with these parts.
+fn written(role: Role, parts: &[Vec<u8>]) -> Vec<u8> {
+    let role: &[u8] = if role == Role::Assistant { b"model" } else { b"user" };
+    let parts = parts.join(b",".as_slice());
+    [b"{\"role\":\"".as_slice(), role, b"\",\"parts\":[", &parts, b"]}"].concat()
+}
+
+/// A response with another text.
+fn with_text(own: &[u8], text: &str) -> Vec<u8> {
+    let response = replaced_response(text, false).into_bytes();
+    let read = Part::read(own, &(0..own.len()));
+    match read.member(own, "response") {
+        Some(at) => [&own[..at.start], &response, &own[at.end..]].concat(),
+        None => {
+            let (at, comma) = crate::compose::spell::end_of_members(own, &read.value());
+            let comma: &[u8] = if comma { b"," } else { b"" };
+            [&own[..at], comma, b"\"response\":", &response, &own[at..]].concat()
+        }
+    }
+}
+
+/// A response with the name of the tool that its call is sent with.
+fn with_tool(own: &[u8], tool: Option<String>) -> Cow<'_, [u8]> {
+    let name = Part::read(own, &(0..own.len())).member(own, "name");
+    match (tool, name) {
+        (Some(tool), Some(at)) if crate::json::string_value(own, at.clone()).as_deref() != Some(tool.as_str()) => {
+            Cow::Owned(
+                [&own[..at.start], serde_json::Value::from(tool).to_string().as_bytes(), &own[at.end..]].concat(),
+            )
+        }
+        _ => Cow::Borrowed(own),
+    }
+}
+
+/// Results whose call is sent with another name are written anew.
+fn rename_results(plan: &mut Plan<'_>) {
+    let names = Names::of(plan);
+    let is_other = |piece: Piece| match piece {
+        Piece::Client { message, block, .. } => {
+            let block = facts(plan.input, message, block).filter(|block| block.kind == Kind::ToolResult)?;
+            let tool = names.tool(block.tool_use_id.as_deref()?)?;
+            (block.tool.as_deref() != Some(tool.as_str())).then_some(message)
+        }
+        Piece::Made(_) => None,
+    };
+    let restyled: Vec<u32> = plan.outs.iter().flat_map(|out| pieces(plan.input, out)).filter_map(is_other).collect();
+    plan.restyled.extend(restyled);
+}
+
+/// The tools that the calls of a request call, by id.
+struct Names<'p> {
+    tools: HashMap<&'p str, &'p str>,
+    has_ids: bool,
+}
+
+impl<'p> Names<'p> {
+    /// The calls as they are sent.
+    fn of(plan: &'p Plan<'_>) -> Names<'p> {
+        let blocks = plan.input.messages.iter().flat_map(|message| &message.blocks);
+        let has_ids = blocks.filter(|block| block.kind == Kind::ToolUse).any(|block| links::own_id(block).is_some());
+        let sent = plan.outs.iter().flat_map(|out| pieces(plan.input, out));
+        let call = |piece: Piece| match piece {
+            Piece::Client { message, block, .. } => {
+                let block = facts(plan.input, message, block).filter(|block| block.kind == Kind::ToolUse)?;
+                Some((block.tool_use_id.as_deref()?, block.tool.as_deref()?))
+            }
+            Piece::Made(at) => match plan.made.get(at as usize)?.content {
+                Content::Call { id: Some(id), name, .. } => Some((id.as_str(), name.as_str())),
+                _ => None,
+            },
+        };
+        Names { tools: sent.filter_map(call).collect(), has_ids }
+    }
+
+    fn tool(&self, id: &str) -> Option<String> {
+        self.tools.get(id).map(|name| (*name).to_owned())
+    }
+}
+
+/// The first turn is the user's (G6). Where the client begins with the model, that is its affair.
+fn begin_with_the_user(plan: &mut Plan<'_>) {
+    let is_said = |role: &Role| !matches!(role, Role::System | Role::Other);
+    let own = plan.input.messages.iter().map(|message| message.role).find(is_said);
+    let sent = plan.outs.iter().map(|out| out.role).find(is_said);
+    if sent != Some(Role::Assistant) || own == Some(Role::Assistant) {
+        return;
+    }
+    let piece = plan.add(&CONTINUED);
+    plan.outs.insert(0, Out::ours(Role::User, vec![piece], None));
+    plan.repairs.push(Repair::new("G6", "the user says `[continued]` first: a request begins with the user"));
+}
+
+/// The id of the call that a piece answers.
+pub(super) fn answers<'p>(plan: &'p Plan<'_>, piece: Piece) -> Option<&'p str> {
+    match plan.tag(piece) {
+        Tag::Result(id) => id,
+        _ => None,
+    }
+}
+
+/// The ids of the calls that a message makes, in order.
+pub(super) fn calls(plan: &Plan<'_>, out: &Out) -> Vec<String> {
+    let ids = pieces(plan.input, out).filter_map(|piece| match plan.tag(piece) {
+        Tag::Call(Some(id)) => Some(id.to_owned()),
+        _ => None,
+    });
+    ids.collect()
+}

@@ -1,0 +1,44 @@
+//! Calls of the provider's own tools and their results go together; both stand in contents of the model (G17).
+
+use crate::compose::Repair;
+use crate::compose::generic::Plan;
+use crate::compose::layout::{Piece, facts, pieces};
+use ctx_core::message::Kind;
+use std::collections::HashMap;
+
+/// Takes out what is left of a pair that an operation tore.
+pub(super) fn close(plan: &mut Plan<'_>) {
+    let mut sent: HashMap<Box<str>, usize> = HashMap::new();
+    let mut own: HashMap<Box<str>, usize> = HashMap::new();
+    for (at, message) in (0..).zip(plan.input.messages) {
+        for id in (0..message.blocks.len() as u32).filter_map(|block| pair(plan, at, block)) {
+            *own.entry(id).or_default() += 1;
+        }
+    }
+    if own.is_empty() {
+        return;
+    }
+    for id in plan.outs.iter().flat_map(|out| pieces(plan.input, out)).filter_map(|piece| id_of(plan, piece)) {
+        *sent.entry(id).or_default() += 1;
+    }
+    let is_torn = |id: &str| sent.get(id).is_some_and(|count| Some(count) != own.get(id));
+    for at in 0..plan.outs.len() {
+        let torn = |plan: &Plan<'_>, piece: Piece| id_of(plan, piece).is_some_and(|id| is_torn(&id));
+        if pieces(plan.input, &plan.outs[at]).any(|piece| torn(plan, piece)) {
+            plan.retain(at, |plan, piece| !torn(plan, piece));
+            plan.repairs.push(Repair::new("G17", "a call of the provider's own tool goes with its result"));
+        }
+    }
+}
+
+fn id_of(plan: &Plan<'_>, piece: Piece) -> Option<Box<str>> {
+    match piece {
+        Piece::Client { message, block, .. } => pair(plan, message, block),
+        Piece::Made(_) => None,
+    }
+}
+
+/// The id that a client's block shares with the other half of its pair.
+fn pair(plan: &Plan<'_>, message: u32, block: u32) -> Option<Box<str>> {
+    facts(plan.input, message, block).filter(|block| block.kind == Kind::Other)?.tool_use_id.clone()
+}

@@ -1,0 +1,76 @@
+//! One content of the history: each of its parts is a block.
+
+use super::part::{Contents, Data, Part, member};
+use crate::facts::{Bare, Facts, signature, visible_chars};
+use crate::json::{self, Span};
+use crate::wire::Reading;
+use ctx_core::Lexicon;
+use ctx_core::message::{Kind, Role};
+
+/// Tokens of an image or of a page whose size is not looked at (T2).
+const TILE: u32 = 258;
+
+/// The role of a content. None carries a cache mark.
+pub(super) fn glance(bytes: &[u8]) -> (Role, bool) {
+    (Contents::read(bytes).role(), false)
+}
+
+/// Reads a content.
+pub(super) fn read(bytes: &[u8], lexicon: &Lexicon) -> Reading {
+    let content = Contents::read(bytes);
+    let mut facts = Facts::new(bytes, content.role(), lexicon);
+    for span in &content.parts {
+        part(bytes, span, &mut facts);
+    }
+    facts.finish()
+}
+
+fn part(bytes: &[u8], span: &Span, facts: &mut Facts<'_>) {
+    let part = Part::read(bytes, span);
+    let bare = Bare { at: span, cut: part.signature_cut() };
+    match part.data() {
+        Some(Data::Text) => {
+            let text = json::string_value(bytes, part.value()).unwrap_or_default();
+            match part.is_thought {
+                true => facts.reasoning(span.clone(), (text.chars().count() as u32, 0), None),
+                false => facts.text(span.clone(), &text),
+            }
+        }
+        Some(Data::Call) => {
+            let name = part.text(bytes, "name").unwrap_or_default();
+            let input = part.member(bytes, "args").map_or(&b"{}"[..], |args| &bytes[args]);
+            match part.text(bytes, "id") {
+                Some(id) => facts.call(bare, Some(id), name, input),
+                None => facts.nameless_call(span, &name, input),
+            }
+        }
+        Some(Data::Response) => {
+            let size = part.member(bytes, "response").map_or((0, 0), |response| size(bytes, response));
+            facts.result(bare, part.text(bytes, "id"), size);
+            facts.answers_tool(part.text(bytes, "name"));
+        }
+        Some(Data::Inline | Data::File) => {
+            let media = part.text(bytes, "mimeType").or_else(|| part.text(bytes, "mime_type"));
+            let is_image = media.is_some_and(|media| media.starts_with("image/"));
+            let kind = if is_image { Kind::Image } else { Kind::Document };
+            facts.other(bare, kind, &part.name(bytes), (0, TILE));
+        }
+        Some(Data::Hosted) => {
+            facts.other(bare, Kind::Other, &part.name(bytes), size(bytes, part.value()));
+            facts.belongs_together(part.text(bytes, "id"));
+        }
+        Some(Data::Code) | None => facts.other(bare, Kind::Other, &part.name(bytes), size(bytes, span.clone())),
+    }
+    if let Some(text) = part.checked_signature(bytes) {
+        facts.anchor(signature(&text));
+    }
+}
+
+/// Characters, and tokens of images, that the model reads of a value.
+fn size(bytes: &[u8], span: Span) -> (u32, u32) {
+    visible_chars(bytes, span, &|bytes, members| {
+        let find = |name: &str| members.iter().find(|each| crate::facts::key(bytes, each) == name);
+        let inline = find("inlineData").or_else(|| find("inline_data"))?;
+        member(bytes, &inline.value, "data").map(|_| (inline.value.clone(), TILE))
+    })
+}
