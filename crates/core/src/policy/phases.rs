@@ -1,17 +1,18 @@
-//! Phases of the work: somebody says when one begins and when it ends. What was done in one that has ended may go.
+//! Phases of the work: a person or an agent marks when one begins and ends. Results of an ended phase may go.
 
 use crate::tree::SlotId;
 use serde::{Deserialize, Serialize};
 
-/// A phase, told by the messages it lies between.
+/// A phase, between two messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     pub name: String,
     pub began: Moment,
+    /// None while it is open.
     pub ended: Option<Moment>,
 }
 
-/// When somebody said so: at a time, after a message; at the very beginning after none.
+/// The time of a mark, and the message before it; none at the very beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     pub at: u64,
@@ -19,8 +20,7 @@ pub struct Moment {
 }
 
 impl Phase {
-    /// The messages of a path that belong to it once it has ended. On a path that does not hold both its ends there
-    /// are none.
+    /// The messages of an ended phase on a path; none if the path does not contain both of its ends.
     pub fn messages(&self, path: &[SlotId]) -> Option<std::ops::Range<usize>> {
         let place = |moment: &Moment| match moment.after {
             None => Some(0),
@@ -36,21 +36,24 @@ impl Phase {
 pub struct Phases(Vec<Phase>);
 
 impl Phases {
+    /// Every phase.
     pub fn all(&self) -> &[Phase] {
         &self.0
     }
 
+    /// The phases that have not ended.
     pub fn open(&self) -> impl DoubleEndedIterator<Item = &Phase> {
         self.0.iter().filter(|phase| phase.ended.is_none())
     }
 
-    /// One that is begun again while it is open goes on.
+    /// Begins a phase; one that is open already goes on.
     pub fn begin(&mut self, name: &str, moment: Moment) {
         if !self.open().any(|phase| phase.name == name) {
             self.0.push(Phase { name: name.to_owned(), began: moment, ended: None });
         }
     }
 
+    /// Ends the newest open phase of this name.
     pub fn end(&mut self, name: &str, moment: Moment) {
         let open = self.0.iter_mut().rev().find(|phase| phase.name == name && phase.ended.is_none());
         open.into_iter().for_each(|phase| phase.ended = Some(moment));

@@ -1,10 +1,10 @@
-//! Searches: which calls are some, and how much of the context their results may take.
+//! Searches: the calls that are searches, and how much of the context their results may take.
 
 use crate::tool::ToolRole;
 
 /// Commands that search.
 const COMMANDS: [&str; 10] = ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "find", "fd", "ls"];
-/// What a command may begin with that only prepares what it is about.
+/// Commands that may precede the one that matters.
 const BEFORE: [&str; 5] = ["cd", "pushd", "export", "set", "echo"];
 
 /// Whether a call searches: its tool does, or the command that it runs.
@@ -29,10 +29,10 @@ fn searches(command: &str) -> bool {
     false
 }
 
-/// How many of the oldest searches go at once when there are more tokens of them than `total`: so many that half of it is
-/// free again, or else each further search would cut the cache for another one. `old`: the tokens of those that may go,
-/// the oldest first; `others`: tokens of those that stay, because they are recent or preserved. Where these are too much
-/// by themselves, it is waited until half of `total` can go.
+/// The number of oldest searches that go at once when all of them exceed `total` tokens: enough to free half of it, since
+/// otherwise each further search would cut the cache again. `old`: tokens of the searches that may go, oldest first;
+/// `others`: tokens of those that stay, recent or preserved. If `others` alone exceed `total`, nothing goes until half
+/// of `total` can.
 pub fn beyond(old: &[u64], others: u64, total: u64) -> usize {
     let mut left: u64 = old.iter().sum();
     if left + others <= total || (others > total && left < total / 2) {

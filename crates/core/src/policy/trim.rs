@@ -1,15 +1,15 @@
-//! What of a result says nothing: it can go before the result is sent for the first time, and nobody misses it.
+//! Trimming: parts of a result that carry no information are removed before it is sent for the first time.
 
 use crate::tool::ToolRole;
 
-/// A run of so many equal lines is told in two.
+/// A run of so many equal lines is written as two.
 const SAME: usize = 4;
 
 /// A shorter text of a tool's result that says the same; none if it would not be much shorter.
 pub fn trim(role: ToolRole, text: &str) -> Option<String> {
     let short = match role {
         ToolRole::Read => unnumbered(text)?,
-        // What is exact there may be copied from.
+        // The agent may copy from it exactly.
         ToolRole::Edit | ToolRole::Write => return None,
         _ => {
             let plain = plain(text);
@@ -19,7 +19,7 @@ pub fn trim(role: ToolRole, text: &str) -> Option<String> {
     (short.len() + short.len() / 50 + 60 < text.len()).then_some(short)
 }
 
-/// A view of a file without the numbers of its lines; which lines they are is said once.
+/// A file view without line numbers; the range is given once.
 fn unnumbered(text: &str) -> Option<String> {
     let mut lines = text.split('\n').peekable();
     let (first, _) = numbered(lines.peek()?)?;
@@ -37,7 +37,7 @@ fn unnumbered(text: &str) -> Option<String> {
     let last = next.checked_sub(1).filter(|last| *last > first)?;
     let mut out = format!("[lines {first} to {last} of the file, without their numbers]\n{bare}");
     let rest: Vec<&str> = lines.collect();
-    // Behind it stands what the client has to say, and no more of the file.
+    // Notes of the client may follow, but no more of the file.
     if rest.iter().any(|line| numbered(line).is_some()) {
         return None;
     }
@@ -53,7 +53,7 @@ fn numbered(line: &str) -> Option<(u64, &str)> {
     Some((number, rest.strip_prefix(['→', '\t'])?))
 }
 
-/// Without colours, without blanks at the end of lines, and with lines that repeat told once.
+/// The text without colours, trailing blanks and repeated lines.
 fn plain(text: &str) -> String {
     let text = colourless(text);
     let mut out = String::with_capacity(text.len());
@@ -76,7 +76,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// What a search found, with the name of a file told once above its lines; none if it is not mostly that.
+/// Search hits with the name of each file once above its lines; none if the text is mostly something else.
 fn headed(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut finds: Vec<Find<'_>> = lines.iter().map(|line| hit(line)).collect();
@@ -133,7 +133,7 @@ fn beside<'l>(line: &'l str, file: &'l str) -> Find<'l> {
     (text.len() < rest.len() && text.starts_with('-')).then_some((file, rest))
 }
 
-/// Without the codes by which a terminal is told of colours and places.
+/// The text without terminal escape codes.
 fn colourless(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let mut out = parts.next().unwrap_or_default().to_owned();
