@@ -208,10 +208,17 @@ mod tests {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates");
         let mut files = Vec::new();
         sources(&crates.join("cli/src"), &mut files);
+        sources(&crates.join("config/src"), &mut files);
         sources(&crates.join("clients/src/setup"), &mut files);
         sources(&crates.join("clients/src/claude_code/install"), &mut files);
-        let words =
-            ["Failure::new(", "SetupError::new(", "Self::new(", "with_advice(", "pub const NOT_WRITABLE: &str ="];
+        let words = [
+            "Failure::new(",
+            "ConfigError::new(",
+            "SetupError::new(",
+            "Self::new(",
+            "with_advice(",
+            "pub const NOT_WRITABLE: &str =",
+        ];
         let mut used = codes_behind(&words, &files);
         used.extend(codes_behind(&["=>"], &[crates.join("cli/src/failure.rs"), crates.join("store/src/error.rs")]));
         used.retain(|code| code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));

@@ -1,5 +1,6 @@
 //! The settings of one source: every key with its value and its line, and everything that is wrong with it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -110,7 +111,9 @@ pub fn in_words(value: &Value) -> String {
 pub struct Layer {
     /// All keys that are right.
     pub entries: Vec<Entry>,
-    /// The same, typed.
+    /// The lines of sections with a name that a user chose.
+    pub sections: BTreeMap<String, usize>,
+    /// The keys again, typed.
     pub config: Config,
     /// Errors in `[context_editing]`: with one, nothing of that section counts.
     pub wrong: Vec<Remark>,
@@ -140,9 +143,10 @@ impl Layer {
         self.wrong.is_empty().then_some(&self.config.context_editing)
     }
 
-    /// The line that sets a key of the automatic editor, or the first of a section.
+    /// The line of a key, or of a section with a chosen name.
     pub fn line(&self, key: &str) -> Option<usize> {
-        self.entries.iter().find(|entry| entry.is_in(key)).map(|entry| entry.line)
+        let entry = self.entries.iter().find(|entry| entry.key() == key);
+        entry.map(|entry| entry.line).or_else(|| self.sections.get(key).copied())
     }
 
     /// All errors that stop nothing.

@@ -15,7 +15,7 @@ use ctx_wire::anthropic::context_management;
 use crate::Flags;
 use crate::env::Environment;
 use crate::home::Home;
-use crate::layer::{Layer, Remark};
+use crate::layer::{Layer, Origin, Remark};
 use crate::merge::{self, SourceLayer};
 use crate::sources::{Places, Source, Stamp};
 use crate::trust::Trust;
@@ -198,7 +198,8 @@ impl CachedFile {
         // A trusted file stays in force as a whole: the changed one is not trusted yet.
         let stays = !layer.provider_wrong.is_empty() && layer.print.is_some() && self.good.is_some();
         if layer.wrong.is_empty() && !stays {
-            if !layer.ignored.is_empty() {
+            // Remarks about the user's own file are logged when the daemon starts.
+            if !layer.ignored.is_empty() && source.origin != Origin::User {
                 tracing::info!("{}", words(&layer.ignored));
             }
             self.good = Some(Arc::new(layer));

@@ -61,7 +61,12 @@ impl Reader {
             let inner = known.or_else(|| check::chosen(schema).filter(|_| !is_mixed));
             let path = [path, std::slice::from_ref(&entry.key)].concat();
             match inner {
-                Some(inner) if check::is_section(inner) => self.section(inner, &entry.value, &path),
+                Some(inner) if check::is_section(inner) => {
+                    if known.is_none() {
+                        self.layer.sections.insert(key, entry.line);
+                    }
+                    self.section(inner, &entry.value, &path);
+                }
                 Some(inner) => self.value(inner, entry, path, &key),
                 None => self.unknown(schema, entry, &shown),
             }
@@ -124,6 +129,11 @@ impl Reader {
         let Some(name) = key.strip_prefix(EDITING).and_then(|rest| rest.strip_prefix('.')) else { return false };
         if self.origin == Origin::Yaml && name == "runtime_signals" {
             self.signals(&member.value, key);
+            return true;
+        }
+        // The provider's editing is set in TOML only.
+        if self.origin == Origin::Yaml && name == "provider" {
+            self.ignore(member.line, key, format!("`{key}` is unknown to this version and is ignored"));
             return true;
         }
         let is_refused = self.origin == Origin::Skill && !name.contains('.') && !OF_SKILLS.contains(&name);

@@ -81,7 +81,7 @@ fn every_key_is_read_with_its_line() {
     assert_eq!(said.config.context_editing.provider.wish.enabled, Some(true));
     assert_eq!(said.editing(), Some(&expected));
     assert_eq!((line(&said, "mode"), line(&said, "attention_budget.accumulated")), (2, 9));
-    assert_eq!(line(&said, "artifacts.plans"), 16);
+    assert_eq!(line(&said, "artifacts.plans"), 15);
 }
 
 #[test]
@@ -206,6 +206,8 @@ fn what_another_program_may_mean_is_mentioned_and_does_no_harm() {
     let told = told(&said.ignored);
     assert!(told[0].contains("line 3") && told[0].contains("is ignored"), "{told:?}");
     assert_eq!(told[1], "F, line 4: `context_editing.clear_targets` says nothing");
+    let provider = yaml("context_editing:\n  provider:\n    enabled: true\n");
+    assert!(provider.entries.is_empty() && provider.ignored[0].words.contains("is ignored"), "{provider:?}");
     assert_eq!(yaml("other: [broken\n").ignored, [], "what is not ours is not ours to tell of");
     assert!(yaml("").entries.is_empty());
 }
