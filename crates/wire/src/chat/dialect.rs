@@ -2,6 +2,7 @@
 
 use super::content::{quoted, write};
 use super::message::{Parts, REASONING, Site};
+use super::profiles::{self, Profile, Reasoning};
 use crate::compose::generic::{Dialect, Kept, Plan};
 use crate::compose::spell::cut;
 use crate::compose::{Input, Repair};
@@ -9,7 +10,52 @@ use crate::json::Span;
 use ctx_core::content::{Content, WireId};
 use ctx_core::message::{Message, Role};
 
-pub(super) struct ChatDialect;
+/// Chat Completions as the servers of one family of models take them.
+pub(super) struct ChatDialect {
+    profile: Profile,
+}
+
+impl ChatDialect {
+    /// The dialect for a model.
+    pub(super) fn of(model: Option<&str>) -> ChatDialect {
+        ChatDialect { profile: profiles::of(model) }
+    }
+
+    /// Whether a message of ours with calls brings reasoning back: where the client's messages do (C36), or where the
+    /// server wants it and no message of the client's goes without (C30, C31).
+    fn brings_reasoning_back(&self, input: &Input<'_>) -> bool {
+        match self.profile.reasoning {
+            Reasoning::Refused => false,
+            Reasoning::AsSent => calls_with_reasoning(input).any(|has| has),
+            Reasoning::Required => {
+                let mut calls = calls_with_reasoning(input).peekable();
+                calls.peek().is_none() || calls.any(|has| has)
+            }
+        }
+    }
+
+    /// The result of a call: it stays, with another text, or something of ours takes its place.
+    fn tool(&self, element: &[u8], parts: &Parts, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
+        let mut out = Vec::new();
+        let mut made: Vec<&Content> = Vec::new();
+        for kept in kept {
+            match kept {
+                Kept::Own(_) => out.push(element.to_vec()),
+                Kept::Text(_, text) => {
+                    let mut rewrite = Rewrite { element, parts, edits: Vec::new() };
+                    rewrite.result(text);
+                    out.push(rewrite.done());
+                }
+                Kept::Made(content) if is_result(content) => out.push(write(content).into_owned().into_bytes()),
+                Kept::Made(content) => made.push(content),
+            }
+        }
+        if !made.is_empty() {
+            out.extend(self.elements(Role::User, &made, plan));
+        }
+        out
+    }
+}
 
 impl Dialect for ChatDialect {
     fn check(&self, content: &Content, role: Role) -> Result<(), Repair> {
@@ -36,12 +82,16 @@ impl Dialect for ChatDialect {
         false
     }
 
-    fn repair(&self, _: &mut Plan<'_>) {}
+    fn repair(&self, plan: &mut Plan<'_>) {
+        if self.profile.alternates {
+            profiles::bridge(plan);
+        }
+    }
 
     fn rewrite(&self, element: &[u8], _: &Message, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
         let parts = Parts::read(element);
         if parts.is_tool() {
-            return tool(element, &parts, kept, plan);
+            return self.tool(element, &parts, kept, plan);
         }
         let sites = parts.sites();
         let mut rewrite = Rewrite { element, parts: &parts, edits: Vec::new() };
@@ -78,7 +128,7 @@ impl Dialect for ChatDialect {
         if !calls.is_empty() {
             let calls: Vec<_> = calls.into_iter().map(write).collect();
             message.push_str(&format!(r#","tool_calls":[{}]"#, calls.join(",")));
-            if brings_reasoning_back(plan.input) {
+            if self.brings_reasoning_back(plan.input) {
                 message.push_str(r#","reasoning_content":" ""#);
             }
         }
@@ -150,43 +200,20 @@ fn system_role(input: &Input<'_>) -> &'static str {
     if role.as_deref() == Some("developer") { "developer" } else { "system" }
 }
 
-/// Whether the messages with calls in this request carry `reasoning_content`: then ours do, too (C36).
-fn brings_reasoning_back(input: &Input<'_>) -> bool {
-    (0..input.messages.len()).any(|at| {
+/// For each message with calls in this request, whether it carries `reasoning_content`.
+fn calls_with_reasoning(input: &Input<'_>) -> impl Iterator<Item = bool> {
+    (0..input.messages.len()).filter_map(|at| {
         let message = input.body.message(at);
-        memchr::memmem::find(message, b"\"reasoning_content\"").is_some() && {
-            let parts = Parts::read(message);
-            let is_content = |at: &usize| is_named(message, &parts, *at, REASONING[0]);
-            !parts.call_elements.is_empty() && parts.reasoning.iter().any(is_content)
-        }
+        memchr::memmem::find(message, b"\"tool_calls\"")?;
+        let parts = Parts::read(message);
+        let is_content = |at: &usize| is_named(message, &parts, *at, REASONING[0]);
+        (!parts.call_elements.is_empty()).then(|| parts.reasoning.iter().any(is_content))
     })
 }
 
 fn is_named(element: &[u8], parts: &Parts, member: usize, name: &str) -> bool {
     let key = parts.members.get(member).and_then(|member| element.get(member.key.clone()));
     key.is_some_and(|key| crate::json::key_is(key, name))
-}
-
-/// The result of a call: it stays, with another text, or something of ours takes its place.
-fn tool(element: &[u8], parts: &Parts, kept: &[Kept<'_>], plan: &Plan<'_>) -> Vec<Vec<u8>> {
-    let mut out = Vec::new();
-    let mut made: Vec<&Content> = Vec::new();
-    for kept in kept {
-        match kept {
-            Kept::Own(_) => out.push(element.to_vec()),
-            Kept::Text(_, text) => {
-                let mut rewrite = Rewrite { element, parts, edits: Vec::new() };
-                rewrite.result(text);
-                out.push(rewrite.done());
-            }
-            Kept::Made(content) if is_result(content) => out.push(write(content).into_owned().into_bytes()),
-            Kept::Made(content) => made.push(content),
-        }
-    }
-    if !made.is_empty() {
-        out.extend(ChatDialect.elements(Role::User, &made, plan));
-    }
-    out
 }
 
 /// A client's message with pieces cut out of it and put into it.

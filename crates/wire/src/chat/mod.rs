@@ -7,6 +7,7 @@ mod dialect;
 mod draft;
 mod envelope;
 mod message;
+mod profiles;
 pub mod rules;
 mod tap;
 
@@ -122,7 +123,7 @@ impl Wire for Chat {
     }
 
     fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed {
-        generic::compose(&dialect::ChatDialect, input, view)
+        generic::compose(&dialect::ChatDialect::of(input.envelope.model.as_deref()), input, view)
     }
 
     fn opening(&self, opening: &Opening<'_>) -> String {

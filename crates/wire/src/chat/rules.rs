@@ -29,6 +29,12 @@ pub const RULES: &[Rule] = &[
         "Give `arguments` as a string that holds a JSON object.",
     ),
     rule(
+        "C21",
+        "the roles alternate",
+        "Mistral and several chat templates refuse two messages of one role in a row, and a user behind a tool result.",
+        "Where an edit makes such neighbours, ctx puts a short message between them.",
+    ),
+    rule(
         "C23",
         "no text is empty",
         "Many servers refuse an empty text.",

@@ -74,6 +74,20 @@ fn judge_with(body: &str, asks: bool) -> Result<(), String> {
     }
 }
 
+/// Refuses what a server refuses whose roles alternate: rules C20 and C21.
+fn judge_order(body: &str) -> Result<(), String> {
+    let body: Value = serde_json::from_str(body).map_err(|error| format!("no JSON: {error}"))?;
+    let roles = body["messages"].as_array().into_iter().flatten().filter_map(|message| message["role"].as_str());
+    let roles: Vec<&str> = roles.filter(|role| !matches!(*role, "system" | "developer")).collect();
+    let pairs = [""].into_iter().chain(roles.iter().copied()).zip(roles.iter().copied());
+    for (at, pair) in pairs.enumerate() {
+        if let ("user", "user") | ("tool", "user") | ("assistant" | "", "assistant") = pair {
+            return Err(format!("C21: {pair:?} at {at} of {roles:?}"));
+        }
+    }
+    Ok(())
+}
+
 fn part_of(part: &Value, role: &str, at: usize) -> Result<(), String> {
     match (part["type"].as_str(), role) {
         (Some("text"), _) if part["text"].as_str().is_some_and(|text| !text.is_empty()) => Ok(()),
@@ -83,8 +97,12 @@ fn part_of(part: &Value, role: &str, at: usize) -> Result<(), String> {
 }
 
 fn case(messages: Value) -> Case {
+    case_of("m", messages)
+}
+
+fn case_of(model: &str, messages: Value) -> Case {
     let tool = json!({"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}});
-    let body = json!({"model": "m", "messages": messages, "tools": [tool], "tool_choice": "auto"});
+    let body = json!({"model": model, "messages": messages, "tools": [tool], "tool_choice": "auto"});
     Case::of(body.to_string().as_bytes(), wire(WireId::OpenaiChat))
 }
 
@@ -268,6 +286,11 @@ fn recorded_conversations_are_whole_and_edits_of_them_are_accepted() {
 
 /// A request at random: several frames, parallel calls, lists and strings.
 fn anything(random: &mut Random) -> Case {
+    request(random, "m", 70)
+}
+
+/// The same for a model; so many of a hundred frames end with an answer.
+fn request(random: &mut Random, model: &str, answered: usize) -> Case {
     let role = ["system", "developer"][random.below(2)];
     let mut messages = vec![json!({"role": role, "content": "Be kind."})];
     if random.chance(20) {
@@ -298,12 +321,100 @@ fn anything(random: &mut Random) -> Case {
             messages.push(message);
             messages.extend(ids.iter().map(|id| json!({"role": "tool", "tool_call_id": id, "content": "found"})));
         }
-        if random.chance(70) {
+        if random.chance(answered) {
             messages.push(json!({"role": "assistant", "content": "done"}));
         }
     }
     messages.push(json!({"role": "user", "content": "newest"}));
-    case(Value::Array(messages))
+    case_of(model, Value::Array(messages))
+}
+
+#[test]
+fn a_short_message_stands_where_an_edit_made_neighbours_that_mistral_refuses() {
+    let messages = json!([
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": null, "tool_calls": [called("c1")]},
+        {"role": "tool", "tool_call_id": "c1", "content": "one"},
+        {"role": "assistant", "content": "Seen."},
+        {"role": "user", "content": "and now?"},
+    ]);
+    for (model, bridges) in [("mistral-large-2512", 1), ("gpt-5.5", 0)] {
+        let mut case = case_of(model, messages.clone());
+        assert_eq!(case.compose().0.as_bytes(), case.body.bytes(), "untouched");
+        case.effects.push(effects::replace(&case, &[(3, 0)], None, Vec::new()));
+        let (text, composed) = case.compose();
+        judge(&text).expect("accepted");
+        let sent: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(sent["messages"].as_array().map(Vec::len), Some(4 + bridges), "{text}");
+        assert_eq!(composed.repairs.iter().filter(|repair| repair.rule == "C21").count(), bridges);
+        assert_eq!(judge_order(&text).is_ok(), bridges == 1, "{text}");
+    }
+}
+
+#[test]
+fn a_call_of_ours_brings_reasoning_back_where_the_server_wants_it() {
+    let call = |id: &str| Content::Call {
+        id: Some(id.to_owned()),
+        name: "read".into(),
+        input: ctx_core::content::CallInput::Json("{}".into()),
+    };
+    let result = |id: &str| Content::Result { id: Some(id.to_owned()), parts: vec![Content::text("r")], error: false };
+    for (model, theirs, expected) in [
+        ("deepseek-v4-flash", None, true),
+        ("kimi-k3", Some(json!("hm")), true),
+        ("deepseek-v4-flash", Some(Value::Null), false),
+        ("gpt-5.5", None, false),
+        ("gpt-5.5", Some(json!("hm")), true),
+        ("mistral-large-2512", Some(json!("hm")), false),
+    ] {
+        let mut messages =
+            vec![json!({"role": "user", "content": "look"}), json!({"role": "assistant", "content": "Seen."})];
+        if let Some(theirs) = &theirs {
+            let mut message = json!({"role": "assistant", "content": null, "tool_calls": [called("c1")]});
+            if theirs.is_string() {
+                message["reasoning_content"] = theirs.clone();
+            }
+            messages.extend([json!({"role": "user", "content": "more"}), message]);
+            messages.push(json!({"role": "tool", "tool_call_id": "c1", "content": "one"}));
+            messages.push(json!({"role": "assistant", "content": "Yes."}));
+        }
+        messages.push(json!({"role": "user", "content": "and now?"}));
+        let mut case = case_of(model, Value::Array(messages));
+        case.effects.push(effects::replace(&case, &[(0, 0)], Some(Role::Assistant), vec![call("ours12345")]));
+        case.effects.push(effects::replace(&case, &[(1, 0)], Some(Role::User), vec![result("ours12345")]));
+        let (text, _) = case.compose();
+        judge(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let sent: Value = serde_json::from_str(&text).expect("JSON");
+        let ours = sent["messages"]
+            .as_array()
+            .expect("messages")
+            .iter()
+            .find(|message| message["tool_calls"][0]["id"] == "ours12345");
+        let ours = ours.unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(ours.get("reasoning_content").is_some(), expected, "{model}, {theirs:?}: {text}");
+    }
+}
+
+#[test]
+fn whatever_is_done_servers_of_every_profile_take_it() {
+    let rounds = if is_long() { 10_000 } else { 1_000 };
+    for model in ["mistral-large-2512", "gemma-3-27b", "deepseek-v4-flash", "kimi-k3"] {
+        let alternates = model.starts_with("mistral") || model.starts_with("gemma");
+        for seed in 0..rounds {
+            let mut random = Random::new(seed);
+            let mut case = request(&mut random, model, if alternates { 100 } else { 70 });
+            for _ in 0..random.between(1, 6) {
+                let effect = any(&mut random, &case);
+                case.effects.push(effect);
+            }
+            let (text, composed) = case.compose();
+            let order = if alternates { judge_order(&text) } else { Ok(()) };
+            judge(&text).and(order).unwrap_or_else(|error| {
+                let from = String::from_utf8_lossy(case.body.bytes()).into_owned();
+                panic!("{model}, seed {seed}: {error}\n{from}\n{text}\n{:#?}\n{:?}", case.effects, composed.repairs)
+            });
+        }
+    }
 }
 
 #[test]
