@@ -12,9 +12,10 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use bytes::Bytes;
+use ctx_api::status::Status;
+use ctx_api::timeline::Timeline;
 use ctx_server::Token;
 use hyper::Method;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Runtime};
 
@@ -68,8 +69,8 @@ impl Client {
 
     /// The whole id of the conversation that is meant by this name.
     pub fn resolve(&self, name: &str) -> Result<String, Failure> {
-        let answer: serde_json::Value = understood(&self.get(&of_conversation(name, "timeline?limit=1"))?)?;
-        Ok(answer["conversation"].as_str().unwrap_or(name).to_owned())
+        let timeline: Timeline = understood(&self.get(&of_conversation(name, "timeline?limit=1"))?)?;
+        Ok(timeline.conversation)
     }
 
     pub fn post(&self, path: &str, body: &serde_json::Value) -> Result<Bytes, Failure> {
@@ -170,90 +171,6 @@ pub fn callable(listen: SocketAddr) -> SocketAddr {
         }
         other => other,
     }
-}
-
-/// What the daemon says about itself, as far as a verb needs it. More is ignored, less is no error: the
-/// status is also how versions find out about each other.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Status {
-    pub version: String,
-    pub pid: u32,
-    pub listen: Option<String>,
-    pub upstream: String,
-    pub upstreams: Vec<Upstream>,
-    pub home: String,
-    pub started_at: u64,
-    pub conversations: u64,
-    pub requests: Requests,
-    pub recorder: Recorder,
-    pub store: Store,
-    pub provider: Provider,
-    pub memory_bytes: Option<u64>,
-    pub page: bool,
-}
-
-/// Another upstream.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Upstream {
-    pub name: String,
-    pub url: String,
-}
-
-/// The provider's own editing.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Provider {
-    pub enabled: bool,
-    pub asked: u64,
-    pub clearings: u64,
-    pub cleared_tool_uses: u64,
-    pub cleared_thinking_turns: u64,
-    pub cleared_tokens: u64,
-    pub summaries: u64,
-    pub refused: Vec<RefusedEdit>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct RefusedEdit {
-    pub model: String,
-    pub edit: String,
-    pub until: u64,
-    pub words: String,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Requests {
-    pub total: u64,
-    pub in_flight: u64,
-    pub failed: u64,
-    pub cancelled: u64,
-    pub unread: u64,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Recorder {
-    pub queued: u64,
-    pub queued_bytes: u64,
-    pub dropped: u64,
-    pub unreadable: u64,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Store {
-    pub path: String,
-    pub bytes: u64,
-    pub records: u64,
-    pub blobs: u64,
-    pub skipped: u64,
-    pub unsaved: u64,
-    pub losses: Vec<String>,
-    pub gone: bool,
 }
 
 impl Client {
