@@ -4,10 +4,14 @@
 //! own from that document. The code that fills them is elsewhere.
 
 pub mod cache;
+pub mod call;
+#[cfg(feature = "client")]
+pub mod client;
 pub mod context;
 pub mod conversations;
 pub mod cost;
 pub mod edit;
+pub mod error;
 pub mod explain;
 pub mod frames;
 pub mod helper;
