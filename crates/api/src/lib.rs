@@ -19,6 +19,7 @@ pub mod history;
 pub mod live;
 pub mod map;
 pub mod models;
+pub mod operations;
 pub mod phases;
 pub mod plan;
 pub mod requests;

@@ -168,7 +168,6 @@ pub enum Operation {
     Unpin {
         ids: Vec<String>,
     },
-    /// Copies frames of another conversation.
     Import {
         from: String,
         ids: Vec<String>,
