@@ -19,7 +19,7 @@ pub struct CacheView {
     pub written: u64,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct MissesQuery {
     /// One request, by its name (`r17`) or number, whether it missed something or not.
     pub request: Option<String>,

@@ -52,7 +52,7 @@ pub struct Side {
     pub last_at: u64,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Purge {
     #[serde(default)]
@@ -62,7 +62,7 @@ pub struct Purge {
     pub all: bool,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Purged {
     pub conversations: usize,
     pub bytes_freed: u64,

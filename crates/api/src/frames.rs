@@ -4,7 +4,7 @@ use crate::cache::CacheView;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FramesQuery {
     /// Each frame with its steps.
     #[serde(default)]
@@ -17,7 +17,7 @@ pub struct FramesQuery {
 }
 
 /// The point of the history that is meant: the newest without one.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AtQuery {
     /// A commit, the beginning of its id, a tag, a branch, `HEAD` or `source`.
     pub at: Option<String>,

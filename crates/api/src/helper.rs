@@ -109,3 +109,15 @@ impl Kind {
         }
     }
 }
+
+impl State {
+    /// The state as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Asking => "asking",
+            State::Done => "done",
+            State::Failed => "failed",
+            State::Cancelled => "cancelled",
+        }
+    }
+}

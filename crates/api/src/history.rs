@@ -6,7 +6,7 @@ use crate::edit::When;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryQuery {
     /// The newest so many; all without it.
     pub limit: Option<usize>,
@@ -18,7 +18,7 @@ pub struct HistoryQuery {
     pub brief: bool,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DiffQuery {
     /// A point of the history; `source` without one.
     pub from: Option<String>,

@@ -4,10 +4,14 @@
 //! own from that document. The code that fills them is elsewhere.
 
 pub mod cache;
+pub mod call;
+#[cfg(feature = "client")]
+pub mod client;
 pub mod context;
 pub mod conversations;
 pub mod cost;
 pub mod edit;
+pub mod error;
 pub mod explain;
 pub mod frames;
 pub mod helper;
@@ -15,6 +19,7 @@ pub mod history;
 pub mod live;
 pub mod map;
 pub mod models;
+pub mod operations;
 pub mod phases;
 pub mod plan;
 pub mod requests;

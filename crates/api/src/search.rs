@@ -4,7 +4,7 @@ use crate::frames::Left;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SearchQuery {
     /// Words, whatever their case.
     pub q: String,

@@ -1,10 +1,13 @@
-//! The state of the daemon.
+//! The state of the daemon. Fields that are missing take their defaults when it is read: the status is how programs of
+//! different versions find out about each other.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Status {
     pub version: String,
     pub pid: u32,
@@ -29,13 +32,17 @@ pub struct Status {
 }
 
 /// An upstream by its name.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct UpstreamView {
     pub name: String,
     pub url: String,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Requests {
     pub total: u64,
     pub in_flight: u64,
@@ -47,7 +54,9 @@ pub struct Requests {
     pub unread: u64,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Stored {
     pub path: PathBuf,
     pub bytes: u64,
@@ -62,7 +71,9 @@ pub struct Stored {
 }
 
 /// How busy the recorder is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Load {
     pub queued: u64,
     pub queued_bytes: u64,
@@ -74,7 +85,9 @@ pub struct Load {
     pub requests: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct ProviderView {
     /// Somebody has switched it on, for some conversations at least.
     pub enabled: bool,
@@ -91,7 +104,9 @@ pub struct ProviderView {
     pub refused: Vec<RefusedView>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RefusedView {
     pub model: String,
     /// The `type` of the edit.

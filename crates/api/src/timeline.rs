@@ -10,7 +10,7 @@ use crate::waiting::Unmade;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineQuery {
     /// The newest so many; all without it.
     pub limit: Option<usize>,
@@ -155,6 +155,10 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Unmade>,
     },
+    /// An event of a newer daemon.
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
 }
 
 /// A move on the lines of the history.
@@ -234,5 +238,38 @@ impl Event {
             operations.iter_mut().for_each(Operation::shorten);
         }
         self
+    }
+}
+
+impl What {
+    /// The kind of event, as in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            What::Opened { .. } => "opened",
+            What::Request { .. } => "request",
+            What::Answer { .. } => "answer",
+            What::Commit { .. } => "commit",
+            What::Line { .. } => "line",
+            What::Refused { .. } => "refused",
+            What::Recovery => "recovery",
+            What::Phase { .. } => "phase",
+            What::Noted { .. } => "noted",
+            What::Signal(_) => "signal",
+            What::Waiting { .. } => "waiting",
+            What::Unknown => "unknown",
+        }
+    }
+}
+
+impl Line {
+    /// What is done, and the name of the branch or tag.
+    pub fn action(&self) -> (&'static str, &str) {
+        match self {
+            Line::Branch { name, .. } => ("branch", name),
+            Line::Checkout { name } => ("checkout", name),
+            Line::Tag { name, .. } => ("tag", name),
+            Line::RemoveBranch { name } => ("remove_branch", name),
+            Line::RemoveTag { name } => ("remove_tag", name),
+        }
     }
 }

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use crate::client::{Client, Status, Whereabouts};
+use crate::client::{Client, Whereabouts};
 use crate::config;
 use crate::context::Context;
 use crate::env::Environment;
 use crate::failure::Failure;
 use crate::home::{Home, open_private};
+use ctx_api::status::Status;
 
 /// How long a start may take. It usually takes a tenth of a second; a store may need recovery.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -1,88 +1,63 @@
-//! A commit as the control API tells it, and the words that history, timeline and live view share.
+//! Commits in the words that history, timeline and live view share.
 
-use serde::Deserialize;
-use serde_json::Value;
+use ctx_api::history::CommitView;
+use ctx_core::edit::Operation;
 
 use crate::output::words;
 
 /// Reasons that are told of one commit.
 const MOST: usize = 12;
 
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub struct Commit {
-    pub id: String,
-    pub at: u64,
-    pub author: String,
-    pub note: Option<String>,
-    pub operations: Vec<Value>,
-    /// Why each operation was made.
-    pub reasons: Vec<Option<String>>,
-    pub kind: String,
-    pub summary: String,
-    /// Not switched off by a later one.
-    pub active: bool,
-    /// What it names is not on the client's path now.
-    pub asleep: bool,
-    /// The client has changed what it was made over.
-    pub source_changed: bool,
-    pub tokens_before: u64,
-    pub tokens_after: u64,
-    pub branches: Vec<String>,
-    pub tags: Vec<String>,
+/// What it did, after what is odd about it.
+pub fn in_words(commit: &CommitView) -> String {
+    let is_asleep = commit.active && commit.asleep;
+    let chips = [(!commit.active, "off"), (is_asleep, "asleep"), (commit.source_changed, "source changed")];
+    let chips: String = chips.iter().filter(|(holds, _)| *holds).map(|(_, chip)| format!("[{chip}] ")).collect();
+    format!("{chips}{}", words::grouped(&commit.summary))
 }
 
-impl Commit {
-    /// What it did, after what is odd about it.
-    pub fn in_words(&self) -> String {
-        let chips =
-            [(!self.active, "off"), (self.active && self.asleep, "asleep"), (self.source_changed, "source changed")];
-        let chips: String = chips.iter().filter(|(holds, _)| *holds).map(|(_, chip)| format!("[{chip}] ")).collect();
-        format!("{chips}{}", words::grouped(&self.summary))
-    }
+/// The names that point at it.
+pub fn names(commit: &CommitView) -> String {
+    let tags = commit.tags.iter().map(|tag| format!("tag {tag}"));
+    let names: Vec<String> = commit.branches.iter().cloned().chain(tags).collect();
+    if names.is_empty() { String::new() } else { format!("({}) ", names.join(", ")) }
+}
 
-    /// The names that point at it.
-    pub fn names(&self) -> String {
-        let tags = self.tags.iter().map(|tag| format!("tag {tag}"));
-        let names: Vec<String> = self.branches.iter().cloned().chain(tags).collect();
-        if names.is_empty() { String::new() } else { format!("({}) ", names.join(", ")) }
-    }
-
-    /// Why it was made: its note, and the reasons of its operations.
-    pub fn whys(&self) -> Vec<String> {
-        let told = self.operations.iter().zip(&self.reasons);
-        let mut told: Vec<(&Value, &str)> =
-            told.filter_map(|(operation, reason)| Some((operation, reason.as_deref()?))).collect();
-        // What the note says for all of them need not be said of each.
-        told.retain(|(_, reason)| self.note.as_deref() != Some(*reason));
-        // Nor what one reason says of many.
-        let mut alike: Vec<(&Value, &str, usize)> = Vec::new();
-        for (operation, reason) in told {
-            let same = |other: &&mut (&Value, &str, usize)| other.0["op"] == operation["op"] && other.1 == reason;
-            match alike.iter_mut().find(same) {
-                Some((_, _, count)) => *count += 1,
-                None => alike.push((operation, reason, 1)),
-            }
+/// Why a commit was made: its note, and the reasons of its operations.
+pub fn whys(note: Option<&str>, operations: &[Operation], reasons: &[Option<String>]) -> Vec<String> {
+    let told = operations.iter().zip(reasons);
+    let mut told: Vec<(&Operation, &str)> =
+        told.filter_map(|(operation, reason)| Some((operation, reason.as_deref()?))).collect();
+    // What the note says for all of them need not be said of each.
+    told.retain(|(_, reason)| note != Some(*reason));
+    // Nor what one reason says of many.
+    let mut alike: Vec<(&Operation, &str, usize)> = Vec::new();
+    for (operation, reason) in told {
+        let same = |other: &&mut (&Operation, &str, usize)| other.0.name() == operation.name() && other.1 == reason;
+        match alike.iter_mut().find(same) {
+            Some((_, _, count)) => *count += 1,
+            None => alike.push((operation, reason, 1)),
         }
-        let all: Vec<&str> = alike.iter().map(|(_, reason, _)| *reason).collect();
-        let note = self.note.clone().filter(|note| *note != all.join("; "));
-        let more = alike.len().saturating_sub(MOST);
-        alike.truncate(MOST);
-        let reasons = alike.into_iter().map(|(operation, reason, count)| match count {
-            1 => format!("{}: {reason}", crate::commands::plan::shown::what(operation)),
-            count => format!("{count} × {}: {reason}", operation["op"].as_str().unwrap_or("operation")),
-        });
-        let more = (more > 0).then(|| format!("and {more} more: --json has them all"));
-        note.into_iter().chain(reasons).chain(more).collect()
     }
+    let all: Vec<&str> = alike.iter().map(|(_, reason, _)| *reason).collect();
+    let note = note.filter(|note| *note != all.join("; ")).map(str::to_owned);
+    let more = alike.len().saturating_sub(MOST);
+    alike.truncate(MOST);
+    let reasons = alike.into_iter().map(|(operation, reason, count)| match count {
+        1 => format!("{}: {reason}", crate::commands::plan::shown::operation(operation)),
+        count => format!("{count} × {}: {reason}", operation.name()),
+    });
+    let more = (more > 0).then(|| format!("and {more} more: --json has them all"));
+    note.into_iter().chain(reasons).chain(more).collect()
+}
 
-    pub fn tokens(&self) -> String {
-        // Older forks did not note what they inherited is worth.
-        if self.kind == "inherit" && self.tokens_before == 0 {
-            return String::new();
-        }
-        format!("{} → {}", words::count(self.tokens_before), words::count(self.tokens_after))
+/// The tokens before and after it.
+pub fn tokens(commit: &CommitView) -> String {
+    // Older forks did not note what they inherited is worth.
+    if commit.kind == "inherit" && commit.tokens_before == 0 {
+        return String::new();
     }
+    format!("{} → {}", words::count(commit.tokens_before), words::count(commit.tokens_after))
 }
 
 #[cfg(test)]
@@ -91,12 +66,15 @@ mod tests {
 
     #[test]
     fn what_one_reason_says_of_many_is_told_once() {
-        let operation = |op: &str, id: &str| serde_json::json!({"op": op, "ids": [id]});
-        let operations = vec![operation("delete", "t1"), operation("delete", "t2"), operation("pin", "t3")];
-        let reasons = vec![Some("old".to_owned()), Some("old".to_owned()), Some("dear".to_owned())];
-        let commit = Commit { operations, reasons, note: Some("old; dear".to_owned()), ..Commit::default() };
-        assert_eq!(commit.whys(), ["2 × delete: old", "pin t3: dear"], "what the note says is told already");
-        let commit = Commit { note: Some("before the review".to_owned()), ..commit };
-        assert_eq!(commit.whys().len(), 3);
+        let delete =
+            |id: &str| Operation::Delete { ids: vec![id.to_owned()], select: Default::default(), force: false };
+        let operations = [delete("t1"), delete("t2"), Operation::Pin { ids: vec!["t3".to_owned()] }];
+        let reasons = ["old", "old", "dear"].map(|reason| Some(reason.to_owned()));
+        assert_eq!(
+            whys(Some("old; dear"), &operations, &reasons),
+            ["2 × delete: old", "pin t3: dear"],
+            "what the note says is told already"
+        );
+        assert_eq!(whys(Some("before the review"), &operations, &reasons).len(), 3);
     }
 }

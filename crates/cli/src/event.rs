@@ -1,190 +1,112 @@
-//! What happened in a conversation, as the control API tells it, and the words that the timeline and the live
-//! view share. Unknown kinds and fields are left alone.
+//! Events in the words that the timeline and the live view share.
 
+use ctx_api::requests::ErrorSaid;
+use ctx_api::timeline::What;
 use ctx_wire::rules;
-use serde::Deserialize;
 use serde_json::Value;
 
-use crate::commit::Commit;
 use crate::output::words;
 
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub struct Event {
-    pub seq: u64,
-    pub at: u64,
-    pub kind: String,
-    pub conversation: Option<String>,
-    /// Which request: its own number, or that of the request an answer belongs to.
-    pub request: Option<u64>,
-    // Of a request.
-    pub class: Option<String>,
-    pub verdict: Option<String>,
-    pub known: Option<u64>,
-    pub new: Option<u64>,
-    pub changed: Option<u64>,
-    pub detail: Option<String>,
-    pub model: Option<String>,
-    pub bytes: Option<u64>,
-    // Of a refusal of what was asked of the provider.
-    pub edits: Option<Vec<String>>,
-    pub words: Option<String>,
-    // Of an answer.
-    pub status: Option<u16>,
-    pub stop_reason: Option<String>,
-    pub usage: Option<Usage>,
-    pub total_ms: Option<u64>,
-    pub error: Option<Value>,
-    pub applied_edits: Option<Vec<Value>>,
-    pub compacted: Option<bool>,
-    pub transformations: Option<Vec<Value>>,
-    pub repairs: Option<Vec<Value>>,
-    pub cache_miss_reason: Option<String>,
-    pub ending: Option<String>,
-    pub undecodable: Option<String>,
-    // Of a beginning.
-    pub parent: Option<String>,
-    pub forked_from: Option<String>,
-    pub client: Option<String>,
-    /// Of a commit: what kind of change it is.
-    pub change: Option<String>,
-    #[serde(flatten)]
-    pub commit: Commit,
-    // Of a wish that waits.
-    pub state: Option<String>,
-    pub when: Option<String>,
-    #[serde(rename = "commit")]
-    pub made_as: Option<String>,
-    pub failure: Option<Value>,
-    // Of a signal.
-    pub signal: Option<String>,
-    pub tokens: Option<u64>,
-    pub window: Option<u64>,
-    // Of a phase.
-    pub name: Option<String>,
-    pub ended: Option<bool>,
-    /// Of a move between branches.
-    pub line: Option<Value>,
+/// The name of a request, or of the one that an answer belongs to: `r17`.
+pub fn request_name(number: u32) -> String {
+    format!("r{number}")
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Usage {
-    pub input: u64,
-    pub cache_read: u64,
-    pub cache_write: u64,
-    pub output: u64,
+/// What happened beside requests and answers.
+pub fn aside(what: &What) -> Option<String> {
+    Some(match what {
+        What::Commit { id, author, summary, tokens_before, tokens_after, .. } => {
+            let (before, after) = (words::count(*tokens_before), words::count(*tokens_after));
+            format!("{id} by {author}: {} ({before} → {after} tokens)", words::grouped(summary))
+        }
+        What::Line { line } => {
+            let (action, name) = line.action();
+            format!("{action} {name}")
+        }
+        What::Waiting { id, state, .. } => format!("{id} {state} {}", waiting(what)).trim_end().to_owned(),
+        What::Phase { name, ended, author } => {
+            format!("the phase {name} {}, by {author}", if *ended { "ends" } else { "begins" })
+        }
+        What::Noted { summary, .. } => format!("would have been cleared: {}", words::grouped(summary)),
+        What::Signal(told) => {
+            let (tokens, window) = (words::count(told.figures.tokens), words::count(told.figures.window));
+            format!("{}: {tokens} of {window} tokens", told.signal.name())
+        }
+        What::Refused { edits, words, model, .. } => {
+            format!("{} is no longer requested from {model}: the provider refused it: {words}", edits.join(", "))
+        }
+        What::Recovery => "the provider refused thinking; from now on it drops thinking that does not fit".to_owned(),
+        What::Opened { .. } | What::Request { .. } | What::Answer { .. } | What::Unknown => return None,
+    })
 }
 
-impl Event {
-    /// Of a request or its answer: `r17`.
-    pub fn name_of_request(&self) -> Option<String> {
-        self.request.map(|number| format!("r{number}"))
-    }
-
-    /// Does this answer belong to that request?
-    pub fn answers(&self, request: &Event) -> bool {
-        self.kind == "answer" && self.request.is_some_and(|number| number == request.request.unwrap_or(request.seq))
-    }
-
-    /// What happened beside requests and answers.
-    pub fn aside(&self) -> Option<String> {
-        let commit = &self.commit;
-        match self.kind.as_str() {
-            "commit" => {
-                let summary = words::grouped(&commit.summary);
-                Some(format!("{} by {}: {summary} ({} tokens)", commit.id, commit.author, commit.tokens()))
-            }
-            "line" => {
-                let (action, what) = self.line.as_ref()?.as_object()?.iter().next()?;
-                Some(format!("{action} {}", what["name"].as_str().unwrap_or_default()))
-            }
-            "waiting" => {
-                let state = self.state.as_deref().unwrap_or_default();
-                let why = self.failure.as_ref().and_then(|failure| failure["message"].as_str());
-                let what = match state {
-                    "waiting" => {
-                        let when = self.when.as_deref().unwrap_or_default();
-                        format!("until {when}, by {}: {}", commit.author, words::grouped(&commit.summary))
-                    }
-                    "made" => format!("as {}", self.made_as.as_deref().unwrap_or_default()),
-                    _ => why.unwrap_or_default().to_owned(),
-                };
-                Some(format!("{} {state} {what}", commit.id).trim_end().to_owned())
-            }
-            "phase" => {
-                let name = self.name.as_deref().unwrap_or_default();
-                let what = if self.ended == Some(true) { "ends" } else { "begins" };
-                Some(format!("the phase {name} {what}, by {}", commit.author))
-            }
-            "noted" => Some(format!("would have been cleared: {}", words::grouped(&commit.summary))),
-            "signal" => {
-                let figure = |figure: Option<u64>| words::count(figure.unwrap_or(0));
-                let (name, tokens) = (self.signal.as_deref().unwrap_or_default(), figure(self.tokens));
-                Some(format!("{name}: {tokens} of {} tokens", figure(self.window)))
-            }
-            "refused" => {
-                let edits = self.edits.as_deref().unwrap_or_default().join(", ");
-                let words = self.words.as_deref().unwrap_or_default();
-                let model = self.model.as_deref().unwrap_or_default();
-                Some(format!("{edits} is no longer requested from {model}: the provider refused it: {words}"))
-            }
-            "recovery" => {
-                Some("the provider refused thinking; from now on it drops thinking that does not fit".to_owned())
-            }
-            _ => None,
-        }
-    }
-
-    /// The status as people know it; an exchange without an answer has none.
-    pub fn status_in_words(&self) -> String {
-        match self.status {
-            Some(0) | None => "none".to_owned(),
-            Some(status) => status.to_string(),
-        }
-    }
-
-    pub fn is_failure(&self) -> bool {
-        self.error.as_ref().is_some_and(|error| !error.is_null())
-            || !(200..400).contains(&self.status.unwrap_or(0))
-            || self.ending.as_deref().is_some_and(|ending| ending != "complete")
-    }
-
-    /// How the answer ended, if not in the usual way; else why the model stopped.
-    pub fn ending_in_words(&self) -> String {
-        match self.ending.as_deref() {
-            Some("complete") | None => self.stop_reason.clone().unwrap_or_default(),
-            Some(ending) => ending.to_owned(),
-        }
-    }
-
-    /// What else is worth a line: errors, the provider's own edits, anything odd.
-    pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
-        if let Some(error) = self.error.as_ref().filter(|error| !error.is_null()) {
-            remarks.push(format!("error {}", error_in_words(error)));
-        }
-        remarks.extend(self.applied_edits.iter().flatten().map(edit_in_words));
-        if self.compacted == Some(true) {
-            remarks.push("the provider wrote a summary of what came before".to_owned());
-        }
-        let transformations = self.transformations.as_ref().map_or(0, Vec::len) as u64;
-        if transformations > 0 {
-            remarks.push(format!("the provider made {}", words::plural(transformations, "transformation")));
-        }
-        let mut rules: Vec<&str> = self.repairs.iter().flatten().filter_map(|repair| repair[0].as_str()).collect();
-        rules.dedup();
-        if !rules.is_empty() {
-            let rules: Vec<String> = rules.into_iter().map(rules::named).collect();
-            remarks.push(format!("repaired by rule {}", rules.join(", ")));
-        }
-        remarks.extend(self.cache_miss_reason.as_ref().map(|reason| format!("cache missed: {reason}")));
-        remarks.extend(self.undecodable.as_ref().map(|why| format!("the answer could not be read: {why}")));
-        remarks
+/// What became of a pending change.
+fn waiting(what: &What) -> String {
+    let What::Waiting { state, when, author, summary, commit, failure, .. } = what else { return String::new() };
+    match state.as_str() {
+        "waiting" => format!(
+            "until {}, by {}: {}",
+            when.map(|when| when.name()).unwrap_or_default(),
+            author.as_deref().unwrap_or_default(),
+            words::grouped(summary.as_deref().unwrap_or_default())
+        ),
+        "made" => format!("as {}", commit.map(|commit| commit.to_string()).unwrap_or_default()),
+        _ => failure.as_ref().map(|failure| failure.message.clone()).unwrap_or_default(),
     }
 }
 
-/// What the provider cleared, how much, and where that must have been.
+/// The status as people know it; an exchange without an answer has none.
+pub fn status_in_words(answer: &What) -> String {
+    match answer {
+        What::Answer { status, .. } if *status != 0 => status.to_string(),
+        _ => "none".to_owned(),
+    }
+}
+
+pub fn is_failure(answer: &What) -> bool {
+    let What::Answer { status, ending, error, .. } = answer else { return false };
+    error.is_some() || !(200..400).contains(status) || ending != "complete"
+}
+
+/// How the answer ended, if not in the usual way; else why the model stopped.
+pub fn ending_in_words(answer: &What) -> String {
+    match answer {
+        What::Answer { ending, stop_reason, .. } if ending == "complete" => stop_reason.clone().unwrap_or_default(),
+        What::Answer { ending, .. } => ending.clone(),
+        _ => String::new(),
+    }
+}
+
+/// What else is worth a line of an answer: errors, the provider's own edits, anything odd.
+pub fn remarks(answer: &What) -> Vec<String> {
+    let What::Answer {
+        error, applied_edits, compacted, transformations, repairs, cache_miss_reason, undecodable, ..
+    } = answer
+    else {
+        return Vec::new();
+    };
+    let mut remarks = Vec::new();
+    remarks.extend(error.as_ref().map(|ErrorSaid { kind, message }| format!("error {kind}: {message}")));
+    remarks.extend(applied_edits.iter().map(edit_in_words));
+    if *compacted {
+        remarks.push("the provider wrote a summary of what came before".to_owned());
+    }
+    if !transformations.is_empty() {
+        let transformations = words::plural(transformations.len() as u64, "transformation");
+        remarks.push(format!("the provider made {transformations}"));
+    }
+    let mut rules: Vec<&str> = repairs.iter().map(|(rule, _)| rule.as_str()).collect();
+    rules.dedup();
+    if !rules.is_empty() {
+        let rules: Vec<String> = rules.into_iter().map(rules::named).collect();
+        remarks.push(format!("repaired by rule {}", rules.join(", ")));
+    }
+    remarks.extend(cache_miss_reason.as_ref().map(|reason| format!("cache missed: {reason}")));
+    remarks.extend(undecodable.as_ref().map(|why| format!("the answer could not be read: {why}")));
+    remarks
+}
+
+/// What the provider cleared, how much, and where that must have been. The edits are the provider's own JSON.
 fn edit_in_words(edit: &Value) -> String {
     let count = |name: &str| edit[name].as_u64().filter(|count| *count > 0);
     let mut parts = Vec::new();
@@ -204,77 +126,82 @@ fn edit_in_words(edit: &Value) -> String {
     format!("the provider cleared {}{place}", parts.join(", "))
 }
 
-fn error_in_words(error: &Value) -> String {
-    let part = |name: &str| error[name].as_str().unwrap_or_default();
-    match (error.as_str(), part("kind"), part("message")) {
-        (Some(text), _, _) => text.to_owned(),
-        (None, "", "") => error.to_string(),
-        (None, kind, message) => format!("{kind}: {message}"),
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub mod tests {
+    use ctx_api::timeline::Event;
+    use serde_json::json;
+
     use super::*;
 
-    fn event(json: &str) -> Event {
-        serde_json::from_str(json).expect("an event")
+    /// An event with these fields; the others are those of an uneventful one.
+    pub fn event(given: &str) -> Event {
+        let given: Value = serde_json::from_str(given).expect("JSON");
+        let mut event = match given["kind"].as_str() {
+            Some("request") => {
+                json!({"request": 1, "class": "main", "verdict": "next", "known": 0, "new": 0, "changed": 0, "bytes": 0})
+            }
+            Some("answer") => json!({"request": 1, "status": 200, "ending": "complete", "applied_edits": [],
+                "transformations": [], "repairs": [], "total_ms": 0}),
+            Some("commit") => json!({"change": "edit", "operations": [], "reasons": [], "reverts": []}),
+            _ => json!({}),
+        };
+        let fields = [json!({"seq": 1, "at": 0, "conversation": "c1"}), given];
+        for (name, value) in fields.iter().filter_map(Value::as_object).flatten() {
+            event[name] = value.clone();
+        }
+        serde_json::from_value(event).expect("an event")
     }
 
     #[test]
-    fn an_answer_finds_its_request_by_number_or_by_sequence() {
-        let answer = event(r#"{"kind":"answer","request":2}"#);
-        assert!(answer.answers(&event(r#"{"kind":"request","request":2,"seq":9}"#)));
-        assert!(answer.answers(&event(r#"{"kind":"request","seq":2}"#)));
-        assert!(!answer.answers(&event(r#"{"kind":"request","request":3,"seq":2}"#)));
-    }
-
-    #[test]
-    fn errors_are_told_whatever_their_shape() {
-        let remark = |json: &str| event(json).remarks().join("|");
+    fn errors_and_the_providers_edits_are_told() {
+        let remark = |json: &str| remarks(&event(json).what).join("|");
         assert_eq!(
-            remark(r#"{"error":{"kind":"overloaded_error","message":"Overloaded"}}"#),
+            remark(r#"{"kind":"answer","error":{"kind":"overloaded_error","message":"Overloaded"}}"#),
             "error overloaded_error: Overloaded"
         );
-        assert_eq!(remark(r#"{"error":"cut"}"#), "error cut");
-        assert_eq!(remark(r#"{"error":null,"applied_edits":[{}],"new_field":{}}"#), "the provider made 1 edit");
+        assert_eq!(
+            remark(r#"{"kind":"answer","error":null,"applied_edits":[{}],"new_field":{}}"#),
+            "the provider made 1 edit"
+        );
         let edits = r#"[{"cleared_tool_uses":12,"cleared_input_tokens":34000,"first":"t1/2","last":"t3/1"},{"cleared_thinking_turns":1}]"#;
         assert_eq!(
-            remark(&format!(r#"{{"applied_edits":{edits}}}"#)),
+            remark(&format!(r#"{{"kind":"answer","applied_edits":{edits}}}"#)),
             "the provider cleared 12 tool results, 34,000 tokens, from t1/2 to t3/1|the provider cleared the thinking of 1 turn"
         );
     }
 
     #[test]
     fn what_happens_beside_requests_is_told() {
-        let aside = |json: &str| event(json).aside().unwrap_or_default();
+        let aside = |json: &str| aside(&event(json).what).unwrap_or_default();
         assert_eq!(aside(r#"{"kind":"line","line":{"branch":{"name":"trial","at":null}}}"#), "branch trial");
         assert!(aside(r#"{"kind":"recovery"}"#).contains("thinking"));
         let commit = r#"{"kind":"commit","id":"00000000a1","author":"cli","summary":"delete t1, 12345 tokens less",
             "tokens_before":20000,"tokens_after":7655}"#;
         assert_eq!(aside(commit), "00000000a1 by cli: delete t1, 12,345 tokens less (20,000 → 7,655 tokens)");
         assert_eq!(aside(r#"{"kind":"request"}"#), "");
+        assert_eq!(aside(r#"{"kind":"of a newer daemon"}"#), "");
         let waits = r#"{"kind":"waiting","id":"w1","state":"waiting","when":"cold","author":"cli","summary":"delete t1, 1200 tokens less"}"#;
         assert_eq!(aside(waits), "w1 waiting until cold, by cli: delete t1, 1,200 tokens less");
         assert_eq!(
             aside(r#"{"kind":"waiting","id":"w1","state":"made","commit":"0123456789"}"#),
             "w1 made as 0123456789"
         );
-        let failed = r#"{"kind":"waiting","id":"w1","state":"failed","failure":{"message":"t1 is gone."}}"#;
+        let failed = r#"{"kind":"waiting","id":"w1","state":"failed","failure":{"code":"gone","message":"t1 is gone.","hint":""}}"#;
         assert_eq!(aside(failed), "w1 failed t1 is gone.");
         assert_eq!(aside(r#"{"kind":"waiting","id":"w1","state":"cancelled","author":"cli"}"#), "w1 cancelled");
         let repaired = event(r#"{"kind":"answer","repairs":[["A30","x"],["A30","y"],["A41","z"]]}"#);
         assert_eq!(
-            repaired.remarks(),
+            remarks(&repaired.what),
             ["repaired by rule A30 (every tool call has its result), A41 (a running server tool stays defined)"]
         );
     }
 
     #[test]
     fn a_cut_or_unanswered_exchange_is_a_failure() {
-        assert!(!event(r#"{"status":200,"ending":"complete"}"#).is_failure());
-        assert!(event(r#"{"status":200,"ending":"cut"}"#).is_failure());
-        assert!(event(r#"{"status":529,"ending":"complete"}"#).is_failure());
-        assert!(event(r#"{"status":0,"ending":"unreachable"}"#).is_failure());
+        let is_failure = |json: &str| is_failure(&event(json).what);
+        assert!(!is_failure(r#"{"kind":"answer","status":200,"ending":"complete"}"#));
+        assert!(is_failure(r#"{"kind":"answer","status":200,"ending":"cut"}"#));
+        assert!(is_failure(r#"{"kind":"answer","status":529,"ending":"complete"}"#));
+        assert!(is_failure(r#"{"kind":"answer","status":0,"ending":"unreachable"}"#));
     }
 }

@@ -1,11 +1,8 @@
 //! Hints are written for the command line, where most of them are read. Whoever has no shell gets the same advice in
 //! words of their own: the page and other programs in those of the page, the MCP server in those of its tools.
 
+use ctx_api::error::{CLIENT, SHELL};
 use http::HeaderMap;
-
-/// The command line says with this header who is asking.
-pub const CLIENT: &str = "ctx-client";
-pub const SHELL: &str = "shell";
 
 pub fn is_for_shell(headers: &HeaderMap) -> bool {
     headers.get(CLIENT).is_some_and(|client| client == SHELL)

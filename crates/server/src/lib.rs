@@ -31,7 +31,6 @@ pub mod watch;
 
 pub use auth::{Token, TokenError};
 pub use config::{Limits, ProxySettings, Rules, ServerConfig, Upstream, UpstreamUrl, UpstreamUrlError};
-pub use hints::{CLIENT, SHELL};
 pub use listen::{BindError, Bound, Server};
 pub use local::{ControlError, page_is_embedded};
 pub use proxy::{SetupError, TrustError};

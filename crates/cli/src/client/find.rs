@@ -3,10 +3,10 @@
 
 use std::net::SocketAddr;
 
+use ctx_api::client::ClientError;
 use ctx_server::Token;
 
-use super::callable;
-use super::http::Trouble;
+use super::{callable, not_understood};
 use crate::config;
 use crate::env::{self, Environment};
 use crate::failure::Failure;
@@ -74,30 +74,33 @@ impl Found {
     }
 
     /// What went wrong between us and the daemon, in words.
-    pub(super) fn explain(self, trouble: Trouble) -> Failure {
+    pub(super) fn explain(self, error: ClientError) -> Failure {
         let address = self.address();
-        match (trouble, self) {
-            (Trouble::Refused { code, message, hint }, _) => Failure::new(code, message).hint(hint),
-            (Trouble::Unreachable(_), Self::Noticed { pid, .. }) => Failure::new(
+        match (error, self) {
+            (ClientError::Refused(error), _) => {
+                Failure::new(error.code, error.message).hint(error.hint.unwrap_or_default())
+            }
+            (ClientError::NotUnderstood(error), _) => not_understood(&error),
+            (ClientError::Unreachable(_), Self::Noticed { pid, .. }) => Failure::new(
                 "no-daemon",
                 format!("no daemon answers: its notice names process {pid} on {address}, but nothing listens there"),
             )
             .hint(START),
-            (Trouble::Unreachable(why), Self::Told { .. }) => {
+            (ClientError::Unreachable(why), Self::Told { .. }) => {
                 Failure::new("no-daemon", format!("no daemon answers on {address}: {why}"))
                     .hint(format!("{START}; --listen or CTX_LISTEN selects another address"))
             }
-            (Trouble::NotOurs, _) => {
+            (ClientError::NotADaemon, _) => {
                 Failure::new("not-a-daemon", format!("something answers on {address}, but it is not a ctx daemon"))
                     .hint(
                         "start the daemon on another port with `ctx up --listen 127.0.0.1:PORT`, or stop that program",
                     )
             }
-            (Trouble::TooSlow, _) => {
+            (ClientError::TooSlow, _) => {
                 Failure::new("too-slow", format!("the daemon on {address} does not answer in time"))
                     .hint("try again; `ctx stop` and `ctx up` restart it")
             }
-            (Trouble::Cut(why), _) => {
+            (ClientError::Cut(why), _) => {
                 Failure::new("cut", format!("the daemon on {address} broke off its answer: {why}"))
                     .hint("it may have been stopped; `ctx status` shows whether it is running")
             }

@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ctx_api::helper::{JobView, State};
-use hyper::Method;
 use serde_json::Value;
 
-use super::http::{self, Trouble};
-use super::{Client, PATIENCE, api, understood};
+use super::{Client, understood};
 use crate::failure::Failure;
 use crate::output::busy::Busy;
 
@@ -52,7 +50,6 @@ impl Client {
     }
 
     fn wait_unless(&self, mut job: JobView, mut interrupted: Interrupted) -> Result<Bytes, Failure> {
-        let place = api(&format!("/helper/jobs/{}", job.job));
         let waited = self.runtime.block_on(async {
             let (mut busy, mut told, mut pause) = (None, usize::MAX, QUICK);
             while job.state == State::Asking {
@@ -66,20 +63,18 @@ impl Client {
                     () = tokio::time::sleep(pause) => false,
                 };
                 pause = (pause * 2).min(SLOW);
-                let (method, path) = match stop {
-                    true => (Method::POST, format!("{place}/cancel")),
-                    false => (Method::GET, place.clone()),
+                let asked = match stop {
+                    true => ctx_api::call::cancel_job(&job.job),
+                    false => ctx_api::call::job(&job.job),
                 };
-                let asked = http::ask(self.address, self.token.expose(), method, &path, Bytes::new());
-                let answer = http::within(PATIENCE, asked).await?;
-                job = serde_json::from_slice(&answer).map_err(|error| Trouble::Cut(error.to_string()))?;
+                job = self.api.call(&asked).await?;
                 if stop {
                     break;
                 }
             }
             Ok(job)
         });
-        let job: JobView = waited.map_err(|trouble| self.found.explain(trouble))?;
+        let job: JobView = waited.map_err(|error| self.found.explain(error))?;
         match (job.applied, job.error) {
             (Some(applied), _) => Ok(serde_json::to_vec(&applied).unwrap_or_default().into()),
             (None, Some(error)) => Err(Failure::new(error.code, error.message).hint(error.hint)),

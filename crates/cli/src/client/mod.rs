@@ -2,7 +2,6 @@
 //! What is asked belongs to the verbs.
 
 mod find;
-mod http;
 mod job;
 #[cfg(test)]
 mod tests;
@@ -12,9 +11,13 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use bytes::Bytes;
+pub use ctx_api::call::encoded;
+use ctx_api::call::{Call, Conversation};
+use ctx_api::client::{ClientError, connect_reason};
+use ctx_api::status::Status;
+use ctx_api::timeline::TimelineQuery;
 use ctx_server::Token;
 use hyper::Method;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::{Builder, Runtime};
 
@@ -22,16 +25,12 @@ pub use self::find::{Whereabouts, is_running};
 use crate::failure::Failure;
 use crate::output::busy::Busy;
 
-/// The daemon answers from memory or disk; nothing that takes longer is still at work.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// For a look whether anybody is there at all.
 const KNOCK: Duration = Duration::from_secs(1);
-/// For files, which may be large.
-const LONG_PATIENCE: Duration = Duration::from_secs(600);
 
 /// A daemon that has a place, and the token for it. Nothing was sent yet.
 pub struct Client {
-    address: SocketAddr,
+    api: ctx_api::client::Client,
     token: Token,
     /// Why we think that a daemon is at this address, for the message if it is not.
     found: find::Found,
@@ -41,58 +40,69 @@ pub struct Client {
 impl Client {
     pub fn find(whereabouts: &Whereabouts) -> Result<Self, Failure> {
         let (found, token) = whereabouts.look()?;
-        Ok(Self { address: found.address(), token, found, runtime: runtime()? })
+        let api = ctx_api::client::Client::new(found.address(), token.expose()).for_shell();
+        Ok(Self { api, token, found, runtime: runtime()? })
     }
 
     /// The same, if something listens at its address.
     pub fn there(self) -> Result<Self, Failure> {
-        match std::net::TcpStream::connect_timeout(&self.address, KNOCK) {
+        match std::net::TcpStream::connect_timeout(&self.address(), KNOCK) {
             Ok(_) => Ok(self),
-            Err(error) => Err(self.found.explain(http::Trouble::Unreachable(http::connect_reason(&error)))),
+            Err(error) => Err(self.found.explain(ClientError::Unreachable(connect_reason(&error)))),
         }
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.api.address()
     }
 
     /// The link that lets a browser in, perhaps to one conversation.
     pub fn page_link(&self, conversation: Option<&str>) -> String {
-        page_link(self.address, &self.token, conversation)
+        page_link(self.address(), &self.token, conversation)
     }
 
     /// The answer's bytes as they came; `path` is relative to `/control/v1`.
     pub fn get(&self, path: &str) -> Result<Bytes, Failure> {
-        self.ask(Method::GET, path, Bytes::new())
+        self.ask(path, None)
+    }
+
+    /// Makes a call and reads its answer.
+    pub fn call<T: DeserializeOwned>(&self, call: &Call<T>) -> Result<T, Failure> {
+        let _busy = Busy::start("waiting for the daemon");
+        self.runtime.block_on(self.api.call(call)).map_err(|error| self.found.explain(error))
     }
 
     /// The whole id of the conversation that is meant by this name.
     pub fn resolve(&self, name: &str) -> Result<String, Failure> {
-        let answer: serde_json::Value = understood(&self.get(&of_conversation(name, "timeline?limit=1"))?)?;
-        Ok(answer["conversation"].as_str().unwrap_or(name).to_owned())
+        let query = TimelineQuery { limit: Some(1), ..TimelineQuery::default() };
+        Ok(self.call(&Conversation(name).timeline(&query))?.conversation)
     }
 
     pub fn post(&self, path: &str, body: &serde_json::Value) -> Result<Bytes, Failure> {
-        self.ask(Method::POST, path, Bytes::from(body.to_string()))
+        self.ask(path, Some(&body.to_string()))
     }
 
     /// Sends a file.
     pub fn upload(&self, path: &str, file: Vec<u8>) -> Result<Bytes, Failure> {
-        self.ask(Method::POST, path, Bytes::from(file))
+        self.send(Method::POST, path, Bytes::from(file))
     }
 
     /// A file, and how much of it has come so far.
     pub fn download(&self, path: &str, progress: &mut dyn FnMut(u64)) -> Result<Vec<u8>, Failure> {
-        let path = api(path);
-        let asked = http::fetch(self.address, self.token.expose(), &path, progress);
-        self.runtime.block_on(http::within(LONG_PATIENCE, asked)).map_err(|trouble| self.found.explain(trouble))
+        self.runtime.block_on(self.api.download(path, progress)).map_err(|error| self.found.explain(error))
     }
 
-    fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, Failure> {
+    /// A GET, or the POST of a body.
+    pub fn ask(&self, path: &str, body: Option<&str>) -> Result<Bytes, Failure> {
+        match body {
+            Some(body) => self.send(Method::POST, path, Bytes::from(body.to_owned())),
+            None => self.send(Method::GET, path, Bytes::new()),
+        }
+    }
+
+    fn send(&self, method: Method, path: &str, body: Bytes) -> Result<Bytes, Failure> {
         let _busy = Busy::start("waiting for the daemon");
-        let path = api(path);
-        let asked = http::ask(self.address, self.token.expose(), method, &path, body);
-        self.runtime.block_on(http::within(PATIENCE, asked)).map_err(|trouble| self.found.explain(trouble))
+        self.runtime.block_on(self.api.ask(method, path, body)).map_err(|error| self.found.explain(error))
     }
 
     /// Hands every live event's JSON to `sink` until it has enough. An end of the stream is the daemon's end.
@@ -101,20 +111,22 @@ impl Client {
         path: &str,
         sink: impl FnMut(&str) -> ControlFlow<Result<(), Failure>>,
     ) -> Result<(), Failure> {
-        let path = api(path);
-        let listened = http::listen(self.address, self.token.expose(), &path, sink);
-        match self.runtime.block_on(listened) {
+        match self.runtime.block_on(self.api.events(path, sink)) {
             Ok(ended) => ended,
-            Err(trouble) => Err(self.found.explain(trouble)),
+            Err(error) => Err(self.found.explain(error)),
         }
+    }
+
+    pub fn status(&self) -> Result<Status, Failure> {
+        self.call(&ctx_api::call::status())
     }
 }
 
 /// Sends a request without credentials through the daemon at this address to the upstream. `Ok(None)`: it got
 /// there; `Ok(Some(words))`: the daemon says why not.
 pub fn reach_upstream(address: SocketAddr, patience: Duration) -> Result<Option<String>, Failure> {
-    let reached = http::within(patience, http::reach_upstream(callable(address)));
-    runtime()?.block_on(reached).map_err(|trouble| find::Found::Told { address }.explain(trouble))
+    let reached = ctx_api::client::reach_upstream(callable(address), patience);
+    runtime()?.block_on(reached).map_err(|error| find::Found::Told { address }.explain(error))
 }
 
 fn runtime() -> Result<Runtime, Failure> {
@@ -130,33 +142,17 @@ pub fn page_link(address: SocketAddr, token: &Token, conversation: Option<&str>)
 
 /// What an answer means. A daemon of another version may say it differently.
 pub fn understood<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
-    serde_json::from_slice(answer).map_err(|error| {
-        Failure::new("not-understood", format!("the daemon's answer is not understood: {error}")).hint(
-            "the daemon may be older or newer than this program: compare `ctx --version` with `ctx status --json`",
-        )
-    })
+    serde_json::from_slice(answer).map_err(|error| not_understood(&error))
+}
+
+fn not_understood(error: &serde_json::Error) -> Failure {
+    Failure::new("not-understood", format!("the daemon's answer is not understood: {error}"))
+        .hint("the daemon may be older or newer than this program: compare `ctx --version` with `ctx status --json`")
 }
 
 /// A path of the control API that names a conversation.
 pub fn of_conversation(conversation: &str, rest: &str) -> String {
     format!("/conversations/{}/{rest}", encoded(conversation, ""))
-}
-
-/// Percent-encoding for one part of a path; `spared` stays as it is.
-pub fn encoded(text: &str, spared: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte.into()),
-            _ if spared.as_bytes().contains(&byte) => encoded.push(byte.into()),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
-}
-
-fn api(path: &str) -> String {
-    format!("/control/v1{path}")
 }
 
 /// An address such as 0.0.0.0 can be listened on but not called.
@@ -169,95 +165,5 @@ pub fn callable(listen: SocketAddr) -> SocketAddr {
             SocketAddr::new(std::net::Ipv6Addr::LOCALHOST.into(), address.port())
         }
         other => other,
-    }
-}
-
-/// What the daemon says about itself, as far as a verb needs it. More is ignored, less is no error: the
-/// status is also how versions find out about each other.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Status {
-    pub version: String,
-    pub pid: u32,
-    pub listen: Option<String>,
-    pub upstream: String,
-    pub upstreams: Vec<Upstream>,
-    pub home: String,
-    pub started_at: u64,
-    pub conversations: u64,
-    pub requests: Requests,
-    pub recorder: Recorder,
-    pub store: Store,
-    pub provider: Provider,
-    pub memory_bytes: Option<u64>,
-    pub page: bool,
-}
-
-/// Another upstream.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Upstream {
-    pub name: String,
-    pub url: String,
-}
-
-/// The provider's own editing.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Provider {
-    pub enabled: bool,
-    pub asked: u64,
-    pub clearings: u64,
-    pub cleared_tool_uses: u64,
-    pub cleared_thinking_turns: u64,
-    pub cleared_tokens: u64,
-    pub summaries: u64,
-    pub refused: Vec<RefusedEdit>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct RefusedEdit {
-    pub model: String,
-    pub edit: String,
-    pub until: u64,
-    pub words: String,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Requests {
-    pub total: u64,
-    pub in_flight: u64,
-    pub failed: u64,
-    pub cancelled: u64,
-    pub unread: u64,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Recorder {
-    pub queued: u64,
-    pub queued_bytes: u64,
-    pub dropped: u64,
-    pub unreadable: u64,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Store {
-    pub path: String,
-    pub bytes: u64,
-    pub records: u64,
-    pub blobs: u64,
-    pub skipped: u64,
-    pub unsaved: u64,
-    pub losses: Vec<String>,
-    pub gone: bool,
-}
-
-impl Client {
-    pub fn status(&self) -> Result<Status, Failure> {
-        understood(&self.get("/status")?)
     }
 }

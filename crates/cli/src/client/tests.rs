@@ -134,11 +134,3 @@ fn an_answer_that_breaks_off_is_told() {
     assert_eq!(failure_of(address, &home).code, "cut");
     served.join().expect("served");
 }
-
-#[test]
-fn ids_survive_the_way_through_an_address() {
-    assert_eq!(of_conversation("c3f9a1", "frames"), "/conversations/c3f9a1/frames");
-    assert_eq!(of_conversation("a/b?c", "frames"), "/conversations/a%2Fb%3Fc/frames");
-    assert_eq!(encoded("t3#2.1", "/"), "t3%232.1");
-    assert_eq!(encoded("tools/Bash é", "/"), "tools/Bash%20%C3%A9");
-}

@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use ctx_api::history::{CommitView, HistoryView};
 use ctx_api::requests::Explained;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::change::repaired;
 use crate::arguments::{AtArguments, ConversationArguments, JsonArguments};
 use crate::client::{of_conversation, understood};
-use crate::commit::Commit;
+use crate::commit;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{text, words};
@@ -47,7 +47,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
         context.output.json(&body)?;
     } else if arguments.explain {
         let explained: Explained = understood(&body)?;
-        let history: History = understood(&client.get(&of_conversation(&explained.conversation, "history"))?)?;
+        let history: HistoryView = understood(&client.get(&of_conversation(&explained.conversation, "history"))?)?;
         context.output.print(&explanation(&explained, &history.commits))?;
     } else {
         context.output.print(&summary(&body))?;
@@ -83,13 +83,8 @@ fn summary(body: &[u8]) -> String {
     lines
 }
 
-/// What the commits did. Those of another branch are known by their ids only.
-#[derive(Deserialize)]
-struct History {
-    commits: Vec<Commit>,
-}
-
-fn explanation(explained: &Explained, commits: &[Commit]) -> String {
+/// Commits of another branch are known by their ids only.
+fn explanation(explained: &Explained, commits: &[CommitView]) -> String {
     let tokens = words::plural(explained.tokens, "token");
     if explained.untouched {
         return format!("Untouched: {tokens}, byte for byte as the agent sends it.\n");
@@ -100,7 +95,7 @@ fn explanation(explained: &Explained, commits: &[Commit]) -> String {
         remark(&format!("by {}:", words::plural(explained.commits.len() as u64, "commit")));
     }
     for id in &explained.commits {
-        let did = commits.iter().find(|commit| commit.id == *id).map(Commit::in_words).unwrap_or_default();
+        let did = commits.iter().find(|commit| commit.id.to_string() == *id).map(commit::in_words).unwrap_or_default();
         lines.push_str(format!("    {}  {}", text::line(id), text::line(&did)).trim_end());
         lines.push('\n');
     }
@@ -140,8 +135,12 @@ mod tests {
         let json = r#"{"conversation":"c1","untouched":false,"repairs":[{"rule":"A30","what":"a result without its call went"}],
             "thinking_dropped":2,"marks":4,"tokens":17822,"source_tokens":18234,"commits":["00000000a1","00000000b2"]}"#;
         let explained = serde_json::from_str(json).expect("explained");
-        let commits = r#"[{"id":"00000000c3","active":false},{"id":"00000000a1","summary":"deleted t3 (4120 tokens)","active":true}]"#;
-        let commits: Vec<Commit> = serde_json::from_str(commits).expect("commits");
+        let commit = r#"{"id":"00000000a1","parent":null,"at":0,"author":"cli","note":null,"kind":"edit","operations":[],
+            "reasons":[],"reverts":[],"summary":"deleted t3 (4120 tokens)","here":true,"active":true,"asleep":false,
+            "source_changed":false,"tokens_before":0,"tokens_after":0,"branches":[],"tags":[]}"#;
+        let commit: CommitView = serde_json::from_str(commit).expect("a commit");
+        let other = CommitView { id: "00000000c3".parse().expect("an id"), active: false, ..commit.clone() };
+        let commits = [other, commit];
         insta::assert_snapshot!(explanation(&explained, &commits), @r"
         Edited: 18,234 → 17,822 tokens.
           by 2 commits:

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use ctx_api::edit::When;
-use serde::Deserialize;
+use ctx_api::helper::{HelperTested, HelperView, JobView};
 
 use crate::arguments::{JsonArguments, non_empty};
 use crate::client::{encoded, understood};
@@ -42,43 +42,6 @@ enum What {
     Retry,
 }
 
-#[derive(Deserialize)]
-struct View {
-    provider: String,
-    model: Option<String>,
-    url: Option<String>,
-    key_env: Option<String>,
-    has_key: bool,
-    used_today: u64,
-    budget_per_day: u64,
-    titles: bool,
-    jobs: Vec<Job>,
-}
-
-#[derive(Deserialize)]
-struct Job {
-    job: String,
-    conversation: String,
-    state: String,
-    by: String,
-    found: u64,
-    wanted: u64,
-    started_at: u64,
-    error: Option<Words>,
-}
-
-#[derive(Deserialize)]
-struct Words {
-    message: String,
-}
-
-#[derive(Deserialize)]
-struct Tested {
-    by: String,
-    said: String,
-    took_ms: u64,
-}
-
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let client = context.client()?;
     let job = || format!("/helper/jobs/{}", encoded(arguments.job.as_deref().unwrap_or_default(), ""));
@@ -99,13 +62,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     let words = match arguments.what {
         What::Status => render(&understood(&answer)?, ctx_composer::now(), output),
         What::Test => {
-            let Tested { by, said, took_ms } = understood(&answer)?;
+            let HelperTested { by, said, took_ms, .. } = understood(&answer)?;
             let took = words::duration(took_ms);
             format!("{} answers in {took}: {}\n", text::line(&by), text::line(&said))
         }
         What::Cancel => {
-            let job: Job = understood(&answer)?;
-            format!("{} is {}\n", text::line(&job.job), text::line(&job.state))
+            let job: JobView = understood(&answer)?;
+            format!("{} is {}\n", text::line(&job.job), job.state.name())
         }
         What::Retry => super::change::applied_in_words(&understood(&answer)?, false, When::Now, output),
     };
@@ -113,7 +76,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(view: &View, now: u64, output: &Output) -> String {
+fn render(view: &HelperView, now: u64, output: &Output) -> String {
     let paint = &output.paint;
     let mut lines = String::new();
     let mut line = |name: &str, value: String| {
@@ -134,7 +97,8 @@ fn render(view: &View, now: u64, output: &Output) -> String {
     for job in view.jobs.iter().take(10) {
         let why = job.error.as_ref().map(|error| format!(": {}", error.message)).unwrap_or_default();
         let so_far = if job.wanted > 1 { format!(" {} of {}", job.found, job.wanted) } else { String::new() };
-        let Job { job, conversation, state, by, started_at, .. } = job;
+        let JobView { job, conversation, state, by, started_at, .. } = job;
+        let state = state.name();
         line(job, format!("{state}{so_far} by {by}, {}, {conversation}{why}", words::ago(now, *started_at)));
     }
     lines
@@ -147,9 +111,9 @@ mod tests {
     #[test]
     fn the_status_tells_who_it_is_what_it_cost_and_what_it_did() {
         let view = r#"{"provider":"openai","model":"qwen","url":"http://localhost:1","key_env":"MY_KEY","has_key":false,
-            "used_today":1234,"budget_per_day":200000,"titles":false,"jobs":[{"job":"h1","conversation":"c1",
-            "state":"failed","by":"qwen","found":1,"wanted":3,"started_at":1000,"error":{"message":"it is \u001b[2J down"}}]}"#;
-        let view: View = serde_json::from_str(view).expect("a view");
+            "used_today":1234,"budget_per_day":200000,"timeout_seconds":60,"max_chars":6000,"titles":false,"jobs":[{"job":"h1","conversation":"c1",
+            "state":"failed","by":"qwen","found":1,"wanted":3,"started_at":1000,"error":{"code":"helper-failed","hint":"","message":"it is \u001b[2J down"}}]}"#;
+        let view: HelperView = serde_json::from_str(view).expect("a view");
         insta::assert_snapshot!(render(&view, 61_000, &Output::plain()), @r"
         helper    openai, qwen
         url       http://localhost:1

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Deserialize;
+use ctx_api::history::HistoryView;
 
 use crate::arguments::{ConversationArguments, JsonArguments};
 use crate::client::{of_conversation, understood};
-use crate::commit::Commit;
+use crate::commit;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::paint::{FAINT, GOOD, ID, PLAIN};
@@ -34,21 +34,6 @@ pub struct Arguments {
     pub format: JsonArguments,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct History {
-    branch: String,
-    head: Option<String>,
-    branches: Vec<Branch>,
-    commits: Vec<Commit>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Branch {
-    name: String,
-}
-
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let question = arguments.limit.map_or("history".to_owned(), |limit| format!("history?limit={limit}"));
     let answer = context.client()?.get(&of_conversation(&arguments.conversation.conversation, &question))?;
@@ -60,7 +45,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(history: &History, now: u64, output: &Output) -> String {
+fn render(history: &HistoryView, now: u64, output: &Output) -> String {
     let mut lines = match history.commits.is_empty() {
         true => format!("No commit on {} yet: requests are sent as the agent makes them.\n", history.branch),
         false => table(history, now).render(output),
@@ -74,7 +59,7 @@ fn render(history: &History, now: u64, output: &Output) -> String {
     lines
 }
 
-fn table(history: &History, now: u64) -> Table {
+fn table(history: &HistoryView, now: u64) -> Table {
     let mut table = Table::new(&[
         Column::Left(" "),
         Column::Left("COMMIT"),
@@ -85,17 +70,18 @@ fn table(history: &History, now: u64) -> Table {
     ])
     .dispensing(&["BY", "WHEN", "TOKENS"]);
     for commit in &history.commits {
-        let is_head = history.head.as_deref() == Some(&commit.id);
+        let is_head = history.head == Some(commit.id);
         let style = if commit.active { PLAIN } else { FAINT };
         table.row([
             Cell::styled(if is_head { "*" } else { "" }, GOOD),
-            Cell::styled(&commit.id, ID),
+            Cell::styled(&commit.id.to_string(), ID),
             words::ago(now, commit.at).into(),
             commit.author.as_str().into(),
-            Cell::styled(&commit.tokens(), style),
-            Cell::styled(&format!("{}{}", commit.names(), commit.in_words()), style),
+            Cell::styled(&commit::tokens(commit), style),
+            Cell::styled(&format!("{}{}", commit::names(commit), commit::in_words(commit)), style),
         ]);
-        commit.whys().iter().for_each(|why| table.remark(Cell::styled(why, FAINT)));
+        let whys = commit::whys(commit.note.as_deref(), &commit.operations, &commit.reasons);
+        whys.iter().for_each(|why| table.remark(Cell::styled(why, FAINT)));
     }
     table
 }
@@ -105,16 +91,16 @@ mod tests {
     use super::*;
 
     const HISTORY: &str = r#"{"conversation":"c1","branch":"main","head":"00000000c3",
-        "branches":[{"name":"main","head":"00000000c3"},{"name":"trial","head":null}],"tags":[{"name":"good","commit":"00000000a1"}],
+        "branches":[{"name":"main","head":"00000000c3","current":true,"commits":3},{"name":"trial","head":null,"current":false,"commits":0}],"tags":[{"name":"good","commit":"00000000a1","at":1000,"summary":"edited t2"}],
         "commits":[
         {"id":"00000000c3","parent":"00000000b2","at":125000,"author":"mcp","note":"too \u001b[2J long","kind":"edit","operations":[{"op":"delete","ids":["t3"]}],
-         "reasons":["a dead end"],"reverts":[],"summary":"deleted t3 (412 tokens)","active":true,"asleep":true,"source_changed":false,
+         "reasons":["a dead end"],"reverts":[],"summary":"deleted t3 (412 tokens)","here":true,"active":true,"asleep":true,"source_changed":false,
          "tokens_before":18234,"tokens_after":17822,"branches":["main"],"tags":[]},
-        {"id":"00000000b2","parent":"00000000a1","at":60000,"author":"cli","note":null,"kind":"edit","operations":[],"reverts":[],
-         "summary":"pinned t1","active":false,"asleep":true,"source_changed":false,"tokens_before":18234,"tokens_after":18234},
-        {"id":"00000000a1","parent":null,"at":1000,"author":"cli","note":null,"kind":"edit","operations":[],"reverts":[],
-         "summary":"edited t2","active":true,"asleep":false,"source_changed":true,"tokens_before":18500,"tokens_after":18234,
-         "tags":["good"]}]}"#;
+        {"id":"00000000b2","parent":"00000000a1","at":60000,"author":"cli","note":null,"kind":"edit","operations":[],"reasons":[],"reverts":[],
+         "summary":"pinned t1","here":true,"active":false,"asleep":true,"source_changed":false,"tokens_before":18234,"tokens_after":18234,"branches":[],"tags":[]},
+        {"id":"00000000a1","parent":null,"at":1000,"author":"cli","note":null,"kind":"edit","operations":[],"reasons":[],"reverts":[],
+         "summary":"edited t2","here":true,"active":true,"asleep":false,"source_changed":true,"tokens_before":18500,"tokens_after":18234,
+         "branches":[],"tags":["good"]}]}"#;
 
     #[test]
     fn commits_are_listed_with_what_is_odd_about_them() {
@@ -132,7 +118,8 @@ mod tests {
 
     #[test]
     fn no_commit_is_no_empty_table() {
-        let history = History { branch: "main".into(), ..History::default() };
+        let empty = r#"{"conversation":"c1","branch":"main","head":null,"branches":[],"tags":[],"commits":[]}"#;
+        let history = serde_json::from_str(empty).expect("a history");
         assert!(render(&history, 0, &Output::plain()).starts_with("No commit on main yet"));
     }
 }

@@ -4,15 +4,15 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
 use clap::Args;
 use ctx_server::mcp::{Ask, Origin, Refusal, Server, Settings as McpSettings};
-use serde_json::Value;
 use tokio::runtime::Builder;
 
 use super::run;
 use crate::arguments::{DaemonArguments, non_empty};
 use crate::background;
-use crate::client::{Client, understood};
+use crate::client::Client;
 use crate::config::{Flags, Settings};
 use crate::context::Context;
 use crate::env;
@@ -86,9 +86,9 @@ struct Inside {
 }
 
 impl Ask for Way {
-    async fn ask(&self, path: String, body: Option<Value>) -> Result<Value, Refusal> {
+    async fn ask(&self, path: String, body: Option<String>) -> Result<Bytes, Refusal> {
         let inside = self.0.clone();
-        let asked = tokio::task::spawn_blocking(move || inside.ask(&path, body.as_ref()));
+        let asked = tokio::task::spawn_blocking(move || inside.ask(&path, body.as_deref()));
         match asked.await {
             Ok(answer) => answer.map_err(refusal),
             Err(_) => Err(Refusal::new("internal", "The request could not be sent; this is a bug.", "")),
@@ -97,9 +97,9 @@ impl Ask for Way {
 }
 
 impl Inside {
-    fn ask(&self, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
-        match self.context.found().and_then(|client| put(&client, path, body)) {
-            Err(failure) if failure.code == "no-daemon" => put(&self.started()?, path, body),
+    fn ask(&self, path: &str, body: Option<&str>) -> Result<Bytes, Failure> {
+        match self.context.found().and_then(|client| client.ask(path, body)) {
+            Err(failure) if failure.code == "no-daemon" => self.started()?.ask(path, body),
             outcome => outcome,
         }
     }
@@ -114,13 +114,6 @@ impl Inside {
         let found = background::answering(&home).map(|(client, _)| client);
         found.ok_or_else(|| Failure::new("no-daemon", "the daemon was started but has exited"))
     }
-}
-
-fn put(client: &Client, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
-    understood(&match body {
-        Some(body) => client.post(path, body)?,
-        None => client.get(path)?,
-    })
 }
 
 fn refusal(failure: Failure) -> Refusal {

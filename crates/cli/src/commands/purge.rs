@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use ctx_api::conversations::Purged;
 use ctx_api::conversations::{ConversationView, Conversations};
 use ctx_composer::Composer;
 use ctx_store::{SqliteStore, StoreError};
-use serde::Deserialize;
 use serde_json::json;
 
 use crate::arguments::{JsonArguments, non_empty};
@@ -55,12 +55,6 @@ struct Which {
     all: bool,
 }
 
-#[derive(Deserialize, Default)]
-struct Purged {
-    conversations: u64,
-    bytes_freed: u64,
-}
-
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let all = arguments.which.all;
     let keeper = Keeper::find(context)?;
@@ -97,7 +91,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
     }
     let mut said = String::new();
     if purged.conversations > 0 {
-        let number = words::plural(purged.conversations, "conversation");
+        let number = words::plural(purged.conversations as u64, "conversation");
         said.push_str(&format!("Purged {number} ({}).\n", words::bytes(purged.bytes_freed)));
     }
     if !aside.is_empty() {
@@ -221,7 +215,7 @@ impl Keeper {
             }
             Self::Store(composer) => {
                 let purged = composer.purge(&ids)?;
-                Ok(Purged { conversations: ids.len() as u64, bytes_freed: purged.bytes })
+                Ok(Purged { conversations: ids.len(), bytes_freed: purged.bytes })
             }
         }
     }

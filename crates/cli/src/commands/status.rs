@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use clap::Args;
 use ctx_api::context::ContextView;
 use ctx_api::context::{ProjectSetting, ProjectSettings};
+use ctx_api::status::{ProviderView, RefusedView, Status};
 use serde_json::Value;
 
 use crate::arguments::{ConversationArguments, JsonArguments};
-use crate::client::{Provider, RefusedEdit, Status, of_conversation, understood};
+use crate::client::{of_conversation, understood};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Output, text, words};
@@ -169,7 +170,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
             }
         ),
     );
-    line("conversations", words::count(status.conversations));
+    line("conversations", words::count(status.conversations as u64));
     let store = &status.store;
     line(
         "store",
@@ -178,7 +179,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
             words::bytes(store.bytes),
             words::plural(store.records, "record"),
             words::plural(store.blobs, "blob"),
-            store.path
+            store.path.display()
         ),
     );
     let provider = &status.provider;
@@ -187,7 +188,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     }
     for refused in &provider.refused {
         let days = words::plural(refused.until.saturating_sub(now).div_ceil(DAY_MS).max(1), "day");
-        let RefusedEdit { model, edit, words, .. } = refused;
+        let RefusedView { model, edit, words, .. } = refused;
         line("  refused", format!("{edit} by {model}, retried in {days}: {words}"));
     }
     if let Some(memory) = status.memory_bytes {
@@ -209,11 +210,12 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
     count(recorder.dropped, "copies were dropped because the recorder could not keep up");
     count(recorder.unreadable, "requests could not be read (they were forwarded)");
     count(store.unsaved, "steps could not be stored");
-    count(store.skipped, "damaged records are skipped");
     if store.gone {
         trouble.push("the store's file was removed, so edits are refused; restart the daemon".to_owned());
     }
-    trouble.extend(store.losses.iter().map(|file| format!("acknowledged edits are missing: {file} lists them")));
+    trouble.extend(
+        store.losses.iter().map(|file| format!("acknowledged edits are missing: {} lists them", file.display())),
+    );
     for trouble in trouble {
         lines.push(format!("{}\n", paint.warning(&format!("note: {trouble}; run `ctx doctor`"))));
     }
@@ -221,7 +223,7 @@ fn render(status: &Status, listen: &str, now: u64, output: &Output) -> String {
 }
 
 /// What the provider edited by itself since the start.
-fn provider_in_words(provider: &Provider) -> String {
+fn provider_in_words(provider: &ProviderView) -> String {
     let switch = if provider.enabled { "on" } else { "off" };
     let mut parts = vec![format!("{switch}, requested in {}", words::plural(provider.asked, "request"))];
     if provider.clearings > 0 {

@@ -3,16 +3,16 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Deserialize;
+use ctx_api::timeline::{Event, Timeline, What};
 
 use crate::arguments::{ConversationArguments, JsonArguments};
 use crate::client::{of_conversation, understood};
 use crate::context::Context;
-use crate::event::Event;
 use crate::failure::Failure;
 use crate::output::paint::{BAD, FAINT, GOOD, ID, PLAIN};
 use crate::output::table::{Cell, Column, Table};
 use crate::output::{Output, words};
+use crate::{commit, event};
 
 /// Show requests, responses and commits
 #[derive(Args, Debug)]
@@ -38,13 +38,6 @@ pub struct Arguments {
 /// Rows that are shown unless more are asked for.
 const USUAL: u32 = 50;
 
-#[derive(Deserialize)]
-struct Timeline {
-    events: Vec<Event>,
-    #[serde(default)]
-    skipped: u64,
-}
-
 pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure> {
     let rows = arguments.limit.unwrap_or(USUAL);
     let question = match arguments.limit {
@@ -64,7 +57,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Result<ExitCode, Failure>
 }
 
 fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String {
-    let requests: Vec<&Event> = timeline.events.iter().filter(|event| event.kind == "request").collect();
+    let is_request = |event: &&Event| matches!(event.what, What::Request { .. });
+    let requests: Vec<&Event> = timeline.events.iter().filter(is_request).collect();
     if requests.is_empty() {
         return "No request has been recorded yet.\n".to_owned();
     }
@@ -87,23 +81,20 @@ fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String
     ])
     .dispensing(&["MODEL", "TIME", "KNOWN", "CHANGED", "CLASS", "STOP", "NEW", "OUTPUT"]);
     let first = requests.get(requests.len().saturating_sub(most)).map_or(0, |request| request.seq);
-    let shown = |event: &&Event| event.seq >= first && (event.kind == "request" || event.aside().is_some());
-    for request in timeline.events.iter().filter(shown) {
-        if let Some(aside) = request.aside() {
-            let change = request.change.as_deref().unwrap_or_default();
-            let kind = if request.kind == "line" { "branch" } else { &request.kind };
-            table.row([Cell::default(), words::ago(now, request.at).into(), Cell::styled(kind, GOOD), change.into()]);
-            table.remark(Cell::styled(&aside, FAINT));
-            request.commit.whys().iter().for_each(|why| table.remark(Cell::styled(why, FAINT)));
-            continue;
+    for event in timeline.events.iter().filter(|event| event.seq >= first) {
+        match &event.what {
+            What::Request { request, detail, .. } => {
+                let answers = |what: &&What| matches!(what, What::Answer { request: number, .. } if number == request);
+                let answer = timeline.events.iter().map(|event| &event.what).find(answers);
+                table.row(row(event, answer, now));
+                let style = if answer.is_some_and(event::is_failure) { BAD } else { FAINT };
+                let remarks = answer.map(event::remarks).unwrap_or_default();
+                let remarks = remarks.iter().map(|remark| Cell::styled(remark, style));
+                let details = detail.iter().map(|detail| Cell::styled(detail, FAINT));
+                details.chain(remarks).for_each(|remark| table.remark(remark));
+            }
+            what => besides(&mut table, event.at, what, now),
         }
-        let answer = timeline.events.iter().find(|event| event.answers(request));
-        table.row(row(request, answer, now));
-        let details = request.detail.iter().map(|detail| Cell::styled(detail, FAINT));
-        let style = if answer.is_some_and(Event::is_failure) { BAD } else { FAINT };
-        let remarks = answer.map(Event::remarks).unwrap_or_default();
-        let remarks = remarks.iter().map(|remark| Cell::styled(remark, style));
-        details.chain(remarks).for_each(|remark| table.remark(remark));
     }
     let mut lines = table.render(output);
     if timeline.skipped > 0 {
@@ -113,26 +104,49 @@ fn render(timeline: &Timeline, most: usize, now: u64, output: &Output) -> String
     lines
 }
 
-fn row(request: &Event, answer: Option<&Event>, now: u64) -> Vec<Cell> {
+/// What happened between requests, with the reasons of a commit.
+fn besides(table: &mut Table, at: u64, what: &What, now: u64) {
+    let Some(aside) = event::aside(what) else { return };
+    let (change, whys) = match what {
+        What::Commit { change, note, operations, reasons, .. } => {
+            (change.as_str(), commit::whys(note.as_deref(), operations, reasons))
+        }
+        What::Waiting { note, .. } => ("", note.iter().cloned().collect()),
+        What::Noted { note, .. } => ("", vec![note.clone()]),
+        _ => ("", Vec::new()),
+    };
+    let kind = if let What::Line { .. } = what { "branch" } else { what.kind() };
+    table.row([Cell::default(), words::ago(now, at).into(), Cell::styled(kind, GOOD), change.into()]);
+    table.remark(Cell::styled(&aside, FAINT));
+    whys.iter().for_each(|why| table.remark(Cell::styled(why, FAINT)));
+}
+
+fn row(event: &Event, answer: Option<&What>, now: u64) -> Vec<Cell> {
+    let What::Request { request, class, verdict, known, new, changed, model, .. } = &event.what else {
+        return Vec::new();
+    };
     let number = |count: Option<u64>| Cell::from(count.map(words::count).unwrap_or_default());
-    let usage = answer.and_then(|answer| answer.usage.as_ref());
-    let status_style = if answer.is_some_and(Event::is_failure) { BAD } else { PLAIN };
+    let (usage, took) = match answer {
+        Some(What::Answer { usage, total_ms, .. }) => (usage.as_ref(), Some(*total_ms)),
+        _ => (None, None),
+    };
+    let status_style = if answer.is_some_and(event::is_failure) { BAD } else { PLAIN };
     vec![
-        Cell::styled(&request.name_of_request().unwrap_or_default(), ID),
-        words::ago(now, request.at).into(),
-        request.class.as_deref().unwrap_or_default().into(),
-        request.verdict.as_deref().unwrap_or_default().into(),
-        number(request.known),
-        number(request.new),
-        number(request.changed),
-        Cell::styled(&answer.map(Event::status_in_words).unwrap_or_default(), status_style),
-        Cell::styled(&answer.map(Event::ending_in_words).unwrap_or_default(), status_style),
+        Cell::styled(&event::request_name(*request), ID),
+        words::ago(now, event.at).into(),
+        class.as_str().into(),
+        verdict.as_str().into(),
+        number(Some((*known).into())),
+        number(Some((*new).into())),
+        number(Some((*changed).into())),
+        Cell::styled(&answer.map(event::status_in_words).unwrap_or_default(), status_style),
+        Cell::styled(&answer.map(event::ending_in_words).unwrap_or_default(), status_style),
         number(usage.map(|usage| usage.input)),
         number(usage.map(|usage| usage.cache_read)),
         number(usage.map(|usage| usage.cache_write)),
         number(usage.map(|usage| usage.output)),
-        answer.and_then(|answer| answer.total_ms).map(words::duration).unwrap_or_default().into(),
-        Cell::styled(request.model.as_deref().unwrap_or_default(), FAINT),
+        took.map(words::duration).unwrap_or_default().into(),
+        Cell::styled(model.as_deref().unwrap_or_default(), FAINT),
     ]
 }
 
@@ -140,27 +154,33 @@ fn row(request: &Event, answer: Option<&Event>, now: u64) -> Vec<Cell> {
 mod tests {
     use super::*;
 
-    const EVENTS: &str = r#"{"conversation":"c1","skipped":1,"events":[
-        {"seq":1,"at":1000,"kind":"opened","class":"main"},
-        {"seq":2,"at":1000,"kind":"request","request":1,"class":"main","verdict":"new","known":0,"new":1,"changed":0,
-         "detail":null,"model":"claude-opus-5","bytes":51234},
-        {"seq":3,"at":1400,"kind":"answer","request":1,"status":200,"ending":"complete","stop_reason":"tool_use",
-         "usage":{"input":3,"cache_read":0,"cache_write":12345,"output":90},"total_ms":1340,"error":null,
-         "applied_edits":[],"transformations":[]},
-        {"seq":4,"at":121000,"kind":"request","request":2,"class":"main","verdict":"next","known":2,"new":1,"changed":1,
-         "detail":"a tool result was \u001b[31mcleared","model":"claude-opus-5","bytes":51300},
-        {"seq":5,"at":121200,"kind":"answer","request":2,"status":529,"ending":"complete","stop_reason":null,"usage":null,
-         "total_ms":200,"error":{"kind":"overloaded_error","message":"Overloaded"}},
-        {"seq":6,"at":125000,"kind":"request","request":3,"class":"auxiliary","verdict":"side","known":3,"new":1,
-         "changed":0,"model":"claude-haiku-5","bytes":900}]}"#;
+    fn timeline(skipped: u64, events: &[&str]) -> Timeline {
+        let events = events.iter().map(|given| event::tests::event(given)).collect();
+        Timeline { conversation: "c1".to_owned(), events, skipped }
+    }
 
-    fn timeline() -> Timeline {
-        understood(EVENTS.as_bytes()).expect("a timeline")
+    fn exchanges() -> Timeline {
+        timeline(
+            1,
+            &[
+                r#"{"seq":1,"at":1000,"kind":"opened","class":"main"}"#,
+                r#"{"seq":2,"at":1000,"kind":"request","request":1,"class":"main","verdict":"new","new":1,
+                    "model":"claude-opus-5"}"#,
+                r#"{"seq":3,"at":1400,"kind":"answer","request":1,"stop_reason":"tool_use",
+                    "usage":{"input":3,"cache_read":0,"cache_write":12345,"output":90},"total_ms":1340}"#,
+                r#"{"seq":4,"at":121000,"kind":"request","request":2,"class":"main","verdict":"next","known":2,"new":1,
+                    "changed":1,"detail":"a tool result was \u001b[31mcleared","model":"claude-opus-5"}"#,
+                r#"{"seq":5,"at":121200,"kind":"answer","request":2,"status":529,"total_ms":200,
+                    "error":{"kind":"overloaded_error","message":"Overloaded"}}"#,
+                r#"{"seq":6,"at":125000,"kind":"request","request":3,"class":"auxiliary","verdict":"side","known":3,
+                    "new":1,"model":"claude-haiku-5"}"#,
+            ],
+        )
     }
 
     #[test]
     fn requests_stand_with_their_answers_in_one_row() {
-        insta::assert_snapshot!(render(&timeline(), 50, 126_000, &Output::plain()), @r"
+        insta::assert_snapshot!(render(&exchanges(), 50, 126_000, &Output::plain()), @r"
         ID  WHEN       CLASS      VERDICT  KNOWN  NEW  CHANGED  STATUS  STOP      INPUT  READ  WRITTEN  OUTPUT    TIME  MODEL
         r1  2 min ago  main       new          0    1        0     200  tool_use      3     0   12,345      90   1.3 s  claude-opus-5
         r2  5 s ago    main       next         2    1        1     529                                          200 ms  claude-opus-5
@@ -173,12 +193,15 @@ mod tests {
 
     #[test]
     fn commits_stand_among_what_arrived() {
-        let json = r#"{"events":[
-            {"seq":1,"at":1000,"kind":"request","request":1,"class":"main","verdict":"new","known":0,"new":1,"changed":0},
-            {"seq":2,"at":2000,"kind":"commit","change":"edit","id":"00000000a1","author":"cli","note":"too long",
-             "summary":"deleted t1","tokens_before":1234,"tokens_after":1222},
-            {"seq":3,"at":3000,"kind":"request","request":3,"class":"main","verdict":"next","known":1,"new":1,"changed":0}]}"#;
-        let timeline = understood(json.as_bytes()).expect("a timeline");
+        let timeline = timeline(
+            0,
+            &[
+                r#"{"seq":1,"at":1000,"kind":"request","request":1,"verdict":"new","new":1}"#,
+                r#"{"seq":2,"at":2000,"kind":"commit","change":"edit","id":"00000000a1","author":"cli","note":"too long",
+                    "summary":"deleted t1","tokens_before":1234,"tokens_after":1222}"#,
+                r#"{"seq":3,"at":3000,"kind":"request","request":3,"known":1,"new":1}"#,
+            ],
+        );
         insta::assert_snapshot!(render(&timeline, 50, 3_000, &Output::plain()), @r"
         ID  WHEN      CLASS   VERDICT  KNOWN  NEW  CHANGED  STATUS  STOP  INPUT  READ  WRITTEN  OUTPUT  TIME  MODEL
         r1  just now  main    new          0    1        0
@@ -192,13 +215,13 @@ mod tests {
 
     #[test]
     fn only_the_newest_are_shown_when_there_is_a_limit() {
-        let short = render(&timeline(), 1, 126_000, &Output::plain());
+        let short = render(&exchanges(), 1, 126_000, &Output::plain());
         assert!(short.contains("auxiliary") && !short.contains("Overloaded"), "{short}");
     }
 
     #[test]
     fn an_empty_timeline_says_so() {
-        let empty = Timeline { events: Vec::new(), skipped: 0 };
+        let empty = timeline(0, &[]);
         assert!(render(&empty, 5, 0, &Output::plain()).contains("No request"));
     }
 }

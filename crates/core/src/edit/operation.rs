@@ -159,7 +159,6 @@ pub enum Operation {
     Unpin {
         ids: Vec<String>,
     },
-    /// Copies frames of another conversation.
     Import {
         from: String,
         ids: Vec<String>,

@@ -5,7 +5,11 @@ use std::fmt;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
+use bytes::Bytes;
+use ctx_api::call::Call;
+use ctx_api::error::ErrorBody;
 use http::{Request, header};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tower_service::Service;
 
@@ -15,7 +19,13 @@ const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
 /// Somebody who asks the control API. `path` is relative to `/control/v1`.
 pub trait Ask: Send + Sync + 'static {
     /// A question without a body is a GET, one with a body is a POST.
-    fn ask(&self, path: String, body: Option<Value>) -> impl Future<Output = Result<Value, Refusal>> + Send;
+    fn ask(&self, path: String, body: Option<String>) -> impl Future<Output = Result<Bytes, Refusal>> + Send;
+}
+
+/// Makes a call and reads its answer.
+pub async fn call<T: DeserializeOwned>(ask: &impl Ask, call: Call<T>) -> Result<T, Refusal> {
+    let answer = ask.ask(call.path.clone(), call.body.clone()).await?;
+    call.read(&answer).map_err(|error| not_understood(&error))
 }
 
 /// What could not be done: what, why, and what to do.
@@ -45,11 +55,9 @@ impl fmt::Display for Refusal {
 pub struct InProcess(pub Router);
 
 impl Ask for InProcess {
-    async fn ask(&self, path: String, body: Option<Value>) -> Result<Value, Refusal> {
+    async fn ask(&self, path: String, body: Option<String>) -> Result<Bytes, Refusal> {
         let request = match body {
-            Some(body) => {
-                Request::post(path).header(header::CONTENT_TYPE, "application/json").body(Body::from(body.to_string()))
-            }
+            Some(body) => Request::post(path).header(header::CONTENT_TYPE, "application/json").body(Body::from(body)),
             None => Request::get(path).body(Body::empty()),
         };
         let request = request.map_err(|error| not_understood(&error))?;
@@ -59,15 +67,11 @@ impl Ask for InProcess {
         };
         let well = response.status().is_success();
         let bytes = to_bytes(response.into_body(), LARGEST_ANSWER).await.map_err(|error| not_understood(&error))?;
-        let mut answer: Value = serde_json::from_slice(&bytes).map_err(|error| not_understood(&error))?;
         if well {
-            return Ok(answer);
+            return Ok(bytes);
         }
-        let mut word = |name: &str| match answer["error"][name].take() {
-            Value::String(word) => word,
-            _ => String::new(),
-        };
-        Err(Refusal::new(word("code"), word("message"), word("hint")))
+        let ErrorBody { error } = serde_json::from_slice(&bytes).map_err(|error| not_understood(&error))?;
+        Err(Refusal::new(error.code, error.message, error.hint.unwrap_or_default()))
     }
 }
 
@@ -77,16 +81,4 @@ fn not_understood(error: &dyn fmt::Display) -> Refusal {
         format!("The daemon's answer is not understood: {error}."),
         "Compare `ctx --version` with `ctx status`: the daemon may be older or newer.",
     )
-}
-
-/// Percent-encoding for one part of a path or a query.
-pub fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte.into()),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }

@@ -1,11 +1,17 @@
 //! `ctx_preview`, `ctx_apply` and `ctx_undo`: operations in the JSON that the command line, the API and the log have
 //! too. Whoever changes something says which head it saw, so that nobody overwrites what a person has just done.
 
+use ctx_api::call::{Call, Conversation};
+use ctx_api::edit::{Applied, Heal, When};
+use ctx_api::history::{Action, CommitView, HistoryQuery, Way};
+use ctx_api::plan::{Plan, Planned, PlannedView};
+use ctx_api::waiting::Cancel;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use super::answer::{Answer, short};
-use super::ask::{Ask, Refusal, encoded};
+use super::ask::{Ask, Refusal, call};
 use super::list::head;
 use super::own::Own;
 use super::settings::{OPERATIONS, Settings, WAYS};
@@ -26,7 +32,7 @@ pub struct Arguments {
     #[serde(default)]
     expect: Option<String>,
     #[serde(default)]
-    when: Option<String>,
+    when: When,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -46,28 +52,21 @@ pub struct UndoArguments {
 
 /// What operations would do. Looking is free: only `ctx_apply` asks whether they are allowed.
 pub async fn preview(ask: &impl Ask, own: &Own, arguments: &Arguments) -> Result<Answer, Refusal> {
-    let operations = operations(&arguments.operations)?;
-    let plan = json!({"operations": operations, "author": AUTHOR, "expect": arguments.expect, "when": arguments.when});
-    let applied = wished(ask, own, "plan", plan).await?;
-    let mut answer = told(own, &applied);
-    answer.add("risks", risks(&applied));
+    let plan = plan(arguments, operations(&arguments.operations)?)?;
+    let view = wished(ask, own, Conversation(&own.id).plan(&plan)).await?;
+    let mut answer = told(own, &view.applied);
+    answer.add("risks", view.operations.iter().filter_map(risks).collect());
     Ok(answer)
 }
 
-/// What each operation puts at risk. What loses nothing is left out.
-fn risks(plan: &Value) -> Value {
-    let operations = plan["operations"].as_array().into_iter().flatten();
-    let risks = operations.filter_map(|operation| {
-        let what: Vec<Value> =
-            operation["risks"].as_array().into_iter().flatten().map(|risk| short(risk["what"].clone())).collect();
-        let nothing = &operation["nothing"];
-        match (what.is_empty(), nothing.is_null()) {
-            (true, true) => None,
-            (_, false) => Some(json!({"operation": operation["number"], "nothing": short(nothing.clone())})),
-            _ => Some(json!({"operation": operation["number"], "risk": operation["risk"], "what": what})),
-        }
-    });
-    risks.collect()
+/// What an operation puts at risk, if it does.
+fn risks(operation: &PlannedView) -> Option<Value> {
+    let what: Vec<Value> = operation.risks.iter().map(|risk| short(risk.what.clone().into())).collect();
+    match &operation.nothing {
+        Some(nothing) => Some(json!({"operation": operation.number, "nothing": short(nothing.clone().into())})),
+        None if what.is_empty() => None,
+        None => Some(json!({"operation": operation.number, "risk": operation.risk, "what": what})),
+    }
 }
 
 pub async fn apply(ask: &impl Ask, own: &Own, settings: &Settings, arguments: &Arguments) -> Result<Answer, Refusal> {
@@ -75,13 +74,33 @@ pub async fn apply(ask: &impl Ask, own: &Own, settings: &Settings, arguments: &A
     for operation in &operations {
         settings.check(name(operation))?;
     }
-    let expect = expected(own, arguments.expect.as_deref())?;
-    let (note, when) = (&arguments.note, &arguments.when);
-    let plan = json!({
-        "operations": operations, "author": AUTHOR, "note": note, "expect": expect, "when": when, "apply": true,
-    });
-    let applied = wished(ask, own, "plan", plan).await?;
-    Ok(told(own, &applied))
+    expected(own, arguments.expect.as_deref())?;
+    let plan = Plan { note: arguments.note.clone(), apply: true, ..plan(arguments, operations)? };
+    let view = wished(ask, own, Conversation(&own.id).plan(&plan)).await?;
+    Ok(told(own, &view.applied))
+}
+
+/// The plan that a call asks for.
+fn plan(arguments: &Arguments, operations: Vec<Value>) -> Result<Plan, Refusal> {
+    let operations: Result<Vec<Planned>, Refusal> = operations
+        .into_iter()
+        .enumerate()
+        .map(|(at, operation)| {
+            Planned::read(operation).map_err(|error| {
+                let hint = "The schema of ctx_preview says what each operation takes.";
+                Refusal::new("bad-request", format!("operations[{at}]: {error}"), hint)
+            })
+        })
+        .collect();
+    Ok(Plan {
+        operations: operations?,
+        note: None,
+        expect: arguments.expect.clone(),
+        only: Vec::new(),
+        author: AUTHOR.to_owned(),
+        apply: false,
+        when: arguments.when,
+    })
 }
 
 pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoArguments) -> Result<Answer, Refusal> {
@@ -93,95 +112,75 @@ pub async fn undo(ask: &impl Ask, own: &Own, settings: &Settings, given: &UndoAr
         return Err(Refusal::new("bad-action", format!("There is no action `{action}`."), list_of(&WAYS)));
     }
     settings.check(action)?;
-    let expect = expected(own, given.expect.as_deref())?;
-    let mut way = json!({"author": AUTHOR, "note": given.note, "expect": expect, "dry_run": given.dry_run});
-    let path = if action == "heal" { "heal" } else { "history" };
-    if action != "heal" {
-        way["action"] = action.into();
-        way["target"] = given.target.clone().into();
-        way["name"] = given.name.clone().into();
-        way["cascade"] = given.cascade.into();
-    }
-    let applied = wished(ask, own, path, way).await?;
+    let expect = Some(expected(own, given.expect.as_deref())?.to_owned());
+    let (author, note, dry_run, when) = (AUTHOR.to_owned(), given.note.clone(), given.dry_run, When::Now);
+    let call = match serde_json::from_value::<Action>(action.into()) {
+        Ok(action) => {
+            let (target, name, cascade) = (given.target.clone(), given.name.clone(), given.cascade);
+            let way = Way { action, target, name, cascade, author, note, expect, dry_run, when };
+            Conversation(&own.id).go(&way)
+        }
+        Err(_) => Conversation(&own.id).heal(&Heal { author, note, expect, dry_run, when }),
+    };
+    let applied = wished(ask, own, call).await?;
     Ok(told(own, &applied))
 }
 
 /// Takes back a wish that waits. As the way back it is always allowed to whoever may change something.
 async fn cancel(ask: &impl Ask, own: &Own, settings: &Settings, wish: &str) -> Result<Answer, Refusal> {
     settings.check("undo")?;
-    let path = format!("/conversations/{}/waiting/{}/cancel", encoded(&own.id), encoded(wish));
-    let cancelled = ask.ask(path, Some(json!({ "author": AUTHOR }))).await?;
-    let rest = json!({"head": head(own), "id": cancelled["id"], "state": cancelled["state"], "summary": short(cancelled["summary"].clone())});
-    let words = format!("{wish} is cancelled: {}", cancelled["summary"].as_str().unwrap_or_default());
-    Ok(Answer::about(own, rest).in_words(words))
+    let cancelled = call(ask, Conversation(&own.id).cancel(wish, &Cancel { author: AUTHOR.to_owned() })).await?;
+    let summary = short(cancelled.summary.as_str().into());
+    let rest = json!({"head": head(own), "id": cancelled.id, "state": cancelled.state, "summary": summary});
+    Ok(Answer::about(own, rest).in_words(format!("{wish} is cancelled: {}", cancelled.summary)))
 }
 
-async fn wished(ask: &impl Ask, own: &Own, path: &str, mut wish: Value) -> Result<Value, Refusal> {
-    if let Some(wish) = wish.as_object_mut() {
-        wish.retain(|_, value| !value.is_null());
-    }
-    let path = format!("/conversations/{}/{path}", encoded(&own.id));
-    let refusal = match ask.ask(path, Some(wish)).await {
-        Ok(applied) => return Ok(applied),
-        Err(refusal) => refusal,
-    };
-    Err(match refusal.code.as_str() {
-        "stale" => {
+async fn wished<T: DeserializeOwned>(ask: &impl Ask, own: &Own, wish: Call<T>) -> Result<T, Refusal> {
+    match call(ask, wish).await {
+        Err(refusal) if refusal.code == "stale" => {
             let hint = "Look at it with ctx_list, then say it again with the new head.".to_owned();
             // A plan tells the commits since then in its message, with what they touch.
             let since = if refusal.message.contains('\n') { Vec::new() } else { newest_commits(ask, own).await };
-            Refusal { hint, since, ..refusal }
+            Err(Refusal { hint, since, ..refusal })
         }
-        "bad-request" => {
-            let message = refusal.message.replace("Failed to deserialize the JSON body into the target type: ", "");
-            Refusal { message, hint: "The schema of ctx_preview says what each operation takes.".into(), ..refusal }
-        }
-        _ => refusal,
-    })
+        outcome => outcome,
+    }
 }
 
 /// What somebody else did meanwhile: the caller must see it before it goes on.
 async fn newest_commits(ask: &impl Ask, own: &Own) -> Vec<Value> {
-    let path = format!("/conversations/{}/history?limit={SINCE}", encoded(&own.id));
-    let history = ask.ask(path, None).await.unwrap_or_default();
-    let commits = history["commits"].as_array().into_iter().flatten();
-    commits
-        .map(|commit| json!({"id": commit["id"], "author": commit["author"], "summary": commit["summary"]}))
-        .map(short)
-        .collect()
+    let query = HistoryQuery { limit: Some(SINCE), ..HistoryQuery::default() };
+    let history = call(ask, Conversation(&own.id).history(&query)).await;
+    let commits = history.map(|history| history.commits).unwrap_or_default();
+    let told = |commit: &CommitView| json!({"id": commit.id, "author": commit.author, "summary": commit.summary});
+    commits.iter().map(told).map(short).collect()
 }
 
-fn told(own: &Own, applied: &Value) -> Answer {
-    let numbers = |name: &str| applied[name].as_u64().unwrap_or(0);
-    let (before, after) = (numbers("tokens_before"), numbers("tokens_after"));
-    let commit = applied["commit"].as_str();
-    let mut rest: Map<String, Value> = Map::new();
-    rest.insert("head".into(), commit.unwrap_or(head(own)).into());
-    let kept = [
-        "commit",
-        "waiting",
-        "summary",
-        "tokens_before",
-        "tokens_after",
-        "frames",
-        "preview",
-        "problem",
-        "remarks",
-        "files",
-    ];
-    for name in kept {
-        let is_empty = applied[name].as_array().is_some_and(Vec::is_empty);
-        if !is_empty {
-            rest.insert(name.into(), short(applied[name].clone()));
-        }
+fn told(own: &Own, applied: &Applied) -> Answer {
+    let mut rest = json!({
+        "head": applied.commit.as_deref().unwrap_or(head(own)),
+        "commit": applied.commit,
+        "waiting": applied.waiting,
+        "summary": applied.summary,
+        "tokens_before": applied.tokens_before,
+        "tokens_after": applied.tokens_after,
+        "frames": applied.frames,
+        "preview": applied.preview,
+        "problem": applied.problem,
+        "remarks": applied.remarks,
+        "files": applied.files,
+    });
+    if let Some(fields) = rest.as_object_mut() {
+        fields.retain(|_, value| value.as_array().is_none_or(|items| !items.is_empty()));
     }
-    let done = match (commit, applied["waiting"].as_str()) {
+    let done = match (&applied.commit, &applied.waiting) {
         (Some(commit), _) => format!("commit {commit}"),
         (None, Some(wish)) => format!("{wish} waits for its moment"),
         (None, None) => "would be".to_owned(),
     };
-    let words = format!("{done}: {}, {before} → {after} tokens", applied["summary"].as_str().unwrap_or_default());
-    Answer::about(own, Value::Object(rest)).in_words(words)
+    let Applied { summary, tokens_before, tokens_after, .. } = applied;
+    let words = format!("{done}: {summary}, {tokens_before} → {tokens_after} tokens");
+    Answer::about(own, short(rest)).in_words(words)
 }
 
 fn expected<'a>(own: &Own, expect: Option<&'a str>) -> Result<&'a str, Refusal> {

@@ -1,9 +1,10 @@
 //! `ctx_explain`: what a rule or an error code means, and what to do about it.
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::answer::Answer;
-use super::ask::{Ask, Refusal, encoded};
+use super::ask::{Ask, Refusal, call};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -13,9 +14,11 @@ pub struct Arguments {
 }
 
 pub async fn explain(ask: &impl Ask, given: &Arguments) -> Result<Answer, Refusal> {
-    let term = ask.ask(format!("/explain/{}", encoded(&given.name)), None).await?;
-    let word = |name: &str| term[name].as_str().unwrap_or_default().to_owned();
-    let words = format!("{}: {}. {}", word("name"), word("meaning"), word("advice"));
-    let value = term.as_object().cloned().unwrap_or_default();
-    Ok(Answer { value: value.into_iter().filter(|(_, value)| !value.is_null()).collect(), text: words })
+    let term = call(ask, ctx_api::call::term(&given.name)).await?;
+    let text = format!("{}: {}. {}", term.name, term.meaning, term.advice);
+    let fields = match serde_json::to_value(&term) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    Ok(Answer { value: fields.into_iter().filter(|(_, value)| !value.is_null()).collect(), text })
 }

@@ -1,11 +1,13 @@
 //! `ctx_list`: the frames, a row each. However many there are, the list stays within its budget: the more rows, the
 //! shorter the titles.
 
+use ctx_api::call::Conversation;
+use ctx_api::frames::{FrameView, Frames, FramesQuery, StepView};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, line};
-use super::ask::{Ask, Refusal, encoded};
+use super::ask::{Ask, Refusal, call};
 use super::own::Own;
 
 /// Characters of a whole answer: about 5,000 tokens.
@@ -29,37 +31,36 @@ pub struct Arguments {
 
 pub async fn list(ask: &impl Ask, own: &Own, arguments: &Arguments, copies: usize) -> Result<Answer, Refusal> {
     let steps = arguments.steps_of.is_some();
-    let mut list = ask
-        .ask(format!("/conversations/{}/frames?steps={steps}&all={}", encoded(&own.id), arguments.all), None)
-        .await?;
+    let query = FramesQuery { steps, all: arguments.all, at: None };
+    let list = call(ask, Conversation(&own.id).frames(&query)).await?;
     let all = match &arguments.steps_of {
-        Some(frame) => steps_of(&mut list, frame)?,
-        None => taken(&mut list, "frames"),
+        Some(frame) => steps_of(&list, frame)?,
+        None => list.frames.iter().map(Row::from).collect(),
     };
     let count = all.len();
-    let wanted = |row: &&Value| arguments.larger_than.is_none_or(|least| row["tokens"].as_u64().unwrap_or(0) > least);
+    let wanted = |row: &&Row| arguments.larger_than.is_none_or(|least| row.tokens > least);
     let start = match &arguments.from {
-        Some(from) => all.iter().position(|row| row["id"] == from.as_str()).ok_or_else(|| unknown(from))?,
+        Some(from) => all.iter().position(|row| row.id == *from).ok_or_else(|| unknown(from))?,
         None => 0,
     };
     let limit = arguments.limit.unwrap_or(MOST_ROWS).clamp(1, MOST_ROWS);
-    let rows: Vec<&Value> = all.iter().skip(start).filter(wanted).collect();
-    let next = rows.get(limit).map(|row| row["id"].clone());
+    let rows: Vec<&Row> = all.iter().skip(start).filter(wanted).collect();
+    let next = rows.get(limit).map(|row| row.id.clone());
     let rows = rows.get(..limit).unwrap_or(&rows);
     let room = BUDGET / copies.max(1) / rows.len().max(1);
     let width = room.saturating_sub(FRAME_OF_ROW).clamp(SHORTEST_TITLE, LONGEST_TITLE);
     let columns: &[&str] =
         if steps { &["id", "tokens", "title", "state"] } else { &["id", "tokens", "steps", "title", "state"] };
-    let rows: Vec<Value> = rows.iter().map(|row| self::row(row, columns, width)).collect();
+    let rows: Vec<Value> = rows.iter().map(|row| row.cells(steps, width)).collect();
     let shown = rows.len();
     let what = if steps { "steps" } else { "frames" };
-    let words = format!("{shown} of {count} {what}, {} tokens in all", list["tokens"]);
+    let words = format!("{shown} of {count} {what}, {} tokens in all", list.tokens);
     let answer = json!({
         "head": head(own),
-        "tokens": list["tokens"],
-        "window": list["window"],
+        "tokens": list.tokens,
+        "window": list.window,
         "count": count,
-        "left_frames": list["left_frames"],
+        "left_frames": list.left_frames,
         "columns": columns,
         "rows": rows,
         "next": next,
@@ -72,37 +73,47 @@ pub fn head(own: &Own) -> &str {
     own.head.as_deref().unwrap_or("none")
 }
 
-/// The cells in the order of the columns; the last one is left out where there is nothing to tell.
-fn row(row: &Value, columns: &[&str], width: usize) -> Value {
-    let mut cells: Vec<Value> = Vec::with_capacity(columns.len());
-    for column in columns {
-        match *column {
-            "title" => cells.push(line(row["title"].as_str().unwrap_or_default(), width).into()),
-            "state" => cells.extend(state(row).map(Value::from)),
-            other => cells.push(row[other].clone()),
-        }
+/// A frame or a step of the list.
+struct Row {
+    id: String,
+    tokens: u64,
+    /// Of a frame.
+    steps: usize,
+    title: String,
+    state: String,
+}
+
+impl From<&FrameView> for Row {
+    fn from(frame: &FrameView) -> Row {
+        let flags = [(frame.pinned, "pinned"), (frame.pending, "pending")];
+        let flags = flags.into_iter().filter_map(|(is_so, flag)| is_so.then_some(flag));
+        let state: Vec<&str> = frame.state.iter().map(String::as_str).chain(flags).collect();
+        let (id, title) = (frame.id.clone(), frame.title.clone());
+        Row { id, tokens: frame.tokens, steps: frame.steps, title, state: state.join(" ") }
     }
-    Value::Array(cells)
 }
 
-fn state(row: &Value) -> Option<String> {
-    let chips = row["state"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let flags = ["pinned", "pending"].into_iter().filter(|flag| row[*flag] == true);
-    let state = chips.chain(flags).collect::<Vec<_>>().join(" ");
-    (!state.is_empty()).then_some(state)
-}
-
-fn steps_of(list: &mut Value, frame: &str) -> Result<Vec<Value>, Refusal> {
-    let frames = taken(list, "frames");
-    let mut found = frames.into_iter().find(|one| one["id"] == frame).ok_or_else(|| unknown(frame))?;
-    Ok(taken(&mut found, "step_list"))
-}
-
-fn taken(value: &mut Value, name: &str) -> Vec<Value> {
-    match value[name].take() {
-        Value::Array(items) => items,
-        _ => Vec::new(),
+impl From<&StepView> for Row {
+    fn from(step: &StepView) -> Row {
+        let (id, title) = (step.id.clone(), step.title.clone());
+        Row { id, tokens: step.tokens, steps: 0, title, state: step.state.join(" ") }
     }
+}
+
+impl Row {
+    /// The cells in the order of the columns; the last one is left out where there is nothing to tell.
+    fn cells(&self, is_step: bool, width: usize) -> Value {
+        let mut cells = vec![json!(self.id), json!(self.tokens)];
+        cells.extend((!is_step).then(|| json!(self.steps)));
+        cells.push(line(&self.title, width).into());
+        cells.extend((!self.state.is_empty()).then(|| json!(self.state)));
+        Value::Array(cells)
+    }
+}
+
+fn steps_of(list: &Frames, frame: &str) -> Result<Vec<Row>, Refusal> {
+    let found = list.frames.iter().find(|one| one.id == frame).ok_or_else(|| unknown(frame))?;
+    Ok(found.step_list.iter().flatten().map(Row::from).collect())
 }
 
 fn unknown(id: &str) -> Refusal {

@@ -5,9 +5,12 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::Value;
+use ctx_api::call::Conversation;
+use ctx_api::conversations::ConversationView;
+use ctx_api::frames::{AtQuery, FramesQuery};
+use ctx_api::history::HistoryQuery;
 
-use super::ask::{Ask, Refusal, encoded};
+use super::ask::{Ask, Refusal, call};
 
 /// What is known of whoever started the server.
 #[derive(Debug, Clone, Default)]
@@ -114,29 +117,21 @@ pub async fn find(ask: &impl Ask, origin: &Origin, caller: &Caller, named: Optio
 }
 
 async fn at(ask: &impl Ask, name: &str, found_by: FoundBy) -> Result<Own, Refusal> {
-    let history = ask.ask(format!("/conversations/{}/history?limit=0", encoded(name)), None).await?;
-    let word = |name: &str| history[name].as_str().map(str::to_owned);
-    Ok(Own {
-        id: word("conversation").unwrap_or_else(|| name.to_owned()),
-        found_by,
-        head: word("head"),
-        branch: word("branch").unwrap_or_default(),
-    })
+    let query = HistoryQuery { limit: Some(0), ..HistoryQuery::default() };
+    let history = call(ask, Conversation(name).history(&query)).await?;
+    let head = history.head.map(|head| head.to_string());
+    Ok(Own { id: history.conversation, found_by, head, branch: history.branch })
 }
 
-async fn all(ask: &impl Ask) -> Result<Vec<Value>, Refusal> {
-    let mut answer = ask.ask("/conversations".to_owned(), None).await?;
-    Ok(match answer["conversations"].take() {
-        Value::Array(all) => all,
-        _ => Vec::new(),
-    })
+async fn all(ask: &impl Ask) -> Result<Vec<ConversationView>, Refusal> {
+    Ok(call(ask, ctx_api::call::conversations()).await?.conversations)
 }
 
 /// The conversations that were active last, those of the session first.
-async fn newest(ask: &impl Ask, session: Option<&String>) -> Result<Vec<Value>, Refusal> {
+async fn newest(ask: &impl Ask, session: Option<&String>) -> Result<Vec<ConversationView>, Refusal> {
     let mut all = all(ask).await?;
-    let is_of_session = |one: &Value| session.is_some_and(|session| one["session"] == session.as_str());
-    all.sort_by_key(|one| Reverse((is_of_session(one), one["last_activity"].as_u64())));
+    let is_of_session = |one: &ConversationView| session.is_some() && one.session.as_ref() == session;
+    all.sort_by_key(|one| Reverse((is_of_session(one), one.last_activity)));
     all.truncate(LOOKED_AT);
     Ok(all)
 }
@@ -148,29 +143,24 @@ async fn calling(ask: &impl Ask, call: &str, session: Option<&String>) -> Result
             tokio::time::sleep(PAUSE).await;
         }
         for one in newest(ask, session).await? {
-            let Some(id) = one["id"].as_str() else { continue };
             // One that vanishes meanwhile is not the one that calls.
-            if makes(ask, id, call).await.unwrap_or(false) {
-                return Ok(Some(id.to_owned()));
+            if makes(ask, &one.id, call).await.unwrap_or(false) {
+                return Ok(Some(one.id));
             }
         }
     }
     Ok(None)
 }
 
-async fn makes(ask: &impl Ask, id: &str, call: &str) -> Result<bool, Refusal> {
-    let id = encoded(id);
-    let list = ask.ask(format!("/conversations/{id}/frames"), None).await?;
-    let frames = list["frames"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let pending = frames.iter().find(|frame| frame["pending"] == true);
-    let last = pending.or_else(|| frames.iter().rfind(|frame| frame["kind"] == "turn"));
+async fn makes(ask: &impl Ask, id: &str, tool_call: &str) -> Result<bool, Refusal> {
+    let frames = call(ask, Conversation(id).frames(&FramesQuery::default())).await?.frames;
+    let pending = frames.iter().find(|frame| frame.pending);
+    let last = pending.or_else(|| frames.iter().rfind(|frame| frame.kind == "turn"));
     // The newest step is enough: a frame may hold hundreds.
-    let step = last.and_then(|frame| Some(format!("{}/{}", frame["id"].as_str()?, frame["steps"].as_u64()?)));
-    let Some(step) = step else { return Ok(false) };
-    let shown = ask.ask(format!("/conversations/{id}/frames/{}", encoded(&step)), None).await?;
-    let messages = shown["messages"].as_array().into_iter().flatten();
-    let mut blocks = messages.filter_map(|message| message["blocks"].as_array()).flatten();
-    Ok(blocks.any(|block| block["tool_use_id"] == call))
+    let Some(step) = last.map(|frame| format!("{}/{}", frame.id, frame.steps)) else { return Ok(false) };
+    let shown = call(ask, Conversation(id).show(&step, &AtQuery::default())).await?;
+    let mut blocks = shown.messages.iter().flat_map(|message| &message.blocks);
+    Ok(blocks.any(|block| block.tool_use_id.as_deref() == Some(tool_call)))
 }
 
 /// The main conversation that was told our working directory: the active one, else the newest. A copy from a file was
@@ -178,17 +168,15 @@ async fn makes(ask: &impl Ask, id: &str, call: &str) -> Result<bool, Refusal> {
 async fn in_directory(ask: &impl Ask, origin: &Origin) -> Result<Option<String>, Refusal> {
     let Some(directory) = origin.directory.as_ref().and_then(|path| path.to_str()) else { return Ok(None) };
     let mut mains = all(ask).await?;
-    mains.retain(|one| one["class"] == "main" && one["imported"] != true);
-    mains.sort_by_key(|one| Reverse((one["active"] == true, one["last_activity"].as_u64())));
-    for one in mains.iter().take(LOOKED_AT) {
-        let Some(id) = one["id"].as_str() else { continue };
-        for part in ["t1%231", "t1%230", "system"] {
-            let shown = ask.ask(format!("/conversations/{}/frames/{part}", encoded(id)), None).await;
+    mains.retain(|one| one.class == "main" && !one.imported);
+    mains.sort_by_key(|one| Reverse((one.active, one.last_activity)));
+    for one in mains.into_iter().take(LOOKED_AT) {
+        for part in ["t1#1", "t1#0", "system"] {
+            let shown = call(ask, Conversation(&one.id).show(part, &AtQuery::default())).await;
             let Ok(shown) = shown else { continue };
-            let messages = shown["messages"].as_array().into_iter().flatten();
-            let mut blocks = messages.filter_map(|message| message["blocks"].as_array()).flatten();
-            if blocks.any(|block| block["text"].as_str().is_some_and(|text| tells(text, directory))) {
-                return Ok(Some(id.to_owned()));
+            let mut blocks = shown.messages.iter().flat_map(|message| &message.blocks);
+            if blocks.any(|block| tells(&block.text, directory)) {
+                return Ok(Some(one.id));
             }
         }
     }
@@ -205,7 +193,8 @@ fn tells(text: &str, directory: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use bytes::Bytes;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -221,22 +210,28 @@ mod tests {
     struct Daemon(Value);
 
     impl Ask for Daemon {
-        async fn ask(&self, path: String, _: Option<Value>) -> Result<Value, Refusal> {
-            if path == "/conversations" {
-                return Ok(json!({ "conversations": self.0 }));
-            }
+        async fn ask(&self, path: String, _: Option<String>) -> Result<Bytes, Refusal> {
             let id = path.split('/').nth(2).unwrap_or_default();
-            match path.contains("/history") {
-                true => Ok(json!({ "conversation": id, "head": null, "branch": "main" })),
-                false => Ok(json!({ "messages": [{ "blocks": [{ "text": "Working directory: /x" }] }] })),
-            }
+            let block = json!({ "id": "t1#0.0", "kind": "text", "tokens": 1, "text": "Working directory: /x", "is_error": false });
+            let message =
+                json!({ "id": "t1#0", "role": "user", "tokens": 1, "step": 0, "pending": false, "blocks": [block] });
+            let answer = match path.as_str() {
+                "/conversations" => json!({ "conversations": self.0 }),
+                path if path.contains("/history") => {
+                    json!({ "conversation": id, "branch": "main", "branches": [], "tags": [], "commits": [] })
+                }
+                _ => json!({ "conversation": id, "id": "t1", "kind": "turn", "title": "", "tokens": 1,
+                    "calibrated": true, "messages": [message] }),
+            };
+            Ok(answer.to_string().into())
         }
     }
 
     #[tokio::test]
     async fn a_folder_means_the_active_conversation_and_never_a_copy() {
         let one = |id: &str, class: &str, at: u64, more: Value| {
-            let mut one = json!({ "id": id, "class": class, "last_activity": at });
+            let mut one = json!({ "id": id, "class": class, "last_activity": at, "active": false, "title": "",
+                "frames": 1, "messages": 1, "requests": 1, "tokens": 1, "calibrated": true });
             more.as_object().into_iter().flatten().for_each(|(name, value)| one[name] = value.clone());
             one
         };

@@ -1,33 +1,31 @@
 //! `ctx_phase`: the agent says when a phase of its work begins and when it ends.
 
+use ctx_api::call::Conversation;
+use ctx_api::phases::{PhaseAction, PhaseWish};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::answer::Answer;
-use super::ask::{Ask, Refusal, encoded};
+use super::ask::{Ask, Refusal, call};
 use super::edit::AUTHOR;
 use super::list::head;
 use super::own::Own;
 use super::settings::Settings;
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Arguments {
     pub conv: Option<String>,
-    pub action: String,
+    pub action: PhaseAction,
     pub name: Option<String>,
 }
 
 pub async fn phase(ask: &impl Ask, own: &Own, settings: &Settings, given: &Arguments) -> Result<Answer, Refusal> {
     settings.check("undo")?;
-    let mut wish = json!({"action": given.action, "author": AUTHOR});
-    if let Some(name) = &given.name {
-        wish["name"] = name.as_str().into();
-    }
-    let view = ask.ask(format!("/conversations/{}/phases", encoded(&own.id)), Some(wish)).await?;
-    let phases = view["phases"].as_array().into_iter().flatten();
-    let open: Vec<&str> =
-        phases.filter(|phase| phase["ended"].is_null()).filter_map(|phase| phase["name"].as_str()).collect();
+    let wish = PhaseWish { action: given.action, name: given.name.clone(), author: AUTHOR.to_owned() };
+    let view = call(ask, Conversation(&own.id).phase(&wish)).await?;
+    let open = view.phases.iter().filter(|phase| phase.ended.is_none());
+    let open: Vec<&str> = open.map(|phase| phase.name.as_str()).collect();
     let words = match open.as_slice() {
         [] => "no phase is open".to_owned(),
         open => format!("open: {}", open.join(", ")),

@@ -1,13 +1,14 @@
 //! Frames as resources: `ctx://conversation/ID/frame/t3`.
 
+use ctx_api::call::{Conversation, encoded};
+use ctx_api::frames::{FrameView, FramesQuery};
 use rmcp::ErrorData;
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
-use serde_json::Value;
 
 use super::answer::line;
-use super::ask::{Ask, Refusal, encoded};
+use super::ask::{Ask, Refusal, call};
 use super::own::Own;
 use super::show;
 
@@ -28,20 +29,18 @@ pub fn templates() -> ListResourceTemplatesResult {
 
 /// The frames of a conversation, a page of them.
 pub async fn list(ask: &impl Ask, own: &Own, cursor: Option<&str>) -> Result<ListResourcesResult, Refusal> {
-    let list = ask.ask(format!("/conversations/{}/frames", encoded(&own.id)), None).await?;
-    let frames = list["frames"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let start = cursor.and_then(|cursor| frames.iter().position(|frame| frame["id"] == cursor)).unwrap_or(0);
+    let frames = call(ask, Conversation(&own.id).frames(&FramesQuery::default())).await?.frames;
+    let start = cursor.and_then(|cursor| frames.iter().position(|frame| frame.id == cursor)).unwrap_or(0);
     let page: Vec<Resource> = frames.iter().skip(start).take(PAGE).map(|frame| resource(own, frame)).collect();
     let mut result = ListResourcesResult::with_all_items(page);
-    result.next_cursor = frames.get(start + PAGE).and_then(|frame| frame["id"].as_str()).map(Into::into);
+    result.next_cursor = frames.get(start + PAGE).map(|frame| frame.id.as_str().into());
     Ok(result)
 }
 
-fn resource(own: &Own, frame: &Value) -> Resource {
-    let id = frame["id"].as_str().unwrap_or_default();
-    Resource::new(format!("ctx://conversation/{}/frame/{}", own.id, encoded(id)), id)
-        .with_title(line(frame["title"].as_str().unwrap_or_default(), 80))
-        .with_description(format!("{} tokens", frame["tokens"]))
+fn resource(own: &Own, frame: &FrameView) -> Resource {
+    Resource::new(format!("ctx://conversation/{}/frame/{}", own.id, encoded(&frame.id, "")), frame.id.as_str())
+        .with_title(line(&frame.title, 80))
+        .with_description(format!("{} tokens", frame.tokens))
         .with_mime_type(TEXT)
 }
 

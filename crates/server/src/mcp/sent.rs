@@ -1,10 +1,11 @@
 //! `ctx_sent`: a request as it left, and what came back.
 
+use ctx_api::call::Conversation;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::answer::Answer;
-use super::ask::{Ask, Refusal, encoded};
+use super::ask::{Ask, Refusal, call};
 use super::own::Own;
 
 /// Characters of a body that are shown at a time.
@@ -23,12 +24,13 @@ pub struct Arguments {
 }
 
 pub async fn sent(ask: &impl Ask, own: &Own, arguments: &Arguments) -> Result<Answer, Refusal> {
-    let path = format!("/conversations/{}/requests/{}", encoded(&own.id), encoded(arguments.request.trim()));
-    let mut answer = ask.ask(path.clone(), None).await?;
+    let sent = Conversation(&own.id).sent(arguments.request.trim());
+    let body = format!("{}/body", sent.path);
+    let mut answer = serde_json::to_value(call(ask, sent).await?).unwrap_or_default();
     let words = format!("{} of {}", arguments.request.trim(), own.id);
     if arguments.body {
-        let body: Value = ask.ask(format!("{path}/body"), None).await?;
-        let text = body.to_string();
+        let body = ask.ask(body, None).await?;
+        let text = String::from_utf8_lossy(&body);
         let all = text.chars().count();
         let end = arguments.from.saturating_add(LENGTH);
         answer["body"] = text.chars().skip(arguments.from).take(LENGTH).collect::<String>().into();

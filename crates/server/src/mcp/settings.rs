@@ -2,26 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::ask::Refusal;
+pub use ctx_api::operations::NAMES as OPERATIONS;
 
-/// The operations, by the names they have in their JSON. The order is that of the engine.
-pub const OPERATIONS: [&str; 15] = [
-    "delete",
-    "edit",
-    "compact",
-    "offload",
-    "restore",
-    "move",
-    "add",
-    "combine",
-    "split",
-    "drop-results",
-    "summarize-results",
-    "retitle",
-    "pin",
-    "unpin",
-    "import",
-];
+use super::ask::Refusal;
 
 /// The ways through the history. The first two take back what an agent did itself.
 pub const WAYS: [&str; 10] =

@@ -1,10 +1,14 @@
 //! `ctx_show` and `ctx_search`: what a frame holds, and where something stands.
 
+use ctx_api::call::Conversation;
+use ctx_api::frames::AtQuery;
+use ctx_api::search::{Hit, SearchQuery};
+use ctx_api::show::{BlockView, MessageView, Shown};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, line};
-use super::ask::{Ask, Refusal, encoded};
+use super::ask::{Ask, Refusal, call};
 use super::list::head;
 use super::own::Own;
 
@@ -40,9 +44,9 @@ pub async fn show(ask: &impl Ask, own: &Own, arguments: &ShowArguments) -> Resul
     let answer = json!({
         "head": head(own),
         "id": arguments.id,
-        "title": line(shown["title"].as_str().unwrap_or_default(), 80),
-        "tokens": shown["tokens"],
-        "left": shown["left"],
+        "title": line(&shown.title, 80),
+        "tokens": shown.tokens,
+        "left": shown.left,
         "text": part,
         "characters": all,
         "next_from": next,
@@ -50,24 +54,23 @@ pub async fn show(ask: &impl Ask, own: &Own, arguments: &ShowArguments) -> Resul
     Ok(Answer::about(own, answer).in_words(words))
 }
 
-pub async fn fetch(ask: &impl Ask, conversation: &str, id: &str) -> Result<Value, Refusal> {
-    ask.ask(format!("/conversations/{}/frames/{}", encoded(conversation), encoded(id.trim())), None).await
+pub async fn fetch(ask: &impl Ask, conversation: &str, id: &str) -> Result<Shown, Refusal> {
+    call(ask, Conversation(conversation).show(id.trim(), &AtQuery::default())).await
 }
 
 /// Messages and blocks under their ids, so that each can be named.
-pub fn readable(shown: &Value, fold: Option<usize>) -> String {
-    let blocks: Vec<(&Value, &Value)> = blocks(shown).collect();
+pub fn readable(shown: &Shown, fold: Option<usize>) -> String {
+    let blocks = shown.messages.iter().flat_map(|message| message.blocks.iter().map(move |block| (message, block)));
+    let blocks: Vec<(&MessageView, &BlockView)> = blocks.collect();
     let fold = fold.filter(|_| blocks.len() > 1);
     let mut text = String::new();
     for (message, block) in blocks {
-        let (id, kind) = (word(block, "id"), word(block, "kind"));
-        let tool = block["tool"].as_str().map(|tool| format!(" {tool}")).unwrap_or_default();
-        let gone = if block["covered"].is_string() { ", not sent" } else { "" };
-        let new = if block["replaced"].is_string() { ", replaced" } else { "" };
-        let error = if block["is_error"] == true { ", error" } else { "" };
-        let role = word(message, "role");
-        text.push_str(&format!("[{id} {role} {kind}{tool}, {} tokens{gone}{new}{error}]\n", block["tokens"]));
-        let content = word(block, "text");
+        let BlockView { id, kind, tokens, text: content, .. } = block;
+        let tool = block.tool.as_ref().map(|tool| format!(" {tool}")).unwrap_or_default();
+        let gone = if block.covered.is_some() { ", not sent" } else { "" };
+        let new = if block.replaced.is_some() { ", replaced" } else { "" };
+        let error = if block.is_error { ", error" } else { "" };
+        text.push_str(&format!("[{id} {} {kind}{tool}, {tokens} tokens{gone}{new}{error}]\n", message.role));
         let whole = content.chars().count();
         match fold.filter(|most| whole > *most) {
             Some(most) => {
@@ -81,15 +84,6 @@ pub fn readable(shown: &Value, fold: Option<usize>) -> String {
         }
     }
     text
-}
-
-fn blocks(shown: &Value) -> impl Iterator<Item = (&Value, &Value)> {
-    let messages = shown["messages"].as_array().into_iter().flatten();
-    messages.flat_map(|message| message["blocks"].as_array().into_iter().flatten().map(move |block| (message, block)))
-}
-
-fn word<'a>(value: &'a Value, name: &str) -> &'a str {
-    value[name].as_str().unwrap_or_default()
 }
 
 #[derive(Debug, Deserialize)]
@@ -108,34 +102,42 @@ pub async fn search(ask: &impl Ask, own: &Own, arguments: &SearchArguments) -> R
         return Err(Refusal::new("nothing-named", "There is nothing to search for.", "Give a `text`."));
     }
     let limit = arguments.limit.unwrap_or(HITS).clamp(1, MOST_HITS);
-    let query = format!("/search?q={}&conv={}&limit={limit}", encoded(wanted), encoded(&own.id));
-    let found = ask.ask(query, None).await?;
-    let here = &found["conversations"][0];
-    let count = here["matches"].as_u64().unwrap_or(0);
-    let row = |hit: &Value| {
-        let tool = hit["tool"].as_str().map(|tool| format!(" {tool}")).unwrap_or_default();
-        let gone = match (hit["left"].as_str(), hit["sent"] == false) {
-            (Some(left), _) => format!(", {}", left.replace('_', " ")),
-            (None, true) => ", not sent".to_owned(),
-            (None, false) => String::new(),
-        };
-        json!([hit["id"], format!("{} {}{tool}{gone}", word(hit, "role"), word(hit, "kind")), hit["snippet"]])
-    };
-    let rows: Vec<Value> = here["hits"].as_array().into_iter().flatten().map(row).collect();
+    let query = SearchQuery { q: wanted.to_owned(), conv: Some(own.id.clone()), limit: Some(limit) };
+    let found = call(ask, ctx_api::call::search(&query)).await?;
+    let here = found.conversations.first();
+    let count = here.map_or(0, |here| here.matches);
+    let rows: Vec<Value> = here.into_iter().flat_map(|here| &here.hits).map(row).collect();
     let words = format!("found in {count} blocks of {}", own.id);
     let answer = json!({ "head": head(own), "found": count, "columns": ["id", "kind", "excerpt"], "rows": rows });
     Ok(Answer::about(own, answer).in_words(words))
+}
+
+fn row(hit: &Hit) -> Value {
+    let tool = hit.tool.as_ref().map(|tool| format!(" {tool}")).unwrap_or_default();
+    let gone = match (hit.left, hit.sent) {
+        (Some(left), _) => format!(", {}", left.state().replace('-', " ")),
+        (None, false) => ", not sent".to_owned(),
+        (None, true) => String::new(),
+    };
+    json!([hit.id, format!("{} {}{tool}{gone}", hit.role, hit.kind), hit.snippet])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shown() -> Value {
-        json!({"messages": [{"role": "user", "blocks": [
-            {"id": "t1#0.0", "kind": "text", "tokens": 5, "text": "look"},
-            {"id": "t1#0.1", "kind": "tool_result", "tool": "Read", "tokens": 900, "text": "é".repeat(2_000), "covered": "abc"},
-        ]}]})
+    fn shown() -> Shown {
+        let block = |id: &str, kind: &str, tokens: u64, text: &str| {
+            json!({"id": id, "kind": kind, "tokens": tokens, "text": text, "tool": null, "tool_use_id": null,
+                "is_error": false, "raw": null})
+        };
+        let mut result = block("t1#0.1", "tool_result", 900, &"é".repeat(2_000));
+        (result["tool"], result["covered"]) = ("Read".into(), "abc".into());
+        let message = json!({"id": "t1#0", "role": "user", "tokens": 905, "step": 0, "pending": false,
+            "blocks": [block("t1#0.0", "text", 5, "look"), result]});
+        let shown = json!({"conversation": "c1", "id": "t1", "kind": "turn", "title": "", "tokens": 905,
+            "calibrated": true, "messages": [message]});
+        serde_json::from_value(shown).expect("a frame")
     }
 
     #[test]
@@ -148,7 +150,7 @@ mod tests {
         );
         assert!(text.ends_with("… 1900 more characters: ctx_show t1#0.1\n"), "{text}");
         let mut alone = shown();
-        alone["messages"][0]["blocks"].as_array_mut().expect("blocks").remove(0);
+        alone.messages[0].blocks.remove(0);
         assert!(readable(&alone, Some(100)).chars().count() > 2_000);
     }
 }

@@ -1,10 +1,14 @@
 //! `ctx_status`: which conversation it is and why, how full, what was edited, and what the cache gave last.
 
+use ctx_api::call::Conversation;
+use ctx_api::frames::AtQuery;
+use ctx_api::timeline::{TimelineQuery, What};
+use ctx_api::waiting::WaitingView;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, line, short};
-use super::ask::{Ask, Refusal, encoded};
+use super::ask::{Ask, Refusal, call};
 use super::list::head;
 use super::own::Own;
 use super::settings::{OPERATIONS, Settings};
@@ -22,42 +26,36 @@ const LOOKED_AT: usize = 8;
 const MOST_WISHES: usize = 10;
 
 pub async fn status(ask: &impl Ask, own: &Own, settings: &Settings) -> Result<Answer, Refusal> {
-    let id = encoded(&own.id);
-    let list = ask.ask("/conversations".to_owned(), None).await?;
-    let all = list["conversations"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let card = all.iter().find(|one| one["id"] == own.id.as_str()).unwrap_or(&Value::Null);
-    let explained = ask.ask(format!("/conversations/{id}/explain"), None).await?;
-    let timeline = ask.ask(format!("/conversations/{id}/timeline?limit={LOOKED_AT}"), None).await?;
-    let mut events = timeline["events"].as_array().into_iter().flatten().rev();
-    let usage =
-        events.find(|event| event["kind"] == "answer" && event["usage"].is_object()).map(|event| &event["usage"]);
-    let number = |name: &str| usage.and_then(|usage| usage[name].as_u64());
-    let cache = usage.map(|_| {
-        json!({
-            "read": number("cache_read"),
-            "written": number("cache_write"),
-            "uncached": number("input"),
-        })
+    let here = Conversation(&own.id);
+    let list = call(ask, ctx_api::call::conversations()).await?;
+    let card = list.conversations.iter().find(|one| one.id == own.id);
+    let explanation = call(ask, here.explain(&AtQuery::default())).await?;
+    let explained = &explanation.explained;
+    let timeline = call(ask, here.timeline(&TimelineQuery { limit: Some(LOOKED_AT), brief: false })).await?;
+    let usage = timeline.events.iter().rev().find_map(|event| match &event.what {
+        What::Answer { usage, .. } => usage.as_ref(),
+        _ => None,
     });
-    let waiting = ask.ask(format!("/conversations/{id}/waiting"), None).await?;
-    let commits = explained["commits"].as_array().map_or(0, Vec::len);
+    let cache =
+        usage.map(|usage| json!({"read": usage.cache_read, "written": usage.cache_write, "uncached": usage.input}));
+    let waiting = call(ask, here.waiting()).await?;
     let words = format!("{}: {}, head {}", own.id, own.found_by.in_words(), head(own));
     let answer = json!({
         "why": own.found_by.in_words(),
-        "title": card["title"].as_str().map(|title| line(title, 80)),
-        "class": card["class"],
-        "session": card["session"],
-        "agent": card["agent"],
-        "parent": card["parent"],
-        "model": card["model"],
-        "frames": card["frames"],
-        "tokens": explained["tokens"],
-        "source_tokens": explained["source_tokens"],
+        "title": card.map(|card| line(&card.title, 80)),
+        "class": card.map(|card| &card.class),
+        "session": card.map(|card| &card.session),
+        "agent": card.map(|card| &card.agent),
+        "parent": card.map(|card| &card.parent),
+        "model": card.map(|card| &card.model),
+        "frames": card.map(|card| &card.frames),
+        "tokens": explained.tokens,
+        "source_tokens": explained.source_tokens,
         "branch": own.branch,
         "head": head(own),
-        "active_commits": commits,
+        "active_commits": explained.commits.len(),
         "last_answer": cache,
-        "problem": explained["problem"],
+        "problem": explanation.problem,
         "may": may(settings),
     });
     let mut answer = Answer::about(own, answer).in_words(words);
@@ -66,12 +64,11 @@ pub async fn status(ask: &impl Ask, own: &Own, settings: &Settings) -> Result<An
 }
 
 /// Those that wait, and those that could not be made.
-fn wishes(view: &Value) -> Value {
-    let wishes = view["wishes"].as_array().into_iter().flatten();
-    let open = wishes.filter(|wish| wish["state"] == "waiting" || wish["state"] == "failed");
+fn wishes(view: &WaitingView) -> Value {
+    let open = view.wishes.iter().filter(|wish| wish.state == "waiting" || wish.state == "failed");
     let told = open.map(|wish| {
-        json!({"id": wish["id"], "state": wish["state"], "when": wish["when"], "summary": wish["summary"],
-            "why": wish["failure"]["message"]})
+        let why = wish.failure.as_ref().map(|failure| &failure.message);
+        json!({"id": wish.id, "state": wish.state, "when": wish.when, "summary": wish.summary, "why": why})
     });
     told.map(short).take(MOST_WISHES).collect()
 }

@@ -166,14 +166,12 @@ fn note() -> Value {
 
 /// The operations with all that they take. The JSON is that of `ctx batch`, the API and the log.
 fn operations(names: &[&str]) -> Value {
+    let known = names.iter().filter_map(|name| ctx_api::operations::find(name));
+    let arguments: Vec<String> = known.map(|known| format!("{} {{{}}}", known.name, known.arguments)).collect();
     json!({
         "type": "array",
         "minItems": 1,
-        "description": "delete {ids|select}; edit {id, text|raw}; compact {ids|select, text?: the summary}; \
-            offload {ids|select, summary?} to a file, restore {ids}; move {ids, to}; add {text, role?, to}; combine {ids}; \
-            split {id, at|at_step|each_step}; drop-results {ids|select|result}; \
-            summarize-results {ids|select|result, text?}; retitle {id, title}; pin {ids}; unpin {ids}; \
-            import {from: conversation, ids, to}",
+        "description": arguments.join("; "),
         "items": {
             "type": "object",
             "required": ["op"],

@@ -1,6 +1,6 @@
 //! The branches and tags there are.
 
-use serde::Deserialize;
+use ctx_api::history::{Branches, Tags};
 
 use super::How;
 use crate::client::understood;
@@ -13,36 +13,6 @@ use crate::output::{Output, words};
 pub enum Names {
     Branches,
     Tags,
-}
-
-#[derive(Deserialize)]
-struct Branches {
-    branches: Vec<Branch>,
-}
-
-#[derive(Deserialize)]
-struct Branch {
-    name: String,
-    head: Option<String>,
-    #[serde(default)]
-    current: bool,
-    #[serde(default)]
-    commits: u64,
-}
-
-#[derive(Deserialize)]
-struct Tags {
-    tags: Vec<Tag>,
-}
-
-#[derive(Deserialize)]
-struct Tag {
-    name: String,
-    commit: String,
-    #[serde(default)]
-    at: u64,
-    #[serde(default)]
-    summary: String,
 }
 
 impl Names {
@@ -72,8 +42,8 @@ fn branches(found: &Branches, output: &Output) -> String {
         table.row([
             Cell::styled(if branch.current { "*" } else { "" }, GOOD),
             Cell::styled(&branch.name, if branch.current { STRONG } else { PLAIN }),
-            branch.head.as_deref().map_or_else(|| Cell::styled("none yet", FAINT), |head| Cell::styled(head, ID)),
-            words::count(branch.commits).into(),
+            branch.head.map_or_else(|| Cell::styled("none yet", FAINT), |head| Cell::styled(&head.to_string(), ID)),
+            words::count(branch.commits as u64).into(),
         ]);
     }
     table.render(output)
@@ -88,7 +58,7 @@ fn tags(found: &Tags, now: u64, output: &Output) -> String {
     for tag in &found.tags {
         table.row([
             Cell::styled(&tag.name, STRONG),
-            Cell::styled(&tag.commit, ID),
+            Cell::styled(&tag.commit.to_string(), ID),
             words::ago(now, tag.at).into(),
             words::grouped(&tag.summary).into(),
         ]);
@@ -121,6 +91,8 @@ mod tests {
         TAG   COMMIT      WHEN       WHAT
         good  00000000a1  1 min ago  delete t3, 4,120 tokens less
         ");
-        assert!(tags(&Tags { tags: vec![] }, 0, &Output::plain()).contains("No tags yet"));
+        assert!(
+            tags(&Tags { conversation: "c1".to_owned(), tags: vec![] }, 0, &Output::plain()).contains("No tags yet")
+        );
     }
 }

@@ -7,11 +7,12 @@ use ctx_server::Token;
 
 use super::{Finding, Level};
 use crate::background;
-use crate::client::{Status, is_running};
+use crate::client::is_running;
 use crate::config::{Flags, Settings};
 use crate::context::Context;
 use crate::home::Home;
 use crate::output::words;
+use ctx_api::status::Status;
 
 pub(super) fn home(home: &Home) -> Vec<Finding> {
     let path = home.path();

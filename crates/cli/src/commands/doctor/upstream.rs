@@ -12,10 +12,11 @@ use ctx_store::MemoryStore;
 use tokio::runtime::Builder;
 
 use super::{Finding, Level};
-use crate::client::{Status, reach_upstream};
+use crate::client::reach_upstream;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::home::Home;
+use ctx_api::status::Status;
 
 /// Longer than the daemon itself waits for a connection, so that it can say why there is none.
 const PATIENCE: Duration = Duration::from_secs(20);

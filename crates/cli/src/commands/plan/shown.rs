@@ -2,6 +2,7 @@
 
 use ctx_api::plan::{Level, PlanView, PlannedView};
 use ctx_composer::now;
+use ctx_core::edit::Operation;
 use serde_json::Value;
 
 use crate::commands::change::{price, repaired, thinking};
@@ -86,6 +87,11 @@ fn marks(marks: usize) -> String {
     } else {
         format!("{} in the request", words::plural(marks as u64, "cache breakpoint"))
     }
+}
+
+/// The same of an operation that is not JSON.
+pub fn operation(operation: &Operation) -> String {
+    what(&serde_json::to_value(operation).unwrap_or_default())
 }
 
 /// An operation in a line: its name, what it is about, and the beginning of its text.

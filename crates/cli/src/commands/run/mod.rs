@@ -18,12 +18,13 @@ use supervise::become_process;
 
 use crate::arguments::DaemonArguments;
 use crate::background::{self, Started};
-use crate::client::{Status, callable};
+use crate::client::callable;
 use crate::config::{Flags, LiveRules, Settings};
 use crate::context::Context;
 use crate::env;
 use crate::failure::Failure;
 use crate::home::{Home, NOT_WRITABLE};
+use ctx_api::status::Status;
 
 /// Run an agent through the daemon; starts one if none is running
 #[derive(Args, Debug)]

@@ -25,6 +25,7 @@ pub fn of(routes: &Routes) -> Value {
         }
     }
     let (mut types, differ) = schemas.finish();
+    types.values_mut().for_each(describe_operations);
     // Only bodies refer to what is written; parameters are written out.
     for body in paths.values_mut().filter_map(|methods| methods.pointer_mut("/post/requestBody")) {
         rename(body, &differ);
@@ -52,6 +53,16 @@ pub fn of(routes: &Routes) -> Value {
             "schemas": types,
         },
     })
+}
+
+/// Gives each operation the help of the registry, before what its type says.
+fn describe_operations(schema: &mut Value) {
+    for variant in schema.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten() {
+        let name = variant.pointer("/properties/op/const").and_then(Value::as_str);
+        let Some(known) = name.and_then(ctx_api::operations::find) else { continue };
+        let told = variant.get("description").and_then(Value::as_str);
+        variant["description"] = told.map_or(known.help.into(), |told| format!("{} {told}", known.help).into());
+    }
 }
 
 fn operation(described: &Described, schemas: &mut Schemas) -> Value {
