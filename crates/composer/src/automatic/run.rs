@@ -19,7 +19,7 @@ use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::fast_map::FastSet;
-use ctx_core::message::Role;
+use ctx_core::message::{Message, Role};
 use ctx_core::policy::{Look, Texts};
 use ctx_models::Rates;
 use ctx_store::Step;
@@ -55,7 +55,8 @@ impl Conversation {
         self.own_prefixes();
         let count = self.chain.digests().len();
         if let Some(body) = self.body.as_ref().filter(|_| self.aligned == count) {
-            self.text_index.meet(self.chain.digests(), body);
+            let messages: Vec<&Message> = self.tree.path().map(|slot| &slot.message).collect();
+            self.text_index.meet(self.chain.digests(), body, &messages);
         }
     }
 }
