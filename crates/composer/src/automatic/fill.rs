@@ -136,7 +136,7 @@ impl Filler<'_> {
         let kept = self.keep(call, (&input, "json"), true, reason)?;
         let short = long.short(kept.as_deref(), &|name| known.has(name));
         known.learn(&short);
-        let content = self.conversation.wire.with_input(block, &short);
+        let content = self.conversation.wire.with_input(block, &short).linked(Some(call));
         let content = vec![content];
         let by = vec![Made { role: None, content: content.clone() }];
         filled.calls.insert(call.into());

@@ -17,7 +17,7 @@ use ctx_core::edit::refusal::NOTHING;
 use ctx_core::edit::resolve::Desk;
 use ctx_core::edit::{Commit, CommitId};
 use ctx_core::fast_map::FastSet;
-use ctx_core::message::Role;
+use ctx_core::message::{Message, Role};
 use ctx_core::policy::{Look, Mode, Settings, Texts};
 use ctx_models::Rates;
 use ctx_store::Step;
@@ -53,7 +53,8 @@ impl Conversation {
         self.own_prefixes();
         let count = self.composing.chain.digests().len();
         if let Some(body) = self.last.body.as_ref().filter(|_| self.last.aligned == count) {
-            self.policy.text_index.meet(self.composing.chain.digests(), body);
+            let messages: Vec<&Message> = self.tree.path().map(|slot| &slot.message).collect();
+            self.policy.text_index.meet(self.composing.chain.digests(), body, &messages);
         }
     }
 }

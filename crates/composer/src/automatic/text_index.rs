@@ -4,7 +4,7 @@
 use super::content::words;
 use super::input::LongInput;
 use ctx_core::content::{CallInput, Content};
-use ctx_core::message::Role;
+use ctx_core::message::{Message, Role};
 use ctx_core::policy::stub::{names, result_stub};
 use ctx_core::tokens;
 use ctx_core::{Key, ToolRole};
@@ -38,20 +38,22 @@ pub struct TextIndex {
 type Asked = (Option<Box<str>>, Option<Box<str>>);
 
 impl TextIndex {
-    /// Meets the messages of a request, by what identifies each.
-    pub fn meet(&mut self, digests: &[Key], body: &Body) {
+    /// Meets the messages of a request, by what identifies each; their facts link results to calls.
+    pub fn meet(&mut self, digests: &[Key], body: &Body, messages: &[&Message]) {
         if !digests.starts_with(&self.met) {
             *self = TextIndex::default();
         }
         for (at, digest) in digests.iter().enumerate().skip(self.met.len()) {
-            self.message(body.wire(), body.message(at));
+            self.message(body.wire(), body.message(at), messages.get(at).copied());
             self.met.push(*digest);
         }
     }
 
-    fn message(&mut self, wire: &dyn Wire, message: &[u8]) {
+    fn message(&mut self, wire: &dyn Wire, message: &[u8], facts: Option<&Message>) {
         let is_typed = wire.glance(message).0 == Role::User;
-        let contents = wire.contents(message);
+        let link = |at: usize| facts.and_then(|facts| facts.blocks.get(at)?.tool_use_id.as_deref());
+        let contents = wire.contents(message).into_iter().enumerate();
+        let contents: Vec<Content> = contents.map(|(at, content)| content.linked(link(at))).collect();
         // A call that is answered where it stands is one of the provider's own.
         let is_own = |id: &str| contents.iter().any(|content| content.answers() == Some(id));
         for content in &contents {
@@ -167,8 +169,20 @@ mod tests {
         let messages = [("user", json!(typed)), ("assistant", quoted), ("assistant", called), ("user", json!(typed))];
         let mut memory = TextIndex::default();
         for (role, content) in messages {
-            memory.message(&Anthropic, json!({"role": role, "content": content}).to_string().as_bytes());
+            memory.message(&Anthropic, json!({"role": role, "content": content}).to_string().as_bytes(), None);
         }
         assert_eq!(memory.skills(), ["review", "own:deploy"]);
+    }
+
+    #[test]
+    fn calls_without_ids_are_known_by_their_links() {
+        let wire = ctx_wire::wire(ctx_wire::WireId::Gemini);
+        let call = json!({"functionCall": {"name": "read_file", "args": {"file_path": "/a"}}});
+        let message = json!({"role": "model", "parts": [call]}).to_string();
+        let mut facts = wire.read(message.as_bytes(), ctx_clients::lexicon()).facts;
+        ctx_core::links::name_calls(&mut facts, ctx_core::SlotId(1));
+        let mut memory = TextIndex::default();
+        memory.message(wire, message.as_bytes(), Some(&facts));
+        assert_eq!(memory.call("~1.0").0, Some("/a"));
     }
 }
