@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-const CRATES: &[&str] = &["core", "clients", "store", "composer", "lab", "server", "cli"];
+const CRATES: &[&str] = &["core", "api", "clients", "store", "composer", "lab", "server", "cli"];
 
 /// Files that name a wire, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
@@ -22,7 +22,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 ];
 
 /// Crates that ask the wire for content.
-const READERS: &[&str] = &["core", "composer", "lab", "server", "cli"];
+const READERS: &[&str] = &["core", "api", "composer", "lab", "server", "cli"];
 
 /// Members and types of one provider's JSON. Some are names of a `Kind` too, which may be stored, shown and compared.
 const NAMES: &[&str] = &["tool_use", "tool_result", "tool_use_id", "cache_control", "thinking"];
@@ -31,8 +31,6 @@ const NAMES: &[&str] = &["tool_use", "tool_result", "tool_use_id", "cache_contro
 const JSON_EXCEPTIONS: &[(&str, &str)] = &[
     // Recordings are kept in one format, and their requests are made from them.
     ("lab/src/request.rs", "cache_control"),
-    // It is a field of our own API.
-    ("server/src/mcp/own.rs", "tool_use_id"),
     // People edit the blocks as they are sent; the API does not say on which wire that is.
     ("cli/src/commands/edit/editor.rs", "cache_control"),
 ];
