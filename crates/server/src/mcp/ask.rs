@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use bytes::Bytes;
 use ctx_api::call::Call;
-use ctx_api::error::ErrorBody;
+use ctx_api::error::{ApiError, ErrorBody};
 use http::{Request, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -70,8 +70,9 @@ impl Ask for InProcess {
         if well {
             return Ok(bytes);
         }
-        let ErrorBody { error } = serde_json::from_slice(&bytes).map_err(|error| not_understood(&error))?;
-        Err(Refusal::new(error.code, error.message, error.hint.unwrap_or_default()))
+        let body: ErrorBody = serde_json::from_slice(&bytes).map_err(|error| not_understood(&error))?;
+        let ApiError { code, message, hint } = body.error;
+        Err(Refusal::new(code, message, hint.unwrap_or_default()))
     }
 }
 
