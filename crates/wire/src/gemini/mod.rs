@@ -19,6 +19,7 @@ use crate::answer::Tap;
 use crate::body::{Body, Shape, Spans};
 use crate::compose::{Composed, Input, generic};
 use crate::envelope::Envelope;
+use crate::recorded::Opening;
 use crate::wire::{Call, LocalError, Reading, Wire};
 use ctx_core::Lexicon;
 use ctx_core::content::{Content, WireId};
@@ -137,6 +138,20 @@ impl Wire for Gemini {
 
     fn compose(&self, input: &Input<'_>, view: &View<'_>) -> Composed {
         generic::compose(&dialect::GeminiDialect, input, view)
+    }
+
+    fn opening(&self, opening: &Opening<'_>) -> String {
+        let mut head = opening.members();
+        if opening.wants_tools(&head) {
+            let tool = |name: &String| json!({"name": name, "parameters": {"type": "OBJECT"}});
+            let declarations: Vec<Value> = opening.tools.iter().map(tool).collect();
+            head["tools"] = json!([{"functionDeclarations": declarations}]);
+        }
+        if head["systemInstruction"].is_null() {
+            let own = head["tools"].to_string().len();
+            head["systemInstruction"] = json!({"parts": [{"text": opening.filler(own)}]});
+        }
+        opening.text(&head, SHAPE.list, opening.lead)
     }
 
     fn error_body(&self, status: u16, error: &LocalError<'_>) -> String {
